@@ -1,0 +1,59 @@
+# Every target makes what it needs: a fresh clone and Python 3.11 or later are enough.
+PYTHON ?= python3
+BIN := .venv/bin
+BENCH := .venv-bench/bin
+PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench docs clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+
+demo: .venv/.study  ## play several policies on one stream: a table, a picture and result.json under out/demo
+	$(BIN)/stumpery demo
+
+test: .venv/.dev  ## run every test: compiled, then the kernels with bounds checks and as plain Python
+	$(BIN)/python -m pytest -n auto
+	STUMPERY_BOUNDS_CHECK=1 $(BIN)/python -m pytest -n auto -m kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto -m kernels
+
+check: .venv/.dev  ## lint, formatting, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/.dev  ## put the code in its standard form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv-bench/.bench  ## ours and the peers side by side, one JSON line a figure
+	$(BENCH)/stumpery bench
+
+docs: .venv/.study  ## draw the pictures of the guides anew
+	$(BIN)/stumpery study demo --out out/docs/demo
+	$(BIN)/stumpery study bandits-101 --out out/docs/bandits-101
+	cp out/docs/demo/regret.png docs/demo.png
+	cp out/docs/bandits-101/bandits-101.png docs/bandits-101.png
+
+clean:  ## remove what the other targets made
+	rm -rf .venv .venv-bench out dist build
+
+.venv/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Stumpery needs Python 3.11 or later, $(PYTHON) is %d.%d; name another: make PYTHON=python3.12" % sys.version_info[:2])'
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.study: .venv/.python pyproject.toml constraints.txt
+	$(BIN)/python $(PIP) --editable '.[study]'
+	@touch $@
+
+.venv/.dev: .venv/.python pyproject.toml constraints.txt
+	$(BIN)/python $(PIP) --editable '.[study,dev]'
+	@touch $@
+
+.venv-bench/.bench: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-bench
+	$(BENCH)/python $(PIP) --editable '.[study,bench]'
+	@touch $@

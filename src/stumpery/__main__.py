@@ -1,0 +1,5 @@
+"""`python -m stumpery`."""
+
+from stumpery.cli import app
+
+app()

@@ -1,0 +1,243 @@
+"""The command line. Heavy imports wait until a command needs them, so that help comes at once."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from stumpery.evaluation.play import Progress
+    from stumpery.studies.study import Outcome
+
+app = typer.Typer(
+    help="Learning and deciding on streams with trees.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+data = typer.Typer(help="Datasets: what there is, where it comes from.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(data, name="data")
+
+Steps = Annotated[int | None, typer.Option(help="Events in each trial.")]
+Trials = Annotated[int | None, typer.Option(help="Repetitions, each with its own seed.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same figures.")]
+Threads = Annotated[int, typer.Option(help="Trials played at once.")]
+Out = Annotated[Path | None, typer.Option(help="Where the files go; out/NAME unless said.")]
+Folder = Annotated[Path | None, typer.Option("--data", help="A folder of Parquet files, as STUMPERY_DATA.")]
+
+
+@app.command(epilog="Example: stumpery demo --steps 10000 --trials 5")
+def demo(steps: Steps = None, trials: Trials = None, seed: Seed = 0, threads: Threads = 2, out: Out = None) -> None:
+    """Play several policies on one stream: a table, a picture and result.json under out/demo."""
+    study("demo", steps, trials, seed, threads, out)
+
+
+@app.command(epilog="Example: stumpery study bandits-101 --trials 20 --out out/quick")
+def study(
+    name: Annotated[str, typer.Argument(help="A study's name, or list.")] = "list",
+    steps: Steps = None,
+    trials: Trials = None,
+    seed: Seed = 0,
+    threads: Threads = 2,
+    out: Out = None,
+    folder: Folder = None,
+) -> None:
+    """Run a study of a source's figure or claim; it resumes where it was stopped."""
+    from stumpery.studies import STUDIES
+    from stumpery.studies.runner import run_study
+    from stumpery.studies.study import Settings
+
+    if name == "list":
+        shown = [{"study": s.name, "what": s.title, "source": s.source} for s in STUDIES.values()]
+        _print_table("Studies", shown)
+        return
+    if name not in STUDIES:
+        _fail(f"there is no study {name!r}; there are {', '.join(STUDIES)}")
+    chosen = STUDIES[name]
+    with _one_sentence():
+        _use_data(folder)
+        settings = Settings(
+            steps=chosen.steps if steps is None else steps,
+            trials=chosen.trials if trials is None else trials,
+            seed=seed,
+            threads=threads,
+        )
+        with _progress(chosen.title, chosen.n_events(settings)) as advance:
+            outcome, files = run_study(chosen, settings, out or Path("out") / name, advance)
+        _show(outcome, chosen.title, files)
+
+
+@app.command(epilog="Example: stumpery plan --actions 7 --variables 94 --depth 14 --trees 100 --epsilon 0.4")
+def plan(
+    actions: Annotated[int, typer.Option(help="K, how many actions.")] = 7,
+    variables: Annotated[int, typer.Option(help="M, how many binary variables.")] = 94,
+    depth: Annotated[int, typer.Option(help="D, the deepest tree.")] = 5,
+    trees: Annotated[int, typer.Option(help="L, how many trees.")] = 100,
+    variable_gap: Annotated[float, typer.Option(help="From the best variable's reward to the next.")] = 0.1,
+    action_gap: Annotated[float, typer.Option(help="From the best action's reward to the next.")] = 0.1,
+    epsilon: Annotated[float, typer.Option(help="How far from the best is near enough.")] = 0.0,
+    delta: Annotated[float, typer.Option(help="The chance to be wrong.")] = 0.05,
+) -> None:
+    """Say how many events the elimination algorithms need (Feraud et al. 2016)."""
+    from stumpery.policies import sample_complexity as needs
+
+    with _one_sentence():
+        one_action = needs.action_selection(n_actions=actions, action_gap=action_gap, delta=delta)
+        one_variable = needs.variable_selection(
+            n_actions=actions, n_variables=variables, variable_gap=variable_gap, delta=delta
+        )
+        forest = needs.bandit_forest(
+            n_actions=actions,
+            n_variables=variables,
+            variable_gap=variable_gap,
+            action_gap=action_gap,
+            depth=depth,
+            n_trees=trees,
+            delta=delta,
+        )
+        bounds = {
+            "best action (Lemma 3)": one_action,
+            "best variable (Lemma 1)": one_variable,
+            "best stump (Theorem 1)": one_action + one_variable,
+            "best forest (Theorem 3)": forest,
+        }
+        tests = {
+            "drop an action (2)": (action_gap, actions, 2.0),
+            "drop a variable (1)": (variable_gap, actions * variables, 4.0),
+            "drop an action of a forest's leaf (4)": (action_gap, actions * trees, 2.0),
+            "drop a variable of a forest's node (3)": (variable_gap, actions * variables * depth * trees, 4.0),
+        }
+        plays = {
+            name: needs.plays_until_elimination(gap=gap, epsilon=epsilon, n_hypotheses=n, width=width, delta=delta)
+            for name, (gap, n, width) in tests.items()
+        }
+    _print_table("Events needed at most", [{"to know the": k, "events": f"{v:,.0f}"} for k, v in bounds.items()])
+    _print_table(
+        "Plays of each action when the test fires, if the gap shows as it is",
+        [{"test (equation)": k, "plays": f"{v:,}"} for k, v in plays.items()],
+    )
+
+
+@app.command(epilog="Example: stumpery bench --only bandits")
+def bench(
+    only: Annotated[str | None, typer.Option(help="Just the workloads whose name contains this.")] = None,
+    repeats: Annotated[int, typer.Option(help="Runs of each; the median counts.")] = 5,
+) -> None:
+    """Measure ours and the installed peers side by side: one JSON line a figure, with name, ours, peer and ratio."""
+    from stumpery.benchmarks import run_benchmarks
+
+    with _one_sentence():
+        for line in run_benchmarks(only=only, repeats=repeats):
+            typer.echo(line)
+
+
+@data.command("list", epilog="Example: stumpery data list")
+def data_list() -> None:
+    """List the datasets, their sizes, and where each would come from."""
+    from stumpery.streams import load as loading
+
+    with _one_sentence():
+        _print_table("Datasets", [row._asdict() for row in loading.available()])
+
+
+@data.command("fetch", epilog="Example: stumpery data fetch nursery")
+def data_fetch(name: Annotated[str, typer.Argument(help="A dataset's name.")]) -> None:
+    """Download a dataset from its public origin, check it and keep it in the cache."""
+    from stumpery.streams import load as loading
+
+    with _one_sentence(), _progress(name, None, unit="bytes") as advance:
+        seen = 0
+
+        def progress(done: int, total: int | None) -> None:
+            nonlocal seen
+            advance(done - seen)
+            seen = done
+
+        path = loading.fetch(name, progress=progress)
+    typer.echo(path)
+
+
+@data.command("path", epilog="Example: stumpery data path nursery")
+def data_path(name: Annotated[str, typer.Argument(help="A dataset's name.")]) -> None:
+    """Print where a dataset's file is."""
+    from stumpery.streams import load as loading
+
+    with _one_sentence():
+        typer.echo(loading.path(name))
+
+
+def _use_data(folder: Path | None) -> None:
+    import os
+
+    if folder is not None:
+        os.environ["STUMPERY_DATA"] = str(folder)
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """An error that a user can mend is one sentence, not a traceback."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("\nstopped; the same command goes on from here", err=True)
+        raise typer.Exit(130) from None
+    except (ValueError, OSError, ImportError) as error:
+        _fail(str(error))
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(f"stumpery: {message}", err=True)
+    raise typer.Exit(2)
+
+
+@contextmanager
+def _progress(title: str, total: int | None, unit: str = "events") -> "Iterator[Progress]":
+    """A bar with rate and time left, on the error stream so that results can be piped."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=total, rate="")
+
+        def advance(n: int) -> None:
+            bar.advance(task, n)
+            speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
+            bar.update(task, rate=f"{speed:,.0f} {unit}/s" if speed else "")
+
+        yield advance
+
+
+def _show(outcome: "Outcome", title: str, files: list[Path]) -> None:
+    _print_table(title, outcome.table)
+    if outcome.findings:
+        _print_table("Claims", [entry._asdict() for entry in outcome.findings])
+    for path in files:
+        typer.echo(f"wrote {path}")
+
+
+def _print_table(title: str, table: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(title=title, title_justify="left")
+    for name, value in (table[0] if table else {}).items():
+        shown.add_column(name.replace("_", " "), justify="right" if isinstance(value, int | float) else "left")
+    for row in table:
+        shown.add_row(*(_cell(value) for value in row.values()))
+    Console().print(shown)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return "" if value is None else str(value)

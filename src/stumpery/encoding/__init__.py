@@ -1,0 +1,8 @@
+"""From a row of mixed columns to numbers, small codes or bits."""
+
+from stumpery.encoding.bits import BitEncoder
+from stumpery.encoding.codes import CodeEncoder
+from stumpery.encoding.schema import Schema
+from stumpery.encoding.vectors import VectorEncoder
+
+__all__ = ["BitEncoder", "CodeEncoder", "Schema", "VectorEncoder"]

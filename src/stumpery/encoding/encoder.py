@@ -1,0 +1,45 @@
+"""What all encoders share: a schema, a reader of rows, and how they are saved."""
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Self
+
+from stumpery.encoding.reader import Reader
+from stumpery.encoding.schema import Schema
+from stumpery.types import State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoder:
+    """A pure function of a row under a schema."""
+
+    schema: Schema
+
+    @cached_property
+    def _reader(self) -> Reader:
+        return Reader(self.schema)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """What each place of an encoded row means."""
+        return self.schema.names
+
+    @property
+    def width(self) -> int:
+        """The length of an encoded row."""
+        return len(self.feature_names)
+
+    def state(self) -> State:
+        """The options and the schema, as plain values and arrays."""
+        schema, arrays = self.schema.state()
+        options = {each.name: getattr(self, each.name) for each in fields(self)}
+        return State({**options, "schema": schema}, arrays)
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild from `state`; a ValueError says what does not fit."""
+        wanted = {each.name for each in fields(cls)}
+        if set(state.options) != wanted:
+            raise ValueError(f"a saved {cls.__name__} has {sorted(wanted)}; {sorted(state.options)} came")
+        schema = Schema.from_state(State(state.options["schema"], state.arrays))
+        return cls(**{**state.options, "schema": schema})

@@ -1,0 +1,69 @@
+"""Rows as floats under a schema: numbers as they are, names as their codes, NaN where missing."""
+
+from collections.abc import Iterator, Mapping
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.encoding.names import Name
+from stumpery.encoding.schema import Schema
+from stumpery.encoding.tables import open_table
+from stumpery.encoding.values import PLAIN_NUMBERS
+from stumpery.types import Floats
+
+Row = Mapping[str, Any] | NDArray[Any]
+
+
+class Reader:
+    """What all encoders share: the access to a row's or a table's values."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._columns = schema.columns
+        self._names = schema.names
+        self._pick = itemgetter(*self._names, self._names[0])  # the first again: a lone item would come bare
+        self._lookups = [
+            (place, column.lookup) for place, column in enumerate(schema.columns) if isinstance(column, Name)
+        ]
+
+    def row(self, row: Row) -> Floats:
+        """One row: a dict, in which an absent key is a missing value, or an array in the schema's order."""
+        values = self._values(row)
+        try:
+            for place, lookup in self._lookups:
+                values[place] = lookup[values[place]]
+            if PLAIN_NUMBERS.issuperset(map(type, values)):
+                return np.array(values, dtype=np.float64)
+        except (TypeError, OverflowError):  # an unhashable name, an enormous integer
+            pass
+        pairs = zip(self._columns, self._values(row), strict=True)
+        return np.array([column.read([value])[0] for column, value in pairs])
+
+    def _values(self, row: Row) -> list[Any]:
+        if type(row) is dict:
+            try:
+                return list(self._pick(row)[:-1])
+            except KeyError:
+                pass
+        if isinstance(row, Mapping):
+            return [row.get(name) for name in self._names]
+        if not isinstance(row, np.ndarray):
+            raise ValueError(f"a row must be a dict or a 1-D array; a {type(row).__name__} came")
+        if row.shape != (len(self._names),):
+            raise ValueError(f"an array must have the schema's {len(self._names)} columns; {row.shape} came")
+        values: list[Any] = row.tolist()
+        return values
+
+    def columns(self, rows: Any) -> tuple[int, Iterator[Floats]]:
+        """The number of rows, and their columns one by one."""
+        table = open_table(rows, self._names)
+        return table.n_rows, (column.read(table.column(place)) for place, column in enumerate(self._columns))
+
+    def matrix(self, rows: Any) -> Floats:
+        """All rows at once, (rows, columns)."""
+        n_rows, columns = self.columns(rows)
+        values = np.empty((n_rows, len(self._columns)))
+        for place, column in enumerate(columns):
+            values[:, place] = column
+        return values

@@ -1,0 +1,140 @@
+"""The columns of a stream, in order: declared by a user, or inferred from the first rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+
+from stumpery.encoding.names import Name
+from stumpery.encoding.numbers import Number
+from stumpery.encoding.tables import open_table
+from stumpery.encoding.values import Data, kind_of
+from stumpery.types import State
+
+Column = Number | Name
+Declared = str | Sequence[str] | Sequence[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Ordered columns of numbers and names, and what the first rows taught about each.
+
+    A schema never changes: `extend` and `close` give a new one.
+
+    >>> schema = Schema.infer([{"age": 31, "device": "phone"}, {"age": None, "device": "desktop"}])
+    >>> schema.kinds
+    {'age': 'number', 'device': 'name'}
+    >>> schema.extend([{"device": "watch"}]).columns[1].names
+    ('phone', 'desktop', 'watch')
+    """
+
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+            raise ValueError(f"a schema takes columns with different strings as names; {names} came")
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Declared], *, max_names: int = 64) -> Self:
+        """Declare each column as "number", "name", "numbered name", a list of cut points, or a list of names.
+
+        A "number" takes its quantiles, and a "name" its names, from the rows shown to `extend`. A "numbered
+        name" also takes numbers, which stand for their text. A list of names is complete and learns no more.
+
+        >>> Schema.of({"age": [17, 25, 65], "device": ["phone", "desktop"]}).kinds
+        {'age': 'number', 'device': 'name'}
+        """
+        return cls(columns=tuple(_declare(name, kind, max_names) for name, kind in columns.items()))
+
+    @classmethod
+    def infer(cls, rows: Any, *, max_names: int = 64, declared: Mapping[str, Declared] | None = None) -> Self:
+        """Learn the columns from a list of dicts, a 2-D array or a frame; `declared` columns are as in `of`.
+
+        Strings, categoricals and enums are names; bools, integers and floats are numbers, and so is a column
+        without any value.
+        """
+        table = open_table(rows)
+        declared = declared or {}
+        absent = set(declared).difference(table.names)
+        if absent:
+            raise ValueError(f"declared columns must be among the rows' columns; {sorted(absent)} are not")
+        columns: list[Column] = []
+        for place, name in enumerate(table.names):
+            data = table.column(place)
+            kind = declared.get(name) or _kind(data, is_categorical=name in table.categorical)
+            columns.append(_declare(name, kind, max_names).learn(data))
+        return cls(columns=tuple(columns))
+
+    def extend(self, rows: Any) -> Self:
+        """A new schema with more names, while there is room, and with quantiles where there were none.
+
+        No code changes its meaning.
+        """
+        table = open_table(rows, self.names)
+        learned = (column.learn(table.column(place)) for place, column in enumerate(self.columns))
+        return replace(self, columns=tuple(learned))
+
+    def close(self) -> Self:
+        """Give up the room for further names, so that codes are as few as they can be."""
+        return replace(self, columns=tuple(column.close() for column in self.columns))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Each column's kind, "number" or "name"."""
+        return {column.name: column.kind for column in self.columns}
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def state(self) -> State:
+        """Names and sizes as plain values, the numbers' points as one array."""
+        points = [column.points or () for column in self.columns if isinstance(column, Number)]
+        options = {"columns": [{"kind": column.kind, **column.options()} for column in self.columns]}
+        return State(options, {"points": np.array(list(chain.from_iterable(points)), dtype=np.float64)})
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild from `state`; a ValueError says what does not fit."""
+        try:
+            points = iter(state.arrays["points"].tolist())
+            saved = [(_KINDS[options["kind"]], options) for options in state.options["columns"]]
+            columns = tuple(kind.from_options(options, points) for kind, options in saved)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"a saved schema has columns and points; here {error!r} came up") from None
+        if next(points, None) is not None:
+            raise ValueError("a saved schema has as many points as its columns say; more came")
+        return cls(columns=columns)
+
+
+_KINDS: dict[str, type[Column]] = {"number": Number, "name": Name}
+
+
+def _declare(name: str, kind: Declared, max_names: int) -> Column:
+    if kind == "number":
+        return Number(name=name)
+    if kind in ("name", "numbered name"):
+        return Name(name=name, max_names=max_names, numbered=kind == "numbered name")
+    kinds = set() if isinstance(kind, str) else {kind_of(type(each)) for each in kind}
+    if kinds == {"name"}:
+        names = tuple(map(str, kind))
+        return Name(name=name, names=names, max_names=len(names))
+    if kinds == {"number"}:
+        return Number(name=name, points=tuple(map(float, kind)), given=True)
+    raise ValueError(
+        f"column {name!r} must be 'number', 'name', 'numbered name', a list of cut points or of names; {kind!r} came"
+    )
+
+
+def _kind(data: Data, *, is_categorical: bool) -> str:
+    kinds = {"number"} if isinstance(data, np.ndarray) else {kind_of(kind) for kind in set(map(type, data))}
+    if "name" in kinds:
+        return "name"
+    return "numbered name" if is_categorical else "number"

@@ -1,0 +1,79 @@
+"""Many rows, whatever they came in, read column by column."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.encoding.values import Data
+
+
+class Table(NamedTuple):
+    """Rows that can be asked for the values of a column."""
+
+    names: Sequence[str]
+    n_rows: int
+    column: Callable[[int], Data]  # from a place in `names` to the values
+    categorical: frozenset[str] = frozenset()  # columns declared to hold names, whatever their values are
+
+
+def open_table(rows: Any, names: Sequence[str] | None = None) -> Table:
+    """The columns called `names`, or all, of a list of dicts, a 2-D array or a data frame."""
+    if isinstance(rows, np.ndarray):
+        return _matrix(rows, names)
+    if isinstance(rows, list | tuple):
+        return _records(rows, names)
+    try:
+        frame = nw.from_native(rows, eager_only=True)
+    except TypeError:
+        raise ValueError(
+            f"rows must be a list of dicts, a 2-D array or a pandas, polars or pyarrow frame; "
+            f"a {type(rows).__name__} came"
+        ) from None
+    return _frame(frame, names)
+
+
+def _records(rows: Sequence[Mapping[str, Any]], names: Sequence[str] | None) -> Table:
+    """A list of dicts, in which an absent key is a missing value."""
+    for kind in set(map(type, rows)):
+        if not issubclass(kind, Mapping):
+            raise ValueError(f"a list of rows must hold dicts; a {kind.__name__} came")
+    found = list(dict.fromkeys(name for row in rows for name in row)) if names is None else names
+    return Table(found, len(rows), lambda place: [row.get(found[place]) for row in rows])
+
+
+def _matrix(rows: NDArray[Any], names: Sequence[str] | None) -> Table:
+    """A 2-D array, whose columns come in the order of `names` or are called x0, x1, ..."""
+    if rows.ndim != 2:
+        raise ValueError(f"an array of rows must have 2 dimensions; one of {rows.ndim} came")
+    if names is not None and rows.shape[1] != len(names):
+        raise ValueError(f"an array must have the schema's {len(names)} columns; {rows.shape[1]} came")
+
+    def column(place: int) -> Data:
+        values = rows[:, place]
+        return values if values.dtype.kind in "biuf" else values.tolist()
+
+    return Table(names or [f"x{place}" for place in range(rows.shape[1])], len(rows), column)
+
+
+def _frame(rows: nw.DataFrame[Any], names: Sequence[str] | None) -> Table:
+    """A data frame, whose columns are found by name and may be more than asked for."""
+    here = rows.schema
+    found = list(here) if names is None else names
+    absent = [name for name in found if name not in here]
+    if absent:
+        raise ValueError(f"a frame must have the schema's columns; {', '.join(map(repr, absent))} are absent")
+    categorical = frozenset(name for name in found if isinstance(here[name], nw.Categorical | nw.Enum))
+    return Table(found, len(rows), lambda place: _values(rows.get_column(found[place])), categorical)
+
+
+def _values(series: nw.Series[Any]) -> Data:
+    kind = series.dtype
+    if kind.is_temporal() or kind.is_nested():
+        raise ValueError(f"column {series.name!r} holds {kind}; numbers, bools, strings and categoricals are allowed")
+    is_whole = kind.is_integer() or kind == nw.Boolean
+    if kind.is_float() or (is_whole and not series.null_count()):
+        return series.to_numpy()
+    return series.to_list()

@@ -1,0 +1,38 @@
+"""What a single value is: a number, a name, missing, or something that no column can hold."""
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from types import NoneType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Data = Sequence[Any] | NDArray[Any]  # a column's values: Python values, or an array of numbers
+
+# NumPy reads these in one go, None as NaN.
+PLAIN_NUMBERS = frozenset({int, float, bool, NoneType, *(np.dtype(code).type for code in "?bhilqBHILQefd")})
+
+
+def kind_of(kind: type) -> str:
+    """Tell "missing", "number", "name" and "strange" types apart; a NaN is still a number here."""
+    if kind is NoneType or kind.__name__ == "NAType":  # pandas.NA, without importing pandas
+        return "missing"
+    if issubclass(kind, str):
+        return "name"
+    return "number" if issubclass(kind, Real | np.bool_) else "strange"
+
+
+def text_of(value: Any) -> str:
+    """A name as a plain string; a number's text, without a point if it is whole."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, Integral) or float(value).is_integer():
+        return str(int(value))
+    return repr(float(value))
+
+
+def refuse(column: str, wanted: str, value: Any) -> ValueError:
+    """The error for a value that does not fit its column."""
+    shown = repr(value) if len(repr(value)) <= 40 else repr(value)[:37] + "..."
+    return ValueError(f"column {column!r} takes a {wanted} or a missing value; {shown} ({type(value).__name__}) came")

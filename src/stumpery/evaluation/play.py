@@ -1,0 +1,156 @@
+"""Simulate: all rewards are known to us, only the chosen one is shown to the policy."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stumpery.evaluation.result import Result
+from stumpery.extras import need
+from stumpery.options import check_whole
+from stumpery.policies.policy import Policy
+from stumpery.types import Action, Batch, Floats, Stream
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BATCH = 8192
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class PlayResult(Result):
+    """What a policy did and earned, step by step."""
+
+    policy: str
+    actions: Sequence[Action]
+    probabilities: Floats
+    rewards: Floats
+
+    @property
+    def n_steps(self) -> int:
+        """How many decisions were played."""
+        return len(self.rewards)
+
+    @property
+    def average_reward(self) -> float:
+        """The mean reward of all steps."""
+        return float(self.rewards.mean())
+
+    def columns(self) -> dict[str, Any]:
+        """A row a step."""
+        return {
+            "step": np.arange(1, self.n_steps + 1),
+            "action": list(self.actions),
+            "probability": self.probabilities,
+            "reward": self.rewards,
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """The policy and what it earned."""
+        return {"policy": self.policy, "steps": self.n_steps, "average_reward": self.average_reward}
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """The average reward so far, against the step."""
+        ax = ax or need("matplotlib.pyplot", "study").subplots()[1]
+        steps = np.arange(1, self.n_steps + 1)
+        ax.plot(steps, np.cumsum(self.rewards) / steps, label=self.policy)
+        ax.set(xlabel="step", ylabel="average reward so far", xscale="log")
+        ax.legend()
+        return ax
+
+
+def play(
+    policy: Policy,
+    *,
+    contexts: Any = None,
+    rewards: Any = None,
+    stream: Stream | None = None,
+    steps: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> PlayResult:
+    """Let `policy` decide and learn, step by step, over known rewards or over a stream.
+
+    `rewards` is a column of right actions (reward 1 for the right one) or a matrix with a column for each action, in
+    the policy's order; `contexts` has as many rows. A `stream` is given instead of both, with the number of `steps`.
+    The policy goes on from where it is, and has learned afterwards.
+
+    >>> from stumpery.policies import UCB
+    >>> result = play(UCB(actions=["a", "b"]), rewards=["a", "b", "b", "b"] * 100)
+    >>> result.n_steps, result.average_reward > 0.6
+    (400, True)
+    """
+    if not isinstance(policy, Policy):
+        raise ValueError(f"policy is {policy!r}; it must be a policy of Stumpery's")
+    if (rewards is None) == (stream is None):
+        raise ValueError("play needs either rewards or a stream")
+    if steps is not None:
+        check_whole("steps", steps, 1)
+    if stream is None:
+        events, n_steps = _known(policy, contexts, rewards, steps)
+    elif steps is None:
+        raise ValueError("a stream may have no end: say how many steps to play")
+    else:
+        events, n_steps = stream_events(policy, stream, seed), int(steps)
+    actions, probabilities, earned = [], [], []
+    for batch in exactly(events, n_steps):
+        played = policy.play(batch.contexts, batch.rewards)
+        actions.append(played.actions)
+        probabilities.append(played.probabilities)
+        earned.append(np.take_along_axis(batch.rewards, played.actions[:, None], axis=1)[:, 0])
+        if progress is not None:
+            progress(len(batch.rewards))
+    names = [policy.actions[index] for index in np.concatenate(actions).tolist()]
+    return PlayResult(type(policy).__name__, names, np.concatenate(probabilities), np.concatenate(earned))
+
+
+def stream_events(policy: Policy, stream: Stream, seed: int) -> Iterator[Batch]:
+    """A stream's batches, with the columns of rewards in the policy's order."""
+    if set(stream.actions) != set(policy.actions):
+        raise ValueError(f"the stream's actions are {list(stream.actions)}, the policy's {list(policy.actions)}")
+    if tuple(stream.actions) == tuple(policy.actions):
+        yield from stream.batches(seed=seed, size=BATCH)
+        return
+    order = [list(stream.actions).index(action) for action in policy.actions]
+    for contexts, rewards, expected in stream.batches(seed=seed, size=BATCH):
+        in_order = np.ascontiguousarray(rewards[:, order])
+        yield Batch(contexts, in_order, None if expected is None else expected[:, order])
+
+
+def exactly(events: Iterator[Batch], n_steps: int) -> Iterator[Batch]:
+    """The first `n_steps` events of a stream of batches."""
+    left = n_steps
+    for batch in events:
+        yield batch if len(batch.rewards) <= left else _head(batch, left)
+        left -= min(left, len(batch.rewards))
+        if left == 0:
+            return
+    raise ValueError(f"the stream ended {left} events before the {n_steps} steps were played")
+
+
+def _head(batch: Batch, n: int) -> Batch:
+    contexts, rewards, expected = batch
+    return Batch(None if contexts is None else contexts[:n], rewards[:n], None if expected is None else expected[:n])
+
+
+def _known(policy: Policy, contexts: Any, rewards: Any, steps: int | None) -> tuple[Iterator[Batch], int]:
+    table = np.asarray(rewards)
+    if table.ndim not in (1, 2) or len(table) == 0:
+        raise ValueError(f"rewards have shape {table.shape}; a column of actions or a matrix of rewards is needed")
+    if contexts is not None and len(contexts) != len(table):
+        raise ValueError(f"there are {len(contexts)} contexts and {len(table)} rows of rewards: one of each is needed")
+    if table.ndim == 1:
+        right = np.array([policy.position(action) for action in table.tolist()])
+        table = np.zeros((len(right), len(policy.actions)))
+        table[np.arange(len(right)), right] = 1.0
+    n_steps = len(table) if steps is None else int(steps)
+    return _in_a_loop(contexts, np.ascontiguousarray(policy.checked_rewards(table))), n_steps
+
+
+def _in_a_loop(contexts: Any, rewards: Floats) -> Iterator[Batch]:
+    while True:
+        for start in range(0, len(rewards), BATCH):
+            rows = slice(start, start + BATCH)
+            yield Batch(None if contexts is None else contexts[rows], rewards[rows])

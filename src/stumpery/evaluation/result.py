@@ -1,0 +1,62 @@
+"""What every result of an evaluation can do: become a frame, a CSV file, a JSON file."""
+
+import csv
+import io
+import json
+import math
+import os
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stumpery.files import write_whole
+from stumpery.frames import make_frame
+
+
+class Result(ABC):
+    """A table of columns and a summary of plain values, in the forms that people use."""
+
+    @abstractmethod
+    def columns(self) -> dict[str, Any]:
+        """The whole table, a sequence a column."""
+
+    @abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """Settings and figures as plain values."""
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The table as a polars, pandas or pyarrow frame."""
+        return make_frame(self.columns(), backend)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """The table as a CSV file, written whole or not at all."""
+        columns = {name: np.asarray(column).tolist() for name, column in self.columns().items()}
+        text = io.StringIO()
+        writer = csv.writer(text)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+        write_whole(Path(path), text.getvalue().encode())
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Summary and table as a JSON file, written whole or not at all."""
+        content = {**self.summary(), "columns": self.columns()}
+        write_whole(Path(path), json_text(content).encode())
+
+
+def json_text(content: Any) -> str:
+    """Strict JSON: arrays become lists, and what is not finite becomes null."""
+    return json.dumps(_plain(content), indent=1, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,101 @@
+"""The compiler's settings, named here and nowhere else.
+
+`@kernel` compiles a function with Numba, keeps the machine code on disk and releases the interpreter lock while it
+runs. Three switches, read once from the environment:
+
+- `NUMBA_DISABLE_JIT=1` runs every kernel as plain Python, for debuggers and coverage;
+- `STUMPERY_BOUNDS_CHECK=1` makes a kernel raise where it would read past an array's end;
+- `STUMPERY_CACHE` names the folder for compiled kernels and downloaded data instead of the user's cache folder.
+
+Numba's own cache looks only at the file in which a kernel stands, not at the files of the kernels that it calls, nor
+at the bounds-check switch. So the cache folder's name is a hash of all kernel sources and of the mode: a change
+anywhere compiles anew, and nothing stale is ever run.
+"""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba import config
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+INTERPRETED = bool(config.DISABLE_JIT)
+BOUNDS_CHECK = os.environ.get("STUMPERY_BOUNDS_CHECK", "0") not in ("", "0")
+N_CACHES_KEPT = 6
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` on its first call, or take its machine code from the disk."""
+    if INTERPRETED:
+        return _quiet(function)
+    folder = kernel_cache()
+    # The folder is read when the decorator runs; put back at once, so that the caller's own Numba code is untouched.
+    before = config.CACHE_DIR
+    config.CACHE_DIR = folder or ""
+    try:
+        compiled: Function = numba.njit(
+            nogil=True, boundscheck=BOUNDS_CHECK, error_model="numpy", cache=folder is not None
+        )(function)
+    finally:
+        config.CACHE_DIR = before
+    return compiled
+
+
+def cache_root() -> Path:
+    """Where Stumpery keeps what it can make again: compiled kernels and downloaded data."""
+    named = os.environ.get("STUMPERY_CACHE")
+    if named:
+        return Path(named)
+    user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(user) / "stumpery"
+
+
+@cache
+def kernel_cache() -> str | None:
+    """The folder for this version's machine code; None, and no caching, where nothing can be written."""
+    folder = cache_root() / "kernels" / fingerprint()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        _forget_old_caches(folder.parent)
+    except OSError:
+        return None
+    return str(folder) if os.access(folder, os.W_OK) else None
+
+
+def kernel_files() -> list[Path]:
+    """Every file of the package in which kernels may stand."""
+    package = Path(__file__).parent
+    return [package / "jit.py", package / "random.py", *sorted(package.rglob("*_kernels.py"))]
+
+
+def fingerprint() -> str:
+    """A hash of all kernel sources and of the mode."""
+    digest = hashlib.sha256(b"checked" if BOUNDS_CHECK else b"fast")
+    for path in kernel_files():
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _forget_old_caches(root: Path) -> None:
+    folders = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    for stale in folders[N_CACHES_KEPT:]:
+        shutil.rmtree(stale, ignore_errors=True)
+
+
+def _quiet(function: Function) -> Function:
+    """Run as plain Python; integers wrap around and 1/0 is infinite there as they are in machine code."""
+
+    @wraps(function)
+    def interpreted(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return interpreted  # type: ignore[return-value]

@@ -1,0 +1,85 @@
+"""Explorers: how a policy turns scores, doubts and time into a choice.
+
+Each function below names one kind and gives its recipe; a policy takes it as its `explorer`, whatever its scorer.
+
+>>> upper_confidence(rho=2.0, epsilon=0.01)
+Explorer(kind='upper_confidence', epsilon=0.01, decay=0.0, floor=0.0, strength=2.0, prior=(1.0, 1.0))
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from stumpery.options import check_number, check_one_of, is_number
+from stumpery.policies import explorers_kernels as kernels
+from stumpery.types import Floats
+
+KINDS = {
+    "greedy": kernels.GREEDY,
+    "upper_confidence": kernels.UPPER_CONFIDENCE,
+    "inverse_gap": kernels.INVERSE_GAP,
+    "beta_thompson": kernels.BETA_THOMPSON,
+    "gaussian_thompson": kernels.GAUSSIAN_THOMPSON,
+}
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """One kind of exploring, mixed with a share `epsilon` of uniform choices."""
+
+    kind: str
+    epsilon: float = 0.0
+    decay: float = 0.0
+    floor: float = 0.0
+    strength: float = 0.0
+    prior: tuple[float, float] = (1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        check_one_of("kind", self.kind, KINDS)
+        check_number("epsilon", self.epsilon, 0.0, 1.0)
+        check_number("floor", self.floor, 0.0, 1.0)
+        check_number("decay", self.decay, 0.0)
+        check_number("strength", self.strength, 0.0)
+        if len(tuple(self.prior)) != 2 or not all(is_number(part) and part > 0 for part in self.prior):
+            raise ValueError(f"prior is {self.prior!r}; it must be two numbers above 0, successes and failures")
+        object.__setattr__(self, "prior", tuple(self.prior))
+
+    def rule(self) -> Floats:
+        """The recipe as the kernels read it."""
+        fields = (KINDS[self.kind], self.epsilon, self.decay, self.floor, self.strength, *self.prior)
+        return np.array(fields, dtype=np.float64)
+
+    def options(self) -> dict[str, Any]:
+        """The recipe as plain JSON values."""
+        return {**asdict(self), "prior": list(self.prior)}
+
+
+def greedy(*, epsilon: float = 0.0, decay: float = 0.0, floor: float = 0.0) -> Explorer:
+    """Take the highest score; with chance epsilon * t^-decay (at least `floor`) any action."""
+    return Explorer("greedy", epsilon, decay, floor)
+
+
+def uniform() -> Explorer:
+    """Take any action, all with the same chance."""
+    return Explorer("greedy", epsilon=1.0)
+
+
+def upper_confidence(*, rho: float = 2.0, epsilon: float = 0.0, decay: float = 0.0, floor: float = 0.0) -> Explorer:
+    """Take the highest score plus doubt * sqrt(rho * log t)."""
+    return Explorer("upper_confidence", epsilon, decay, floor, rho)
+
+
+def inverse_gap(*, scale: float = 10.0, epsilon: float = 0.0, decay: float = 0.0, floor: float = 0.0) -> Explorer:
+    """Take an action with chance 1 / (K + scale * sqrt(t) * gap to the best), the best with what is left."""
+    return Explorer("inverse_gap", epsilon, decay, floor, scale)
+
+
+def beta_thompson(*, prior: tuple[float, float] = (1.0, 1.0), epsilon: float = 0.0) -> Explorer:
+    """Draw from each action's Beta posterior and take the largest draw."""
+    return Explorer("beta_thompson", epsilon, prior=prior)
+
+
+def gaussian_thompson(*, sd: float = 0.5, prior: tuple[float, float] = (0.5, 0.5), epsilon: float = 0.0) -> Explorer:
+    """Draw from each action's normal posterior, for rewards of standard deviation `sd`, and take the largest draw."""
+    return Explorer("gaussian_thompson", epsilon, strength=sd, prior=prior)

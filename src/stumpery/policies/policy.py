@@ -1,0 +1,281 @@
+"""What every policy is: named actions, a decision now, a reward later."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery import files
+from stumpery.random import new_generator
+from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers, State, rows
+
+
+class Played(NamedTuple):
+    """What a policy did over a run of events: indices of its actions, and their probabilities."""
+
+    actions: Integers
+    probabilities: Floats
+
+
+@dataclass(kw_only=True, eq=False)
+class Policy(ABC):
+    """Choose one of several actions, then learn from the reward of that action alone.
+
+    Actions are strings, numbers or booleans. Rewards lie within `reward_range`. One thread at a time may use a policy:
+    a decision moves its random state.
+    """
+
+    actions: Sequence[Action]
+    seed: int = 0
+    reward_range: tuple[float, float] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        self.actions = _checked_actions(self.actions)
+        self._low, self._high = self.reward_range = _checked_range(self.reward_range)
+        self._is_unit = self.reward_range == (0.0, 1.0)
+        self._rng = new_generator(self.seed)
+        self._renumber()
+
+    def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> Decision:
+        """Choose an action, among those `available` if that is given."""
+        mask = self._all if available is None else self._mask(available)
+        index, probability = self._decide(context, mask)
+        return Decision(self.actions[index], probability, context)
+
+    def learn(self, decision: Decision, reward: float) -> None:
+        """Take the reward of one decision: now, late, out of order, more than once, or from a log."""
+        try:
+            action, probability, context = decision
+        except (TypeError, ValueError):
+            raise ValueError(f"decision is {decision!r}; it must be a Decision(action, probability, context)") from None
+        index = self.position(action)
+        if type(reward) is not float:
+            reward = _number(reward)
+        if not self._low <= reward <= self._high:
+            raise ValueError(f"reward is {reward!r}; it must be a number from {self._low:g} to {self._high:g}")
+        _check_probability(probability)
+        self._learn(context, index, self._unit(reward), probability)
+
+    def decide_many(self, contexts: Any, *, available: Iterable[Action] | None = None) -> Decisions:
+        """Choose once for each row of `contexts`, or that many times if it is a number: equals a loop of `decide`."""
+        mask = self._all if available is None else self._mask(available)
+        if isinstance(contexts, int):
+            if contexts < 0:
+                raise ValueError(f"contexts is {contexts}; a number of decisions must be 0 or more")
+            n, contexts = contexts, None
+        else:
+            n = len(contexts)
+        actions, probabilities = self._decide_many(contexts, n, mask)
+        return Decisions([self.actions[index] for index in actions.tolist()], probabilities, contexts)
+
+    def learn_many(self, decisions: Decisions | Sequence[Decision], rewards: Iterable[float] | Floats) -> None:
+        """Take many rewards, all or, where one is wrong, none: equals a loop of `learn`."""
+        if not isinstance(decisions, Decisions):
+            columns = tuple(zip(*decisions, strict=True)) or ((), (), ())
+            decisions = Decisions(columns[0], np.array(columns[1], dtype=np.float64), list(columns[2]))
+        values = self.checked_rewards(rewards)
+        if values.ndim != 1 or len(values) != len(decisions):
+            raise ValueError(f"there are {len(decisions)} decisions and {values.size} rewards: one of each is needed")
+        indices = np.array([self.position(action) for action in decisions.actions], dtype=np.int64)
+        for probability in decisions.probabilities:
+            _check_probability(probability)
+        self._learn_many(decisions.contexts, indices, self._unit(values), decisions.probabilities)
+
+    def play(self, contexts: Any, rewards: Floats) -> Played:
+        """Decide and learn along rows whose every reward is known, a column of `rewards` for each action."""
+        values = self.checked_rewards(rewards)
+        if values.ndim != 2 or values.shape[1] != len(self.actions):
+            raise ValueError(
+                f"rewards have shape {values.shape}; a column for each of {len(self.actions)} actions is needed"
+            )
+        if contexts is not None and len(contexts) != len(values):
+            raise ValueError(
+                f"there are {len(contexts)} contexts and {len(values)} rows of rewards: one of each is needed"
+            )
+        return self._play(contexts, self._unit(values))
+
+    @abstractmethod
+    def explain(self, decision: Decision | None = None) -> Explanation:
+        """What is known of every action now, and why `decision` would be taken."""
+
+    def add_action(self, action: Action) -> None:
+        """Offer one more action from now on."""
+        self.actions = _checked_actions([*self.actions, action])
+        self._grow()
+        self._renumber()
+
+    def remove_action(self, action: Action) -> None:
+        """Offer an action no more and forget what was learned of it; a reward that still comes for it is refused."""
+        index = self.position(action)
+        if len(self.actions) == 1:
+            raise ValueError(f"{action!r} is the only action left; a policy needs at least one")
+        self.actions = tuple(name for name in self.actions if name != action)
+        self._shrink(index)
+        self._renumber()
+
+    def position(self, action: Action) -> int:
+        """The index of an action; a ValueError says that it is none of ours."""
+        try:
+            return self._index[action]
+        except (KeyError, TypeError):
+            raise ValueError(f"action is {action!r}; it must be one of {_listed(self.actions)}") from None
+
+    def checked_rewards(self, rewards: Iterable[float] | Floats) -> Floats:
+        """Rewards as an array; a ValueError says which of them cannot be one."""
+        try:
+            values = np.asarray(rewards if hasattr(rewards, "__len__") else list(rewards), dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError("rewards must be numbers, one for each decision or each row and action") from None
+        if values.size and not (values.min() >= self._low and values.max() <= self._high):  # also where one is NaN
+            worst = float(values[~((values >= self._low) & (values <= self._high))].flat[0])
+            raise ValueError(f"a reward is {worst!r}; it must be a number from {self._low:g} to {self._high:g}")
+        return values
+
+    def fresh(self, seed: int) -> Self:
+        """A new policy of the same recipe that has learned nothing, with another seed."""
+        return replace(self, seed=seed)
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that the policy's arrays hold."""
+        return sum(part.nbytes for part in vars(self).values() if isinstance(part, np.ndarray))
+
+    def state(self) -> State:
+        """The recipe and the arrays."""
+        return State(self._options(), self._arrays())
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild from `state`; a ValueError says what does not fit."""
+        policy = cls(**cls._arguments(state.options))
+        files.restore(policy._arrays(), state.arrays)
+        policy._restored()
+        return policy
+
+    # What a policy brings: rewards arrive here checked and scaled to 0..1, actions as indices.
+
+    @abstractmethod
+    def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
+        """Choose an index and say with which chance."""
+
+    @abstractmethod
+    def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
+        """Take one reward."""
+
+    @abstractmethod
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """Every array of the state, live: what is copied into them is the state."""
+
+    @abstractmethod
+    def _grow(self) -> None:
+        """Make room for one more action, the last."""
+
+    @abstractmethod
+    def _shrink(self, action: int) -> None:
+        """Close the gap that an action left."""
+
+    # What a policy may do faster than these loops, with the same result.
+
+    def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Played:
+        played = Played(np.empty(n, dtype=np.int64), np.empty(n))
+        for row, context in enumerate(rows(contexts) if contexts is not None else [None] * n):
+            played.actions[row], played.probabilities[row] = self._decide(context, available)
+        return played
+
+    def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
+        each = rows(contexts) if contexts is not None else [None] * len(actions)
+        for row, context in enumerate(each):
+            self._learn(context, int(actions[row]), float(rewards[row]), float(probabilities[row]))
+
+    def _play(self, contexts: Any, rewards: Floats) -> Played:
+        n = len(rewards)
+        played = Played(np.empty(n, dtype=np.int64), np.empty(n))
+        for row, context in enumerate(rows(contexts) if contexts is not None else [None] * n):
+            index, probability = self._decide(context, self._all)
+            self._learn(context, index, float(rewards[row, index]), probability)
+            played.actions[row], played.probabilities[row] = index, probability
+        return played
+
+    def _options(self) -> dict[str, Any]:
+        options = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
+        return {**options, "actions": list(self.actions), "reward_range": list(self.reward_range)}
+
+    @classmethod
+    def _arguments(cls, options: dict[str, Any]) -> dict[str, Any]:
+        return options
+
+    def _restored(self) -> None:
+        """Refuse a state that no stream could have led to; make anew what is not saved."""
+        if not self._rng.any():
+            raise ValueError("its random state is all zeros")
+
+    def _unit(self, rewards: Any) -> Any:
+        return rewards if self._is_unit else (rewards - self._low) / (self._high - self._low)
+
+    def _reward(self, unit: float) -> float:
+        return self._low + unit * (self._high - self._low)
+
+    def _renumber(self) -> None:
+        self._index = {action: index for index, action in enumerate(self.actions)}
+        self._all = np.ones(len(self.actions), dtype=np.bool_)
+
+    def _mask(self, available: Iterable[Action]) -> NDArray[np.bool_]:
+        if isinstance(available, str) or not isinstance(available, Iterable):
+            raise ValueError(f"available is {available!r}; it must be a list of actions")
+        mask = np.zeros(len(self.actions), dtype=np.bool_)
+        for action in available:
+            mask[self.position(action)] = True
+        if not mask.any():
+            raise ValueError("available is empty; at least one action is needed")
+        return mask
+
+
+def _checked_actions(actions: Sequence[Action]) -> tuple[Action, ...]:
+    if isinstance(actions, str) or not isinstance(actions, Iterable):
+        raise ValueError(f"actions is {actions!r}; it must be a list of actions")
+    names = tuple(action.item() if isinstance(action, np.generic) else action for action in actions)
+    if not names:
+        raise ValueError("actions is empty; at least one action is needed")
+    for name in names:
+        if not isinstance(name, Action) or (isinstance(name, float) and math.isnan(name)):
+            raise ValueError(f"an action is {name!r}; it must be a string, a number or a boolean")
+    if len(set(names)) != len(names):
+        twice = next(name for index, name in enumerate(names) if name in names[:index])
+        raise ValueError(f"action {twice!r} is there twice; actions must differ")
+    return names
+
+
+def _checked_range(reward_range: tuple[float, float]) -> tuple[float, float]:
+    try:
+        low, high = (float(end) for end in reward_range)
+        good = low < high and math.isfinite(high - low)
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        raise ValueError(f"reward_range is {reward_range!r}; it must be two finite numbers, the lower one first")
+    return low, high
+
+
+def _check_probability(probability: float) -> None:
+    try:
+        good = 0.0 < probability <= 1.0
+    except TypeError:
+        good = False
+    if not good:
+        raise ValueError(f"probability is {probability!r}; it must be above 0 and at most 1")
+
+
+def _number(value: Any) -> float:
+    try:
+        return math.nan if isinstance(value, str | bytes) else float(value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _listed(actions: Sequence[Action]) -> str:
+    shown = ", ".join(repr(action) for action in actions[:10])
+    return shown if len(actions) <= 10 else f"{shown} and {len(actions) - 10} more"

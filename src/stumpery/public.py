@@ -1,0 +1,44 @@
+"""The public names: what `import stumpery as st` offers."""
+
+from stumpery import encoding, evaluation, streams, summaries
+from stumpery.encoding import BitEncoder, CodeEncoder, Schema, VectorEncoder
+from stumpery.evaluation import play, regret
+from stumpery.files import load, save
+from stumpery.policies import (
+    UCB,
+    EpsilonGreedy,
+    Greedy,
+    MeansPolicy,
+    RandomPolicy,
+    SuccessiveElimination,
+    ThompsonSampling,
+    explorers,
+)
+from stumpery.summaries import Moments
+from stumpery.types import Decision, Decisions
+
+__all__ = [
+    "UCB",
+    "BitEncoder",
+    "CodeEncoder",
+    "Decision",
+    "Decisions",
+    "EpsilonGreedy",
+    "Greedy",
+    "MeansPolicy",
+    "Moments",
+    "RandomPolicy",
+    "Schema",
+    "SuccessiveElimination",
+    "ThompsonSampling",
+    "VectorEncoder",
+    "encoding",
+    "evaluation",
+    "explorers",
+    "load",
+    "play",
+    "regret",
+    "save",
+    "streams",
+    "summaries",
+]

@@ -1,0 +1,34 @@
+"""Where events come from: datasets, generators, transforms."""
+
+from stumpery.streams import transforms
+from stumpery.streams.arms import BernoulliArms, GaussianArms
+from stumpery.streams.classification import ClassificationBandit
+from stumpery.streams.dataset import Column, Dataset
+from stumpery.streams.load import available as available_datasets
+from stumpery.streams.load import fetch as fetch_dataset
+from stumpery.streams.load import load as load_dataset
+from stumpery.streams.load import path as dataset_path
+from stumpery.streams.load import verify as verify_dataset
+from stumpery.streams.poker_hands import PokerHands, poker_class
+from stumpery.streams.registry import DATASETS
+from stumpery.streams.registry import find as find_dataset
+from stumpery.streams.tree_problem import TreeProblem
+
+__all__ = [
+    "DATASETS",
+    "BernoulliArms",
+    "ClassificationBandit",
+    "Column",
+    "Dataset",
+    "GaussianArms",
+    "PokerHands",
+    "TreeProblem",
+    "available_datasets",
+    "dataset_path",
+    "fetch_dataset",
+    "find_dataset",
+    "load_dataset",
+    "poker_class",
+    "transforms",
+    "verify_dataset",
+]

@@ -1,0 +1,117 @@
+"""Bandits without context: each action has its own reward distribution and keeps it."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stumpery.options import check_number, check_whole, is_number
+from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
+from stumpery.types import Batch, Floats
+
+N_ACTIONS = 10
+MEANS, REWARDS = range(2)  # what a seed's random numbers are for
+
+
+@dataclass(kw_only=True)
+class BernoulliArms:
+    """Arms that pay 1 or 0; where `means` is None every seed draws its own, uniform on (0, 1).
+
+    >>> stream = BernoulliArms(means=[0.1, 0.9])
+    >>> batch = next(stream.batches(seed=7, size=1000))
+    >>> batch.rewards.mean(axis=0).round(1).tolist(), batch.expected[0].tolist()
+    ([0.1, 0.9], [0.1, 0.9])
+    """
+
+    means: Sequence[float] | None = None
+    n_actions: int | None = None  # as many as there are means, else 10
+    actions: range = field(init=False, repr=False)
+    reward_range: tuple[float, float] = field(init=False, repr=False, default=(0.0, 1.0))
+
+    def __post_init__(self) -> None:
+        self.means, self.n_actions = _arms(self.means, self.n_actions)
+        self.actions = range(self.n_actions)
+        if self.means is not None and not all(0 <= mean <= 1 for mean in self.means):
+            raise ValueError(f"means is {self.means!r}; each mean must be a number from 0 to 1")
+
+    def batches(self, *, seed: int, size: int) -> Iterator[Batch]:
+        """Batches of `size` events without end, with the exact means as `expected`."""
+        drawn = generator(seed, MEANS).random(len(self.actions))
+        means = drawn if self.means is None else np.array(self.means)
+        return _without_context(self._rewards(seed, means), means, size)
+
+    def _rewards(self, seed: int, means: Floats) -> Iterator[Arrays]:
+        rng = generator(seed, REWARDS)
+        while True:
+            yield ((rng.random((BLOCK, len(means))) < means).astype(np.float64),)
+
+
+@dataclass(kw_only=True)
+class GaussianArms:
+    """Arms that pay a normal reward, clipped to `reward_range`.
+
+    Where `means` is None every seed draws its own, N(0, 1). `expected` is the mean of the clipped normal.
+
+    >>> stream = GaussianArms(means=[0.0, 5.0], sd=1.0, reward_range=(-5.0, 5.0))
+    >>> next(stream.batches(seed=7, size=1)).expected.round(3).tolist()
+    [[0.0, 4.601]]
+    """
+
+    means: Sequence[float] | None = None
+    n_actions: int | None = None  # as many as there are means, else 10
+    sd: float = 1.0
+    reward_range: tuple[float, float] = (-5.0, 5.0)
+    actions: range = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.means, self.n_actions = _arms(self.means, self.n_actions)
+        self.actions = range(self.n_actions)
+        check_number("sd", self.sd, 0, above=True)
+        ends = tuple(self.reward_range)
+        if len(ends) != 2 or not all(map(is_number, ends)) or ends[0] >= ends[1]:
+            raise ValueError(f"reward_range is {ends!r}; it must be two numbers, the lower one first")
+        self.reward_range = (float(ends[0]), float(ends[1]))
+
+    def batches(self, *, seed: int, size: int) -> Iterator[Batch]:
+        """Batches of `size` events without end, with the exact means as `expected`."""
+        drawn = generator(seed, MEANS).standard_normal(len(self.actions))
+        means = drawn if self.means is None else np.array(self.means)
+        expected = np.array([_clipped_mean(mean, self.sd, *self.reward_range) for mean in means.tolist()])
+        return _without_context(self._rewards(seed, means), expected, size)
+
+    def _rewards(self, seed: int, means: Floats) -> Iterator[Arrays]:
+        rng = generator(seed, REWARDS)
+        while True:
+            rewards = rng.standard_normal((BLOCK, len(means)))
+            rewards *= self.sd
+            rewards += means
+            yield (np.clip(rewards, *self.reward_range, out=rewards),)
+
+
+def _arms(means: Sequence[float] | None, n_actions: int | None) -> tuple[tuple[float, ...] | None, int]:
+    """The means as plain numbers, and how many actions there are."""
+    if n_actions is not None:
+        check_whole("n_actions", n_actions, 1)
+    if means is None:
+        return None, N_ACTIONS if n_actions is None else int(n_actions)
+    if len(means) == 0 or not all(map(is_number, means)):
+        raise ValueError(f"means is {means!r}; it must be one finite number per action")
+    if n_actions not in {None, len(means)}:
+        raise ValueError(f"n_actions is {n_actions}, but means has {len(means)} numbers and they must agree")
+    return tuple(map(float, means)), len(means)
+
+
+def _clipped_mean(mean: float, sd: float, low: float, high: float) -> float:
+    """The mean of a normal whose values below `low` become `low` and those above `high` become `high`."""
+    a, b = (low - mean) / sd, (high - mean) / sd
+    below, above = math.erfc(-a / math.sqrt(2)) / 2, math.erfc(b / math.sqrt(2)) / 2
+    bend = (math.exp(-a * a / 2) - math.exp(-b * b / 2)) / math.sqrt(2 * math.pi)
+    return low * below + high * above + mean * (1 - below - above) + sd * bend
+
+
+def _without_context(blocks: Iterator[Arrays], expected: Floats, size: int) -> Iterator[Batch]:
+    return (
+        Batch(None, rewards, np.repeat(expected[np.newaxis], len(rewards), axis=0))
+        for (rewards,) in resized(blocks, size)
+    )

@@ -1,0 +1,145 @@
+"""Rows in another order, again and again, in runs, or with noise; the caller's data stays as it is.
+
+Each function takes a NumPy array, or a frame or series of pandas, polars or pyarrow, and gives the same kind.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stumpery.options import check_number, check_whole
+from stumpery.streams.blocks import generator
+from stumpery.types import Bits, Integers
+
+
+def n_rows(data: Any) -> int:
+    """How many rows there are."""
+    return len(_table(data))
+
+
+def take(data: Any, rows: ArrayLike) -> Any:
+    """The rows at these positions, in this order.
+
+    >>> take(np.array([10, 20, 30]), [2, 0, 2]).tolist()
+    [30, 10, 30]
+    """
+    table = _table(data)
+    positions = np.asarray(rows)
+    if positions.ndim != 1 or (positions.size and positions.dtype.kind not in "iu"):
+        raise ValueError(f"rows is {rows!r}; it must be a list of whole numbers")
+    if positions.size and (positions.min() < 0 or positions.max() >= len(table)):
+        raise ValueError(
+            f"rows goes from {positions.min()} to {positions.max()}; it must stay between 0 and {len(table) - 1}"
+        )
+    return _native(table[positions.astype(np.int64)])
+
+
+def shuffle(data: Any, *, seed: int) -> Any:
+    """All rows in a random order, the same order for any data of as many rows.
+
+    >>> contexts, labels = np.arange(6).reshape(3, 2), np.array([0, 2, 4])
+    >>> (shuffle(contexts, seed=7)[:, 0] == shuffle(labels, seed=7)).all()
+    np.True_
+    """
+    return take(data, shuffled_rows(n_rows(data), seed=seed))
+
+
+def shuffled_rows(n: int, *, seed: int) -> Integers:
+    """The numbers below `n` in a random order."""
+    return generator(seed).permutation(n)
+
+
+def loop(data: Any, n: int) -> Any:
+    """The first `n` rows of the data repeated without end.
+
+    >>> loop(np.array([1, 2, 3]), 7).tolist()
+    [1, 2, 3, 1, 2, 3, 1]
+    """
+    check_whole("n", n, 0)
+    if n and not n_rows(data):
+        raise ValueError("data has no rows, but a loop needs at least one")
+    return take(data, np.arange(n) % max(1, n_rows(data)))
+
+
+def batches(data: Any, n: int) -> Iterator[Any]:
+    """The rows in runs of `n`, the last one perhaps shorter; runs of an array are views of it.
+
+    >>> [run.tolist() for run in batches(np.arange(5), 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    check_whole("n", n, 1)
+    table = _table(data)
+    return (_native(table[start : start + n]) for start in range(0, len(table), n))
+
+
+def flip_bits(bits: Any, *, share: float = 0.05, seed: int) -> Any:
+    """A copy in which each bit is inverted with the chance `share`, independently.
+
+    >>> flip_bits(np.zeros((1000, 94), np.uint8), share=0.05, seed=7).mean().round(3)
+    np.float64(0.05)
+    """
+    check_number("share", share, 0, 1)
+    check_bits("bits", bits)
+    return inverted(bits, flips(generator(seed), _table(bits).shape, share))
+
+
+def check_bits(name: str, data: Any) -> None:
+    """Refuse anything but zeros and ones."""
+    for values in _arrays(_table(data)):
+        if values.dtype.kind not in "biuf" or not ((values == 0) | (values == 1)).all():
+            raise ValueError(f"{name} has values other than 0 and 1, but only bits can be inverted")
+
+
+def flips(rng: np.random.Generator, shape: tuple[int, ...], share: float) -> Bits:
+    """Ones where a bit is to be inverted; the gaps between them are geometric, so each costs one draw."""
+    mask = np.zeros(shape, np.uint8)
+    flat = mask.reshape(-1)
+    last = -1
+    while share > 0 and last < flat.size:
+        n_likely = int((flat.size - last) * share * 1.01) + 16
+        places = last + np.cumsum(rng.geometric(share, n_likely))
+        flat[places[places < flat.size]] = 1
+        last = places[-1]
+    return mask
+
+
+def inverted(bits: Any, mask: Bits) -> Any:
+    """A copy of the bits, inverted where `mask` is 1."""
+    table = _table(bits)
+    if isinstance(table, np.ndarray):
+        return (table != mask).astype(table.dtype)
+    if isinstance(table, nw.Series):
+        return _native(_inverted_column(table, mask))
+    pairs = zip(table.iter_columns(), mask.T, strict=True)
+    columns = {column.name: _inverted_column(column, ones) for column, ones in pairs}
+    return _native(nw.from_dict(columns, backend=table.implementation))
+
+
+def _inverted_column(bits: nw.Series[Any], mask: Bits) -> nw.Series[Any]:
+    return nw.new_series(bits.name, bits.to_numpy() != mask, bits.dtype, backend=bits.implementation)
+
+
+def _arrays(table: Any) -> list[NDArray[Any]]:
+    """The array itself, or the columns of a frame: together they might share no type."""
+    if isinstance(table, np.ndarray):
+        return [table]
+    columns = [table] if isinstance(table, nw.Series) else table.iter_columns()
+    return [column.to_numpy() for column in columns]
+
+
+def _table(data: Any) -> Any:
+    if isinstance(data, np.ndarray) and data.ndim > 0:
+        return data
+    try:
+        return nw.from_native(data, eager_only=True, allow_series=True)
+    except TypeError:
+        raise ValueError(
+            f"the data is a {type(data).__name__}; it must be a NumPy array or a frame of pandas, polars or pyarrow"
+        ) from None
+
+
+def _native(table: NDArray[Any] | nw.DataFrame[Any] | nw.Series[Any]) -> Any:
+    return table if isinstance(table, np.ndarray) else table.to_native()

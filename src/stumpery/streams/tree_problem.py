@@ -1,0 +1,150 @@
+"""A contextual bandit drawn from a random tree, so that the regret of a policy is known exactly."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+
+from stumpery.frames import make_frame
+from stumpery.options import check_number, check_whole
+from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
+from stumpery.streams.random_tree import Tree, leaves, new_tree
+from stumpery.types import Batch, Floats, Integers
+
+NAMES = ("amber", "blue", "coral", "dun")
+TREE, MEANS, EVENTS = range(3)  # what a seed's random numbers are for
+
+
+@dataclass(kw_only=True)
+class TreeProblem:
+    """A random tree splits the contexts; in each leaf one action pays best, with a known mean per action.
+
+    In a leaf the best action pays 1 with the chance `1 - noise / 2`, any other with a chance lower by at
+    least `(1 - noise) * gap`. Numbers are uniform on [0, 1), names are a few words, and each value is missing
+    (NaN or None) with the chance `missing`; a missing value goes its own way down the tree.
+
+    Contexts are a float64 matrix when `n_names` is 0, else a frame of the first library installed among
+    polars, pandas and pyarrow, with the columns x0, x1, ... and then name0, name1, ...
+
+    With `drift="abrupt"` the leaves get new means every `drift_every` events; with `"gradual"` they slide
+    linearly from one set to the next over those events.
+
+    >>> stream = TreeProblem(n_names=0, depth=2, n_actions=3)
+    >>> batch = next(stream.batches(seed=7, size=1000))
+    >>> bool((stream.best_action(batch.contexts, seed=7) == batch.expected.argmax(axis=1)).all())
+    True
+    """
+
+    n_columns: int = 10
+    n_names: int = 3  # how many of the columns hold names
+    depth: int = 5
+    n_actions: int = 5
+    gap: float = 0.2
+    noise: float = 0.1
+    missing: float = 0.0
+    drift: Literal["abrupt", "gradual"] | None = None
+    drift_every: int = 10_000
+    actions: range = field(init=False, repr=False)
+    reward_range: tuple[float, float] = field(init=False, repr=False, default=(0.0, 1.0))
+
+    def __post_init__(self) -> None:
+        check_whole("n_columns", self.n_columns, 1)
+        check_whole("n_names", self.n_names, 0, self.n_columns - 1)
+        check_whole("depth", self.depth, 1, 16)
+        check_whole("n_actions", self.n_actions, 2)
+        check_number("gap", self.gap, 0, 1)
+        check_number("noise", self.noise, 0, 1, below=True)
+        check_number("missing", self.missing, 0, 1, below=True)
+        check_whole("drift_every", self.drift_every, 1)
+        if self.drift not in {None, "abrupt", "gradual"}:
+            raise ValueError(f"drift is {self.drift!r}; it must be None, 'abrupt' or 'gradual'")
+        self.actions = range(self.n_actions)
+
+    def batches(self, *, seed: int, size: int) -> Iterator[Batch]:
+        """Batches of `size` events without end, with the exact means as `expected`."""
+        runs = resized(self._events(seed, self._tree(seed)), size)
+        return (Batch(self._contexts(values), rewards, expected) for values, rewards, expected in runs)
+
+    def expected(self, contexts: Any, *, seed: int, event: int | Integers = 0) -> Floats:
+        """The mean reward of each action (rows, actions), at one event or at one event per row."""
+        values = self._values(contexts)
+        events = np.broadcast_to(event, len(values))
+        if (events < 0).any():
+            raise ValueError(f"event is {event!r}, but events are counted from 0")
+        return self._means(seed, leaves(self._tree(seed), values), events)
+
+    def best_action(self, contexts: Any, *, seed: int, event: int | Integers = 0) -> Integers:
+        """The action that pays best in each context."""
+        best: Integers = self.expected(contexts, seed=seed, event=event).argmax(axis=1)
+        return best
+
+    @property
+    def _n_numbers(self) -> int:
+        return self.n_columns - self.n_names
+
+    def _tree(self, seed: int) -> Tree:
+        return new_tree(
+            generator(seed, TREE),
+            depth=self.depth,
+            n_numbers=self._n_numbers,
+            n_names=self.n_names,
+            n_codes=len(NAMES),
+        )
+
+    def _events(self, seed: int, tree: Tree) -> Iterator[Arrays]:
+        rng = generator(seed, EVENTS)
+        start = 0
+        while True:
+            values = rng.random((BLOCK, self.n_columns))
+            values[:, self._n_numbers :] = np.floor(values[:, self._n_numbers :] * len(NAMES))
+            if self.missing > 0:
+                values[rng.random(values.shape) < self.missing] = np.nan
+            expected = self._means(seed, leaves(tree, values), np.arange(start, start + BLOCK))
+            yield values, (rng.random(expected.shape) < expected).astype(np.float64), expected
+            start += BLOCK
+
+    def _means(self, seed: int, leaf: Integers, events: Integers) -> Floats:
+        if self.drift is None:
+            return self._leaf_means(seed, 0)[leaf]
+        phase = events // self.drift_every
+        phases = np.union1d(phase, phase + 1)
+        means = np.array([self._leaf_means(seed, number) for number in phases.tolist()])
+        now: Floats = means[np.searchsorted(phases, phase), leaf]
+        if self.drift == "abrupt":
+            return now
+        later: Floats = means[np.searchsorted(phases, phase + 1), leaf]
+        progress = events % self.drift_every / self.drift_every
+        return now + progress[:, np.newaxis] * (later - now)
+
+    def _leaf_means(self, seed: int, phase: int) -> Floats:
+        """What each action pays in each leaf (leaves, actions) during one phase of the drift."""
+        rng = generator(seed, MEANS, phase)
+        n_leaves = 2**self.depth
+        means = rng.uniform(0, 1 - self.gap, (n_leaves, self.n_actions))
+        means[np.arange(n_leaves), rng.integers(self.n_actions, size=n_leaves)] = 1
+        return self.noise / 2 + (1 - self.noise) * means
+
+    def _contexts(self, values: Floats) -> Any:
+        """What a policy sees of the values."""
+        if self.n_names == 0:
+            return values
+        words = np.array([*NAMES, None], dtype=object)
+        codes = np.nan_to_num(values[:, self._n_numbers :], nan=-1).astype(np.int64)
+        numbers = {f"x{place}": column for place, column in enumerate(values[:, : self._n_numbers].T)}
+        names = {f"name{place}": words[column].tolist() for place, column in enumerate(codes.T)}
+        return make_frame(numbers | names)
+
+    def _values(self, contexts: Any) -> Floats:
+        """The way back from what a policy sees."""
+        if self.n_names == 0:
+            values = np.asarray(contexts, dtype=np.float64)
+            if values.ndim != 2 or values.shape[1] != self.n_columns:
+                raise ValueError(f"contexts has the shape {values.shape}, but it needs {self.n_columns} columns")
+            return values
+        frame = nw.from_native(contexts, eager_only=True)
+        code = {name: place for place, name in enumerate(NAMES)}
+        numbers = [frame[f"x{place}"].to_numpy() for place in range(self._n_numbers)]
+        names = [[code.get(name, np.nan) for name in frame[f"name{place}"]] for place in range(self.n_names)]
+        return np.column_stack([*numbers, *names]).astype(np.float64)

@@ -1,0 +1,88 @@
+"""Count, mean and variance of a stream of numbers."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+
+from stumpery import files
+from stumpery.summaries import moments_kernels as kernels
+from stumpery.types import Floats, State
+
+
+@dataclass(kw_only=True, eq=False)
+class Moments:
+    """Count, mean and variance of a stream of numbers, in 24 bytes.
+
+    >>> summary = Moments()
+    >>> summary.add_many([1.0, 2.0, 3.0, 4.0])
+    >>> summary.mean, summary.variance
+    (2.5, 1.25)
+    """
+
+    _row: Floats = field(init=False, repr=False, default_factory=lambda: kernels.new_moments(1))
+
+    def add(self, value: float, weight: float = 1.0) -> None:
+        """Fold one value in."""
+        number, w = _finite("value", value), _finite("weight", weight)
+        if w <= 0.0:
+            raise ValueError(f"weight is {weight!r}; it must be above 0")
+        kernels.add(self._row, 0, number, w)
+
+    def add_many(self, values: Iterable[float] | Floats) -> None:
+        """Fold many values in: equals the loop of `add`."""
+        numbers = np.asarray(values if isinstance(values, np.ndarray) else list(values), dtype=np.float64)
+        if not np.isfinite(numbers).all():
+            raise ValueError("values hold NaN or infinities; Moments takes finite numbers")
+        kernels.add_all(self._row, 0, numbers.ravel(), 1.0)
+
+    def merge(self, other: Self) -> None:
+        """Fold another summary in, as if its stream had followed this one."""
+        if not isinstance(other, Moments):
+            raise ValueError(f"Moments merges with Moments, not with {type(other).__name__!r}")
+        kernels.merge(self._row, 0, other._row, 0)
+
+    @property
+    def count(self) -> float:
+        """The total weight seen."""
+        return float(self._row[0, kernels.COUNT])
+
+    @property
+    def mean(self) -> float:
+        """The mean; NaN while nothing was seen."""
+        return float(self._row[0, kernels.MEAN]) if self.count else math.nan
+
+    @property
+    def variance(self) -> float:
+        """The population variance; NaN while nothing was seen."""
+        return float(self._row[0, kernels.SQUARES]) / self.count if self.count else math.nan
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that the summary holds; it never grows."""
+        return self._row.nbytes
+
+    def state(self) -> State:
+        """The recipe and the arrays."""
+        return State({}, {"row": self._row})
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild from `state`."""
+        summary = cls(**state.options)
+        files.restore({"row": summary._row}, state.arrays)
+        if not kernels.plausible(summary._row):
+            raise ValueError("its moments are not those of any stream")
+        return summary
+
+
+def _finite(name: str, value: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{name} is {value!r}; it must be a finite number")
+    return number

@@ -1,0 +1,118 @@
+"""Records that travel between the layers, and the protocols that parts obey.
+
+Everything here is plain data: a decision can be written to a log today and learned from next week.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Bits = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+
+Action = str | int | float | bool
+Context = Any  # a mapping from column to value, one encoded row, or None
+
+
+class Decision(NamedTuple):
+    """What a policy chose, with which chance, and for which context."""
+
+    action: Action
+    probability: float
+    context: Context = None
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """Many decisions as columns; iterating gives each as a `Decision`."""
+
+    actions: Sequence[Action]
+    probabilities: Floats
+    contexts: Any = None  # a sequence of rows, a frame, or None
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def __iter__(self) -> Iterator[Decision]:
+        contexts = rows(self.contexts) if self.contexts is not None else iter([None] * len(self))
+        for action, probability, context in zip(self.actions, self.probabilities.tolist(), contexts, strict=True):
+            yield Decision(action, probability, context)
+
+
+class Batch(NamedTuple):
+    """A run of events of which we, unlike the policy, know every action's reward."""
+
+    contexts: Any  # a frame or an array of n rows; None where there is no context
+    rewards: Floats  # (n, actions): what each action would have paid
+    expected: Floats | None = None  # (n, actions): the mean behind each reward, where it is known
+
+
+class Stream(Protocol):
+    """Where simulated events come from: the same seed gives the same events."""
+
+    @property
+    def actions(self) -> Sequence[Action]:
+        """The actions, in the order of the columns of `Batch.rewards`."""
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The least and the greatest reward."""
+
+    def batches(self, *, seed: int, size: int) -> Iterator[Batch]:
+        """Batches of at most `size` events, without end unless the stream says otherwise."""
+
+
+class State(NamedTuple):
+    """All there is to know about a model: its recipe as plain JSON values, and its arrays."""
+
+    options: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+class Saveable(Protocol):
+    """What `save` and `load` need."""
+
+    def state(self) -> State:
+        """The recipe and the arrays, which `from_state` turns back into an equal object."""
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild from `state`; a ValueError says what does not fit."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a decision was taken: one sentence, and a row per action."""
+
+    summary: str
+    rows: tuple[Mapping[str, Any], ...]
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary, *_aligned(self.rows)])
+
+
+def rows(frame: Any) -> Iterator[Any]:
+    """Each row of a frame as a dict, or each element of any other sequence."""
+    if isinstance(frame, Sequence | np.ndarray):
+        return iter(frame)
+    import narwhals as nw
+
+    each: Iterator[Any] = nw.from_native(frame, eager_only=True).iter_rows(named=True)
+    return each
+
+
+def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not table:
+        return []
+    cells = [list(table[0]), *([_cell(value) for value in row.values()] for row in table)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
+    return ["  " + "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in cells]
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,196 @@
+"""What a schema learns, keeps, saves and refuses."""
+
+import datetime
+import enum
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.reference import encoding as slow
+
+from stumpery.encoding import BitEncoder, CodeEncoder, Schema, VectorEncoder
+from stumpery.types import State
+
+seeded = settings(deadline=None, derandomize=True)
+ROWS = [{"age": 31, "vip": True, "device": "phone"}, {"age": None, "vip": False, "device": "desktop"}]
+
+
+def test_kinds_are_inferred_from_values():
+    assert Schema.infer(ROWS).kinds == {"age": "number", "vip": "number", "device": "name"}
+
+
+def test_all_containers_teach_the_same_schema():
+    schema = Schema.infer(ROWS)
+    frame = pl.DataFrame(ROWS)
+    assert Schema.infer(frame) == Schema.infer(frame.to_arrow()) == Schema.infer(frame.to_pandas()) == schema
+
+
+def test_categoricals_and_enums_are_names_whatever_they_hold():
+    frame = pl.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}, schema={"a": pl.Categorical, "b": pl.Enum(["u", "v"])})
+    assert Schema.infer(frame).kinds == {"a": "name", "b": "name"}
+    stores = Schema.infer(pd.DataFrame({"store": pd.Categorical([17, 4, 17])}))
+    assert stores.columns[0].names == ("17", "4")
+
+
+def test_string_enums_are_names():
+    class Device(enum.StrEnum):
+        PHONE = "phone"
+
+    schema = Schema.infer([{"device": Device.PHONE}])
+    assert schema.columns[0].names == ("phone",)
+    assert CodeEncoder(schema=schema).encode_one({"device": "phone"}) == [1]
+
+
+def test_a_matrix_gets_generated_names():
+    assert Schema.infer(np.zeros((3, 2))).names == ("x0", "x1")
+
+
+def test_a_column_without_any_value_is_a_number_in_one_bin():
+    encoder = CodeEncoder(schema=Schema.infer([{"age": None}]))
+    assert encoder.code_names == (("age missing", "age present"),)
+    assert [encoder.encode_one({"age": age})[0] for age in (None, -5, 7e9)] == [0, 1, 1]
+
+
+def test_declared_columns_win_over_inferred_ones():
+    schema = Schema.infer([{"store": 17.0}, {"store": 4}, {"store": 2.5}], declared={"store": "numbered name"})
+    assert schema.columns[0].names == ("17", "4", "2.5")
+    assert CodeEncoder(schema=schema).encode_one({"store": 4}) == [2]
+    assert CodeEncoder(schema=schema).encode_one({"store": "4"}) == [2]
+    with pytest.raises(ValueError, match=r"among the rows' columns; \['shop'\] are not"):
+        Schema.infer(ROWS, declared={"shop": "name"})
+
+
+def test_names_past_the_cap_share_one_code_and_the_most_frequent_keep_theirs():
+    schema = Schema.infer([{"c": name} for name in "abbbcc"], max_names=2)
+    encoder = CodeEncoder(schema=schema)
+    assert [int(encoder.encode_one({"c": name})[0]) for name in "bcaz"] == [1, 2, 3, 3]
+
+
+@seeded
+@given(st.lists(st.sampled_from("abcdef")), st.lists(st.sampled_from("abcdefgh")), st.integers(1, 8))
+def test_extending_keeps_every_earlier_code(first, later, max_names):
+    before = Schema.of({"c": "name"}, max_names=max_names).extend([{"c": name} for name in first])
+    after = before.extend([{"c": name} for name in later])
+    old, new = before.columns[0], after.columns[0]
+    assert new.names[: len(old.names)] == old.names
+    assert (new.other, CodeEncoder(schema=after).n_codes) == (old.other, CodeEncoder(schema=before).n_codes)
+    assert set(new.names) <= set(first) | set(later)
+
+
+def test_a_list_of_names_is_complete():
+    schema = Schema.of({"device": ["phone", "desktop"]})
+    assert schema.extend([{"device": "watch"}]) == schema
+
+
+def test_closing_gives_up_the_room_for_names():
+    assert CodeEncoder(schema=Schema.infer(ROWS)).n_codes[2] == 66
+    assert CodeEncoder(schema=Schema.infer(ROWS).close()).n_codes[2] == 4
+
+
+def test_a_declared_number_needs_rows_before_it_can_be_cut():
+    schema = Schema.of({"age": "number"})
+    with pytest.raises(ValueError, match="'age' has no cut points yet"):
+        CodeEncoder(schema=schema)
+    with pytest.raises(ValueError, match="'age' has no cut points yet"):
+        BitEncoder(schema=schema)
+    assert VectorEncoder(schema=schema).encode_one({"age": 3}) == [3.0]
+    assert CodeEncoder(schema=schema.extend([{"age": age} for age in range(5)])).n_codes == (6,)
+
+
+def test_cut_points_are_learned_once():
+    schema = Schema.infer([{"age": age} for age in range(5)])
+    assert schema.extend([{"age": 99}]) == schema
+
+
+@seeded
+@given(st.lists(st.integers(-5, 5) | st.floats(-1e6, 1e6), min_size=1, max_size=200), st.integers(2, 20))
+def test_cut_points_equal_the_slow_twin_and_leave_no_bin_empty(values, n_bins):
+    column = Schema.infer([{"x": value} for value in values]).columns[0]
+    if set(values) <= {0, 1}:
+        assert column.cuts(n_bins) == (0.0,)
+        return
+    assert list(column.cuts(n_bins)) == slow.cuts(values, n_bins)
+    codes = CodeEncoder(schema=Schema(columns=(column,)), n_bins=n_bins).encode_many(np.array([values]).T)
+    assert len(np.unique(codes)) == min(n_bins, len(set(values)))
+
+
+@pytest.mark.parametrize("n_bins", [2, 5, 16, 240])
+def test_bins_of_many_distinct_values_have_equal_frequencies(n_bins):
+    values = np.random.default_rng(1).normal(size=(24_000, 1))
+    codes = CodeEncoder(schema=Schema.infer(values), n_bins=n_bins).encode_many(values)
+    assert np.abs(np.bincount(codes[:, 0])[1:] - 24_000 / n_bins).max() <= (0 if n_bins < 240 else 100)
+
+
+def test_infinities_teach_no_cut_points():
+    assert Schema.infer([{"x": value} for value in (1.0, 2.0, np.inf, -np.inf)]).columns[0].points == (
+        1.0,
+        2.0,
+    )
+
+
+@pytest.mark.parametrize("name", ["columns", "points"])
+def test_a_schema_goes_through_json_and_a_damaged_one_is_refused(name):
+    schema = Schema.infer(ROWS * 300).extend([{"device": "watch"}])
+    options, arrays = schema.state()
+    assert Schema.from_state(State(json.loads(json.dumps(options)), arrays)) == schema
+    damaged = State({k: v for k, v in options.items() if k != name}, {k: v for k, v in arrays.items() if k != name})
+    with pytest.raises(ValueError, match="a saved schema has columns and points"):
+        Schema.from_state(damaged)
+
+
+@pytest.mark.parametrize("points", [[], [1.0] * 999])
+def test_a_saved_schema_with_too_few_or_too_many_points_is_refused(points):
+    options, _ = Schema.infer(ROWS).state()
+    with pytest.raises(ValueError, match="points"):
+        Schema.from_state(State(options, {"points": np.array(points)}))
+
+
+@pytest.mark.parametrize(
+    ("declared", "sentence"),
+    [
+        ({"a": "nubmer"}, "column 'a' must be 'number', 'name', 'numbered name'"),
+        ({"a": []}, "must be 'number'"),
+        ({"a": ["x", 1]}, "must be 'number'"),
+        ({"a": ["x", "x"]}, "takes 2 distinct names"),
+        ({"a": [3, 1]}, "finite, ascending points"),
+        ({"a": [1, 1]}, "finite, ascending points"),
+        ({"a": [1, np.nan]}, "finite, ascending points"),
+        ({}, "a schema takes columns"),
+        ({1: "number"}, "a schema takes columns"),
+    ],
+)
+def test_wrong_declarations_are_refused(declared, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Schema.of(declared)
+
+
+@pytest.mark.parametrize("max_names", [0, 2**16, "many"])
+def test_wrong_caps_are_refused(max_names):
+    with pytest.raises(ValueError, match="max_names must be from 1 to 65534"):
+        Schema.infer(ROWS, max_names=max_names)
+
+
+@pytest.mark.parametrize("value", [datetime.datetime(2020, 1, 1), [1, 2], {"a": 1}, 1j, b"x"])
+def test_dates_and_nested_values_are_refused_by_name(value):
+    with pytest.raises(ValueError, match=r"column 'when' (takes a number or a missing value|holds)"):
+        Schema.infer([{"when": value}])
+
+
+@pytest.mark.parametrize("values", [[datetime.date(2020, 1, 1)], [[1, 2]], [{"a": 1}]])
+def test_frames_of_dates_and_nested_values_are_refused_by_name(values):
+    with pytest.raises(ValueError, match="column 'when' holds"):
+        Schema.infer(pl.DataFrame({"when": values}))
+
+
+def test_frames_need_strings_as_column_names():
+    with pytest.raises(ValueError, match=r"different strings as names; \[0, 1\] came"):
+        Schema.infer(pd.DataFrame(np.zeros((2, 2))))
+
+
+def test_a_column_that_mixes_names_and_numbers_is_refused():
+    with pytest.raises(ValueError, match=r"column 'c' takes a name or a missing value; 3 \(int\) came"):
+        Schema.infer([{"c": "x"}, {"c": 3}])
