@@ -34,7 +34,7 @@ bench: .venv-bench/.bench  ## ours and the peers side by side, one JSON line a f
 docs: .venv/.study  ## draw the pictures of the guides anew
 	$(BIN)/stumpery study demo --out out/docs/demo
 	$(BIN)/stumpery study bandits-101 --out out/docs/bandits-101
-	cp out/docs/demo/regret.png docs/demo.png
+	cp out/docs/demo/demo.png docs/demo.png
 	cp out/docs/bandits-101/bandits-101.png docs/bandits-101.png
 
 clean:  ## remove what the other targets made

@@ -1,6 +1,6 @@
 """The command line. Heavy imports wait until a command needs them, so that help comes at once."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -65,7 +65,7 @@ def study(
             seed=seed,
             threads=threads,
         )
-        with _progress(chosen.title, chosen.n_events(settings)) as advance:
+        with _progress(name, chosen.n_events(settings)) as advance:
             outcome, files = run_study(chosen, settings, out or Path("out") / name, advance)
         _show(outcome, chosen.title, files)
 
@@ -148,31 +148,28 @@ def data_fetch(name: Annotated[str, typer.Argument(help="A dataset's name.")]) -
     """Download a dataset from its public origin, check it and keep it in the cache."""
     from stumpery.streams import load as loading
 
-    with _one_sentence(), _progress(name, None, unit="bytes") as advance:
-        seen = 0
-
-        def progress(done: int, total: int | None) -> None:
-            nonlocal seen
-            advance(done - seen)
-            seen = done
-
+    with _one_sentence(), _download_progress(name) as progress:
         path = loading.fetch(name, progress=progress)
     typer.echo(path)
 
 
 @data.command("path", epilog="Example: stumpery data path nursery")
-def data_path(name: Annotated[str, typer.Argument(help="A dataset's name.")]) -> None:
-    """Print where a dataset's file is."""
+def data_path(
+    name: Annotated[str | None, typer.Argument(help="A dataset's name; the folder of all unless said.")] = None,
+) -> None:
+    """Print where a dataset's file is, or the folder that datasets are looked for in first."""
     from stumpery.streams import load as loading
 
     with _one_sentence():
-        typer.echo(loading.path(name))
+        typer.echo(loading.path(name) if name else loading.data_folder() or loading.cache_folder())
 
 
 def _use_data(folder: Path | None) -> None:
     import os
 
     if folder is not None:
+        if not folder.is_dir():
+            raise ValueError(f"--data is {str(folder)!r}; it must be a folder of Parquet files")
         os.environ["STUMPERY_DATA"] = str(folder)
 
 
@@ -194,27 +191,45 @@ def _fail(message: str) -> NoReturn:
 
 
 @contextmanager
-def _progress(title: str, total: int | None, unit: str = "events") -> "Iterator[Progress]":
+def _progress(title: str, n_events: int) -> "Iterator[Progress]":
     """A bar with rate and time left, on the error stream so that results can be piped."""
+    from rich import progress as bars
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(elapsed_when_finished=True),
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.TaskProgressColumn(),
+        bars.TextColumn("{task.fields[rate]}"),
+        bars.TimeRemainingColumn(elapsed_when_finished=True),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=total, rate="")
+    with bars.Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=n_events, rate="")
 
         def advance(n: int) -> None:
             bar.advance(task, n)
             speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
-            bar.update(task, rate=f"{speed:,.0f} {unit}/s" if speed else "")
+            bar.update(task, rate=f"{speed:,.0f} events/s" if speed else "")
 
         yield advance
+
+
+@contextmanager
+def _download_progress(name: str) -> "Iterator[Callable[[int, int | None], None]]":
+    """A bar for the file at hand, with its size, speed and time left."""
+    from rich import progress as bars
+    from rich.console import Console
+
+    columns = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.DownloadColumn(),
+        bars.TransferSpeedColumn(),
+        bars.TimeRemainingColumn(),
+    )
+    with bars.Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _show(outcome: "Outcome", title: str, files: list[Path]) -> None:
@@ -231,13 +246,15 @@ def _print_table(title: str, table: list[dict[str, Any]]) -> None:
 
     shown = Table(title=title, title_justify="left")
     for name, value in (table[0] if table else {}).items():
-        shown.add_column(name.replace("_", " "), justify="right" if isinstance(value, int | float) else "left")
+        numeric = isinstance(value, int | float)
+        title = name.removeprefix("n_").replace("_", " ")
+        shown.add_column(title, justify="right" if numeric else "left", no_wrap=numeric or not shown.columns)
     for row in table:
         shown.add_row(*(_cell(value) for value in row.values()))
     Console().print(shown)
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    if isinstance(value, int | float):
+        return f"{value:,.0f}" if isinstance(value, int) or abs(value) >= 1000 else f"{value:.4g}"
     return "" if value is None else str(value)

@@ -7,11 +7,14 @@ and a digest of it all. No pickle: nothing in a file is ever run.
 import hashlib
 import json
 import os
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
+from numbers import Real
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,24 +29,68 @@ def save(model: Saveable, path: str | os.PathLike[str]) -> None:
     """Write `model` to `path`, whole or not at all: a file that was there stays until the new one is complete."""
     from safetensors.numpy import save as serialise
 
-    if not callable(getattr(model, "state", None)):
-        raise ValueError(f"save takes a model of Stumpery's, not {type(model).__name__!r}")
     kind = type(model).__name__
+    if _class_named(kind) is not type(model):
+        raise ValueError(f"save takes a model of Stumpery's own, not {kind!r}")
     options, arrays = model.state()
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    header = {
-        "format": FORMAT,
-        "version": version("stumpery"),
-        "kind": kind,
-        "options": options,
-        "digest": _digest(kind, options, arrays),
-    }
-    write_whole(Path(path), serialise(arrays, metadata={_KEY: json.dumps(header, allow_nan=False)}))
+    try:
+        header = {
+            "format": FORMAT,
+            "version": version("stumpery"),
+            "kind": kind,
+            "options": options,
+            "digest": _digest(kind, options, arrays),
+        }
+        text = json.dumps(header, allow_nan=False, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"this {kind} cannot be saved: {error}") from None
+    write_whole(Path(path), serialise(arrays, metadata={_KEY: text}))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Read what `save` wrote; a ValueError says what is wrong with any other file."""
-    header, arrays = _read(Path(path))
+    try:
+        return _load(Path(path))
+    except RecursionError:
+        raise ValueError(f"{path} is damaged: its header is nested too deeply") from None
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write `content` to `path`, whole or not at all."""
+    with whole_file(path) as part:
+        part.write_bytes(content)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A path to write to, which takes the name `path` once all is on the disk, and is deleted if that fails."""
+    part = path.with_name(f".{path.name}.{uuid4().hex}.part")
+    try:
+        yield part
+        with part.open("rb+") as written:
+            os.fsync(written.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def restore(into: dict[str, NDArray[Any]], found: dict[str, NDArray[Any]]) -> None:
+    """Copy saved arrays over a new model's own, in place, once every name, type and shape is seen to fit."""
+    if into.keys() != found.keys():
+        raise ValueError(f"its arrays are {sorted(found)}, not {sorted(into)}")
+    for name, array in into.items():
+        if found[name].dtype != array.dtype or found[name].shape != array.shape:
+            what = f"{found[name].dtype}{found[name].shape}"
+            raise ValueError(f"its array {name!r} is {what}, not {array.dtype}{array.shape}")
+        if array.dtype == np.bool_ and (found[name].view(np.uint8) > 1).any():
+            raise ValueError(f"its array {name!r} holds what is neither true nor false")
+    for name, array in into.items():
+        np.copyto(array, found[name])
+
+
+def _load(path: Path) -> Any:
+    header, arrays = _read(path)
     if header.get("format") != FORMAT:
         raise ValueError(
             f"{path} has format {header.get('format')!r} and was written by Stumpery {header.get('version')!r}: "
@@ -56,36 +103,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ValueError(f"{path} is damaged: its content is not what was saved")
     try:
         return _class_named(kind).from_state(State(options, arrays))
-    except (TypeError, KeyError, AttributeError, ValueError) as error:
+    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
         raise ValueError(f"{path} does not hold a usable {kind}: {error}") from error
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write beside `path`, make sure that it reached the disk, then rename."""
-    folder = path.parent
-    handle, name = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def restore(into: dict[str, NDArray[Any]], found: dict[str, NDArray[Any]]) -> None:
-    """Copy saved arrays over a new model's own, in place, once every name, type and shape is seen to fit."""
-    if into.keys() != found.keys():
-        raise ValueError(f"its arrays are {sorted(found)}, not {sorted(into)}")
-    for name, array in into.items():
-        if found[name].dtype != array.dtype or found[name].shape != array.shape:
-            what = f"{found[name].dtype}{found[name].shape}"
-            raise ValueError(f"its array {name!r} is {what}, not {array.dtype}{array.shape}")
-    for name, array in into.items():
-        np.copyto(array, found[name])
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -109,13 +128,14 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 def _class_named(kind: str) -> Any:
     public = import_module("stumpery.public")
-    if kind not in public.__all__ or not callable(getattr(getattr(public, kind), "from_state", None)):
-        raise ValueError(f"this version of Stumpery knows no model of that kind {kind!r}")
-    return getattr(public, kind)
+    found = getattr(public, kind) if kind in public.__all__ else None
+    if not callable(getattr(found, "from_state", None)):
+        raise ValueError(f"this version of Stumpery knows no model of the kind {kind!r}")
+    return found
 
 
 def _digest(kind: str, options: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
-    digest = hashlib.sha256(json.dumps([kind, options], sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps([kind, options], sort_keys=True, default=_plain).encode())
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
@@ -123,7 +143,10 @@ def _digest(kind: str, options: dict[str, Any], arrays: dict[str, NDArray[Any]])
     return digest.hexdigest()
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and other real ones as JSON knows them."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(f"{value!r} is no plain value")

@@ -60,12 +60,12 @@ def cache_root() -> Path:
 @cache
 def kernel_cache() -> str | None:
     """The folder for this version's machine code; None, and no caching, where nothing can be written."""
-    folder = cache_root() / "kernels" / fingerprint()
     try:
+        folder = cache_root() / "kernels" / fingerprint()
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
         _forget_old_caches(folder.parent)
-    except OSError:
+    except (OSError, RuntimeError):  # the second: a user without a home
         return None
     return str(folder) if os.access(folder, os.W_OK) else None
 

@@ -36,4 +36,7 @@ def check_one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
 
 def is_number(value: Any) -> bool:
     """Whether it is a real, finite number."""
-    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+    try:
+        return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+    except OverflowError:  # a whole number beyond the largest float
+        return False

@@ -20,7 +20,11 @@ Context = Any  # a mapping from column to value, one encoded row, or None
 
 
 class Decision(NamedTuple):
-    """What a policy chose, with which chance, and for which context."""
+    """What a policy chose, with which chance, and for which context.
+
+    >>> Decision("news", probability=0.5)
+    Decision(action='news', probability=0.5, context=None)
+    """
 
     action: Action
     probability: float
@@ -29,7 +33,11 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """Many decisions as columns; iterating gives each as a `Decision`."""
+    """Many decisions as columns; iterating gives each as a `Decision`.
+
+    >>> list(Decisions(["news", "film"], np.array([0.5, 0.25])))[1]
+    Decision(action='film', probability=0.25, context=None)
+    """
 
     actions: Sequence[Action]
     probabilities: Floats

@@ -161,6 +161,6 @@ def test_the_list_says_where_each_would_come_from(cache: Path, tmp_path: Path, m
     assert list(listed) == list(registry.DATASETS)
     assert listed["adult"] == ("adult", 48_842, 15, 2, "income", "folder")
     assert listed["nursery"].source == "cache"
-    assert listed["digits"].source == "in a library"
-    assert listed["covtype"].source == "to be downloaded"
-    assert listed["uscensus1990_fragment"].source == "not to be downloaded"
+    assert listed["digits"].source == "library"
+    assert listed["covtype"].source == "web"
+    assert listed["uscensus1990_fragment"].source == "nowhere"

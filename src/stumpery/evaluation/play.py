@@ -9,7 +9,7 @@ import numpy as np
 from stumpery.evaluation.result import Result
 from stumpery.extras import need
 from stumpery.options import check_whole
-from stumpery.policies.policy import Policy
+from stumpery.policies.policy import Policy, n_rows
 from stumpery.types import Action, Batch, Floats, Stream
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def play(
     """
     if not isinstance(policy, Policy):
         raise ValueError(f"policy is {policy!r}; it must be a policy of Stumpery's")
-    if (rewards is None) == (stream is None):
-        raise ValueError("play needs either rewards or a stream")
+    if (rewards is None) == (stream is None) or (stream is not None and contexts is not None):
+        raise ValueError("play needs either rewards, with contexts or without, or a stream")
     if steps is not None:
         check_whole("steps", steps, 1)
     if stream is None:
@@ -108,8 +108,13 @@ def play(
 
 def stream_events(policy: Policy, stream: Stream, seed: int) -> Iterator[Batch]:
     """A stream's batches, with the columns of rewards in the policy's order."""
+    if not hasattr(stream, "batches"):
+        raise ValueError(f"stream is a {type(stream).__name__}; it must have actions, a reward_range and batches")
     if set(stream.actions) != set(policy.actions):
         raise ValueError(f"the stream's actions are {list(stream.actions)}, the policy's {list(policy.actions)}")
+    (low, high), (least, most) = policy.reward_range, stream.reward_range
+    if least < low or most > high:
+        raise ValueError(f"the stream's rewards go from {least:g} to {most:g}, the policy's from {low:g} to {high:g}")
     if tuple(stream.actions) == tuple(policy.actions):
         yield from stream.batches(seed=seed, size=BATCH)
         return
@@ -136,13 +141,17 @@ def _head(batch: Batch, n: int) -> Batch:
 
 
 def _known(policy: Policy, contexts: Any, rewards: Any, steps: int | None) -> tuple[Iterator[Batch], int]:
-    table = np.asarray(rewards)
+    try:
+        table = np.asarray(rewards)
+    except ValueError:  # rows of different lengths
+        table = np.empty(0)
     if table.ndim not in (1, 2) or len(table) == 0:
         raise ValueError(f"rewards have shape {table.shape}; a column of actions or a matrix of rewards is needed")
-    if contexts is not None and len(contexts) != len(table):
+    if contexts is not None and n_rows(contexts) != len(table):
         raise ValueError(f"there are {len(contexts)} contexts and {len(table)} rows of rewards: one of each is needed")
     if table.ndim == 1:
-        right = np.array([policy.position(action) for action in table.tolist()])
+        labels = rewards if isinstance(rewards, list | tuple) else table.tolist()  # an array holds one type only
+        right = np.array([policy.position(action) for action in labels])
         table = np.zeros((len(right), len(policy.actions)))
         table[np.arange(len(right)), right] = 1.0
     n_steps = len(table) if steps is None else int(steps)

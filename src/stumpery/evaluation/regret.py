@@ -110,13 +110,18 @@ def regret(
     >>> [row["policy"] for row in result.final()]
     ['UCB', 'random']
     """
-    if not policies or not all(isinstance(policy, Policy) for policy in policies.values()):
+    named = isinstance(policies, Mapping) and len(policies) > 0
+    if not named or not all(isinstance(policy, Policy) for policy in policies.values()):
         raise ValueError("policies must map at least one name to a policy")
     for name, number in (("steps", steps), ("trials", trials), ("threads", threads)):
         check_whole(name, number, 1)
+    check_whole("seed", seed, 0)
     kept = {} if kept is None else kept
     checkpoints = log_grid(steps)
     stop = Event()
+    for policy in policies.values():  # compiled before the clock runs
+        first = next(exactly(stream_events(policy, stream, seed), 1))
+        policy.fresh(seed).play(first.contexts, first.rewards)
 
     def run(name: str, trial: int) -> None:
         key = f"{name} {trial}"
@@ -195,10 +200,13 @@ def _play_trial(
         actions = player.play(batch.contexts, batch.rewards).actions
         seconds += perf_counter() - start
         earned = np.take_along_axis(batch.rewards, actions[:, None], axis=1)[:, 0]
-        if batch.expected is None:
-            lost = reference(batch) - earned
-        else:
-            lost = reference(batch) - np.take_along_axis(batch.expected, actions[:, None], axis=1)[:, 0]
+        worth = batch.rewards if batch.expected is None else batch.expected
+        best = np.asarray(reference(batch), dtype=np.float64)
+        if best.shape != earned.shape:
+            raise ValueError(
+                f"the reference gave shape {best.shape} for {len(earned)} events; one number each is needed"
+            )
+        lost = best - np.take_along_axis(worth, actions[:, None], axis=1)[:, 0]
         reward_curve, regret_curve = reward_so_far + np.cumsum(earned), regret_so_far + np.cumsum(lost)
         here = (checkpoints > n_played) & (checkpoints <= n_played + len(actions))
         rewards[here] = reward_curve[checkpoints[here] - n_played - 1]

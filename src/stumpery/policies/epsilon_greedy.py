@@ -26,4 +26,5 @@ class EpsilonGreedy(MeansPolicy):
 
     def __post_init__(self) -> None:
         self.explorer = explorers.greedy(epsilon=self.epsilon, decay=self.decay, floor=self.floor)
+        self.epsilon, self.decay, self.floor = self.explorer.epsilon, self.explorer.decay, self.explorer.floor
         super().__post_init__()

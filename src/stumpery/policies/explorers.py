@@ -6,6 +6,7 @@ Each function below names one kind and gives its recipe; a policy takes it as it
 Explorer(kind='upper_confidence', epsilon=0.01, decay=0.0, floor=0.0, strength=2.0, prior=(1.0, 1.0))
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -41,9 +42,15 @@ class Explorer:
         check_number("floor", self.floor, 0.0, 1.0)
         check_number("decay", self.decay, 0.0)
         check_number("strength", self.strength, 0.0)
-        if len(tuple(self.prior)) != 2 or not all(is_number(part) and part > 0 for part in self.prior):
+        if self.kind == "gaussian_thompson":
+            check_number("sd", self.strength, 0.0, above=True)
+        prior: Any = self.prior
+        pair = tuple(prior) if isinstance(prior, Iterable) else ()
+        if len(pair) != 2 or not all(is_number(part) and part > 0 for part in pair):
             raise ValueError(f"prior is {self.prior!r}; it must be two numbers above 0, successes and failures")
-        object.__setattr__(self, "prior", tuple(self.prior))
+        object.__setattr__(self, "prior", (float(pair[0]), float(pair[1])))
+        for name in ("epsilon", "decay", "floor", "strength"):
+            object.__setattr__(self, name, float(getattr(self, name)))
 
     def rule(self) -> Floats:
         """The recipe as the kernels read it."""
@@ -67,11 +74,13 @@ def uniform() -> Explorer:
 
 def upper_confidence(*, rho: float = 2.0, epsilon: float = 0.0, decay: float = 0.0, floor: float = 0.0) -> Explorer:
     """Take the highest score plus doubt * sqrt(rho * log t)."""
+    check_number("rho", rho, 0.0)
     return Explorer("upper_confidence", epsilon, decay, floor, rho)
 
 
 def inverse_gap(*, scale: float = 10.0, epsilon: float = 0.0, decay: float = 0.0, floor: float = 0.0) -> Explorer:
     """Take an action with chance 1 / (K + scale * sqrt(t) * gap to the best), the best with what is left."""
+    check_number("scale", scale, 0.0)
     return Explorer("inverse_gap", epsilon, decay, floor, scale)
 
 
@@ -82,4 +91,5 @@ def beta_thompson(*, prior: tuple[float, float] = (1.0, 1.0), epsilon: float = 0
 
 def gaussian_thompson(*, sd: float = 0.5, prior: tuple[float, float] = (0.5, 0.5), epsilon: float = 0.0) -> Explorer:
     """Draw from each action's normal posterior, for rewards of standard deviation `sd`, and take the largest draw."""
+    check_number("sd", sd, 0.0, above=True)
     return Explorer("gaussian_thompson", epsilon, strength=sd, prior=prior)

@@ -150,7 +150,8 @@ def fill_chances(rule: Floats, board: Floats, available: np.ndarray, time: float
         if available[action]:
             if rule[KIND] >= BETA_THOMPSON:
                 share = lead(rule, board, available, action)
-            elif rule[KIND] == INVERSE_GAP and board[VALUE, action] < best:
+                board[VALUE, action] = posterior(rule, board, action)[0]
+            elif rule[KIND] == INVERSE_GAP and board[VALUE, action] < best < np.inf:
                 share = 1.0 / (n_available + sharpness * (best - board[VALUE, action]))
             left -= share
             share = epsilon / n_available + (1.0 - epsilon) * share

@@ -51,13 +51,12 @@ class MeansPolicy(Policy):
         values, chances = board[board_rows.VALUE], board[board_rows.CHANCE]
         order = np.argsort(-values, kind="stable")
         shown = [self._row(index, float(values[index]), float(chances[index])) for index in order.tolist()]
-        leader = shown[0]
-        said = f"After {int(time) - 1} rewards {leader['action']!r} leads with {leader['value']:.4g}"
+        said = f"After {int(time) - 1} rewards {_standing(shown[0], 'leads')}"
         if len(shown) > 1:
-            said += f", {shown[1]['action']!r} follows with {shown[1]['value']:.4g}"
+            said += f", {_standing(shown[1], 'follows')}"
         if decision is not None:
-            self.position(decision.action)
-            said = f"{decision.action!r} was chosen with chance {decision.probability:.4g}. {said}"
+            chosen, chance, _ = self._opened(decision)
+            said = f"{self.actions[chosen]!r} was chosen with chance {chance:.4g}. {said}"
         return Explanation(said + ".", tuple(shown))
 
     def _row(self, index: int, value: float, chance: float) -> dict[str, Any]:
@@ -129,4 +128,10 @@ class MeansPolicy(Policy):
             return math.inf
         if not is_number(self.initial):
             raise ValueError(f"initial is {self.initial!r}; it must be a finite number, or None to try every action")
+        self.initial = float(self.initial)
         return float(self._unit(self.initial))
+
+
+def _standing(row: dict[str, Any], verb: str) -> str:
+    value = f"{row['value']:.4g}" if math.isfinite(row["value"]) else "all hope, being untried"
+    return f"{row['action']!r} {verb} with {value}"

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, Self
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
+from stumpery.options import is_number
 from stumpery.random import new_generator
 from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers, State, rows
 
@@ -38,6 +39,7 @@ class Policy(ABC):
         self._low, self._high = self.reward_range = _checked_range(self.reward_range)
         self._is_unit = self.reward_range == (0.0, 1.0)
         self._rng = new_generator(self.seed)
+        self.seed = int(self.seed)
         self._renumber()
 
     def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> Decision:
@@ -48,42 +50,31 @@ class Policy(ABC):
 
     def learn(self, decision: Decision, reward: float) -> None:
         """Take the reward of one decision: now, late, out of order, more than once, or from a log."""
-        try:
-            action, probability, context = decision
-        except (TypeError, ValueError):
-            raise ValueError(f"decision is {decision!r}; it must be a Decision(action, probability, context)") from None
-        index = self.position(action)
-        if type(reward) is not float:
-            reward = _number(reward)
-        if not self._low <= reward <= self._high:
-            raise ValueError(f"reward is {reward!r}; it must be a number from {self._low:g} to {self._high:g}")
-        _check_probability(probability)
-        self._learn(context, index, self._unit(reward), probability)
+        index, probability, context = self._opened(decision)
+        value = reward if type(reward) is float else _number(reward)
+        if not self._low <= value <= self._high:
+            raise ValueError(f"reward is {_shown(reward)}; it must be a number from {self._low:g} to {self._high:g}")
+        self._learn(context, index, self._unit(value), probability)
 
     def decide_many(self, contexts: Any, *, available: Iterable[Action] | None = None) -> Decisions:
         """Choose once for each row of `contexts`, or that many times if it is a number: equals a loop of `decide`."""
         mask = self._all if available is None else self._mask(available)
-        if isinstance(contexts, int):
+        if isinstance(contexts, int | np.integer) and not isinstance(contexts, bool):
             if contexts < 0:
                 raise ValueError(f"contexts is {contexts}; a number of decisions must be 0 or more")
-            n, contexts = contexts, None
+            n, contexts = int(contexts), None
         else:
-            n = len(contexts)
+            n = n_rows(contexts)
         actions, probabilities = self._decide_many(contexts, n, mask)
         return Decisions([self.actions[index] for index in actions.tolist()], probabilities, contexts)
 
     def learn_many(self, decisions: Decisions | Sequence[Decision], rewards: Iterable[float] | Floats) -> None:
         """Take many rewards, all or, where one is wrong, none: equals a loop of `learn`."""
-        if not isinstance(decisions, Decisions):
-            columns = tuple(zip(*decisions, strict=True)) or ((), (), ())
-            decisions = Decisions(columns[0], np.array(columns[1], dtype=np.float64), list(columns[2]))
         values = self.checked_rewards(rewards)
-        if values.ndim != 1 or len(values) != len(decisions):
-            raise ValueError(f"there are {len(decisions)} decisions and {values.size} rewards: one of each is needed")
-        indices = np.array([self.position(action) for action in decisions.actions], dtype=np.int64)
-        for probability in decisions.probabilities:
-            _check_probability(probability)
-        self._learn_many(decisions.contexts, indices, self._unit(values), decisions.probabilities)
+        indices, probabilities, contexts = self._opened_many(decisions)
+        if values.ndim != 1 or len(values) != len(indices):
+            raise ValueError(f"there are {len(indices)} decisions and {values.size} rewards: one of each is needed")
+        self._learn_many(contexts, indices, self._unit(values), probabilities)
 
     def play(self, contexts: Any, rewards: Floats) -> Played:
         """Decide and learn along rows whose every reward is known, a column of `rewards` for each action."""
@@ -92,7 +83,7 @@ class Policy(ABC):
             raise ValueError(
                 f"rewards have shape {values.shape}; a column for each of {len(self.actions)} actions is needed"
             )
-        if contexts is not None and len(contexts) != len(values):
+        if contexts is not None and n_rows(contexts) != len(values):
             raise ValueError(
                 f"there are {len(contexts)} contexts and {len(values)} rows of rewards: one of each is needed"
             )
@@ -122,14 +113,19 @@ class Policy(ABC):
         try:
             return self._index[action]
         except (KeyError, TypeError):
-            raise ValueError(f"action is {action!r}; it must be one of {_listed(self.actions)}") from None
+            raise ValueError(f"action is {_shown(action)}; it must be one of {_listed(self.actions)}") from None
 
     def checked_rewards(self, rewards: Iterable[float] | Floats) -> Floats:
         """Rewards as an array; a ValueError says which of them cannot be one."""
         try:
-            values = np.asarray(rewards if hasattr(rewards, "__len__") else list(rewards), dtype=np.float64)
+            given = np.asarray(rewards if hasattr(rewards, "__len__") else list(rewards))
         except (TypeError, ValueError):
-            raise ValueError("rewards must be numbers, one for each decision or each row and action") from None
+            given = np.array("")
+        if given.dtype.kind == "O":
+            given = np.array([_number(value) for value in given.flat]).reshape(given.shape)
+        if given.size and given.dtype.kind not in "biuf":
+            raise ValueError("rewards must be numbers, one for each decision or each row and action")
+        values = np.asarray(given, dtype=np.float64, order="C")
         if values.size and not (values.min() >= self._low and values.max() <= self._high):  # also where one is NaN
             worst = float(values[~((values >= self._low) & (values <= self._high))].flat[0])
             raise ValueError(f"a reward is {worst!r}; it must be a number from {self._low:g} to {self._high:g}")
@@ -213,6 +209,30 @@ class Policy(ABC):
         if not self._rng.any():
             raise ValueError("its random state is all zeros")
 
+    def _opened(self, decision: Decision) -> tuple[int, float, Context]:
+        """An action's index, its probability and the context, all checked."""
+        try:
+            action, probability, context = decision
+        except (TypeError, ValueError):
+            form = "Decision(action, probability, context)"
+            raise ValueError(f"decision is {_shown(decision)}; it must be a {form}") from None
+        return self.position(action), _checked_probability(probability), context
+
+    def _opened_many(self, decisions: Decisions | Sequence[Decision]) -> tuple[Integers, Floats, Any]:
+        """The same as columns."""
+        if isinstance(decisions, Decisions):
+            actions, chances, contexts = decisions.actions, decisions.probabilities, decisions.contexts
+            if len(chances) != len(actions) or (contexts is not None and n_rows(contexts) != len(actions)):
+                raise ValueError("decisions must hold as many probabilities, and contexts if any, as actions")
+            opened = [(self.position(a), _checked_probability(p)) for a, p in zip(actions, chances, strict=True)]
+        elif isinstance(decisions, Iterable):
+            complete = [self._opened(decision) for decision in decisions]
+            opened, contexts = [row[:2] for row in complete], [context for *_, context in complete]
+        else:
+            raise ValueError(f"decisions is {_shown(decisions)}; it must be Decisions or a list of Decision")
+        indices, probabilities = [index for index, _ in opened], [probability for _, probability in opened]
+        return np.array(indices, dtype=np.int64), np.array(probabilities, dtype=np.float64), contexts
+
     def _unit(self, rewards: Any) -> Any:
         return rewards if self._is_unit else (rewards - self._low) / (self._high - self._low)
 
@@ -225,7 +245,7 @@ class Policy(ABC):
 
     def _mask(self, available: Iterable[Action]) -> NDArray[np.bool_]:
         if isinstance(available, str) or not isinstance(available, Iterable):
-            raise ValueError(f"available is {available!r}; it must be a list of actions")
+            raise ValueError(f"available is {_shown(available)}; it must be a list of actions")
         mask = np.zeros(len(self.actions), dtype=np.bool_)
         for action in available:
             mask[self.position(action)] = True
@@ -235,14 +255,14 @@ class Policy(ABC):
 
 
 def _checked_actions(actions: Sequence[Action]) -> tuple[Action, ...]:
-    if isinstance(actions, str) or not isinstance(actions, Iterable):
-        raise ValueError(f"actions is {actions!r}; it must be a list of actions")
+    if isinstance(actions, str | bytes | Set) or not isinstance(actions, Iterable):  # a set has no order of its own
+        raise ValueError(f"actions is {_shown(actions)}; it must be a list of actions")
     names = tuple(action.item() if isinstance(action, np.generic) else action for action in actions)
     if not names:
         raise ValueError("actions is empty; at least one action is needed")
     for name in names:
-        if not isinstance(name, Action) or (isinstance(name, float) and math.isnan(name)):
-            raise ValueError(f"an action is {name!r}; it must be a string, a number or a boolean")
+        if not isinstance(name, Action) or (isinstance(name, float) and not math.isfinite(name)):
+            raise ValueError(f"an action is {_shown(name)}; it must be a string, a finite number or a boolean")
     if len(set(names)) != len(names):
         twice = next(name for index, name in enumerate(names) if name in names[:index])
         raise ValueError(f"action {twice!r} is there twice; actions must differ")
@@ -251,29 +271,43 @@ def _checked_actions(actions: Sequence[Action]) -> tuple[Action, ...]:
 
 def _checked_range(reward_range: tuple[float, float]) -> tuple[float, float]:
     try:
-        low, high = (float(end) for end in reward_range)
-        good = low < high and math.isfinite(high - low)
-    except (TypeError, ValueError):
-        good = False
-    if not good:
-        raise ValueError(f"reward_range is {reward_range!r}; it must be two finite numbers, the lower one first")
+        low, high = (float(end) if is_number(end) else math.nan for end in reward_range)
+    except (TypeError, ValueError, OverflowError):
+        low = high = math.nan
+    if not (low < high and math.isfinite(high - low)):
+        raise ValueError(f"reward_range is {_shown(reward_range)}; it must be two finite numbers, the lower one first")
     return low, high
 
 
-def _check_probability(probability: float) -> None:
-    try:
-        good = 0.0 < probability <= 1.0
-    except TypeError:
-        good = False
-    if not good:
-        raise ValueError(f"probability is {probability!r}; it must be above 0 and at most 1")
+def _checked_probability(probability: Any) -> float:
+    value = probability if type(probability) is float else _number(probability)
+    if not 0.0 < value <= 1.0:
+        raise ValueError(f"probability is {_shown(probability)}; it must be a number above 0 and at most 1")
+    return value
 
 
 def _number(value: Any) -> float:
+    """A float, or NaN for what is not one number: text, a list, an array of several."""
     try:
-        return math.nan if isinstance(value, str | bytes) else float(value)
-    except (TypeError, ValueError):
+        return math.nan if isinstance(value, str | bytes) or np.ndim(value) else float(value)
+    except (TypeError, ValueError, OverflowError):
         return math.nan
+
+
+def n_rows(contexts: Any) -> int:
+    """How many contexts there are; a ValueError says that they are no rows."""
+    try:
+        if not isinstance(contexts, str | bytes | Mapping):
+            return len(contexts)
+    except TypeError:
+        pass
+    raise ValueError(f"contexts is {_shown(contexts)}; it must be a list, an array or a frame of rows")
+
+
+def _shown(value: Any) -> str:
+    """What came, in one line that is not too long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _listed(actions: Sequence[Action]) -> str:

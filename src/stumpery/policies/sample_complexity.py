@@ -16,13 +16,13 @@ def action_selection(*, n_actions: int, action_gap: float, delta: float = 0.05) 
     >>> round(action_selection(n_actions=2, action_gap=0.1, delta=0.05))
     94435
     """
-    return _bound(n_actions, action_gap, delta, 4 * n_actions)
+    return _bound("action_gap", action_gap, n_actions, delta, 1)
 
 
 def variable_selection(*, n_actions: int, n_variables: int, variable_gap: float, delta: float = 0.05) -> float:
     """Lemma 1: events until the best of `n_variables` binary variables is known."""
     check_whole("n_variables", n_variables, 2)
-    return _bound(n_actions, variable_gap, delta, 4 * n_actions * n_variables)
+    return _bound("variable_gap", variable_gap, n_actions, delta, n_variables)
 
 
 def decision_stump(
@@ -47,8 +47,8 @@ def bandit_forest(
     check_whole("n_variables", n_variables, 2)
     check_whole("depth", depth, 1)
     check_whole("n_trees", n_trees, 1)
-    variable = _bound(n_actions, variable_gap, delta, 4 * n_actions * n_variables * depth * n_trees)
-    return 2.0**depth * (variable + _bound(n_actions, action_gap, delta, 4 * n_actions * n_trees))
+    variable = _bound("variable_gap", variable_gap, n_actions, delta, n_variables * depth * n_trees)
+    return 2.0**depth * (variable + _bound("action_gap", action_gap, n_actions, delta, n_trees))
 
 
 def plays_until_elimination(
@@ -63,7 +63,10 @@ def plays_until_elimination(
     4721
     """
     check_whole("n_hypotheses", n_hypotheses, 1)
-    for name, number in (("delta", delta), ("width", width), ("gap + epsilon", gap + epsilon)):
+    check_number("delta", delta, 0.0, 1.0, above=True)
+    check_number("gap", gap, 0.0)
+    check_number("epsilon", epsilon, 0.0)
+    for name, number in (("width", width), ("gap + epsilon", gap + epsilon)):
         check_number(name, number, 0.0, above=True)
 
     def fires(plays: int) -> bool:
@@ -79,8 +82,8 @@ def plays_until_elimination(
     return most
 
 
-def _bound(n_actions: int, gap: float, delta: float, n_hypotheses: int) -> float:
+def _bound(name: str, gap: float, n_actions: int, delta: float, n_tests: int) -> float:
     check_whole("n_actions", n_actions, 2)
-    check_number("gap", gap, 0.0, 1.0, above=True)
+    check_number(name, gap, 0.0, 1.0, above=True)
     check_number("delta", delta, 0.0, 1.0, above=True)
-    return 64 * n_actions / gap**2 * math.log(n_hypotheses / (delta * gap))
+    return 64 * n_actions / gap**2 * math.log(4 * n_actions * n_tests / (delta * gap))

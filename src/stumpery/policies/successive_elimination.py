@@ -40,6 +40,7 @@ class SuccessiveElimination(Policy):
         check_number("epsilon", self.epsilon, 0.0, 1.0)
         check_number("delta", self.delta, 0.0, 1.0, above=True)
         check_one_of("explore", self.explore, ("in turn", "drawn"))
+        self.epsilon, self.delta = float(self.epsilon), float(self.delta)
         self._rule = np.array([self.epsilon, self.delta, self.explore == "in turn"], dtype=np.float64)
         self._arms = moments.new_moments(len(self.actions))
         self._remaining = np.ones(len(self.actions), dtype=np.bool_)
@@ -58,8 +59,8 @@ class SuccessiveElimination(Policy):
             gap = kernels.bound(len(self.actions), plays, self.delta) - self.epsilon
             said += f"; one goes when its mean is {gap * (self._high - self._low):.4g} below the best"
         if decision is not None:
-            self.position(decision.action)
-            said = f"{decision.action!r} was chosen with chance {decision.probability:.4g}. {said}"
+            chosen, chance, _ = self._opened(decision)
+            said = f"{self.actions[chosen]!r} was chosen with chance {chance:.4g}. {said}"
         order = np.lexsort([-self._arms[:, moments.MEAN], ~self._remaining])
         return Explanation(said + ".", tuple(self._row(index) for index in order.tolist()))
 
@@ -96,7 +97,8 @@ class SuccessiveElimination(Policy):
         self._remaining = np.delete(self._remaining, action)
         if not self._remaining.any():  # the winner went: the others compete again
             self._remaining[:] = True
-        self._clock[kernels.TURN] %= len(self._remaining)
+        turn = self._clock[kernels.TURN]
+        self._clock[kernels.TURN] = (turn - (action < turn)) % len(self._remaining)
         self._clock[kernels.CHECKED] = 0.0
 
     def _restored(self) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from stumpery.options import check_one_of
+from stumpery.options import check_number, check_one_of
 from stumpery.policies import explorers
 from stumpery.policies.explorers import Explorer
 from stumpery.policies.means import MeansPolicy
@@ -32,8 +32,11 @@ class ThompsonSampling(MeansPolicy):
 
     def __post_init__(self) -> None:
         check_one_of("belief", self.belief, ("beta", "gaussian"))
+        check_number("sd", self.sd, 0.0, above=True)
+        self.sd = float(self.sd)
         if self.belief == "beta":
             self.explorer = explorers.beta_thompson(prior=self.prior)
         else:
             self.explorer = explorers.gaussian_thompson(prior=self.prior, sd=self.sd)
+        self.prior = self.explorer.prior
         super().__post_init__()

@@ -27,4 +27,5 @@ class UCB(MeansPolicy):
 
     def __post_init__(self) -> None:
         self.explorer = explorers.upper_confidence(rho=self.rho)
+        self.rho = self.explorer.strength
         super().__post_init__()

@@ -1,17 +1,16 @@
 """Whole files from the web, or none: what carries its final name is complete."""
 
 import http.client
-import os
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from uuid import uuid4
+
+from stumpery.files import whole_file
 
 Progress = Callable[[int, int | None], None]  # bytes done and bytes in all (None: unknown) of the file at hand
 
@@ -46,19 +45,6 @@ def fetch(
     for url, target in zip(urls, targets, strict=True):
         _fetch_one(url, target, progress, patience)
     return targets
-
-
-@contextmanager
-def whole_file(target: Path) -> Iterator[Path]:
-    """A path to write to, which takes the name `target` when the block ends well and is deleted otherwise."""
-    part = target.with_name(f".{target.name}.{uuid4().hex}.part")
-    try:
-        yield part
-        with part.open("rb+") as written:
-            os.fsync(written.fileno())
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _fetch_one(url: str, target: Path, progress: Progress | None, patience: Patience) -> None:

@@ -17,7 +17,7 @@ from stumpery.streams.dataset import Dataset
 if TYPE_CHECKING:
     import polars as pl
 
-Source = Literal["folder", "cache", "in a library", "to be downloaded", "not to be downloaded"]
+Source = Literal["folder", "cache", "library", "web", "nowhere"]
 
 
 class Listing(NamedTuple):
@@ -138,11 +138,11 @@ def _find(dataset: Dataset) -> Path | None:
 
 def _source(dataset: Dataset) -> Source:
     if dataset.format == "scikit-learn":
-        return "in a library"
+        return "library"
     found = _find(dataset)
     if found is not None:
         return "cache" if found.parent == cache_folder() else "folder"
-    return "to be downloaded" if dataset.origin else "not to be downloaded"
+    return "web" if dataset.origin else "nowhere"
 
 
 def _keep(dataset: Dataset, files: list[Path], target: Path) -> None:

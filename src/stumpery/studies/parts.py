@@ -18,11 +18,8 @@ class FolderParts(MutableMapping[str, Any]):
         folder.mkdir(parents=True, exist_ok=True)
 
     def __getitem__(self, name: str) -> Any:
-        try:
-            found = json.loads(self._path(name).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            raise KeyError(name) from None
-        if not isinstance(found, dict) or found.get("name") != name:
+        found = _read(self._path(name))
+        if found is None or found["name"] != name:
             raise KeyError(name)
         return found["part"]
 
@@ -33,11 +30,19 @@ class FolderParts(MutableMapping[str, Any]):
         self._path(name).unlink(missing_ok=True)
 
     def __iter__(self) -> Iterator[str]:
-        for path in sorted(self.folder.glob("*.json")):
-            yield json.loads(path.read_text(encoding="utf-8"))["name"]
+        names = (found["name"] for found in map(_read, sorted(self.folder.glob("*.json"))) if found is not None)
+        return (name for name in names if name in self)
 
     def __len__(self) -> int:
-        return sum(1 for _ in self.folder.glob("*.json"))
+        return sum(1 for _ in self)
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{hashlib.sha256(name.encode()).hexdigest()[:24]}.json"
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found.keys() == {"name", "part"} else None

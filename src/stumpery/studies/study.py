@@ -33,14 +33,14 @@ class Settings:
 class Finding(NamedTuple):
     """A claim of a source, what became of it here, and the numbers that say so."""
 
-    claim: str
     verdict: str  # reproduced, refuted or not testable
+    claim: str
     evidence: str
 
 
 def finding(claim: str, *, holds: bool, evidence: str) -> Finding:
     """A claim that could be tested."""
-    return Finding(claim, "reproduced" if holds else "refuted", evidence)
+    return Finding("reproduced" if holds else "refuted", claim, evidence)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -31,12 +31,16 @@ class Moments:
             raise ValueError(f"weight is {weight!r}; it must be above 0")
         kernels.add(self._row, 0, number, w)
 
-    def add_many(self, values: Iterable[float] | Floats) -> None:
+    def add_many(self, values: Any) -> None:
         """Fold many values in: equals the loop of `add`."""
-        numbers = np.asarray(values if isinstance(values, np.ndarray) else list(values), dtype=np.float64)
+        if not isinstance(values, Iterable):
+            raise ValueError(f"values is {values!r}; it must be a list or an array of finite numbers")
+        numbers = np.asarray(values if isinstance(values, np.ndarray) else list(values))
+        if numbers.dtype.kind not in "biuf":
+            numbers = np.array([_finite("a value", value) for value in numbers.ravel()])
         if not np.isfinite(numbers).all():
             raise ValueError("values hold NaN or infinities; Moments takes finite numbers")
-        kernels.add_all(self._row, 0, numbers.ravel(), 1.0)
+        kernels.add_all(self._row, 0, numbers.astype(np.float64).ravel(), 1.0)
 
     def merge(self, other: Self) -> None:
         """Fold another summary in, as if its stream had followed this one."""
@@ -78,10 +82,10 @@ class Moments:
         return summary
 
 
-def _finite(name: str, value: float) -> float:
+def _finite(name: str, value: Any) -> float:
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        number = math.nan if isinstance(value, str | bytes | np.complexfloating) else float(value)
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
         raise ValueError(f"{name} is {value!r}; it must be a finite number")

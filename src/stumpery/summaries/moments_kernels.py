@@ -19,7 +19,8 @@ def new_moments(n_rows: int) -> Floats:
 
 def plausible(moments: Floats) -> bool:
     """Whether some stream could have left these numbers."""
-    return bool(np.isfinite(moments).all() and (moments[:, [COUNT, SQUARES]] >= 0.0).all())
+    is_possible = np.isfinite(moments).all() and (moments[:, [COUNT, SQUARES]] >= 0.0).all()
+    return bool(is_possible and not moments[moments[:, COUNT] == 0.0].any())
 
 
 @kernel
@@ -45,6 +46,9 @@ def merge(moments: Floats, row: int, other: Floats, other_row: int) -> None:
     """Fold another stream's row into a row, in place, as if one stream had followed the other (Chan et al. 1979)."""
     n, m = moments[row, COUNT], other[other_row, COUNT]
     if m == 0.0:
+        return
+    if n == 0.0:
+        moments[row] = other[other_row]
         return
     step = other[other_row, MEAN] - moments[row, MEAN]
     moments[row, SQUARES] += other[other_row, SQUARES] + step * step * n * (m / (n + m))

@@ -1,0 +1,103 @@
+"""The command line, as a user types it."""
+
+import json
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from stumpery.cli import app
+
+COMMANDS = [
+    ("demo",),
+    ("study",),
+    ("plan",),
+    ("bench",),
+    ("data",),
+    ("data", "list"),
+    ("data", "fetch"),
+    ("data", "path"),
+]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("STUMPERY_DATA", raising=False)
+    monkeypatch.setenv("COLUMNS", "120")
+    runner = CliRunner()
+    return lambda *arguments: runner.invoke(app, list(map(str, arguments)))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_has_help_and_every_leaf_an_example(run, command):
+    answer = run(*command, "--help")
+    assert answer.exit_code == 0
+    assert command == ("data",) or "Example: stumpery " + " ".join(command) in answer.output
+
+
+def test_the_demo_prints_a_table_and_says_where_its_files_are(run, tmp_path):
+    answer = run("demo", "--steps", 300, "--trials", 2)
+    assert answer.exit_code == 0, answer.output
+    assert "Thompson sampling" in answer.output
+    for name in ("result.json", "result.csv", "demo.png"):
+        assert f"wrote out/demo/{name}" in answer.output
+        assert (tmp_path / "out" / "demo" / name).stat().st_size > 0
+
+
+def test_the_list_of_studies_names_each_of_them(run):
+    answer = run("study", "list")
+    assert "demo" in answer.output
+    assert "bandits-101" in answer.output
+
+
+def test_a_study_takes_the_settings_that_are_given(run, tmp_path):
+    out = tmp_path / "elsewhere"
+    answer = run("study", "demo", "--steps", 200, "--trials", 3, "--seed", 5, "--threads", 1, "--out", out)
+    assert answer.exit_code == 0, answer.output
+    found = json.loads((out / "result.json").read_text())
+    assert found["settings"] == {"steps": 200, "trials": 3, "seed": 5, "threads": 1}
+
+
+def test_the_plan_prints_what_the_formulas_give(run):
+    answer = run("plan", "--depth", 14, "--variable-gap", 0.4, "--action-gap", 0.1)
+    assert answer.exit_code == 0, answer.output
+    assert re.search(r"drop a variable of a forest's node \(3\)\W+1,647\b", answer.output)
+
+
+def test_the_table_of_datasets_says_where_each_would_come_from(run):
+    answer = run("data", "list")
+    assert re.search(r"covtype\W+581,012\W+55\W+7\W+Cover_Type\W+web", answer.output)
+    assert re.search(r"digits\W+1,797\W+65\W+10\W+digit\W+library", answer.output)
+
+
+def test_the_data_path_is_the_folder_that_is_looked_in_first(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("STUMPERY_DATA", str(tmp_path))
+    assert run("data", "path").output.strip() == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["study", "nonsense"], "there is no study 'nonsense'; there are demo, bandits-101"),
+        (["demo", "--steps", "0"], "steps is 0; it must be a whole number of 1 or more"),
+        (["demo", "--seed", "-1"], "seed is -1; it must be a whole number from 0 to 9223372036854775807"),
+        (["demo", "--out", "afile/x"], "Not a directory"),
+        (["plan", "--delta", "0"], "delta is 0.0; it must be a number above 0 and at most 1"),
+        (["plan", "--actions", "1"], "n_actions is 1; it must be a whole number of 2 or more"),
+        (["bench", "--only", "nonsense"], "no workload's name contains 'nonsense'"),
+        (["bench", "--repeats", "0"], "repeats is 0; it must be a whole number of 1 or more"),
+        (["data", "path", "nursery"], "nursery is not on this machine: stumpery data fetch nursery"),
+        (["data", "fetch", "nurserry"], "nursery"),
+        (["study", "demo", "--data", "nowhere", "--steps", "10", "--trials", "1"], "nowhere"),
+    ],
+)
+def test_what_a_user_can_mend_is_one_sentence_on_the_error_stream(run, tmp_path, monkeypatch, arguments, sentence):
+    (tmp_path / "afile").write_text("")
+    monkeypatch.setenv("STUMPERY_CACHE", str(tmp_path / "cache"))
+    answer = run(*arguments)
+    assert answer.exit_code == 2
+    last = answer.stderr.strip().splitlines()[-1]
+    assert last.startswith("stumpery: ")
+    assert sentence in last
+    assert "Traceback" not in answer.output

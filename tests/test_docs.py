@@ -1,0 +1,39 @@
+"""The guides' examples run as they are printed."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_python_example_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for example in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        exec(compile(example, page.name, "exec"), names)  # noqa: S102 - our own pages
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_of_a_page_leads_somewhere(page):
+    links = re.findall(r"\]\(([^)#]+)\)", page.read_text())
+    assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
+
+
+def test_the_files_that_the_architecture_names_exist():
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    source = ROOT / "src" / "stumpery"
+    named = {name for name in re.findall(r"`([\w/]+\.py)", text) if "/" in name and not name.startswith("tests")}
+    assert named
+    assert [name for name in sorted(named) if not (source / name.removeprefix("stumpery/")).exists()] == []
+    tests = re.findall(r"`(tests/[\w/.]+)", text)
+    assert [name for name in tests if not (ROOT / name).exists()] == []
+
+
+def test_every_target_that_the_pages_name_is_in_the_makefile():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {target for page in PAGES for target in re.findall(r"\bmake ([a-z]+)\b[^\w]", page.read_text())}
+    assert named <= targets | {"them"}

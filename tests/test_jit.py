@@ -1,0 +1,256 @@
+"""The compiler's settings: where machine code is kept, when it is made, and that it changes no result."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stumpery as st
+from stumpery import jit
+from stumpery.policies import means_kernels, successive_elimination_kernels
+
+PACKAGE = Path(jit.__file__).parent
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+ACTIONS = ["a", "b", "c"]
+TINY_KERNEL = """
+import numpy as np
+from stumpery.jit import kernel
+
+@kernel
+def read(array, place):
+    return array[place]
+
+try:
+    read(np.zeros(3), 3)
+    print("read past the end")
+except IndexError:
+    print("refused")
+"""
+COUNT_CACHE_USE = """
+import stumpery as st
+from stumpery.policies import means_kernels
+policy = st.UCB(actions=["a", "b"])
+policy.learn(policy.decide(), 1.0)
+used = [means_kernels.decide, means_kernels.learn]
+print(sum(sum(k.stats.cache_hits.values()) for k in used), sum(sum(k.stats.cache_misses.values()) for k in used))
+"""
+PLAY = """
+import hashlib
+import numpy as np
+import stumpery as st
+digest = hashlib.sha256()
+rewards = (np.arange(900).reshape(300, 3) * 7919 % 101 / 100.0).copy()
+for kind in (st.UCB, st.EpsilonGreedy, st.ThompsonSampling, st.SuccessiveElimination, st.RandomPolicy):
+    policy = kind(actions=["a", "b", "c"], seed=7)
+    result = st.play(policy, rewards=rewards)
+    digest.update("".join(result.actions).encode() + result.probabilities.tobytes())
+    for name, array in sorted(policy.state().arrays.items()):
+        digest.update(name.encode() + array.tobytes())
+print(digest.hexdigest())
+"""
+
+
+def run(code, cache, **switches):
+    """What a new process prints; it has the cache folder `cache` and the environment's switches, and no others."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("STUMPERY_", "NUMBA_"))}
+    environment = {**plain, "STUMPERY_CACHE": str(cache), **switches}
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def tree_of(source):
+    return ast.parse(source.read_text(encoding="utf-8"))
+
+
+def makes_kernels(source):
+    functions = (node for node in ast.walk(tree_of(source)) if isinstance(node, ast.FunctionDef))
+    return any(ast.unparse(each).rpartition(".")[2] == "kernel" for node in functions for each in node.decorator_list)
+
+
+def imported_by(source):
+    for node in ast.walk(tree_of(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+def test_kernels_stand_only_in_the_files_whose_changes_are_noticed():
+    kernel_files = {source for source in SOURCES if makes_kernels(source)}
+    assert kernel_files
+    assert kernel_files <= set(jit.kernel_files())
+
+
+def test_every_kernel_file_with_the_right_name_holds_kernels():
+    assert [source for source in jit.kernel_files()[1:] if not makes_kernels(source)] == []
+
+
+def test_only_the_settings_file_knows_the_compiler():
+    knows = [source for source in SOURCES if any(name.partition(".")[0] == "numba" for name in imported_by(source))]
+    assert knows == [PACKAGE / "jit.py"]
+
+
+def test_kernel_files_import_only_what_is_hashed_or_holds_no_kernels():
+    hashed = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in jit.kernel_files()}
+    plain = {"stumpery.options", "stumpery.types"}
+    for source in jit.kernel_files():
+        for node in ast.walk(tree_of(source)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stumpery"):
+                full = {f"{node.module}.{alias.name}" for alias in node.names}
+                assert node.module in hashed | plain or full <= hashed, f"{source.name} imports {full}"
+
+
+def test_the_cache_name_changes_with_every_kernel_source(tmp_path, monkeypatch):
+    sources = [tmp_path / "first_kernels.py", tmp_path / "second_kernels.py"]
+    for source in sources:
+        source.write_text("x = 1\n")
+    monkeypatch.setattr(jit, "kernel_files", lambda: sources)
+    names = [jit.fingerprint()]
+    for source in sources:
+        source.write_text("x = 2\n")
+        names.append(jit.fingerprint())
+    monkeypatch.setattr(jit, "BOUNDS_CHECK", not jit.BOUNDS_CHECK)
+    names.append(jit.fingerprint())
+    assert len(set(names)) == 4
+
+
+def test_the_cache_lies_under_the_named_folder_one_for_each_mode(tmp_path):
+    code = "from stumpery.jit import kernel_cache; print(kernel_cache())"
+    fast = Path(run(code, tmp_path))
+    checked = Path(run(code, tmp_path, STUMPERY_BOUNDS_CHECK="1"))
+    assert fast == Path(run(code, tmp_path, STUMPERY_BOUNDS_CHECK="0"))
+    assert fast != checked
+    assert sorted((tmp_path / "kernels").iterdir()) == sorted([fast, checked])
+
+
+def test_without_a_named_folder_the_cache_lies_in_the_users_own(monkeypatch, tmp_path):
+    monkeypatch.delenv("STUMPERY_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert jit.cache_root() == tmp_path / "stumpery"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    assert jit.cache_root() == tmp_path / ".cache" / "stumpery"
+
+
+def test_a_user_without_a_home_goes_without_a_cache(monkeypatch):
+    def homeless():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("STUMPERY_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    assert jit.kernel_cache.__wrapped__() is None
+
+
+def test_old_caches_are_forgotten_and_the_newest_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUMPERY_CACHE", str(tmp_path))
+    root = tmp_path / "kernels"
+    old = [root / f"old{age}" for age in range(jit.N_CACHES_KEPT + 3)]
+    for age, folder in enumerate(old):
+        folder.mkdir(parents=True)
+        (folder / "code.nbc").write_bytes(b"x")
+        os.utime(folder, (1e9 - age, 1e9 - age))
+    current = Path(jit.kernel_cache.__wrapped__())
+    kept = sorted(root.iterdir())
+    assert kept == sorted([current, *old[: jit.N_CACHES_KEPT - 1]])
+    assert all((folder / "code.nbc").exists() for folder in kept if folder != current)
+
+
+def test_a_cache_folder_that_cannot_be_written_means_no_cache_and_the_same_results(tmp_path):
+    (tmp_path / "file").write_text("a regular file, not a folder")
+    code = "from stumpery.jit import kernel_cache; print(kernel_cache())\n" + COUNT_CACHE_USE
+    assert run(code, tmp_path / "file" / "cache").split() == ["None", "0", "0"]
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_callers_own_numba_cache_folder_is_untouched(tmp_path):
+    code = "import numba, stumpery.policies; print(numba.config.CACHE_DIR)"
+    own = tmp_path / "own"
+    assert run(code, tmp_path / "ours", NUMBA_CACHE_DIR=str(own)) == str(own)
+    assert not own.exists()
+
+
+def test_bounds_are_checked_when_asked_for_and_only_then(tmp_path):
+    script = tmp_path / "tiny.py"
+    script.write_text(TINY_KERNEL)
+    code = f"import runpy; runpy.run_path({str(script)!r})"
+    assert run(code, tmp_path / "cache", STUMPERY_BOUNDS_CHECK="1") == "refused"
+    assert run(code, tmp_path / "cache") == "read past the end"
+    assert run(code, tmp_path / "cache", NUMBA_DISABLE_JIT="1") == "refused"
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    hits, misses = map(int, run(COUNT_CACHE_USE, tmp_path).split())
+    assert (hits, misses) == (0, 2)
+    hits, misses = map(int, run(COUNT_CACHE_USE, tmp_path).split())
+    assert (hits, misses) == (2, 0)
+
+
+def n_compiled():
+    """How many versions there are of each kernel that a policy calls."""
+    modules = (means_kernels, successive_elimination_kernels)
+    kernels = [each for module in modules for each in vars(module).values() if hasattr(each, "signatures")]
+    return {f"{each.__module__}.{each.__name__}": len(each.signatures) for each in kernels}
+
+
+@pytest.mark.parametrize("kind", [st.UCB, st.ThompsonSampling, st.MeansPolicy, st.SuccessiveElimination])
+def test_rewards_of_every_type_use_the_same_machine_code(kind):
+    policy = kind(actions=ACTIONS)
+    policy.learn(policy.decide(), 1.0)
+    policy.learn_many(policy.decide_many(2), [1.0, 0.0])
+    policy.play(None, np.ones((2, 3)))
+    before = n_compiled()
+    for reward in (0, 1, True, np.float64(0.5), np.float32(0.5), np.int64(1), np.bool_(True), np.array(0.25)):
+        policy.learn(policy.decide(), reward)
+        policy.learn(policy.decide({"hour": 3}, available=["a", "c"]), reward)
+    decision = policy.decide()
+    policy.learn(decision._replace(probability=1), 1.0)
+    policy.learn(decision._replace(probability=np.float32(0.5)), 1.0)
+    policy.learn_many(policy.decide_many(3), [True, 0, 0.5])
+    policy.learn_many(policy.decide_many(3), np.array([1, 0, 1]))
+    policy.play(None, np.ones((2, 3), dtype=np.int64))
+    assert n_compiled() == before
+
+
+@pytest.mark.parametrize("kind", [st.UCB, st.SuccessiveElimination])
+def test_rewards_of_every_memory_layout_use_the_same_machine_code(kind):
+    policy = kind(actions=ACTIONS)
+    policy.learn_many(policy.decide_many(2), [1.0, 0.0])
+    policy.play(None, np.ones((2, 3)))
+    before = n_compiled()
+    frozen = np.ones((2, 3))
+    frozen.flags.writeable = False
+    for rewards in (frozen, np.ones((3, 2)).T, np.ones((4, 6))[::2, ::2]):
+        policy.play(None, rewards)
+        policy.learn_many(policy.decide_many(2), rewards[:, 0])
+    assert n_compiled() == before
+
+
+def test_the_same_seed_gives_the_same_bits_in_every_process_compiled_or_not(tmp_path, capsys):
+    exec(PLAY, {})  # noqa: S102 - the same text as in the other processes
+    here = capsys.readouterr().out.strip()
+    cache = os.environ.get("STUMPERY_CACHE") or jit.cache_root()
+    assert len(here) == 64
+    assert run(PLAY, cache) == here
+    assert run(PLAY, tmp_path, NUMBA_DISABLE_JIT="1") == here
+
+
+def test_interpreted_kernels_are_quiet_and_keep_their_name():
+    code = """
+import numpy as np
+from stumpery.jit import kernel
+
+@kernel
+def divide(top, bottom):
+    "Divide."
+    return top / bottom
+
+print(divide.__name__, divide(np.float64(1.0), np.float64(0.0)), np.uint64(2**63).dtype)
+"""
+    assert run(code, "unused", NUMBA_DISABLE_JIT="1") == "divide inf uint64"
