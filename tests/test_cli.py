@@ -83,7 +83,7 @@ def test_the_data_path_is_the_folder_that_is_looked_in_first(run, tmp_path, monk
         (["demo", "--steps", "0"], "steps is 0; it must be a whole number of 1 or more"),
         (["demo", "--seed", "-1"], "seed is -1; it must be a whole number from 0 to 9223372036854775807"),
         (["demo", "--out", "afile/x"], "Not a directory"),
-        (["plan", "--delta", "0"], "delta is 0.0; it must be a number above 0 and at most 1"),
+        (["plan", "--delta", "0"], "delta is 0.0; it must be a number from 1e-12 to 1"),
         (["plan", "--actions", "1"], "n_actions is 1; it must be a whole number of 2 or more"),
         (["bench", "--only", "nonsense"], "no workload's name contains 'nonsense'"),
         (["bench", "--repeats", "0"], "repeats is 0; it must be a whole number of 1 or more"),

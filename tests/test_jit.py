@@ -98,7 +98,7 @@ def test_only_the_settings_file_knows_the_compiler():
 
 def test_kernel_files_import_only_what_is_hashed_or_holds_no_kernels():
     hashed = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in jit.kernel_files()}
-    plain = {"stumpery.options", "stumpery.types"}
+    plain = {"stumpery.folders", "stumpery.options", "stumpery.types"}
     for source in jit.kernel_files():
         for node in ast.walk(tree_of(source)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stumpery"):
@@ -162,10 +162,10 @@ def test_old_caches_are_forgotten_and_the_newest_kept(tmp_path, monkeypatch):
     assert all((folder / "code.nbc").exists() for folder in kept if folder != current)
 
 
-def test_a_cache_folder_that_cannot_be_written_means_no_cache_and_the_same_results(tmp_path):
+def test_a_cache_folder_that_cannot_be_written_means_no_cache_and_all_still_works(tmp_path):
     (tmp_path / "file").write_text("a regular file, not a folder")
     code = "from stumpery.jit import kernel_cache; print(kernel_cache())\n" + COUNT_CACHE_USE
-    assert run(code, tmp_path / "file" / "cache").split() == ["None", "0", "0"]
+    assert run(code, tmp_path / "file" / "cache").split() == ["None", "0", "2"]
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -224,11 +224,19 @@ def test_rewards_of_every_memory_layout_use_the_same_machine_code(kind):
     policy.learn_many(policy.decide_many(2), [1.0, 0.0])
     policy.play(None, np.ones((2, 3)))
     before = n_compiled()
-    frozen = np.ones((2, 3))
-    frozen.flags.writeable = False
-    for rewards in (frozen, np.ones((3, 2)).T, np.ones((4, 6))[::2, ::2]):
+    for rewards in (np.ones((3, 2)).T, np.ones((4, 6))[::2, ::2]):
         policy.play(None, rewards)
         policy.learn_many(policy.decide_many(2), rewards[:, 0])
+    assert n_compiled() == before
+
+
+def test_rewards_that_may_not_be_written_use_the_same_machine_code():
+    policy = st.UCB(actions=ACTIONS)
+    policy.play(None, np.ones((2, 3)))
+    before = n_compiled()
+    frozen = np.ones((2, 3))
+    frozen.flags.writeable = False
+    policy.play(None, frozen)
     assert n_compiled() == before
 
 
@@ -254,3 +262,14 @@ def divide(top, bottom):
 print(divide.__name__, divide(np.float64(1.0), np.float64(0.0)), np.uint64(2**63).dtype)
 """
     assert run(code, "unused", NUMBA_DISABLE_JIT="1") == "divide inf uint64"
+
+
+@pytest.mark.parametrize("ending", ["*.nbi", "*.nbc"])
+def test_a_damaged_cache_is_made_again(tmp_path, ending):
+    code = "import stumpery as st; policy = st.UCB(actions=['a', 'b']); print(policy.decide().probability)"
+    assert run(code, tmp_path) == "0.5"
+    damaged = list(tmp_path.rglob(ending))
+    assert damaged
+    for path in damaged:
+        path.write_bytes(path.read_bytes()[:20])
+    assert run(code, tmp_path) == "0.5"

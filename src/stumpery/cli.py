@@ -65,7 +65,7 @@ def study(
             seed=seed,
             threads=threads,
         )
-        with _progress(name, chosen.n_events(settings)) as advance:
+        with _goes_on(), _progress(name, chosen.n_events(settings)) as advance:
             outcome, files = run_study(chosen, settings, out or Path("out") / name, advance)
         _show(outcome, chosen.title, files)
 
@@ -78,7 +78,7 @@ def plan(
     trees: Annotated[int, typer.Option(help="L, how many trees.")] = 100,
     variable_gap: Annotated[float, typer.Option(help="From the best variable's reward to the next.")] = 0.1,
     action_gap: Annotated[float, typer.Option(help="From the best action's reward to the next.")] = 0.1,
-    epsilon: Annotated[float, typer.Option(help="How far from the best is near enough.")] = 0.0,
+    epsilon: Annotated[float, typer.Option(help="How far from the best is near enough, for the second table.")] = 0.0,
     delta: Annotated[float, typer.Option(help="The chance to be wrong.")] = 0.05,
 ) -> None:
     """Say how many events the elimination algorithms need (Feraud et al. 2016)."""
@@ -101,7 +101,13 @@ def plan(
         bounds = {
             "best action (Lemma 3)": one_action,
             "best variable (Lemma 1)": one_variable,
-            "best stump (Theorem 1)": one_action + one_variable,
+            "best stump (Theorem 1)": needs.decision_stump(
+                n_actions=actions,
+                n_variables=variables,
+                variable_gap=variable_gap,
+                action_gap=action_gap,
+                delta=delta,
+            ),
             "best forest (Theorem 3)": forest,
         }
         tests = {
@@ -147,10 +153,15 @@ def data_list() -> None:
 def data_fetch(name: Annotated[str, typer.Argument(help="A dataset's name.")]) -> None:
     """Download a dataset from its public origin, check it and keep it in the cache."""
     from stumpery.streams import load as loading
+    from stumpery.streams.registry import find
 
-    with _one_sentence(), _download_progress(name) as progress:
-        path = loading.fetch(name, progress=progress)
-    typer.echo(path)
+    with _one_sentence():
+        if find(name).format == "scikit-learn":
+            typer.echo(f"{name} comes with scikit-learn: there is nothing to fetch")
+            return
+        with _download_progress(name) as progress:
+            path = loading.fetch(name, progress=progress)
+        typer.echo(path)
 
 
 @data.command("path", epilog="Example: stumpery data path nursery")
@@ -179,10 +190,19 @@ def _one_sentence() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo("\nstopped; the same command goes on from here", err=True)
+        typer.echo("\nstopped", err=True)
         raise typer.Exit(130) from None
-    except (ValueError, OSError, ImportError) as error:
+    except (ValueError, ArithmeticError, OSError, ImportError) as error:
         _fail(str(error))
+
+
+@contextmanager
+def _goes_on() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("\nthe same command goes on from here", err=True)
+        raise
 
 
 def _fail(message: str) -> NoReturn:
@@ -241,17 +261,20 @@ def _show(outcome: "Outcome", title: str, files: list[Path]) -> None:
 
 
 def _print_table(title: str, table: list[dict[str, Any]]) -> None:
+    from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    shown = Table(title=title, title_justify="left")
+    console = Console()
+    lines = box.HEAVY_HEAD if console.encoding.startswith("utf") else box.ASCII
+    shown = Table(title=title, title_justify="left", box=lines)
     for name, value in (table[0] if table else {}).items():
         numeric = isinstance(value, int | float)
         title = name.removeprefix("n_").replace("_", " ")
         shown.add_column(title, justify="right" if numeric else "left", no_wrap=numeric or not shown.columns)
     for row in table:
         shown.add_row(*(_cell(value) for value in row.values()))
-    Console().print(shown)
+    console.print(shown)
 
 
 def _cell(value: Any) -> str:

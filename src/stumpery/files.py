@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from importlib.metadata import version
 from numbers import Real
 from pathlib import Path
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from stumpery.types import Saveable, State
 
 FORMAT = 1
+KINDS: dict[str, type] = {}  # the classes that can be saved, by name; the public names register here
 _KEY = "stumpery"
 
 
@@ -65,9 +65,14 @@ def write_whole(path: Path, content: bytes) -> None:
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """A path to write to, which takes the name `path` once all is on the disk, and is deleted if that fails."""
-    part = path.with_name(f".{path.name}.{uuid4().hex}.part")
+    path = path.resolve()  # through a link, to what it stands for
+    if not path.parent.is_dir() or not path.name:
+        raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name or 'a file'} in")
+    part = path.with_name(f".{uuid4().hex}.part")
     try:
         yield part
+        if path.exists():
+            part.chmod(path.stat().st_mode & 0o777)
         with part.open("rb+") as written:
             os.fsync(written.fileno())
         part.replace(path)
@@ -119,7 +124,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header = json.loads(metadata[_KEY])
     except KeyError:
         raise ValueError(f"{path} is a safetensors file, but not one of Stumpery's") from None
-    except (SafetensorError, OSError, TypeError, ValueError, RecursionError) as error:
+    except (SafetensorError, OSError, AttributeError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a Stumpery file, or it is cut short: {error}") from None
     if not isinstance(header, dict):
         raise ValueError(f"{path} is damaged: its header is not a JSON object")
@@ -127,11 +132,9 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def _class_named(kind: str) -> Any:
-    public = import_module("stumpery.public")
-    found = getattr(public, kind) if kind in public.__all__ else None
-    if not callable(getattr(found, "from_state", None)):
+    if kind not in KINDS:
         raise ValueError(f"this version of Stumpery knows no model of the kind {kind!r}")
-    return found
+    return KINDS[kind]
 
 
 def _digest(kind: str, options: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:

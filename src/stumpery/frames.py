@@ -1,9 +1,13 @@
-"""Columns as a frame of whichever library the user has."""
+"""Frames of whichever library the user has, and rows in whatever they came."""
 
-from collections.abc import Mapping
-from importlib import import_module
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
+
+import numpy as np
+
+from stumpery.extras import need
+from stumpery.options import check_one_of, shown
 
 BACKENDS = ("polars", "pandas", "pyarrow")
 
@@ -16,6 +20,39 @@ def make_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
         backend = next((name for name in BACKENDS if find_spec(name)), None)
         if backend is None:
             raise ModuleNotFoundError('a frame needs polars, pandas or pyarrow: pip install "stumpery[study]"')
-    elif backend not in BACKENDS:
-        raise ValueError(f"backend is {backend!r}; it must be one of {', '.join(BACKENDS)}")
-    return nw.from_dict(dict(columns), backend=import_module(backend)).to_native()
+    check_one_of("backend", backend, BACKENDS)
+    return nw.from_dict(dict(columns), backend=need(backend, "study")).to_native()
+
+
+def n_rows(data: Any, name: str = "data") -> int:
+    """How many rows a list, an array, a series or a frame has."""
+    try:
+        if not isinstance(data, str | bytes | Mapping):
+            return len(data)
+    except TypeError:
+        pass
+    raise _refusal(name, data, "a list, an array or a frame of rows")
+
+
+def rows(data: Any) -> Iterator[Any]:
+    """Each row of a frame as a dict, or each element of any other sequence."""
+    if isinstance(data, Sequence | np.ndarray):
+        return iter(data)
+    each: Iterator[Any] = open_frame("data", data, "a list, an array or a frame of rows").iter_rows(named=True)
+    return each
+
+
+def open_frame(name: str, data: Any, allowed: str, *, allow_series: bool = False) -> Any:
+    """A frame, or a series, of any library as Narwhals wraps it; anything that is not `allowed` is refused."""
+    import narwhals as nw
+
+    try:
+        return nw.from_native(data, eager_only=True, allow_series=allow_series, series_only=False, pass_through=False)
+    except TypeError:
+        raise _refusal(name, data, allowed) from None
+    except nw.exceptions.DuplicateError:
+        raise ValueError(f"{name} has several columns of the same name; their names must differ") from None
+
+
+def _refusal(name: str, data: Any, allowed: str) -> ValueError:
+    return ValueError(f"{name} is {shown(data)}; it must be {allowed}")

@@ -5,7 +5,7 @@ runs. Three switches, read once from the environment:
 
 - `NUMBA_DISABLE_JIT=1` runs every kernel as plain Python, for debuggers and coverage;
 - `STUMPERY_BOUNDS_CHECK=1` makes a kernel raise where it would read past an array's end;
-- `STUMPERY_CACHE` names the folder for compiled kernels and downloaded data instead of the user's cache folder.
+- `STUMPERY_CACHE` names the folder for compiled kernels instead of the user's cache folder (see `folders.py`).
 
 Numba's own cache looks only at the file in which a kernel stands, not at the files of the kernels that it calls, nor
 at the bounds-check switch. So the cache folder's name is a hash of all kernel sources and of the mode: a change
@@ -16,6 +16,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +24,9 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from numba import config
+from numba.core.caching import FunctionCache
+
+from stumpery.folders import cache_root
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,26 +39,32 @@ def kernel(function: Function) -> Function:
     """Compile `function` on its first call, or take its machine code from the disk."""
     if INTERPRETED:
         return _quiet(function)
+    compiled = numba.njit(nogil=True, boundscheck=BOUNDS_CHECK, error_model="numpy")(function)
     folder = kernel_cache()
-    # The folder is read when the decorator runs; put back at once, so that the caller's own Numba code is untouched.
-    before = config.CACHE_DIR
-    config.CACHE_DIR = folder or ""
-    try:
-        compiled: Function = numba.njit(
-            nogil=True, boundscheck=BOUNDS_CHECK, error_model="numpy", cache=folder is not None
-        )(function)
-    finally:
-        config.CACHE_DIR = before
-    return compiled
+    if folder is not None:
+        # The setting is read when the cache is made; put back at once, the caller's own Numba code is untouched.
+        before, config.CACHE_DIR = config.CACHE_DIR, folder
+        try:
+            compiled._cache = _ForgivingCache(function)
+        finally:
+            config.CACHE_DIR = before
+    return compiled  # type: ignore[no-any-return]
 
 
-def cache_root() -> Path:
-    """Where Stumpery keeps what it can make again: compiled kernels and downloaded data."""
-    named = os.environ.get("STUMPERY_CACHE")
-    if named:
-        return Path(named)
-    user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(user) / "stumpery"
+class _ForgivingCache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache, but what is damaged on the disk is made again, and a full disk only costs the next start."""
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(signature, target_context)
+        except Exception:  # whatever a damaged file makes of the loader
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        with suppress(OSError):
+            super().save_overload(signature, data)
 
 
 @cache
@@ -85,9 +95,10 @@ def fingerprint() -> str:
 
 
 def _forget_old_caches(root: Path) -> None:
-    folders = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-    for stale in folders[N_CACHES_KEPT:]:
-        shutil.rmtree(stale, ignore_errors=True)
+    with suppress(OSError):  # another process may be doing the same
+        folders = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+        for stale in folders[N_CACHES_KEPT:]:
+            shutil.rmtree(stale, ignore_errors=True)
 
 
 def _quiet(function: Function) -> Function:

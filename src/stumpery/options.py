@@ -1,9 +1,12 @@
 """Checks of options: each raises one sentence that names the option, what came and what is allowed."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
+
+MAX_SHOWN = 60  # characters of a value in a message
+MAX_LISTED = 10  # values of a list in a message
 
 
 def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
@@ -11,7 +14,7 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> N
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         allowed = f"of {least} or more" if most is None else f"from {least} to {most}"
-        raise ValueError(f"{name} is {value!r}; it must be a whole number {allowed}")
+        raise ValueError(f"{name} is {shown(value)}; it must be a whole number {allowed}")
 
 
 def check_number(
@@ -24,14 +27,35 @@ def check_number(
     if most < math.inf:
         end = f"below {most:g}" if below else f"at most {most:g}"
         allowed = f"from {least:g} to {most:g}" if not (above or below) else f"{allowed} and {end}"
-    raise ValueError(f"{name} is {value!r}; it must be a number {allowed}")
+    raise ValueError(f"{name} is {shown(value)}; it must be a number {allowed}")
 
 
 def check_one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
     """One of a few values."""
     choices = list(allowed)
-    if value not in choices:
-        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
+    try:
+        known = value in choices
+    except ValueError:  # an array is neither equal nor unequal to a value
+        known = False
+    if not known:
+        raise ValueError(f"{name} is {shown(value)}; it must be one of {listed(choices)}")
+
+
+def check_bool(name: str, value: Any) -> None:
+    """True or False, not something that counts as one of them."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} is {shown(value)}; it must be True or False")
+
+
+def check_range(name: str, value: Any) -> tuple[float, float]:
+    """Two finite numbers, the lower one first, and not infinitely far apart; they are given back as floats."""
+    try:
+        low, high = (float(end) if is_number(end) else math.nan for end in value)
+    except (TypeError, ValueError):  # not iterable, not two
+        low = high = math.nan
+    if not (low < high and math.isfinite(high - low)):
+        raise ValueError(f"{name} is {shown(value)}; it must be two finite numbers, the lower one first")
+    return low, high
 
 
 def is_number(value: Any) -> bool:
@@ -40,3 +64,24 @@ def is_number(value: Any) -> bool:
         return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
     except OverflowError:  # a whole number beyond the largest float
         return False
+
+
+def shown(value: Any) -> str:
+    """What came, in one line that is not too long.
+
+    >>> shown([1, 2])
+    '[1, 2]'
+    >>> len(shown("long" * 1000))
+    60
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python writes out no whole number of more than 4300 digits
+        text = "a number of very many digits"
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+
+
+def listed(values: Sequence[Any]) -> str:
+    """The first few values, and how many more there are."""
+    text = ", ".join(map(shown, values[:MAX_LISTED]))
+    return text if len(values) <= MAX_LISTED else f"{text} and {len(values) - MAX_LISTED} more"

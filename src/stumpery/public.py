@@ -3,6 +3,7 @@
 from stumpery import encoding, evaluation, streams, summaries
 from stumpery.encoding import BitEncoder, CodeEncoder, Schema, VectorEncoder
 from stumpery.evaluation import play, regret
+from stumpery.files import KINDS as _KINDS
 from stumpery.files import load, save
 from stumpery.policies import (
     UCB,
@@ -42,3 +43,5 @@ __all__ = [
     "streams",
     "summaries",
 ]
+
+_KINDS.update({name: value for name, value in globals().items() if name in __all__ and hasattr(value, "from_state")})

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery import frames
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Bits = NDArray[np.uint8]
@@ -47,7 +49,7 @@ class Decisions:
         return len(self.actions)
 
     def __iter__(self) -> Iterator[Decision]:
-        contexts = rows(self.contexts) if self.contexts is not None else iter([None] * len(self))
+        contexts = frames.rows(self.contexts) if self.contexts is not None else iter([None] * len(self))
         for action, probability, context in zip(self.actions, self.probabilities.tolist(), contexts, strict=True):
             yield Decision(action, probability, context)
 
@@ -102,16 +104,6 @@ class Explanation:
 
     def __str__(self) -> str:
         return "\n".join([self.summary, *_aligned(self.rows)])
-
-
-def rows(frame: Any) -> Iterator[Any]:
-    """Each row of a frame as a dict, or each element of any other sequence."""
-    if isinstance(frame, Sequence | np.ndarray):
-        return iter(frame)
-    import narwhals as nw
-
-    each: Iterator[Any] = nw.from_native(frame, eager_only=True).iter_rows(named=True)
-    return each
 
 
 def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -1,9 +1,12 @@
 """What does not fit is refused in one sentence that says what came and what is allowed."""
 
 import datetime
+import json
 
 import numpy as np
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from stumpery.encoding import BitEncoder, CodeEncoder, Schema, VectorEncoder
@@ -12,15 +15,15 @@ from stumpery.types import State
 SCHEMA = Schema.of({"age": [18, 65], "device": ["phone"]})
 GOOD = {"age": 30, "device": "phone"}
 WRONG_VALUES = [
-    ({"age": "old"}, r"column 'age' takes a number or a missing value; 'old' \(str\) came"),
-    ({"age": [1]}, r"column 'age' takes a number or a missing value; \[1\] \(list\) came"),
-    ({"age": datetime.date(2020, 1, 1)}, "column 'age' takes a number"),
-    ({"age": 10**400}, "column 'age' takes a number of at most 308 digits"),
-    ({"device": 3}, r"column 'device' takes a name or a missing value; 3 \(int\) came"),
-    ({"device": 10**400}, "column 'device' takes a name"),
-    ({"device": ["phone"]}, "column 'device' takes a name"),
-    ({"device": b"phone"}, "column 'device' takes a name"),
-    ({"device": datetime.date(2020, 1, 1)}, "column 'device' takes a name"),
+    ({"age": "old"}, "^a value of column 'age' is 'old'; it must be a number or missing$"),
+    ({"age": [1]}, r"^a value of column 'age' is \[1\]; it must be a number or missing$"),
+    ({"age": datetime.date(2020, 1, 1)}, "column 'age' is datetime.*; it must be a number"),
+    ({"age": 10**400}, "column 'age' is 1000.*; it must be a number of at most 308 digits or missing$"),
+    ({"device": 3}, "^a value of column 'device' is 3; it must be a name or missing$"),
+    ({"device": 10**5000}, "column 'device' is a number of very many digits; it must be a name"),
+    ({"device": ["phone"]}, "column 'device' is .*; it must be a name"),
+    ({"device": b"phone"}, "column 'device' is .*; it must be a name"),
+    ({"device": datetime.date(2020, 1, 1)}, "column 'device' is .*; it must be a name"),
 ]
 
 
@@ -40,10 +43,13 @@ def test_wrong_values_are_refused_alone_and_among_many(encoder, wrong, sentence)
 @pytest.mark.parametrize(
     ("frame", "sentence"),
     [
-        ({"age": [1]}, "'device' are absent"),
-        ({"age": ["old"], "device": ["phone"]}, "column 'age' takes a number"),
-        ({"age": [1], "device": [3]}, "column 'device' takes a name"),
-        ({"age": [datetime.datetime(2020, 1, 1)], "device": ["phone"]}, "column 'age' holds Datetime"),
+        ({"age": [1]}, "^rows lacks 'device'; it must have every column of the schema$"),
+        ({"age": ["old"], "device": ["phone"]}, "column 'age' is 'old'; it must be a number"),
+        ({"age": [1], "device": [3]}, "column 'device' is 3; it must be a name"),
+        (
+            {"age": [datetime.datetime(2020, 1, 1)], "device": ["phone"]},
+            "^column 'age' holds Datetime.*; it must hold numbers, bools, strings or categoricals$",
+        ),
         ({"age": [[1]], "device": ["phone"]}, "column 'age' holds List"),
     ],
 )
@@ -55,13 +61,19 @@ def test_wrong_frames_are_refused(encoder, frame, sentence):
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        (np.zeros((2, 3)), "the schema's 2 columns; 3 came"),
-        (np.zeros(2), "must have 2 dimensions; one of 1 came"),
-        (np.zeros((2, 2)), "column 'device' takes a name"),
-        ([[1, 2]], "must hold dicts; a list came"),
-        ("rows", "a list of dicts, a 2-D array or a pandas, polars or pyarrow frame; a str came"),
-        (pl.LazyFrame({"age": [1]}), "a LazyFrame came"),
-        (3, "a int came"),
+        (np.zeros((2, 3)), "^rows has 3 columns; it must have the schema's 2$"),
+        (np.zeros(2), "^rows has 1 dimensions; it must have 2$"),
+        (np.zeros((2, 2)), "column 'device' is 0.0; it must be a name"),
+        ([[1, 2]], r"^a row is \[1, 2\]; it must be a dict$"),
+        ("rows", "^rows is 'rows'; it must be a list of dicts, a 2-D array or a pandas, polars or pyarrow frame$"),
+        (pl.LazyFrame({"age": [1]}), "^rows is <LazyFrame .*; it must be a list of dicts"),
+        (3, "^rows is 3; it must be a list of dicts"),
+        (
+            pd.DataFrame([[1, 2, 3]], columns=["age", "device", "age"]),
+            "^rows has several columns of the same name; .*$",
+        ),
+        (pa.table([[1], [2]], ["age", "age"]), "^rows has several columns of the same name; .*$"),
+        (pd.DataFrame([[1, 2]]), "^rows lacks 'age', 'device'; it must have every column of the schema$"),
     ],
 )
 def test_wrong_containers_are_refused(encoder, rows, sentence):
@@ -71,21 +83,47 @@ def test_wrong_containers_are_refused(encoder, rows, sentence):
 
 @pytest.mark.parametrize(
     ("row", "sentence"),
-    [([1, 2], "a dict or a 1-D array; a list came"), (np.zeros(3), "the schema's 2 columns")],
+    [
+        ([1, 2], r"^row is \[1, 2\]; it must be a dict or a 1-D array$"),
+        (np.zeros(3), r"^row has the shape \(3,\); it must have .* 2 columns$"),
+    ],
 )
 def test_wrong_rows_are_refused(encoder, row, sentence):
     with pytest.raises(ValueError, match=sentence):
         encoder.encode_one(row)
 
 
-@pytest.mark.parametrize("n_bins", [1, 241, "five"])
+@pytest.mark.parametrize("n_bins", [1, 241, "five", 5.0, True, None])
 @pytest.mark.parametrize("kind", [CodeEncoder, BitEncoder])
 def test_wrong_numbers_of_bins_are_refused(kind, n_bins):
-    with pytest.raises(ValueError, match="n_bins must be a whole number from 2 to 240"):
+    with pytest.raises(ValueError, match=r"^n_bins is .*; it must be a whole number from 2 to 240$"):
         kind(schema=SCHEMA, n_bins=n_bins)
+
+
+@pytest.mark.parametrize("kind", [VectorEncoder, CodeEncoder, BitEncoder])
+@pytest.mark.parametrize("schema", [None, {"age": "number"}, SCHEMA.columns])
+def test_what_is_no_schema_is_refused(kind, schema):
+    with pytest.raises(ValueError, match=r"^schema is .*; it must be a Schema, as Schema.infer gives it$"):
+        kind(schema=schema)
+
+
+@pytest.mark.parametrize(("kind", "option"), [(VectorEncoder, "one_hot"), (BitEncoder, "marks")])
+@pytest.mark.parametrize("value", ["no", 1, None, np.True_])
+def test_switches_are_true_or_false(kind, option, value):
+    with pytest.raises(ValueError, match=f"^{option} is .*; it must be True or False$"):
+        kind(schema=SCHEMA, **{option: value})
+
+
+def test_numpys_whole_numbers_are_saved_as_plain_ones():
+    schema = Schema.of({"age": [18], "device": "name"}, max_names=np.int64(3))
+    options, arrays = CodeEncoder(schema=schema, n_bins=np.int64(5)).state()
+    saved = State(json.loads(json.dumps(options)), arrays)
+    assert CodeEncoder.from_state(saved) == CodeEncoder(schema=schema, n_bins=5)
 
 
 def test_a_saved_encoder_of_another_kind_is_refused():
     options, arrays = CodeEncoder(schema=SCHEMA).state()
-    with pytest.raises(ValueError, match="a saved BitEncoder has"):
+    with pytest.raises(
+        ValueError, match=r"^a saved BitEncoder has 'n_bins', 'schema'; it must have 'marks', 'n_bins', 'schema'$"
+    ):
         BitEncoder.from_state(State(options, arrays))

@@ -16,6 +16,7 @@ from stumpery.encoding import BitEncoder, CodeEncoder, Schema, VectorEncoder
 from stumpery.types import State
 
 seeded = settings(deadline=None, derandomize=True)
+NO_KIND = "column 'a' is .*; it must be 'number', 'name', 'numbered name', a list of cut points or a list of names"
 ROWS = [{"age": 31, "vip": True, "device": "phone"}, {"age": None, "vip": False, "device": "desktop"}]
 
 
@@ -60,7 +61,7 @@ def test_declared_columns_win_over_inferred_ones():
     assert schema.columns[0].names == ("17", "4", "2.5")
     assert CodeEncoder(schema=schema).encode_one({"store": 4}) == [2]
     assert CodeEncoder(schema=schema).encode_one({"store": "4"}) == [2]
-    with pytest.raises(ValueError, match=r"among the rows' columns; \['shop'\] are not"):
+    with pytest.raises(ValueError, match=r"^a declared column is 'shop'; it must be one of 'age', 'vip', 'device'$"):
         Schema.infer(ROWS, declared={"shop": "name"})
 
 
@@ -79,6 +80,30 @@ def test_extending_keeps_every_earlier_code(first, later, max_names):
     assert new.names[: len(old.names)] == old.names
     assert (new.other, CodeEncoder(schema=after).n_codes) == (old.other, CodeEncoder(schema=before).n_codes)
     assert set(new.names) <= set(first) | set(later)
+
+
+@seeded
+@given(st.lists(st.none() | st.sampled_from("abcdef")), st.integers(1, 8), st.integers(1, 5))
+def test_extending_row_by_row_equals_extending_at_once(names, max_names, size):
+    rows = [{"c": name, "s": place % 3} for place, name in enumerate(names)]
+    empty = Schema.of({"c": "name", "s": "numbered name"}, max_names=max_names)
+    at_once = empty.extend(rows)
+    one_by_one = in_runs = empty
+    for row in rows:
+        one_by_one = one_by_one.extend([row])
+    for start in range(0, len(rows), size):
+        in_runs = in_runs.extend(pl.DataFrame(rows[start : start + size], schema={"c": pl.String, "s": pl.Int64}))
+    assert one_by_one == in_runs == at_once
+    for kind in (VectorEncoder, CodeEncoder, BitEncoder):
+        codes = [kind(schema=schema).encode_many(rows) for schema in (one_by_one, at_once)]
+        np.testing.assert_array_equal(*codes)
+
+
+def test_new_names_get_codes_as_they_come_however_frequent_they_are():
+    rows = [{"c": name} for name in "abbbcc"]
+    assert Schema.of({"c": "name"}, max_names=2).extend(rows).columns[0].names == ("a", "b")
+    assert Schema.infer(rows).columns[0].names == ("a", "b", "c")
+    assert Schema.infer([{"c": name} for name in "abcbcc"], max_names=2).columns[0].names == ("b", "c")
 
 
 def test_a_list_of_names_is_complete():
@@ -152,31 +177,61 @@ def test_a_saved_schema_with_too_few_or_too_many_points_is_refused(points):
 @pytest.mark.parametrize(
     ("declared", "sentence"),
     [
-        ({"a": "nubmer"}, "column 'a' must be 'number', 'name', 'numbered name'"),
-        ({"a": []}, "must be 'number'"),
-        ({"a": ["x", 1]}, "must be 'number'"),
-        ({"a": ["x", "x"]}, "takes 2 distinct names"),
-        ({"a": [3, 1]}, "finite, ascending points"),
-        ({"a": [1, 1]}, "finite, ascending points"),
-        ({"a": [1, np.nan]}, "finite, ascending points"),
-        ({}, "a schema takes columns"),
-        ({1: "number"}, "a schema takes columns"),
+        (
+            {"a": "nubmer"},
+            "column 'a' is 'nubmer'; it must be 'number', 'name', 'numbered name', a list of cut points or .*",
+        ),
+        ({"a": []}, NO_KIND),
+        ({"a": None}, NO_KIND),
+        ({"a": 3}, NO_KIND),
+        ({"a": b"ab"}, NO_KIND),
+        ({"a": {1, 2}}, NO_KIND),
+        ({"a": pd.Series([1, 2])}, NO_KIND),
+        ({"a": pl.Series([1, 2])}, NO_KIND),
+        ({"a": np.zeros((2, 2))}, NO_KIND),
+        ({"a": np.array(1.0)}, NO_KIND),
+        ({"a": [10**400]}, "a value of column 'a' is 1000.*; it must be a number of at most 308 digits or missing"),
+        ({"a": ["x", 1]}, NO_KIND),
+        ({"a": ["x", "x"]}, r"column 'a' is \('x', 'x'\); it must be different strings, at most 2"),
+        ({"a": [3, 1]}, r"column 'a' is \(3.0, 1.0\); it must be finite numbers in ascending order"),
+        ({"a": [1, 1]}, "column 'a' is .*; it must be finite numbers in ascending order"),
+        ({"a": [1, np.nan]}, "column 'a' is .*; it must be finite numbers in ascending order"),
+        ({}, r"columns is \[\]; it must be one or more, named by different strings"),
+        ({1: "number"}, r"columns is \[1\]; it must be one or more, named by different strings"),
+        (["a"], r"columns is \['a'\]; it must be a dict from columns to what they hold"),
+        (None, "columns is None; it must be a dict from columns to what they hold"),
     ],
 )
 def test_wrong_declarations_are_refused(declared, sentence):
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
         Schema.of(declared)
 
 
-@pytest.mark.parametrize("max_names", [0, 2**16, "many"])
+@pytest.mark.parametrize("declared", [{"age": []}, {"age": None}, {"age": ""}])
+def test_empty_declarations_are_refused_beside_rows(declared):
+    with pytest.raises(ValueError, match=r"^column 'age' is .*; it must be 'number'"):
+        Schema.infer(ROWS, declared=declared)
+    with pytest.raises(ValueError, match=r"^declared is \[\]; it must be a dict"):
+        Schema.infer(ROWS, declared=[])
+
+
+def test_arrays_are_declared_as_lists_are():
+    assert Schema.of({"a": np.array([1.0, 2.0])}) == Schema.of({"a": [1, 2]})
+    assert Schema.of({"a": np.array(["x", "y"])}) == Schema.of({"a": ["x", "y"]})
+
+
+@pytest.mark.parametrize("max_names", [0, 2**16, "many", 3.0, True])
 def test_wrong_caps_are_refused(max_names):
-    with pytest.raises(ValueError, match="max_names must be from 1 to 65534"):
+    sentence = "^max_names is .*; it must be a whole number from 1 to 65534$"
+    with pytest.raises(ValueError, match=sentence):
         Schema.infer(ROWS, max_names=max_names)
+    with pytest.raises(ValueError, match=sentence):
+        Schema.of({"age": "number"}, max_names=max_names)
 
 
 @pytest.mark.parametrize("value", [datetime.datetime(2020, 1, 1), [1, 2], {"a": 1}, 1j, b"x"])
 def test_dates_and_nested_values_are_refused_by_name(value):
-    with pytest.raises(ValueError, match=r"column 'when' (takes a number or a missing value|holds)"):
+    with pytest.raises(ValueError, match=r"column 'when' is .*; it must be a number or missing$"):
         Schema.infer([{"when": value}])
 
 
@@ -187,10 +242,12 @@ def test_frames_of_dates_and_nested_values_are_refused_by_name(values):
 
 
 def test_frames_need_strings_as_column_names():
-    with pytest.raises(ValueError, match=r"different strings as names; \[0, 1\] came"):
+    with pytest.raises(ValueError, match=r"^columns is \[0, 1\]; it must be one or more, named by different strings$"):
         Schema.infer(pd.DataFrame(np.zeros((2, 2))))
+    with pytest.raises(ValueError, match=r"^rows has several columns of the same name; their names must differ$"):
+        Schema.infer(pd.DataFrame(np.zeros((2, 2)), columns=["a", "a"]))
 
 
 def test_a_column_that_mixes_names_and_numbers_is_refused():
-    with pytest.raises(ValueError, match=r"column 'c' takes a name or a missing value; 3 \(int\) came"):
+    with pytest.raises(ValueError, match=r"^a value of column 'c' is 3; it must be a name or missing$"):
         Schema.infer([{"c": "x"}, {"c": 3}])

@@ -95,9 +95,12 @@ def test_the_repr_is_the_recipe():
     [
         ({"n_actions": 0}, "n_actions is 0; it must be a whole number of 1 or more"),
         ({"n_actions": 2.5}, "n_actions is 2.5; it must be a whole number of 1 or more"),
+        ({"means": 0.5}, "means is 0.5; it must be one finite number per action"),
+        ({"means": np.array(0.5)}, "means is .*; it must be one finite number per action"),
+        ({"means": "ab"}, "means is 'ab'; it must be one finite number per action"),
         ({"means": []}, r"means is \[\]; it must be one finite number per action"),
         ({"means": [0.5, float("nan")]}, "means is .*; it must be one finite number per action"),
-        ({"means": [0.5], "n_actions": 2}, "n_actions is 2, but means has 1 numbers and they must agree"),
+        ({"means": [0.5], "n_actions": 2}, "n_actions is 2; it must be 1, as many as there are means"),
     ],
 )
 def test_wrong_arms_are_refused(kind, options, sentence):
@@ -110,8 +113,9 @@ def test_wrong_arms_are_refused(kind, options, sentence):
     [
         (BernoulliArms, {"means": [1.5]}, r"means is \(1.5,\); each mean must be a number from 0 to 1"),
         (GaussianArms, {"sd": 0}, "sd is 0; it must be a number above 0"),
-        (GaussianArms, {"reward_range": (1, 0)}, r"reward_range is \(1, 0\); it must be two numbers, .*"),
-        (GaussianArms, {"reward_range": (0,)}, r"reward_range is \(0,\); it must be two numbers, .*"),
+        (GaussianArms, {"reward_range": (1, 0)}, r"reward_range is \(1, 0\); it must be two finite numbers, .*"),
+        (GaussianArms, {"reward_range": 5}, "reward_range is 5; it must be two finite numbers, the lower one first"),
+        (GaussianArms, {"reward_range": (0,)}, r"reward_range is \(0,\); it must be two finite numbers, .*"),
     ],
 )
 def test_wrong_options_of_one_kind_are_refused(kind, options, sentence):

@@ -117,7 +117,7 @@ def test_the_repr_holds_the_options_and_not_the_data():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"labels": []}, "labels is empty, but a stream needs at least one row"),
+        ({"labels": []}, "labels is empty; it must have at least one row"),
         (
             {"labels": ["a", None]},
             "labels has 1 missing or unusable values; each must be text or a number",
@@ -128,18 +128,30 @@ def test_the_repr_holds_the_options_and_not_the_data():
         ({"labels": [[1], [2]]}, "labels has 2 missing .*"),
         ({"labels": np.zeros((2, 2))}, "labels is a 2-dimensional array; it must be a list, .*"),
         ({"labels": "ab"}, "labels is a str; it must be a list, .*"),
-        ({"contexts": np.zeros((3, 2))}, "contexts has 3 rows and labels 2; they must be as many"),
-        ({"contexts": np.zeros(2)}, "contexts has 1 dimensions, but a matrix has 2"),
-        ({"contexts": [[1], [2]]}, "the data is a list; it must be a NumPy array or a frame of .*"),
-        ({"contexts": np.array([[2], [1]]), "flip": 0.1}, "contexts has values other than 0 and 1, .*"),
+        ({"contexts": np.zeros((3, 2))}, "contexts has 3 rows; it must have 2, as labels has"),
+        ({"contexts": np.zeros(2)}, "contexts has 1 dimensions; it must have 2"),
+        ({"contexts": [[1], [2]]}, r"contexts is \[\[1\], \[2\]\]; it must be a NumPy array or a frame of .*"),
+        (
+            {"contexts": pd.DataFrame([[0, 1]] * 2, columns=["a", "a"])},
+            "contexts has several columns of the same name; their names must differ",
+        ),
+        ({"shuffle": "no"}, "shuffle is 'no'; it must be True or False"),
+        ({"loop": 1}, "loop is 1; it must be True or False"),
+        ({"actions": 5}, "actions is 5; it must be a list of text or numbers"),
+        ({"actions": "ab"}, "actions is 'ab'; it must be a list of text or numbers"),
+        ({"actions": [[1]]}, r"actions is \[\[1\]\]; it must be a list of text or numbers"),
+        (
+            {"contexts": np.array([[2], [1]]), "flip": 0.1},
+            "contexts has values other than 0 and 1; it must have only bits",
+        ),
         (
             {"contexts": pl.DataFrame({"a": ["x", "y"]}), "flip": 0.1},
-            "contexts has values other than 0 and 1, .*",
+            "contexts has values other than 0 and 1; it must have only bits",
         ),
-        ({"flip": 0.1}, "flip is 0.1, but without contexts there are no bits and it must be 0"),
+        ({"flip": 0.1}, "flip is 0.1; it must be 0 where there are no contexts"),
         ({"flip": 1.1}, "flip is 1.1; it must be a number from 0 to 1"),
         ({"actions": [1, 1]}, r"actions is \(1, 1\); each action must be named once"),
-        ({"actions": [1, 3]}, r"labels has \(2,\); each must be one of the actions \(1, 3\)"),
+        ({"actions": [1, 3]}, "labels has 2; each must be one of the actions 1, 3"),
     ],
 )
 def test_wrong_data_is_refused_in_one_sentence(options, sentence):

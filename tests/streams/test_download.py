@@ -27,7 +27,7 @@ def test_files_come_whole_and_progress_is_told(site: Site, tmp_path: Path, hasty
     assert files(tmp_path / "new") == ["0-log.csv", "1-log.csv"]
 
 
-@pytest.mark.parametrize("trouble", [500, 503, DROP, HANG])
+@pytest.mark.parametrize("trouble", [429, 500, 503, DROP, HANG])
 def test_a_passing_trouble_is_survived(trouble: int | str, site: Site, tmp_path: Path, hasty: Patience) -> None:
     site.pages = {"/a": PAGE}
     site.troubles = {"/a": [trouble, trouble]}
@@ -38,7 +38,12 @@ def test_a_passing_trouble_is_survived(trouble: int | str, site: Site, tmp_path:
 
 @pytest.mark.parametrize(
     ("trouble", "reason"),
-    [(500, "answered 500"), (DROP, "ended after 512,000 of 1,024,000 bytes"), (HANG, "timed out")],
+    [
+        (429, "answered 429"),
+        (500, "answered 500"),
+        (DROP, "ended after 512,000 of 1,024,000 bytes"),
+        (HANG, "timed out"),
+    ],
 )
 def test_a_lasting_trouble_leaves_nothing(
     trouble: int | str, reason: str, site: Site, tmp_path: Path, hasty: Patience
@@ -70,10 +75,10 @@ def test_a_file_that_is_too_large_is_refused(site: Site, tmp_path: Path, hasty: 
 
 
 def test_only_the_web_is_asked(site: Site, tmp_path: Path, hasty: Patience) -> None:
-    with pytest.raises(ValueError, match="only http and https"):
+    with pytest.raises(ValueError, match=r"^an address is 'file://.*; it must begin with http:// or https://$"):
         fetch([(tmp_path / "secret").as_uri()], tmp_path, patience=hasty)
     site.redirects = {"/a": "ftp://127.0.0.1/a"}
-    with pytest.raises(ValueError, match=r"only http and https addresses are fetched, not ftp://127.0.0.1/a"):
+    with pytest.raises(ValueError, match=r"^an address is 'ftp://127.0.0.1/a'; it must begin with"):
         fetch([site.url("/a")], tmp_path, patience=hasty)
 
 

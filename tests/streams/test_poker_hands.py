@@ -74,9 +74,15 @@ def test_the_stream_pays_1_for_the_right_class_alone():
     [
         ([[1] * 9], r"cards is int64 of shape \(1, 9\); it must be a matrix of whole numbers .*"),
         ([[1.0] * 10], r"cards is float64 of shape \(1, 10\); it must be a matrix of whole numbers .*"),
-        ([[5, 1, 1, 2, 1, 3, 1, 4, 1, 5]], "cards has a suit outside 1 to 4 or a rank outside 1 to 13"),
-        ([[1, 1, 1, 2, 1, 3, 1, 4, 1, 14]], "cards has a suit outside 1 to 4 or a rank outside 1 to 13"),
-        ([[1, 1, 1, 2, 1, 3, 1, 4, 1, 1]], "cards has a hand with the same card twice"),
+        (
+            [[5, 1, 1, 2, 1, 3, 1, 4, 1, 5]],
+            "cards has an unknown card; suits must be from 1 to 4 and ranks from 1 to 13",
+        ),
+        (
+            [[1, 1, 1, 2, 1, 3, 1, 4, 1, 14]],
+            "cards has an unknown card; suits must be from 1 to 4 and ranks from 1 to 13",
+        ),
+        ([[1, 1, 1, 2, 1, 3, 1, 4, 1, 1]], "cards has the same card twice in a hand; the five must differ"),
     ],
 )
 def test_what_is_not_a_hand_is_refused(cards, sentence):

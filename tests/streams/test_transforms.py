@@ -141,7 +141,7 @@ def test_empty_tables_stay_empty():
     [
         (
             lambda: transforms.take([1, 2], [0]),
-            "the data is a list; it must be a NumPy array or a frame of .*",
+            r"data is \[1, 2\]; it must be a NumPy array or a frame of .*",
         ),
         (
             lambda: transforms.take(np.arange(3), [3]),
@@ -155,17 +155,26 @@ def test_empty_tables_stay_empty():
             lambda: transforms.take(np.arange(3), [0.5]),
             r"rows is \[0.5\]; it must be a list of whole numbers",
         ),
-        (lambda: transforms.loop(np.zeros(0), 3), "data has no rows, but a loop needs at least one"),
+        (lambda: transforms.loop(np.zeros(0), 3), "data has no rows; it must have at least one"),
+        (lambda: transforms.loop(5, 3), "data is 5; it must be a list, an array or a frame of rows"),
+        (lambda: transforms.shuffled_rows(2.5, seed=1), "n is 2.5; it must be a whole number of 0 or more"),
+        (
+            lambda: transforms.shuffle(pd.DataFrame([[1, 2]], columns=["a", "a"]), seed=1),
+            "data has several columns of the same name; their names must differ",
+        ),
         (lambda: transforms.loop(np.zeros(2), -1), "n is -1; it must be a whole number of 0 or more"),
         (lambda: transforms.batches(np.zeros(2), 0), "n is 0; it must be a whole number of 1 or more"),
-        (lambda: transforms.flip_bits(np.array([0, 2]), seed=1), "bits has values other than 0 and 1, .*"),
+        (
+            lambda: transforms.flip_bits(np.array([0, 2]), seed=1),
+            "bits has values other than 0 and 1; it must have only bits",
+        ),
         (
             lambda: transforms.flip_bits(np.array([0, np.nan]), seed=1),
-            "bits has values other than 0 and 1, .*",
+            "bits has values other than 0 and 1; it must have only bits",
         ),
         (
             lambda: transforms.flip_bits(pl.DataFrame({"a": ["x"]}), seed=1),
-            "bits has values other than 0 and 1, .*",
+            "bits has values other than 0 and 1; it must have only bits",
         ),
         (
             lambda: transforms.flip_bits(np.zeros(2), share=1.5, seed=1),

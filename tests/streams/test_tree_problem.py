@@ -185,7 +185,7 @@ def test_the_repr_is_the_recipe():
         ({"noise": 1}, "noise is 1; it must be a number of 0 or more and below 1"),
         ({"gap": -0.1}, "gap is -0.1; it must be a number from 0 to 1"),
         ({"missing": "no"}, "missing is 'no'; it must be a number of 0 or more and below 1"),
-        ({"drift": "slow"}, "drift is 'slow'; it must be None, 'abrupt' or 'gradual'"),
+        ({"drift": "slow"}, "drift is 'slow'; it must be one of None, 'abrupt', 'gradual'"),
         ({"drift_every": 0}, "drift_every is 0; it must be a whole number of 1 or more"),
     ],
 )
@@ -196,7 +196,12 @@ def test_wrong_options_are_refused(options, sentence):
 
 def test_contexts_of_another_width_and_events_before_the_first_are_refused():
     stream = TreeProblem(n_names=0)
-    with pytest.raises(ValueError, match=r"^contexts has the shape \(1, 3\), but it needs 10 columns$"):
+    with pytest.raises(ValueError, match=r"^contexts has the shape \(1, 3\); it must have 10 columns$"):
         stream.expected(np.zeros((1, 3)), seed=1)
-    with pytest.raises(ValueError, match=r"^event is -1, but events are counted from 0$"):
-        stream.best_action(np.zeros((1, 10)), seed=1, event=-1)
+    for event in (-1, 1.5, "x", [0, 1]):
+        with pytest.raises(
+            ValueError, match=r"^event is .*; it must be a whole number of 0 or more, or one for each row$"
+        ):
+            stream.best_action(np.zeros((1, 10)), seed=1, event=event)
+    with pytest.raises(ValueError, match=r"^contexts is \[1\]; it must be a frame, as `batches` gives it$"):
+        TreeProblem().expected([1], seed=1)

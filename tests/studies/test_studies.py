@@ -47,7 +47,7 @@ def test_an_interrupted_study_goes_on_and_finds_the_same(study, tmp_path):
 
     def interrupt(n: int) -> None:
         calls.append(n)
-        if len(calls) == 4:
+        if len(calls) >= 4:
             raise StoppedError
 
     with pytest.raises(StoppedError):
@@ -94,3 +94,10 @@ def test_a_claim_that_does_not_hold_is_called_refuted():
 def test_wrong_settings_are_refused(wrong):
     with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is "):
         Settings(**{"steps": 10, "trials": 1, **wrong})
+
+
+def test_what_else_lies_in_the_folder_of_parts_stays(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "mine.txt").write_text("x")
+    run_study(STUDIES["demo"], SHORT, tmp_path, silent)
+    assert [path.name for path in (tmp_path / "parts").iterdir()] == ["mine.txt"]

@@ -1,6 +1,7 @@
 """Bandits without context: from Python, and in the compiled loop."""
 
 from collections.abc import Iterator
+from functools import cache
 from time import perf_counter
 from typing import Any
 
@@ -12,7 +13,7 @@ from stumpery.policies import UCB, EpsilonGreedy, Policy, ThompsonSampling
 ACTIONS = range(10)
 MEANS = np.linspace(0.1, 0.7, 10)
 N_PYTHON = 30_000
-N_COMPILED = 2_000_000
+N_COMPILED = 1_000_000
 
 
 def figures() -> Iterator[Figure]:
@@ -48,6 +49,7 @@ def figures() -> Iterator[Figure]:
     )
 
 
+@cache
 def rewards(n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The same known rewards for everyone."""
     return (np.random.default_rng(0).random((n, len(MEANS))) < MEANS).astype(np.float64)
@@ -91,10 +93,9 @@ def river_one_by_one(kind: str) -> Measure:
 
 def compiled(kind: type[Policy]) -> Measure:
     """`play` over known rewards, one thread."""
-    table = rewards(N_COMPILED)
 
     def run() -> float:
-        policy = kind(actions=ACTIONS)
+        policy, table = kind(actions=ACTIONS), rewards(N_COMPILED)
         policy.play(None, table[:100])
         start = perf_counter()
         policy.play(None, table)

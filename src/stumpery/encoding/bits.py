@@ -12,6 +12,7 @@ from stumpery.encoding.names import Name
 from stumpery.encoding.ones import Ones
 from stumpery.encoding.reader import Row
 from stumpery.encoding.schema import Column
+from stumpery.options import check_bool
 from stumpery.types import Bits
 
 
@@ -39,6 +40,8 @@ class BitEncoder(Encoder):
     marks: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        check_bool("marks", self.marks)
         _ = self._codes
 
     def encode_one(self, row: Row) -> Bits:

@@ -15,6 +15,7 @@ from stumpery.encoding.numbers import N_POINTS
 from stumpery.encoding.ones import ragged_starts
 from stumpery.encoding.reader import Row
 from stumpery.encoding.schema import Column
+from stumpery.options import check_whole
 from stumpery.types import Floats, Integers
 
 Codes = NDArray[np.uint8 | np.uint16]
@@ -39,8 +40,8 @@ class CodeEncoder(Encoder):
     n_bins: int = 16
 
     def __post_init__(self) -> None:
-        if self.n_bins not in range(2, N_POINTS + 1):
-            raise ValueError(f"n_bins must be a whole number from 2 to {N_POINTS}; {self.n_bins!r} came")
+        super().__post_init__()
+        check_whole("n_bins", self.n_bins, 2, N_POINTS)
         _ = self._edges
 
     def encode_one(self, row: Row) -> Codes:

@@ -5,7 +5,7 @@ for any other name. Codes not yet given to a name are room for names to come, so
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from stumpery.encoding.values import Data, kind_of, refuse, text_of
+from stumpery.options import check_whole, shown
 from stumpery.types import Floats
 
 MAX_NAMES = 2**16 - 2  # with "missing" and "other", the codes fill 16 bits
@@ -30,11 +31,12 @@ class Name:
     numbered: bool = False  # numbers are welcome too and stand for their text
 
     def __post_init__(self) -> None:
-        if self.max_names not in range(1, MAX_NAMES + 1):
-            raise ValueError(f"max_names must be from 1 to {MAX_NAMES}; {self.max_names!r} came")
+        check_whole("max_names", self.max_names, 1, MAX_NAMES)
         distinct = {name for name in self.names if kind_of(type(name)) == "name"}
         if len(self.names) > self.max_names or len(distinct) < len(self.names):
-            raise ValueError(f"column {self.name!r} takes {self.max_names} distinct names; {self.names} came")
+            raise ValueError(
+                f"column {self.name!r} is {shown(self.names)}; it must be different strings, at most {self.max_names}"
+            )
 
     @property
     def other(self) -> int:
@@ -68,8 +70,18 @@ class Name:
             return text_of(value)
         raise refuse(self.name, self.kind, value)
 
+    def infer(self, data: Data) -> Self:
+        """Give names a code in the order of their arrival; where there is no room for all, the frequent ones."""
+        counts = self._new(data)
+        frequent = {text for text, _ in counts.most_common(self.max_names - len(self.names))}
+        return self._with(text for text in counts if text in frequent)
+
     def learn(self, data: Data) -> Self:
-        """Give the most frequent new names a code while there is room; the codes given earlier stay."""
+        """Give new names a code in the order of their arrival, while there is room; the codes given earlier stay."""
+        return self._with(self._new(data))
+
+    def _new(self, data: Data) -> Counter[str]:
+        """How often each unknown name comes, in the order of their arrival."""
         values = data.tolist() if isinstance(data, np.ndarray) else data
         self._check(values)
         counts: Counter[str] = Counter()
@@ -77,8 +89,10 @@ class Name:
             text = self.text(value)
             if text is not None and text not in self.lookup:
                 counts[text] += times
-        new = (text for text, _ in counts.most_common(self.max_names - len(self.names)))
-        return replace(self, names=(*self.names, *new))
+        return counts
+
+    def _with(self, new: Iterable[str]) -> Self:
+        return replace(self, names=(*self.names, *new)[: self.max_names])
 
     def close(self) -> Self:
         """Give up the room for further names."""
@@ -89,7 +103,7 @@ class Name:
         return {
             "name": self.name,
             "names": list(self.names),
-            "max_names": self.max_names,
+            "max_names": int(self.max_names),
             "numbered": self.numbered,
         }
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from stumpery.encoding.values import PLAIN_NUMBERS, Data, kind_of, refuse
+from stumpery.options import shown
 from stumpery.types import Floats
 
 N_POINTS = 240  # each stands for 1/240 of the values: exact for 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, ... bins
@@ -25,7 +26,9 @@ class Number:
     def __post_init__(self) -> None:
         steps = np.diff(self.points or ())
         if not np.isfinite(self.points or ()).all() or (steps < 0).any() or (self.given and (steps == 0).any()):
-            raise ValueError(f"column {self.name!r} takes finite, ascending points; {self.points} came")
+            raise ValueError(
+                f"column {self.name!r} is {shown(self.points)}; it must be finite numbers in ascending order"
+            )
 
     @property
     def is_bit(self) -> bool:
@@ -53,6 +56,10 @@ class Number:
             return float(value)
         except OverflowError:
             raise refuse(self.name, "number of at most 308 digits", value) from None
+
+    def infer(self, data: Data) -> Self:
+        """The same as `learn`: a number learns from its first values only."""
+        return self.learn(data)
 
     def learn(self, data: Data) -> Self:
         """Keep the quantiles of the finite values, unless points are there already."""
@@ -95,7 +102,7 @@ class Number:
         n_points = options["n_points"]
         taken = None if n_points is None else tuple(islice(points, n_points))
         if taken is not None and len(taken) < n_points:
-            raise ValueError(f"column {options['name']!r} has {n_points} points; {len(taken)} came")
+            raise ValueError(f"column {options['name']!r} has {len(taken)} points; it must have {n_points}")
         return cls(name=options["name"], points=taken, given=options["given"])
 
 

@@ -11,6 +11,7 @@ from stumpery.encoding.names import Name
 from stumpery.encoding.schema import Schema
 from stumpery.encoding.tables import open_table
 from stumpery.encoding.values import PLAIN_NUMBERS
+from stumpery.options import shown
 from stumpery.types import Floats
 
 Row = Mapping[str, Any] | NDArray[Any]
@@ -49,9 +50,9 @@ class Reader:
         if isinstance(row, Mapping):
             return [row.get(name) for name in self._names]
         if not isinstance(row, np.ndarray):
-            raise ValueError(f"a row must be a dict or a 1-D array; a {type(row).__name__} came")
+            raise ValueError(f"row is {shown(row)}; it must be a dict or a 1-D array")
         if row.shape != (len(self._names),):
-            raise ValueError(f"an array must have the schema's {len(self._names)} columns; {row.shape} came")
+            raise ValueError(f"row has the shape {row.shape}; it must have the schema's {len(self._names)} columns")
         values: list[Any] = row.tolist()
         return values
 

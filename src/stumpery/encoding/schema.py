@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from stumpery.encoding.names import Name
+from stumpery.encoding.names import MAX_NAMES, Name
 from stumpery.encoding.numbers import Number
 from stumpery.encoding.tables import open_table
 from stumpery.encoding.values import Data, kind_of
+from stumpery.options import check_one_of, check_whole, shown
 from stumpery.types import State
 
 Column = Number | Name
@@ -35,7 +36,7 @@ class Schema:
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
         if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-            raise ValueError(f"a schema takes columns with different strings as names; {names} came")
+            raise ValueError(f"columns is {shown(names)}; it must be one or more, named by different strings")
 
     @classmethod
     def of(cls, columns: Mapping[str, Declared], *, max_names: int = 64) -> Self:
@@ -47,6 +48,7 @@ class Schema:
         >>> Schema.of({"age": [17, 25, 65], "device": ["phone", "desktop"]}).kinds
         {'age': 'number', 'device': 'name'}
         """
+        _check_declared("columns", columns)
         return cls(columns=tuple(_declare(name, kind, max_names) for name, kind in columns.items()))
 
     @classmethod
@@ -54,24 +56,26 @@ class Schema:
         """Learn the columns from a list of dicts, a 2-D array or a frame; `declared` columns are as in `of`.
 
         Strings, categoricals and enums are names; bools, integers and floats are numbers, and so is a column
-        without any value.
+        without any value. Names get their codes in the order of their arrival; where there are more than
+        `max_names`, the most frequent ones do.
         """
         table = open_table(rows)
-        declared = declared or {}
-        absent = set(declared).difference(table.names)
-        if absent:
-            raise ValueError(f"declared columns must be among the rows' columns; {sorted(absent)} are not")
+        declared = {} if declared is None else declared
+        _check_declared("declared", declared)
+        for name in declared:
+            check_one_of("a declared column", name, table.names)
         columns: list[Column] = []
         for place, name in enumerate(table.names):
             data = table.column(place)
-            kind = declared.get(name) or _kind(data, is_categorical=name in table.categorical)
-            columns.append(_declare(name, kind, max_names).learn(data))
+            kind = declared[name] if name in declared else _kind(data, is_categorical=name in table.categorical)
+            columns.append(_declare(name, kind, max_names).infer(data))
         return cls(columns=tuple(columns))
 
     def extend(self, rows: Any) -> Self:
         """A new schema with more names, while there is room, and with quantiles where there were none.
 
-        No code changes its meaning.
+        No code changes its meaning. New names get theirs in the order of their arrival, one row at a time or
+        all at once.
         """
         table = open_table(rows, self.names)
         learned = (column.learn(table.column(place)) for place, column in enumerate(self.columns))
@@ -110,26 +114,37 @@ class Schema:
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"a saved schema has columns and points; here {error!r} came up") from None
         if next(points, None) is not None:
-            raise ValueError("a saved schema has as many points as its columns say; more came")
+            raise ValueError("a saved schema has more points than its columns say; it must have as many")
         return cls(columns=columns)
 
 
 _KINDS: dict[str, type[Column]] = {"number": Number, "name": Name}
 
 
-def _declare(name: str, kind: Declared, max_names: int) -> Column:
-    if kind == "number":
+def _check_declared(name: str, columns: Any) -> None:
+    if not isinstance(columns, Mapping):
+        raise ValueError(f"{name} is {shown(columns)}; it must be a dict from columns to what they hold")
+
+
+def _declare(name: str, kind: Any, max_names: int) -> Column:
+    check_whole("max_names", max_names, 1, MAX_NAMES)
+    if isinstance(kind, np.ndarray):
+        kind = kind.tolist()
+    word = kind if isinstance(kind, str) else None
+    if word == "number":
         return Number(name=name)
-    if kind in ("name", "numbered name"):
-        return Name(name=name, max_names=max_names, numbered=kind == "numbered name")
-    kinds = set() if isinstance(kind, str) else {kind_of(type(each)) for each in kind}
+    if word in ("name", "numbered name"):
+        return Name(name=name, max_names=max_names, numbered=word == "numbered name")
+    is_list = isinstance(kind, Sequence) and not isinstance(kind, str | bytes)
+    kinds = {kind_of(type(each)) for each in kind} if is_list else set()
     if kinds == {"name"}:
         names = tuple(map(str, kind))
         return Name(name=name, names=names, max_names=len(names))
     if kinds == {"number"}:
-        return Number(name=name, points=tuple(map(float, kind)), given=True)
+        return Number(name=name, points=tuple(Number(name=name).read(kind).tolist()), given=True)
     raise ValueError(
-        f"column {name!r} must be 'number', 'name', 'numbered name', a list of cut points or of names; {kind!r} came"
+        f"column {name!r} is {shown(kind)}; "
+        "it must be 'number', 'name', 'numbered name', a list of cut points or a list of names"
     )
 
 

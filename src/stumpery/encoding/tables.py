@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding.values import Data
+from stumpery.frames import open_frame
+from stumpery.options import listed, shown
 
 
 class Table(NamedTuple):
@@ -25,21 +27,14 @@ def open_table(rows: Any, names: Sequence[str] | None = None) -> Table:
         return _matrix(rows, names)
     if isinstance(rows, list | tuple):
         return _records(rows, names)
-    try:
-        frame = nw.from_native(rows, eager_only=True)
-    except TypeError:
-        raise ValueError(
-            f"rows must be a list of dicts, a 2-D array or a pandas, polars or pyarrow frame; "
-            f"a {type(rows).__name__} came"
-        ) from None
-    return _frame(frame, names)
+    allowed = "a list of dicts, a 2-D array or a pandas, polars or pyarrow frame"
+    return _frame(open_frame("rows", rows, allowed), names)
 
 
 def _records(rows: Sequence[Mapping[str, Any]], names: Sequence[str] | None) -> Table:
     """A list of dicts, in which an absent key is a missing value."""
-    for kind in set(map(type, rows)):
-        if not issubclass(kind, Mapping):
-            raise ValueError(f"a list of rows must hold dicts; a {kind.__name__} came")
+    for wrong in {kind for kind in set(map(type, rows)) if not issubclass(kind, Mapping)}:
+        raise ValueError(f"a row is {shown(next(row for row in rows if type(row) is wrong))}; it must be a dict")
     found = list(dict.fromkeys(name for row in rows for name in row)) if names is None else names
     return Table(found, len(rows), lambda place: [row.get(found[place]) for row in rows])
 
@@ -47,9 +42,9 @@ def _records(rows: Sequence[Mapping[str, Any]], names: Sequence[str] | None) -> 
 def _matrix(rows: NDArray[Any], names: Sequence[str] | None) -> Table:
     """A 2-D array, whose columns come in the order of `names` or are called x0, x1, ..."""
     if rows.ndim != 2:
-        raise ValueError(f"an array of rows must have 2 dimensions; one of {rows.ndim} came")
+        raise ValueError(f"rows has {rows.ndim} dimensions; it must have 2")
     if names is not None and rows.shape[1] != len(names):
-        raise ValueError(f"an array must have the schema's {len(names)} columns; {rows.shape[1]} came")
+        raise ValueError(f"rows has {rows.shape[1]} columns; it must have the schema's {len(names)}")
 
     def column(place: int) -> Data:
         values = rows[:, place]
@@ -64,7 +59,7 @@ def _frame(rows: nw.DataFrame[Any], names: Sequence[str] | None) -> Table:
     found = list(here) if names is None else names
     absent = [name for name in found if name not in here]
     if absent:
-        raise ValueError(f"a frame must have the schema's columns; {', '.join(map(repr, absent))} are absent")
+        raise ValueError(f"rows lacks {listed(absent)}; it must have every column of the schema")
     categorical = frozenset(name for name in found if isinstance(here[name], nw.Categorical | nw.Enum))
     return Table(found, len(rows), lambda place: _values(rows.get_column(found[place])), categorical)
 
@@ -72,7 +67,7 @@ def _frame(rows: nw.DataFrame[Any], names: Sequence[str] | None) -> Table:
 def _values(series: nw.Series[Any]) -> Data:
     kind = series.dtype
     if kind.is_temporal() or kind.is_nested():
-        raise ValueError(f"column {series.name!r} holds {kind}; numbers, bools, strings and categoricals are allowed")
+        raise ValueError(f"column {series.name!r} holds {kind}; it must hold numbers, bools, strings or categoricals")
     is_whole = kind.is_integer() or kind == nw.Boolean
     if kind.is_float() or (is_whole and not series.null_count()):
         return series.to_numpy()

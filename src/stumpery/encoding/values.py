@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.options import shown
+
 Data = Sequence[Any] | NDArray[Any]  # a column's values: Python values, or an array of numbers
 
 # NumPy reads these in one go, None as NaN.
@@ -34,5 +36,4 @@ def text_of(value: Any) -> str:
 
 def refuse(column: str, wanted: str, value: Any) -> ValueError:
     """The error for a value that does not fit its column."""
-    shown = repr(value) if len(repr(value)) <= 40 else repr(value)[:37] + "..."
-    return ValueError(f"column {column!r} takes a {wanted} or a missing value; {shown} ({type(value).__name__}) came")
+    return ValueError(f"a value of column {column!r} is {shown(value)}; it must be a {wanted} or missing")

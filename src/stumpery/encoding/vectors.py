@@ -11,6 +11,7 @@ from stumpery.encoding.encoder import Encoder
 from stumpery.encoding.names import Name
 from stumpery.encoding.ones import Ones
 from stumpery.encoding.reader import Row
+from stumpery.options import check_bool
 from stumpery.types import Floats
 
 
@@ -33,6 +34,10 @@ class VectorEncoder(Encoder):
     """
 
     one_hot: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_bool("one_hot", self.one_hot)
 
     def encode_one(self, row: Row) -> Floats:
         """One dict or 1-D array as floats."""

@@ -8,8 +8,9 @@ import numpy as np
 
 from stumpery.evaluation.result import Result
 from stumpery.extras import need
-from stumpery.options import check_whole
-from stumpery.policies.policy import Policy, n_rows
+from stumpery.frames import n_rows
+from stumpery.options import check_whole, listed
+from stumpery.policies.policy import Policy
 from stumpery.types import Action, Batch, Floats, Stream
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class PlayResult(Result):
         """A row a step."""
         return {
             "step": np.arange(1, self.n_steps + 1),
-            "action": list(self.actions),
+            "action": self.actions if len(set(map(type, self.actions))) == 1 else list(map(str, self.actions)),
             "probability": self.probabilities,
             "reward": self.rewards,
         }
@@ -75,7 +76,7 @@ def play(
 
     `rewards` is a column of right actions (reward 1 for the right one) or a matrix with a column for each action, in
     the policy's order; `contexts` has as many rows. A `stream` is given instead of both, with the number of `steps`.
-    The policy goes on from where it is, and has learned afterwards.
+    The policy goes on from where it is, and has learned afterwards, up to the error if a stream brings one.
 
     >>> from stumpery.policies import UCB
     >>> result = play(UCB(actions=["a", "b"]), rewards=["a", "b", "b", "b"] * 100)
@@ -128,6 +129,8 @@ def exactly(events: Iterator[Batch], n_steps: int) -> Iterator[Batch]:
     """The first `n_steps` events of a stream of batches."""
     left = n_steps
     for batch in events:
+        if len(batch.rewards) == 0:
+            continue
         yield batch if len(batch.rewards) <= left else _head(batch, left)
         left -= min(left, len(batch.rewards))
         if left == 0:
@@ -142,12 +145,12 @@ def _head(batch: Batch, n: int) -> Batch:
 
 def _known(policy: Policy, contexts: Any, rewards: Any, steps: int | None) -> tuple[Iterator[Batch], int]:
     try:
-        table = np.asarray(rewards)
+        table = np.asarray(_in_order(policy, rewards))
     except ValueError:  # rows of different lengths
         table = np.empty(0)
     if table.ndim not in (1, 2) or len(table) == 0:
         raise ValueError(f"rewards have shape {table.shape}; a column of actions or a matrix of rewards is needed")
-    if contexts is not None and n_rows(contexts) != len(table):
+    if contexts is not None and n_rows(contexts, "contexts") != len(table):
         raise ValueError(f"there are {len(contexts)} contexts and {len(table)} rows of rewards: one of each is needed")
     if table.ndim == 1:
         labels = rewards if isinstance(rewards, list | tuple) else table.tolist()  # an array holds one type only
@@ -156,6 +159,17 @@ def _known(policy: Policy, contexts: Any, rewards: Any, steps: int | None) -> tu
         table[np.arange(len(right)), right] = 1.0
     n_steps = len(table) if steps is None else int(steps)
     return _in_a_loop(contexts, np.ascontiguousarray(policy.checked_rewards(table))), n_steps
+
+
+def _in_order(policy: Policy, rewards: Any) -> Any:
+    """Rewards in the policy's order of actions, where they are a frame whose columns name the actions."""
+    columns = [str(name) for name in getattr(rewards, "columns", ())] if hasattr(rewards, "shape") else []
+    names = [str(action) for action in policy.actions]
+    if not set(names) & set(columns):
+        return rewards
+    if set(names) != set(columns):
+        raise ValueError(f"rewards has the columns {listed(columns)}; it must have {listed(names)}")
+    return np.asarray(rewards)[:, [columns.index(name) for name in names]]
 
 
 def _in_a_loop(contexts: Any, rewards: Floats) -> Iterator[Batch]:

@@ -17,7 +17,7 @@ import numpy as np
 from stumpery.evaluation.play import Progress, exactly, stream_events
 from stumpery.evaluation.result import Result
 from stumpery.extras import need
-from stumpery.options import check_whole
+from stumpery.options import check_whole, listed
 from stumpery.policies.policy import Policy
 from stumpery.types import Batch, Floats, Integers, Stream
 
@@ -110,9 +110,11 @@ def regret(
     >>> [row["policy"] for row in result.final()]
     ['UCB', 'random']
     """
-    named = isinstance(policies, Mapping) and len(policies) > 0
-    if not named or not all(isinstance(policy, Policy) for policy in policies.values()):
+    players: list[Any] = list(policies.values()) if hasattr(policies, "values") else []
+    if not players or not all(isinstance(player, Policy) for player in players):
         raise ValueError("policies must map at least one name to a policy")
+    if not all(isinstance(name, str) for name in policies):
+        raise ValueError(f"policies has the names {listed(list(policies))}; they must be strings")
     for name, number in (("steps", steps), ("trials", trials), ("threads", threads)):
         check_whole(name, number, 1)
     check_whole("seed", seed, 0)
@@ -123,9 +125,11 @@ def regret(
         first = next(exactly(stream_events(policy, stream, seed), 1))
         policy.fresh(seed).play(first.contexts, first.rewards)
 
+    def key(name: str, trial: int) -> str:  # whatever else it holds, a trial is found only by all that shaped it
+        return f"{name}, trial {trial} of seed {seed}, {steps} steps: {policies[name]!r} on {stream!r}"
+
     def run(name: str, trial: int) -> None:
-        key = f"{name} {trial}"
-        if key in kept:
+        if _fits(kept.get(key(name, trial)), len(checkpoints)):
             if progress is not None:
                 progress(steps)
             return
@@ -134,7 +138,7 @@ def regret(
         events = exactly(stream_events(player, stream, events_seed), steps)
         found = _play_trial(player, events, checkpoints, reference or best_known, progress, stop)
         if found is not None:
-            kept[key] = found
+            kept[key(name, trial)] = found
 
     with ThreadPoolExecutor(max_workers=threads) as pool:
         jobs = [pool.submit(run, name, trial) for trial in range(trials) for name in policies]
@@ -147,9 +151,17 @@ def regret(
             raise
 
     def gathered(what: str) -> dict[str, Floats]:
-        return {name: np.array([kept[f"{name} {trial}"][what] for trial in range(trials)]) for name in policies}
+        return {name: np.array([kept[key(name, trial)][what] for trial in range(trials)]) for name in policies}
 
     return RegretResult(checkpoints, gathered("reward"), gathered("regret"), gathered("seconds"))
+
+
+def _fits(found: Any, n_checkpoints: int) -> bool:
+    """Whether it is a trial of so many checkpoints."""
+    if not isinstance(found, dict) or found.keys() != {"reward", "regret", "seconds"}:
+        return False
+    curves = found["reward"], found["regret"]
+    return all(isinstance(curve, list) and len(curve) == n_checkpoints for curve in curves)
 
 
 def best_known(batch: Batch) -> Floats:

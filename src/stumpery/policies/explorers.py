@@ -24,6 +24,9 @@ KINDS = {
     "gaussian_thompson": kernels.GAUSSIAN_THOMPSON,
 }
 
+LEAST_PRIOR, MOST_PRIOR = 0.1, 1e6  # with less, posterior draws would tie at 0 and 1
+SD_RANGE = (1e-6, 1e3)
+
 
 @dataclass(frozen=True)
 class Explorer:
@@ -43,11 +46,14 @@ class Explorer:
         check_number("decay", self.decay, 0.0)
         check_number("strength", self.strength, 0.0)
         if self.kind == "gaussian_thompson":
-            check_number("sd", self.strength, 0.0, above=True)
+            check_number("sd", self.strength, *SD_RANGE)
         prior: Any = self.prior
         pair = tuple(prior) if isinstance(prior, Iterable) else ()
-        if len(pair) != 2 or not all(is_number(part) and part > 0 for part in pair):
-            raise ValueError(f"prior is {self.prior!r}; it must be two numbers above 0, successes and failures")
+        if len(pair) != 2 or not all(is_number(part) and LEAST_PRIOR <= part <= MOST_PRIOR for part in pair):
+            raise ValueError(
+                f"prior is {self.prior!r}; it must be two numbers from {LEAST_PRIOR:g} to {MOST_PRIOR:g}, "
+                "successes and failures"
+            )
         object.__setattr__(self, "prior", (float(pair[0]), float(pair[1])))
         for name in ("epsilon", "decay", "floor", "strength"):
             object.__setattr__(self, name, float(getattr(self, name)))
@@ -89,7 +95,7 @@ def beta_thompson(*, prior: tuple[float, float] = (1.0, 1.0), epsilon: float = 0
     return Explorer("beta_thompson", epsilon, prior=prior)
 
 
-def gaussian_thompson(*, sd: float = 0.5, prior: tuple[float, float] = (0.5, 0.5), epsilon: float = 0.0) -> Explorer:
+def gaussian_thompson(*, sd: float = 0.5, prior: tuple[float, float] = (1.0, 1.0), epsilon: float = 0.0) -> Explorer:
     """Draw from each action's normal posterior, for rewards of standard deviation `sd`, and take the largest draw."""
-    check_number("sd", sd, 0.0, above=True)
+    check_number("sd", sd, *SD_RANGE)
     return Explorer("gaussian_thompson", epsilon, strength=sd, prior=prior)

@@ -88,16 +88,78 @@ def nth(board: Floats, available: np.ndarray, least: float, n: int) -> int:
     return -1
 
 
+class Belief(NamedTuple):
+    """A posterior on the scale on which it is most like a bell: its middle and spread there, and its density's terms.
+
+    That scale is the reward for a normal posterior, whose shapes are 0, and the reward's log odds for a Beta one: there
+    even a lopsided Beta has a middle and two tails, and which of several draws is the largest stays the same.
+    """
+
+    middle: float
+    sd: float
+    a: float
+    b: float
+    log_scale: float
+
+
 @kernel
-def posterior(rule: Floats, board: Floats, action: int) -> tuple[float, float]:
-    """Mean and standard deviation of what Thompson sampling believes of an action."""
+def log_gamma(x: float) -> float:
+    """The logarithm of the Gamma function, to 1e-6; the library's own differs between compiled and plain Python."""
+    y = x + 5.0
+    steps = x * (x + 1.0) * (x + 2.0) * (x + 3.0) * (x + 4.0)
+    return (y - 0.5) * math.log(y) - y + 0.9189385332046727 + 1.0 / (12.0 * y) - math.log(steps)
+
+
+@kernel
+def digamma(x: float) -> float:
+    """The logarithmic derivative of the Gamma function, to 1e-5: its recurrence, then its series."""
+    y = x + 3.0
+    return math.log(y) - 0.5 / y - 1.0 / (12.0 * y * y) - 1.0 / x - 1.0 / (x + 1.0) - 1.0 / (x + 2.0)
+
+
+@kernel
+def trigamma(x: float) -> float:
+    """The derivative of `digamma`, to 1e-4."""
+    y = x + 3.0
+    rest = 1.0 / y + 0.5 / (y * y) + 1.0 / (6.0 * y * y * y)
+    return rest + 1.0 / (x * x) + 1.0 / ((x + 1.0) * (x + 1.0)) + 1.0 / ((x + 2.0) * (x + 2.0))
+
+
+@kernel
+def shapes(rule: Floats, board: Floats, action: int) -> tuple[float, float]:
+    """Successes and failures of an action, the prior's among them."""
     n = 1.0 / (board[DOUBT, action] * board[DOUBT, action])
-    total = n * board[SCORE, action] if n > 0.0 else 0.0
-    a, b = rule[PRIOR_SUCCESSES], rule[PRIOR_FAILURES]
-    mean = (a + total) / (a + b + n)
+    successes = n * board[SCORE, action] if n > 0.0 else 0.0
+    return rule[PRIOR_SUCCESSES] + successes, rule[PRIOR_FAILURES] + max(n - successes, 0.0)
+
+
+@kernel
+def belief_in(rule: Floats, board: Floats, action: int) -> Belief:
+    """What Thompson sampling believes of an action, but for the scale of its density."""
+    a, b = shapes(rule, board, action)
     if rule[KIND] == GAUSSIAN_THOMPSON:
-        return mean, rule[STRENGTH] / math.sqrt(a + b + n)
-    return mean, math.sqrt(mean * (1.0 - mean) / (a + b + n + 1.0))
+        return Belief(a / (a + b), rule[STRENGTH] / math.sqrt(a + b), 0.0, 0.0, 0.0)
+    return Belief(digamma(a) - digamma(b), math.sqrt(trigamma(a) + trigamma(b)), a, b, 0.0)
+
+
+@kernel
+def scaled(belief: Belief) -> Belief:
+    """The same belief with the scale of its density."""
+    middle, sd, a, b, _ = belief
+    if a == 0.0:
+        return Belief(middle, sd, a, b, math.log(sd * math.sqrt(2.0 * math.pi)))
+    return Belief(middle, sd, a, b, log_gamma(a) + log_gamma(b) - log_gamma(a + b))
+
+
+@kernel
+def density(belief: Belief, x: float) -> float:
+    """The density of a scaled belief."""
+    middle, sd, a, b, log_scale = belief
+    if a == 0.0:
+        z = (x - middle) / sd
+        return math.exp(-0.5 * z * z - log_scale)
+    log_chance = min(x, 0.0) - math.log1p(math.exp(-abs(x)))
+    return math.exp((a + b) * log_chance - b * x - log_scale)
 
 
 @kernel
@@ -110,32 +172,38 @@ def below(z: float) -> float:
 def lead(rule: Floats, board: Floats, available: np.ndarray, action: int) -> float:
     """Estimate the chance that an action's posterior draw is the largest.
 
-    Every posterior is taken for a normal one with the same mean and variance, and the integral of the action's density
-    times the others' distribution functions for a sum over nodes; each function is smoothed over a node's width, so
-    that a narrow rival of a wide action is not missed between two nodes.
+    It is the integral of the action's density times its rivals' distribution functions: none of it below the highest of
+    the rivals' low ends, all of the density above the highest of their high ends, and a sum over nodes between.
     """
-    mean, sd = posterior(rule, board, action)
-    step = 2.0 * REACH / N_NODES
-    weights = np.empty(N_NODES)
-    mass = 0.0
-    for node in range(N_NODES):
-        z = (node + 0.5) * step - REACH
-        weights[node] = math.exp(-0.5 * z * z)
-        mass += weights[node]
+    belief = scaled(belief_in(rule, board, action))
+    low, high = belief.middle - 1.5 * REACH * belief.sd, belief.middle + 1.5 * REACH * belief.sd
+    settled = low  # from here on the rivals are beaten
+    middles, sds = np.empty(board.shape[1]), np.empty(board.shape[1])
+    n_rivals = 0
     for rival in range(board.shape[1]):
-        if rival == action or not available[rival]:
-            continue
-        rival_mean, rival_sd = posterior(rule, board, rival)
-        spread = math.sqrt(rival_sd * rival_sd + step * step * sd * sd / 12.0)
-        first = (mean - sd * REACH - rival_mean) / spread
-        if first > REACH:  # a rival left behind
-            continue
-        for node in range(N_NODES):
-            weights[node] *= below(first + (node + 0.5) * step * sd / spread)
-    total = 0.0
+        if rival != action and available[rival]:
+            other = belief_in(rule, board, rival)
+            middles[n_rivals], sds[n_rivals] = other.middle, other.sd
+            low = max(low, other.middle - REACH * other.sd)
+            settled = max(settled, other.middle + REACH * other.sd)
+            n_rivals += 1
+    if n_rivals == 0:
+        return 1.0
+    if low >= high:
+        return LEAST_CHANCE
+    settled = max(min(settled, high), low)
+    step, rest = (settled - low) / N_NODES, (high - settled) / N_NODES
+    weights = np.empty(N_NODES)
     for node in range(N_NODES):
-        total += weights[node]
-    return max(total / mass, LEAST_CHANCE)
+        weights[node] = density(belief, low + (node + 0.5) * step) * step
+    for rival in range(n_rivals):
+        if middles[rival] + REACH * sds[rival] > low:
+            for node in range(N_NODES):
+                weights[node] *= below((low + (node + 0.5) * step - middles[rival]) / sds[rival])
+    chance = 0.0
+    for node in range(N_NODES):
+        chance += weights[node] + density(belief, settled + (node + 0.5) * rest) * rest
+    return min(max(chance, LEAST_CHANCE), 1.0)
 
 
 @kernel
@@ -150,7 +218,8 @@ def fill_chances(rule: Floats, board: Floats, available: np.ndarray, time: float
         if available[action]:
             if rule[KIND] >= BETA_THOMPSON:
                 share = lead(rule, board, available, action)
-                board[VALUE, action] = posterior(rule, board, action)[0]
+                a, b = shapes(rule, board, action)
+                board[VALUE, action] = a / (a + b)
             elif rule[KIND] == INVERSE_GAP and board[VALUE, action] < best < np.inf:
                 share = 1.0 / (n_available + sharpness * (best - board[VALUE, action]))
             left -= share
@@ -164,16 +233,15 @@ def fill_chances(rule: Floats, board: Floats, available: np.ndarray, time: float
 
 @kernel
 def sample(rng: Words, rule: Floats, board: Floats, available: np.ndarray) -> int:
-    """Draw once from every available action's posterior and take the largest; ties have chance 0."""
+    """Draw once from every available action's posterior and take the largest."""
     winner, highest = -1, -np.inf
     for action in range(board.shape[1]):
         if available[action]:
-            mean, sd = posterior(rule, board, action)
+            a, b = shapes(rule, board, action)
             if rule[KIND] == BETA_THOMPSON:
-                n = 1.0 / (board[DOUBT, action] * board[DOUBT, action]) + rule[PRIOR_SUCCESSES] + rule[PRIOR_FAILURES]
-                draw = beta(rng, n * mean, n * (1.0 - mean))
+                draw = beta(rng, a, b)
             else:
-                draw = mean + sd * normal(rng)
+                draw = a / (a + b) + rule[STRENGTH] / math.sqrt(a + b) * normal(rng)
             if winner < 0 or draw > highest:
                 winner, highest = action, draw
     return winner

@@ -21,7 +21,7 @@ class MeansPolicy(Policy):
     """Mean reward of each action, with any explorer.
 
     `initial` is what an action counts as before its first reward: None, the default, makes every action be tried once
-    before any is repeated.
+    before any is repeated; a number is taken as it is, so that an action which starts too low may never be tried.
 
     >>> from stumpery.policies import explorers
     >>> policy = MeansPolicy(actions=["a", "b"], explorer=explorers.inverse_gap(scale=20))
@@ -35,9 +35,15 @@ class MeansPolicy(Policy):
     initial: float | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if not isinstance(self.explorer, Explorer):
             raise ValueError(f"explorer is {self.explorer!r}; it must come from stumpery.policies.explorers")
+        if self.initial is not None:
+            if not is_number(self.initial):
+                raise ValueError(
+                    f"initial is {self.initial!r}; it must be a finite number, or None to try every action"
+                )
+            self.initial = float(self.initial)
+        super().__post_init__()
         self._rule = self.explorer.rule()
         self._clock = np.zeros(1)  # rewards seen
         self._arms = moments.new_moments(len(self.actions))
@@ -112,7 +118,10 @@ class MeansPolicy(Policy):
 
     def _restored(self) -> None:
         super()._restored()
-        if not moments.plausible(self._arms) or not self._clock[0] >= 0:
+        if (
+            not moments.plausible_rewards(self._arms)
+            or not self._arms[:, moments.COUNT].sum() <= self._clock[0] < math.inf
+        ):
             raise ValueError("its counts and means are not those of any rewards")
         self._redraw()
 
@@ -124,12 +133,7 @@ class MeansPolicy(Policy):
         self._board[board_rows.DOUBT, tried] = 1.0 / np.sqrt(self._arms[tried, moments.COUNT])
 
     def _initial_score(self) -> float:
-        if self.initial is None:
-            return math.inf
-        if not is_number(self.initial):
-            raise ValueError(f"initial is {self.initial!r}; it must be a finite number, or None to try every action")
-        self.initial = float(self.initial)
-        return float(self._unit(self.initial))
+        return math.inf if self.initial is None else float(self._unit(self.initial))
 
 
 def _standing(row: dict[str, Any], verb: str) -> str:

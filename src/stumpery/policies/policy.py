@@ -1,8 +1,7 @@
 """What every policy is: named actions, a decision now, a reward later."""
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, Self
 
@@ -10,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
-from stumpery.options import is_number
+from stumpery.frames import n_rows, rows
+from stumpery.options import check_range, listed, shown
+from stumpery.policies.arguments import as_number, checked_actions, checked_probability
 from stumpery.random import new_generator
-from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers, State, rows
+from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers, State
 
 
 class Played(NamedTuple):
@@ -35,12 +36,18 @@ class Policy(ABC):
     reward_range: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        self.actions = _checked_actions(self.actions)
-        self._low, self._high = self.reward_range = _checked_range(self.reward_range)
+        self.actions = checked_actions(self.actions)
+        self._low, self._high = self.reward_range = check_range("reward_range", self.reward_range)
         self._is_unit = self.reward_range == (0.0, 1.0)
         self._rng = new_generator(self.seed)
         self.seed = int(self.seed)
         self._renumber()
+        self._sealed = True  # a subclass settles its options before it comes here
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dataclass_fields__ and "_sealed" in self.__dict__:
+            raise ValueError(f"{name} is part of a policy's recipe and stays as it is; make a new policy instead")
+        super().__setattr__(name, value)
 
     def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> Decision:
         """Choose an action, among those `available` if that is given."""
@@ -51,9 +58,9 @@ class Policy(ABC):
     def learn(self, decision: Decision, reward: float) -> None:
         """Take the reward of one decision: now, late, out of order, more than once, or from a log."""
         index, probability, context = self._opened(decision)
-        value = reward if type(reward) is float else _number(reward)
+        value = reward if type(reward) is float else as_number(reward)
         if not self._low <= value <= self._high:
-            raise ValueError(f"reward is {_shown(reward)}; it must be a number from {self._low:g} to {self._high:g}")
+            raise ValueError(f"reward is {shown(reward)}; it must be a number from {self._low:g} to {self._high:g}")
         self._learn(context, index, self._unit(value), probability)
 
     def decide_many(self, contexts: Any, *, available: Iterable[Action] | None = None) -> Decisions:
@@ -64,7 +71,7 @@ class Policy(ABC):
                 raise ValueError(f"contexts is {contexts}; a number of decisions must be 0 or more")
             n, contexts = int(contexts), None
         else:
-            n = n_rows(contexts)
+            n = n_rows(contexts, "contexts")
         actions, probabilities = self._decide_many(contexts, n, mask)
         return Decisions([self.actions[index] for index in actions.tolist()], probabilities, contexts)
 
@@ -83,7 +90,7 @@ class Policy(ABC):
             raise ValueError(
                 f"rewards have shape {values.shape}; a column for each of {len(self.actions)} actions is needed"
             )
-        if contexts is not None and n_rows(contexts) != len(values):
+        if contexts is not None and n_rows(contexts, "contexts") != len(values):
             raise ValueError(
                 f"there are {len(contexts)} contexts and {len(values)} rows of rewards: one of each is needed"
             )
@@ -95,7 +102,10 @@ class Policy(ABC):
 
     def add_action(self, action: Action) -> None:
         """Offer one more action from now on."""
-        self.actions = _checked_actions([*self.actions, action])
+        (name,) = checked_actions([action])
+        if name in self._index:
+            raise ValueError(f"action {shown(name)} is there already; actions must differ")
+        self.__dict__["actions"] = (*self.actions, name)
         self._grow()
         self._renumber()
 
@@ -104,7 +114,7 @@ class Policy(ABC):
         index = self.position(action)
         if len(self.actions) == 1:
             raise ValueError(f"{action!r} is the only action left; a policy needs at least one")
-        self.actions = tuple(name for name in self.actions if name != action)
+        self.__dict__["actions"] = tuple(name for name in self.actions if name != action)
         self._shrink(index)
         self._renumber()
 
@@ -113,7 +123,7 @@ class Policy(ABC):
         try:
             return self._index[action]
         except (KeyError, TypeError):
-            raise ValueError(f"action is {_shown(action)}; it must be one of {_listed(self.actions)}") from None
+            raise ValueError(f"action is {shown(action)}; it must be one of {listed(self.actions)}") from None
 
     def checked_rewards(self, rewards: Iterable[float] | Floats) -> Floats:
         """Rewards as an array; a ValueError says which of them cannot be one."""
@@ -121,11 +131,13 @@ class Policy(ABC):
             given = np.asarray(rewards if hasattr(rewards, "__len__") else list(rewards))
         except (TypeError, ValueError):
             given = np.array("")
+        if np.ma.is_masked(rewards):
+            raise ValueError("some rewards are masked; leave out the decisions whose reward is not known")
         if given.dtype.kind == "O":
-            given = np.array([_number(value) for value in given.flat]).reshape(given.shape)
+            given = np.array([as_number(value) for value in given.flat]).reshape(given.shape)
         if given.size and given.dtype.kind not in "biuf":
             raise ValueError("rewards must be numbers, one for each decision or each row and action")
-        values = np.asarray(given, dtype=np.float64, order="C")
+        values: Floats = np.require(given, np.float64, ["C", "W"])  # one type to the compiler
         if values.size and not (values.min() >= self._low and values.max() <= self._high):  # also where one is NaN
             worst = float(values[~((values >= self._low) & (values <= self._high))].flat[0])
             raise ValueError(f"a reward is {worst!r}; it must be a number from {self._low:g} to {self._high:g}")
@@ -215,21 +227,21 @@ class Policy(ABC):
             action, probability, context = decision
         except (TypeError, ValueError):
             form = "Decision(action, probability, context)"
-            raise ValueError(f"decision is {_shown(decision)}; it must be a {form}") from None
-        return self.position(action), _checked_probability(probability), context
+            raise ValueError(f"decision is {shown(decision)}; it must be a {form}") from None
+        return self.position(action), checked_probability(probability), context
 
     def _opened_many(self, decisions: Decisions | Sequence[Decision]) -> tuple[Integers, Floats, Any]:
         """The same as columns."""
         if isinstance(decisions, Decisions):
             actions, chances, contexts = decisions.actions, decisions.probabilities, decisions.contexts
-            if len(chances) != len(actions) or (contexts is not None and n_rows(contexts) != len(actions)):
+            if len(chances) != len(actions) or (contexts is not None and n_rows(contexts, "contexts") != len(actions)):
                 raise ValueError("decisions must hold as many probabilities, and contexts if any, as actions")
-            opened = [(self.position(a), _checked_probability(p)) for a, p in zip(actions, chances, strict=True)]
+            opened = [(self.position(a), checked_probability(p)) for a, p in zip(actions, chances, strict=True)]
         elif isinstance(decisions, Iterable):
             complete = [self._opened(decision) for decision in decisions]
             opened, contexts = [row[:2] for row in complete], [context for *_, context in complete]
         else:
-            raise ValueError(f"decisions is {_shown(decisions)}; it must be Decisions or a list of Decision")
+            raise ValueError(f"decisions is {shown(decisions)}; it must be Decisions or a list of Decision")
         indices, probabilities = [index for index, _ in opened], [probability for _, probability in opened]
         return np.array(indices, dtype=np.int64), np.array(probabilities, dtype=np.float64), contexts
 
@@ -245,71 +257,10 @@ class Policy(ABC):
 
     def _mask(self, available: Iterable[Action]) -> NDArray[np.bool_]:
         if isinstance(available, str) or not isinstance(available, Iterable):
-            raise ValueError(f"available is {_shown(available)}; it must be a list of actions")
+            raise ValueError(f"available is {shown(available)}; it must be a list of actions")
         mask = np.zeros(len(self.actions), dtype=np.bool_)
         for action in available:
             mask[self.position(action)] = True
         if not mask.any():
             raise ValueError("available is empty; at least one action is needed")
         return mask
-
-
-def _checked_actions(actions: Sequence[Action]) -> tuple[Action, ...]:
-    if isinstance(actions, str | bytes | Set) or not isinstance(actions, Iterable):  # a set has no order of its own
-        raise ValueError(f"actions is {_shown(actions)}; it must be a list of actions")
-    names = tuple(action.item() if isinstance(action, np.generic) else action for action in actions)
-    if not names:
-        raise ValueError("actions is empty; at least one action is needed")
-    for name in names:
-        if not isinstance(name, Action) or (isinstance(name, float) and not math.isfinite(name)):
-            raise ValueError(f"an action is {_shown(name)}; it must be a string, a finite number or a boolean")
-    if len(set(names)) != len(names):
-        twice = next(name for index, name in enumerate(names) if name in names[:index])
-        raise ValueError(f"action {twice!r} is there twice; actions must differ")
-    return names
-
-
-def _checked_range(reward_range: tuple[float, float]) -> tuple[float, float]:
-    try:
-        low, high = (float(end) if is_number(end) else math.nan for end in reward_range)
-    except (TypeError, ValueError, OverflowError):
-        low = high = math.nan
-    if not (low < high and math.isfinite(high - low)):
-        raise ValueError(f"reward_range is {_shown(reward_range)}; it must be two finite numbers, the lower one first")
-    return low, high
-
-
-def _checked_probability(probability: Any) -> float:
-    value = probability if type(probability) is float else _number(probability)
-    if not 0.0 < value <= 1.0:
-        raise ValueError(f"probability is {_shown(probability)}; it must be a number above 0 and at most 1")
-    return value
-
-
-def _number(value: Any) -> float:
-    """A float, or NaN for what is not one number: text, a list, an array of several."""
-    try:
-        return math.nan if isinstance(value, str | bytes) or np.ndim(value) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
-
-
-def n_rows(contexts: Any) -> int:
-    """How many contexts there are; a ValueError says that they are no rows."""
-    try:
-        if not isinstance(contexts, str | bytes | Mapping):
-            return len(contexts)
-    except TypeError:
-        pass
-    raise ValueError(f"contexts is {_shown(contexts)}; it must be a list, an array or a frame of rows")
-
-
-def _shown(value: Any) -> str:
-    """What came, in one line that is not too long."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def _listed(actions: Sequence[Action]) -> str:
-    shown = ", ".join(repr(action) for action in actions[:10])
-    return shown if len(actions) <= 10 else f"{shown} and {len(actions) - 10} more"

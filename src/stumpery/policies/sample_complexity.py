@@ -9,6 +9,10 @@ import math
 
 from stumpery.options import check_number, check_whole
 
+LEAST_GAP = 1e-9
+LEAST_DELTA = 1e-12
+MAX_DEPTH = 100
+
 
 def action_selection(*, n_actions: int, action_gap: float, delta: float = 0.05) -> float:
     """Lemma 3: events until successive elimination knows the best action, with chance 1 - delta.
@@ -45,7 +49,7 @@ def bandit_forest(
 ) -> float:
     """Theorem 3: events until a forest of `n_trees` trees of `depth` is the optimal one."""
     check_whole("n_variables", n_variables, 2)
-    check_whole("depth", depth, 1)
+    check_whole("depth", depth, 1, MAX_DEPTH)
     check_whole("n_trees", n_trees, 1)
     variable = _bound("variable_gap", variable_gap, n_actions, delta, n_variables * depth * n_trees)
     return 2.0**depth * (variable + _bound("action_gap", action_gap, n_actions, delta, n_trees))
@@ -63,11 +67,11 @@ def plays_until_elimination(
     4721
     """
     check_whole("n_hypotheses", n_hypotheses, 1)
-    check_number("delta", delta, 0.0, 1.0, above=True)
+    check_number("delta", delta, LEAST_DELTA, 1.0)
     check_number("gap", gap, 0.0)
     check_number("epsilon", epsilon, 0.0)
-    for name, number in (("width", width), ("gap + epsilon", gap + epsilon)):
-        check_number(name, number, 0.0, above=True)
+    check_number("width", width, LEAST_GAP)
+    check_number("gap + epsilon", gap + epsilon, LEAST_GAP)
 
     def fires(plays: int) -> bool:
         return gap + epsilon >= width * math.sqrt(math.log(4 * n_hypotheses * plays**2 / delta) / (2 * plays))
@@ -84,6 +88,6 @@ def plays_until_elimination(
 
 def _bound(name: str, gap: float, n_actions: int, delta: float, n_tests: int) -> float:
     check_whole("n_actions", n_actions, 2)
-    check_number(name, gap, 0.0, 1.0, above=True)
-    check_number("delta", delta, 0.0, 1.0, above=True)
+    check_number(name, gap, LEAST_GAP, 1.0)
+    check_number("delta", delta, LEAST_DELTA, 1.0)
     return 64 * n_actions / gap**2 * math.log(4 * n_actions * n_tests / (delta * gap))

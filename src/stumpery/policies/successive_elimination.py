@@ -36,11 +36,11 @@ class SuccessiveElimination(Policy):
     explore: str = "in turn"
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         check_number("epsilon", self.epsilon, 0.0, 1.0)
         check_number("delta", self.delta, 0.0, 1.0, above=True)
         check_one_of("explore", self.explore, ("in turn", "drawn"))
         self.epsilon, self.delta = float(self.epsilon), float(self.delta)
+        super().__post_init__()
         self._rule = np.array([self.epsilon, self.delta, self.explore == "in turn"], dtype=np.float64)
         self._arms = moments.new_moments(len(self.actions))
         self._remaining = np.ones(len(self.actions), dtype=np.bool_)
@@ -104,7 +104,7 @@ class SuccessiveElimination(Policy):
     def _restored(self) -> None:
         super()._restored()
         turn, checked = self._clock.tolist()
-        if not (moments.plausible(self._arms) and self._remaining.any()):
+        if not (moments.plausible_rewards(self._arms) and self._remaining.any()):
             raise ValueError("its counts and means are not those of any rewards")
-        if not (0 <= turn < len(self.actions) and turn.is_integer() and checked >= 0):
+        if not (0 <= turn < len(self.actions) and turn.is_integer() and 0 <= checked < math.inf):
             raise ValueError("its clock is wrong")

@@ -14,10 +14,11 @@ class ThompsonSampling(MeansPolicy):
 
     `belief="beta"` suits rewards of 0 or 1 and any bounded ones: a reward r of the range counts as r successes and
     1 - r failures, on top of the `prior`. `belief="gaussian"` takes rewards for normal ones with standard deviation
-    `sd`, a share of the reward range.
+    `sd`, a share of the reward range; the `prior` then counts as that many rewards of 1 and of 0.
 
-    `Decision.probability` is an estimate: the chance that the action's draw is the largest, with each belief taken for
-    a normal one of the same mean and variance. It is within 0.03 of the true chance, and never below 1e-6.
+    `Decision.probability` is an estimate: the integral of the action's belief times the chance that every other
+    action's draw is lower, with the others' beliefs taken for normal ones, on the log-odds scale for Beta. It is mostly
+    within 0.02 of the true chance and always within 0.08, and never below 1e-6.
 
     >>> policy = ThompsonSampling(actions=["a", "b"], seed=1)
     >>> round(policy.decide().probability, 3)
@@ -32,7 +33,7 @@ class ThompsonSampling(MeansPolicy):
 
     def __post_init__(self) -> None:
         check_one_of("belief", self.belief, ("beta", "gaussian"))
-        check_number("sd", self.sd, 0.0, above=True)
+        check_number("sd", self.sd, *explorers.SD_RANGE)
         self.sd = float(self.sd)
         if self.belief == "beta":
             self.explorer = explorers.beta_thompson(prior=self.prior)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stumpery.options import check_number, check_whole, is_number
+from stumpery.options import check_number, check_range, check_whole, is_number, shown
 from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
 from stumpery.types import Batch, Floats
 
@@ -33,7 +33,7 @@ class BernoulliArms:
         self.means, self.n_actions = _arms(self.means, self.n_actions)
         self.actions = range(self.n_actions)
         if self.means is not None and not all(0 <= mean <= 1 for mean in self.means):
-            raise ValueError(f"means is {self.means!r}; each mean must be a number from 0 to 1")
+            raise ValueError(f"means is {shown(self.means)}; each mean must be a number from 0 to 1")
 
     def batches(self, *, seed: int, size: int) -> Iterator[Batch]:
         """Batches of `size` events without end, with the exact means as `expected`."""
@@ -68,10 +68,7 @@ class GaussianArms:
         self.means, self.n_actions = _arms(self.means, self.n_actions)
         self.actions = range(self.n_actions)
         check_number("sd", self.sd, 0, above=True)
-        ends = tuple(self.reward_range)
-        if len(ends) != 2 or not all(map(is_number, ends)) or ends[0] >= ends[1]:
-            raise ValueError(f"reward_range is {ends!r}; it must be two numbers, the lower one first")
-        self.reward_range = (float(ends[0]), float(ends[1]))
+        self.reward_range = check_range("reward_range", self.reward_range)
 
     def batches(self, *, seed: int, size: int) -> Iterator[Batch]:
         """Batches of `size` events without end, with the exact means as `expected`."""
@@ -95,11 +92,15 @@ def _arms(means: Sequence[float] | None, n_actions: int | None) -> tuple[tuple[f
         check_whole("n_actions", n_actions, 1)
     if means is None:
         return None, N_ACTIONS if n_actions is None else int(n_actions)
-    if len(means) == 0 or not all(map(is_number, means)):
-        raise ValueError(f"means is {means!r}; it must be one finite number per action")
-    if n_actions not in {None, len(means)}:
-        raise ValueError(f"n_actions is {n_actions}, but means has {len(means)} numbers and they must agree")
-    return tuple(map(float, means)), len(means)
+    try:
+        numbers = tuple(means)
+    except TypeError:
+        numbers = ()
+    if not numbers or not all(map(is_number, numbers)):
+        raise ValueError(f"means is {shown(means)}; it must be one finite number per action")
+    if n_actions not in {None, len(numbers)}:
+        raise ValueError(f"n_actions is {n_actions}; it must be {len(numbers)}, as many as there are means")
+    return tuple(map(float, numbers)), len(numbers)
 
 
 def _clipped_mean(mean: float, sd: float, low: float, high: float) -> float:

@@ -1,14 +1,15 @@
 """Classification turned into a bandit: the action that names the row's class pays 1, any other 0."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from stumpery.options import check_number
+from stumpery.frames import n_rows
+from stumpery.options import check_bool, check_number, listed, shown
 from stumpery.streams import transforms
 from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
 from stumpery.types import Action, Batch, Integers
@@ -42,18 +43,20 @@ class ClassificationBandit:
 
     def __post_init__(self) -> None:
         labels = _labels(self.labels)
-        self.actions = tuple(self.actions) or _in_order(labels)
+        self.actions = _actions(self.actions) or _in_order(labels)
         self._codes = _codes(labels, self.actions)
+        check_bool("shuffle", self.shuffle)
+        check_bool("loop", self.loop)
         check_number("flip", self.flip, 0, 1)
         if self.contexts is None:
             if self.flip > 0:
-                raise ValueError(f"flip is {self.flip!r}, but without contexts there are no bits and it must be 0")
+                raise ValueError(f"flip is {self.flip!r}; it must be 0 where there are no contexts")
             return
+        transforms.check_table("contexts", self.contexts)
         if isinstance(self.contexts, np.ndarray) and self.contexts.ndim != 2:
-            raise ValueError(f"contexts has {self.contexts.ndim} dimensions, but a matrix has 2")
-        n_rows = transforms.n_rows(self.contexts)
-        if n_rows != len(labels):
-            raise ValueError(f"contexts has {n_rows} rows and labels {len(labels)}; they must be as many")
+            raise ValueError(f"contexts has {self.contexts.ndim} dimensions; it must have 2")
+        if n_rows(self.contexts) != len(labels):
+            raise ValueError(f"contexts has {n_rows(self.contexts)} rows; it must have {len(labels)}, as labels has")
         if self.flip > 0:
             transforms.check_bits("contexts", self.contexts)
 
@@ -87,11 +90,11 @@ def _labels(labels: Any) -> list[Action]:
     if isinstance(labels, np.ndarray) and labels.ndim == 1:
         values: list[Any] = labels.tolist()
     elif isinstance(labels, list | tuple):
-        values = [label.item() if isinstance(label, np.generic) else label for label in labels]
+        values = _plain(labels)
     else:
         values = _column(labels).to_list()
     if not values:
-        raise ValueError("labels is empty, but a stream needs at least one row")
+        raise ValueError("labels is empty; it must have at least one row")
     n_wrong = sum(not _is_label(value) for value in values)
     if n_wrong:
         raise ValueError(f"labels has {n_wrong} missing or unusable values; each must be text or a number")
@@ -106,6 +109,18 @@ def _column(labels: Any) -> nw.Series[Any]:
         raise ValueError(f"labels is a {kind}; it must be a list, a series or an array of 1 dimension") from None
 
 
+def _actions(actions: Any) -> tuple[Action, ...]:
+    if isinstance(actions, Iterable) and not isinstance(actions, str | bytes):
+        values = _plain(actions)
+        if all(map(_is_label, values)):
+            return tuple(values)
+    raise ValueError(f"actions is {shown(actions)}; it must be a list of text or numbers")
+
+
+def _plain(values: Iterable[Any]) -> list[Any]:
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
 def _is_label(value: Any) -> bool:
     return isinstance(value, str | int | float) and not (isinstance(value, float) and math.isnan(value))
 
@@ -118,8 +133,10 @@ def _in_order(labels: list[Action]) -> tuple[Action, ...]:
 def _codes(labels: list[Action], actions: Sequence[Action]) -> Integers:
     place = {action: code for code, action in enumerate(actions)}
     if len(place) < len(actions):
-        raise ValueError(f"actions is {actions!r}; each action must be named once")
+        raise ValueError(f"actions is {shown(actions)}; each action must be named once")
     unknown = set(labels) - set(place)
     if unknown:
-        raise ValueError(f"labels has {_in_order(list(unknown))!r}; each must be one of the actions {actions!r}")
+        raise ValueError(
+            f"labels has {listed(_in_order(list(unknown)))}; each must be one of the actions {listed(actions)}"
+        )
     return np.array([place[label] for label in labels])

@@ -11,10 +11,12 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from stumpery.files import whole_file
+from stumpery.options import shown
 
 Progress = Callable[[int, int | None], None]  # bytes done and bytes in all (None: unknown) of the file at hand
 
 CHUNK_BYTES = 1 << 18
+TOO_MANY_REQUESTS = 429
 NETWORK_ERRORS = (URLError, http.client.HTTPException, ConnectionError, TimeoutError)
 
 
@@ -36,7 +38,7 @@ def fetch(
 ) -> list[Path]:
     """Download each URL to its own file in the folder `into`, and return the files in the same order.
 
-    Failures of the network and answers of 500 and above are tried again; any other refusal is final.
+    Failures of the network, answers of 500 and above and 429 are tried again; any other refusal is final.
     """
     for url in urls:
         _check_scheme(url)
@@ -58,7 +60,7 @@ def _fetch_one(url: str, target: Path, progress: Progress | None, patience: Pati
             return
         except HTTPError as error:
             error.close()
-            if error.code < 500:
+            if error.code < 500 and error.code != TOO_MANY_REQUESTS:
                 raise ConnectionError(f"{url} answered {error.code} {error.reason}; {_INSTEAD}") from None
             reason = f"it answered {error.code} {error.reason}"
         except NETWORK_ERRORS as error:
@@ -99,4 +101,4 @@ class _WebOnly(urllib.request.HTTPRedirectHandler):
 
 def _check_scheme(url: str) -> None:
     if urlsplit(url).scheme not in ("http", "https"):
-        raise ValueError(f"only http and https addresses are fetched, not {url}")
+        raise ValueError(f"an address is {shown(url)}; it must begin with http:// or https://")

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from stumpery import jit
+from stumpery.folders import cache_root
 from stumpery.streams import download, registry
 from stumpery.streams.dataset import Dataset
 
@@ -122,7 +122,7 @@ def data_folder() -> Path | None:
 
 def cache_folder() -> Path:
     """Where downloaded datasets are kept."""
-    return jit.cache_root() / "data"
+    return cache_root() / "data"
 
 
 def _entry(dataset: str | Dataset) -> Dataset:

@@ -105,7 +105,7 @@ def _check_hands(table: NDArray[Any]) -> None:
         )
     suits, ranks = table[:, ::2], table[:, 1::2]
     if ((suits < 1) | (suits > 4) | (ranks < 1) | (ranks > 13)).any():
-        raise ValueError("cards has a suit outside 1 to 4 or a rank outside 1 to 13")
+        raise ValueError("cards has an unknown card; suits must be from 1 to 4 and ranks from 1 to 13")
     codes = np.sort(suits.astype(np.int64) * 13 + ranks, axis=1)
     if (codes[:, 1:] == codes[:, :-1]).any():
-        raise ValueError("cards has a hand with the same card twice")
+        raise ValueError("cards has the same card twice in a hand; the five must differ")

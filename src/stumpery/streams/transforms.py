@@ -10,14 +10,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stumpery.options import check_number, check_whole
+from stumpery.frames import n_rows, open_frame
+from stumpery.options import check_number, check_whole, shown
 from stumpery.streams.blocks import generator
 from stumpery.types import Bits, Integers
-
-
-def n_rows(data: Any) -> int:
-    """How many rows there are."""
-    return len(_table(data))
 
 
 def take(data: Any, rows: ArrayLike) -> Any:
@@ -29,7 +25,7 @@ def take(data: Any, rows: ArrayLike) -> Any:
     table = _table(data)
     positions = np.asarray(rows)
     if positions.ndim != 1 or (positions.size and positions.dtype.kind not in "iu"):
-        raise ValueError(f"rows is {rows!r}; it must be a list of whole numbers")
+        raise ValueError(f"rows is {shown(rows)}; it must be a list of whole numbers")
     if positions.size and (positions.min() < 0 or positions.max() >= len(table)):
         raise ValueError(
             f"rows goes from {positions.min()} to {positions.max()}; it must stay between 0 and {len(table) - 1}"
@@ -49,6 +45,7 @@ def shuffle(data: Any, *, seed: int) -> Any:
 
 def shuffled_rows(n: int, *, seed: int) -> Integers:
     """The numbers below `n` in a random order."""
+    check_whole("n", n, 0)
     return generator(seed).permutation(n)
 
 
@@ -60,7 +57,7 @@ def loop(data: Any, n: int) -> Any:
     """
     check_whole("n", n, 0)
     if n and not n_rows(data):
-        raise ValueError("data has no rows, but a loop needs at least one")
+        raise ValueError("data has no rows; it must have at least one")
     return take(data, np.arange(n) % max(1, n_rows(data)))
 
 
@@ -86,11 +83,16 @@ def flip_bits(bits: Any, *, share: float = 0.05, seed: int) -> Any:
     return inverted(bits, flips(generator(seed), _table(bits).shape, share))
 
 
+def check_table(name: str, data: Any) -> None:
+    """Refuse what is neither an array nor a frame nor a series."""
+    _table(data, name)
+
+
 def check_bits(name: str, data: Any) -> None:
     """Refuse anything but zeros and ones."""
-    for values in _arrays(_table(data)):
+    for values in _arrays(_table(data, name)):
         if values.dtype.kind not in "biuf" or not ((values == 0) | (values == 1)).all():
-            raise ValueError(f"{name} has values other than 0 and 1, but only bits can be inverted")
+            raise ValueError(f"{name} has values other than 0 and 1; it must have only bits")
 
 
 def flips(rng: np.random.Generator, shape: tuple[int, ...], share: float) -> Bits:
@@ -130,15 +132,10 @@ def _arrays(table: Any) -> list[NDArray[Any]]:
     return [column.to_numpy() for column in columns]
 
 
-def _table(data: Any) -> Any:
+def _table(data: Any, name: str = "data") -> Any:
     if isinstance(data, np.ndarray) and data.ndim > 0:
         return data
-    try:
-        return nw.from_native(data, eager_only=True, allow_series=True)
-    except TypeError:
-        raise ValueError(
-            f"the data is a {type(data).__name__}; it must be a NumPy array or a frame of pandas, polars or pyarrow"
-        ) from None
+    return open_frame(name, data, "a NumPy array or a frame of pandas, polars or pyarrow", allow_series=True)
 
 
 def _native(table: NDArray[Any] | nw.DataFrame[Any] | nw.Series[Any]) -> Any:

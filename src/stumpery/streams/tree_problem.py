@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import narwhals as nw
 import numpy as np
 
-from stumpery.frames import make_frame
-from stumpery.options import check_number, check_whole
+from stumpery.frames import make_frame, open_frame
+from stumpery.options import check_number, check_one_of, check_whole, shown
 from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
 from stumpery.streams.random_tree import Tree, leaves, new_tree
 from stumpery.types import Batch, Floats, Integers
@@ -58,8 +57,7 @@ class TreeProblem:
         check_number("noise", self.noise, 0, 1, below=True)
         check_number("missing", self.missing, 0, 1, below=True)
         check_whole("drift_every", self.drift_every, 1)
-        if self.drift not in {None, "abrupt", "gradual"}:
-            raise ValueError(f"drift is {self.drift!r}; it must be None, 'abrupt' or 'gradual'")
+        check_one_of("drift", self.drift, [None, "abrupt", "gradual"])
         self.actions = range(self.n_actions)
 
     def batches(self, *, seed: int, size: int) -> Iterator[Batch]:
@@ -70,10 +68,10 @@ class TreeProblem:
     def expected(self, contexts: Any, *, seed: int, event: int | Integers = 0) -> Floats:
         """The mean reward of each action (rows, actions), at one event or at one event per row."""
         values = self._values(contexts)
-        events = np.broadcast_to(event, len(values))
-        if (events < 0).any():
-            raise ValueError(f"event is {event!r}, but events are counted from 0")
-        return self._means(seed, leaves(self._tree(seed), values), events)
+        events = np.asarray(event)
+        if events.dtype.kind not in "iu" or (events < 0).any() or events.shape not in {(), (len(values),)}:
+            raise ValueError(f"event is {shown(event)}; it must be a whole number of 0 or more, or one for each row")
+        return self._means(seed, leaves(self._tree(seed), values), np.broadcast_to(events, len(values)))
 
     def best_action(self, contexts: Any, *, seed: int, event: int | Integers = 0) -> Integers:
         """The action that pays best in each context."""
@@ -141,9 +139,9 @@ class TreeProblem:
         if self.n_names == 0:
             values = np.asarray(contexts, dtype=np.float64)
             if values.ndim != 2 or values.shape[1] != self.n_columns:
-                raise ValueError(f"contexts has the shape {values.shape}, but it needs {self.n_columns} columns")
+                raise ValueError(f"contexts has the shape {values.shape}; it must have {self.n_columns} columns")
             return values
-        frame = nw.from_native(contexts, eager_only=True)
+        frame = open_frame("contexts", contexts, "a frame, as `batches` gives it")
         code = {name: place for place, name in enumerate(NAMES)}
         numbers = [frame[f"x{place}"].to_numpy() for place in range(self._n_numbers)]
         names = [[code.get(name, np.nan) for name in frame[f"name{place}"]] for place in range(self.n_names)]

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stumpery.evaluation.play import Progress, play
-from stumpery.evaluation.regret import RegretResult, regret, trial_seeds
+from stumpery.evaluation.regret import RegretResult, trial_seeds
 from stumpery.extras import need
 from stumpery.policies import UCB, EpsilonGreedy, Greedy, Policy, RandomPolicy, ThompsonSampling
 from stumpery.streams import BernoulliArms
+from stumpery.studies.comparison import compare, n_events
 from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding
 
 if TYPE_CHECKING:
@@ -36,17 +37,8 @@ def policies() -> dict[str, Policy]:
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Play every policy over the same trials, count what greedy tries, and weigh the claims."""
-    result = regret(
-        policies(),
-        STREAM,
-        steps=settings.steps,
-        trials=settings.trials,
-        seed=settings.seed,
-        threads=settings.threads,
-        progress=progress,
-        kept=parts,
-    )
-    tried = {name: actions_tried(name, settings) for name in policies() if name.startswith("greedy")}
+    result = compare(policies(), STREAM, settings, parts, progress)
+    tried = {name: actions_tried(policy, settings) for name, policy in policies().items() if isinstance(policy, Greedy)}
     return Outcome(
         result=result,
         table=result.final(),
@@ -55,13 +47,13 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     )
 
 
-def actions_tried(name: str, settings: Settings) -> list[int]:
-    """How many different actions a policy tries, trial by trial."""
+def actions_tried(policy: Policy, settings: Settings) -> list[int]:
+    """How many different actions a policy tries in a thousand steps, trial by trial."""
     numbers = []
     for trial in range(settings.trials):
         events_seed, policy_seed = trial_seeds(settings.seed, trial)
-        player = policies()[name].fresh(policy_seed)
-        played = play(player, stream=STREAM, steps=min(settings.steps, 10_000), seed=events_seed)
+        player = policy.fresh(policy_seed)
+        played = play(player, stream=STREAM, steps=min(settings.steps, 1000), seed=events_seed)
         numbers.append(len(set(played.actions)))
     return numbers
 
@@ -145,6 +137,6 @@ STUDY = Study(
     source="Lecture notes on ensembles and bandits, lecture 13",
     steps=100_000,
     trials=100,
-    n_events=lambda settings: len(policies()) * settings.steps * settings.trials,
+    n_events=n_events(policies),
     run=run,
 )

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from stumpery.evaluation.play import Progress
-from stumpery.evaluation.regret import RegretResult, regret
+from stumpery.evaluation.regret import RegretResult
 from stumpery.extras import need
 from stumpery.policies import (
     UCB,
@@ -15,6 +15,7 @@ from stumpery.policies import (
     ThompsonSampling,
 )
 from stumpery.streams import BernoulliArms
+from stumpery.studies.comparison import compare, n_events
 from stumpery.studies.study import Outcome, Parts, Settings, Study
 
 if TYPE_CHECKING:
@@ -38,16 +39,7 @@ def policies() -> dict[str, Policy]:
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Play every policy over the same arms, other ones in each trial."""
-    result = regret(
-        policies(),
-        BernoulliArms(n_actions=N_ACTIONS),
-        steps=settings.steps,
-        trials=settings.trials,
-        seed=settings.seed,
-        threads=settings.threads,
-        progress=progress,
-        kept=parts,
-    )
+    result = compare(policies(), BernoulliArms(n_actions=N_ACTIONS), settings, parts, progress)
     return Outcome(result=result, table=result.final(), draw=lambda: draw(result, settings.trials))
 
 
@@ -70,6 +62,6 @@ STUDY = Study(
     source="Stumpery's own",
     steps=100_000,
     trials=20,
-    n_events=lambda settings: len(policies()) * settings.steps * settings.trials,
+    n_events=n_events(policies),
     run=run,
 )

@@ -24,6 +24,7 @@ class FolderParts(MutableMapping[str, Any]):
         return found["part"]
 
     def __setitem__(self, name: str, part: Any) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)  # another run of the same settings may have ended
         write_whole(self._path(name), json_text({"name": name, "part": part}).encode())
 
     def __delitem__(self, name: str) -> None:

@@ -4,12 +4,13 @@ import hashlib
 import json
 import platform
 import shutil
+from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from stumpery import jit
+import stumpery
 from stumpery.evaluation.play import Progress
 from stumpery.evaluation.result import json_text
 from stumpery.extras import need
@@ -43,7 +44,9 @@ def run_study(study: Study, settings: Settings, out: Path, progress: Progress) -
     figure = outcome.draw()
     figure.savefig(files[2], dpi=150, bbox_inches="tight")
     need("matplotlib.pyplot", "study").close(figure)
-    shutil.rmtree(out / "parts", ignore_errors=True)
+    shutil.rmtree(parts.folder, ignore_errors=True)
+    with suppress(OSError):  # parts of other settings stay
+        parts.folder.parent.rmdir()
     return outcome, files
 
 
@@ -58,8 +61,15 @@ def versions() -> dict[str, str]:
     return found
 
 
+def _sources() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(Path(stumpery.__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def _key(study: Study, settings: Settings) -> str:
-    """Parts of other settings, another version or other kernels are not ours."""
+    """Parts of other settings, another version or any other source are not ours."""
     described: dict[str, Any] = {key: value for key, value in asdict(settings).items() if key != "threads"}
-    text = json.dumps([study.name, described, versions(), jit.fingerprint()], sort_keys=True)
+    text = json.dumps([study.name, described, versions(), _sources()], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -11,6 +11,8 @@ from stumpery import files
 from stumpery.summaries import moments_kernels as kernels
 from stumpery.types import Floats, State
 
+LARGEST = 1e100  # beyond it, squares and sums of them would overflow
+
 
 @dataclass(kw_only=True, eq=False)
 class Moments:
@@ -38,8 +40,8 @@ class Moments:
         numbers = np.asarray(values if isinstance(values, np.ndarray) else list(values))
         if numbers.dtype.kind not in "biuf":
             numbers = np.array([_finite("a value", value) for value in numbers.ravel()])
-        if not np.isfinite(numbers).all():
-            raise ValueError("values hold NaN or infinities; Moments takes finite numbers")
+        if not (np.abs(numbers.astype(np.float64)) <= LARGEST).all():
+            raise ValueError(f"values hold NaN or are too large; Moments takes finite numbers up to {LARGEST:g}")
         kernels.add_all(self._row, 0, numbers.astype(np.float64).ravel(), 1.0)
 
     def merge(self, other: Self) -> None:
@@ -87,6 +89,6 @@ def _finite(name: str, value: Any) -> float:
         number = math.nan if isinstance(value, str | bytes | np.complexfloating) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f"{name} is {value!r}; it must be a finite number")
+    if not abs(number) <= LARGEST:
+        raise ValueError(f"{name} is {value!r}; it must be a finite number up to {LARGEST:g}")
     return number

@@ -23,6 +23,13 @@ def plausible(moments: Floats) -> bool:
     return bool(is_possible and not moments[moments[:, COUNT] == 0.0].any())
 
 
+def plausible_rewards(moments: Floats) -> bool:
+    """Whether these can be moments of whole numbers of rewards from 0 to 1."""
+    count, mean, squares = moments.T
+    whole = bool((count == np.rint(count)).all() and (mean >= 0.0).all() and (mean <= 1.0).all())
+    return whole and plausible(moments) and bool((squares <= count * mean * (1.0 - mean) + 1e-6 * (count + 1.0)).all())
+
+
 @kernel
 def add(moments: Floats, row: int, value: float, weight: float) -> None:
     """Fold one value into a row, in place."""

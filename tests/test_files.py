@@ -1,0 +1,531 @@
+"""Save and load: nothing is lost, nothing is run, and no other file is taken for one of ours."""
+
+import inspect
+import json
+import os
+import pickle
+import stat
+import subprocess
+import sys
+import threading
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from safetensors import safe_open
+from safetensors.numpy import save as serialise
+
+import stumpery as st
+from stumpery import files, public
+from stumpery.types import State
+
+ACTIONS = ["a", "b", "c"]
+ROWS = [{"age": 20 + number % 7, "device": ["phone", "desktop", None][number % 3]} for number in range(30)]
+REWARDS = (np.arange(600).reshape(200, 3) * 7919 % 101) / 100.0
+BUILDERS = {
+    "BitEncoder": lambda: st.BitEncoder(schema=st.Schema.infer(ROWS), marks=True),
+    "CodeEncoder": lambda: st.CodeEncoder(schema=st.Schema.infer(ROWS), n_bins=4),
+    "EpsilonGreedy": lambda: st.EpsilonGreedy(actions=ACTIONS, epsilon=0.2, decay=0.3, seed=5),
+    "Greedy": lambda: st.Greedy(actions=ACTIONS, initial=0.4),
+    "MeansPolicy": lambda: st.MeansPolicy(actions=ACTIONS, explorer=st.explorers.inverse_gap(scale=20), seed=5),
+    "Moments": st.Moments,
+    "RandomPolicy": lambda: st.RandomPolicy(actions=ACTIONS, seed=5),
+    "Schema": lambda: st.Schema.infer(ROWS),
+    "SuccessiveElimination": lambda: st.SuccessiveElimination(actions=ACTIONS, explore="drawn", epsilon=0.1),
+    "ThompsonSampling": lambda: st.ThompsonSampling(actions=ACTIONS, prior=(2.0, 1.0), seed=5),
+    "UCB": lambda: st.UCB(actions=ACTIONS, reward_range=(-1.0, 2.0), seed=5),
+    "VectorEncoder": lambda: st.VectorEncoder(schema=st.Schema.infer(ROWS), one_hot=True),
+}
+KINDS = sorted(
+    name for name in public.__all__ if inspect.isclass(getattr(st, name)) and hasattr(getattr(st, name), "from_state")
+)
+POLICIES = [kind for kind in KINDS if hasattr(getattr(st, kind), "decide")]
+
+
+def use(model, part=slice(None)):
+    """Let a model see something; give what it answers."""
+    if hasattr(model, "play"):
+        played = model.play(None, REWARDS[part])
+        return [played.actions.tolist(), played.probabilities.tolist()]
+    if hasattr(model, "add_many"):
+        return model.add_many(REWARDS[part, 0])
+    if hasattr(model, "encode_many"):
+        return np.nan_to_num(model.encode_many(ROWS), nan=-1.0).tolist()
+    return model.kinds
+
+
+def same(first, second):
+    """Whether two models have the same recipe and the same bits."""
+    recipes = [json.dumps(model.state().options, sort_keys=True) for model in (first, second)]
+    arrays = [{name: (a.dtype, a.tobytes()) for name, a in model.state().arrays.items()} for model in (first, second)]
+    return recipes[0] == recipes[1] and arrays[0] == arrays[1]
+
+
+def names_in(folder):
+    return [path.name for path in folder.iterdir()]
+
+
+def saved(model, folder):
+    path = folder / "model.safetensors"
+    st.save(model, path)
+    return path
+
+
+def forged(folder, kind, *, options=None, arrays=None, drop=(), header=None):
+    """A file like ours with some parts replaced, and a digest that fits unless the header brings another."""
+    state = BUILDERS[kind]().state()
+    options = json.loads(json.dumps({**state.options, **(options or {})}))
+    for name in drop:
+        options.pop(name, None)
+    kept = {name: array for name, array in {**state.arrays, **(arrays or {})}.items() if name not in drop}
+    digest = files._digest(kind, options, kept)
+    content = {"format": files.FORMAT, "version": "0.1.0", "kind": kind, "options": options, "digest": digest}
+    path = folder / "forged.safetensors"
+    path.write_bytes(serialise(kept, metadata={"stumpery": json.dumps({**content, **(header or {})})}))
+    return path
+
+
+def refusal(path):
+    """The sentence with which a file is refused."""
+    with pytest.raises(ValueError, match=r".+") as error:
+        st.load(path)
+    sentence = str(error.value)
+    assert sentence.startswith(str(path))
+    assert "\n" not in sentence
+    return sentence
+
+
+def test_every_public_class_that_can_be_saved_is_tested_here():
+    assert sorted(BUILDERS) == KINDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_loaded_equals_what_was_saved(kind, tmp_path):
+    model = BUILDERS[kind]()
+    use(model)
+    loaded = st.load(saved(model, tmp_path))
+    assert type(loaded) is type(model)
+    assert same(model, loaded)
+    assert names_in(tmp_path) == ["model.safetensors"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_loaded_model_goes_on_as_if_never_stopped(kind, tmp_path):
+    stopped, steady = BUILDERS[kind](), BUILDERS[kind]()
+    use(stopped, slice(0, 77))
+    resumed = st.load(saved(stopped, tmp_path))
+    use(steady, slice(0, 77))
+    assert use(resumed, slice(77, None)) == use(steady, slice(77, None))
+    assert same(resumed, steady)
+
+
+@pytest.mark.parametrize("kind", POLICIES)
+def test_actions_added_and_removed_before_saving_are_remembered(kind, tmp_path):
+    policy = BUILDERS[kind]()
+    policy.add_action("d")
+    policy.remove_action("a")
+    loaded = st.load(saved(policy, tmp_path))
+    assert tuple(loaded.actions) == ("b", "c", "d")
+    assert use(loaded) == use(policy)
+
+
+def test_a_loaded_model_shares_nothing_with_its_file(tmp_path):
+    path = saved(BUILDERS["UCB"](), tmp_path)
+    policy = st.load(path)
+    content = path.read_bytes()
+    use(policy)
+    assert path.read_bytes() == content
+    path.unlink()
+    use(policy)
+
+
+def test_the_header_is_versioned_json(tmp_path):
+    with safe_open(saved(st.Moments(), tmp_path), framework="numpy") as file:
+        header = json.loads(file.metadata()["stumpery"])
+    assert (header["format"], header["kind"], header["options"]) == (1, "Moments", {})
+    assert header["version"] == st.__version__
+    assert len(header["digest"]) == 64
+
+
+@settings(deadline=None, derandomize=True, max_examples=50)
+@given(
+    actions=some.lists(
+        some.text(max_size=5) | some.integers() | some.floats(allow_nan=False, allow_infinity=False) | some.booleans(),
+        min_size=1,
+        max_size=5,
+        unique=True,
+    ),
+    seed=some.integers(0, 2**63 - 1),
+    low=some.floats(-1e9, 1e9),
+    rho=some.floats(0, 1e300),
+)
+def test_options_of_every_value_survive(tmp_path_factory, actions, seed, low, rho):
+    policy = st.UCB(actions=actions, seed=seed, reward_range=(low, low + 1e6), rho=rho)
+    loaded = st.load(saved(policy, tmp_path_factory.mktemp("saved")))
+    assert repr(loaded) == repr(policy)
+    assert loaded.decide() == policy.decide()
+
+
+@pytest.mark.parametrize("number", [np.int64(7), np.float32(2.0), np.float64(2.0), Fraction(3, 2)])
+def test_options_of_numpy_and_other_number_types_are_saved(tmp_path, number):
+    policy = st.UCB(actions=[np.int64(1), np.str_("b")], rho=number, seed=np.int64(7))
+    loaded = st.load(saved(policy, tmp_path))
+    assert loaded.rho == number
+    assert use_short(loaded) == use_short(policy)
+
+
+def use_short(policy):
+    return [policy.decide() for _ in range(5)]
+
+
+@pytest.mark.parametrize("option", [float("inf"), float("nan"), object(), {1, 2}, 1j])
+def test_a_model_that_json_cannot_hold_is_not_saved(tmp_path, monkeypatch, option):
+    monkeypatch.setattr(st.Moments, "state", lambda summary: State({"option": option}, {}))
+    with pytest.raises(ValueError, match=r"^this Moments cannot be saved: "):
+        st.save(st.Moments(), tmp_path / "model")
+    assert names_in(tmp_path) == []
+
+
+class Homemade(st.UCB):
+    """A user's own policy, which no loader would find."""
+
+
+@pytest.mark.parametrize(
+    "thing", [None, 3, {"a": 1}, st.UCB, st.load, Homemade(actions=ACTIONS), st.Decision("a", 1.0)]
+)
+def test_only_models_are_saved(tmp_path, thing):
+    with pytest.raises(ValueError, match="model"):
+        st.save(thing, tmp_path / "model")
+    assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cut_file_is_refused(kind, tmp_path):
+    path = saved(BUILDERS[kind](), tmp_path)
+    content = path.read_bytes()
+    lengths = {*range(24), *range(24, len(content), 1 + len(content) // 60), len(content) - 1}
+    for length in sorted(lengths):
+        path.write_bytes(content[:length])
+        refusal(path)
+
+
+def test_a_file_with_more_at_its_end_is_refused(tmp_path):
+    path = saved(BUILDERS["UCB"](), tmp_path)
+    path.write_bytes(path.read_bytes() + b"\0")
+    refusal(path)
+
+
+@pytest.mark.parametrize("kind", ["Moments", "SuccessiveElimination", "Schema"])
+def test_any_flipped_byte_is_refused_or_changes_nothing(kind, tmp_path):
+    model = BUILDERS[kind]()
+    use(model)
+    path = saved(model, tmp_path)
+    content = path.read_bytes()
+    for place in range(0, len(content), 1 + len(content) // 150):
+        flipped = bytearray(content)
+        flipped[place] ^= 0x15
+        path.write_bytes(flipped)
+        try:
+            assert same(st.load(path), model)  # a letter of the version, of which nothing depends
+        except ValueError as error:
+            assert "\n" not in str(error)
+
+
+def test_a_flipped_byte_in_the_data_is_named_damage(tmp_path):
+    path = saved(BUILDERS["UCB"](), tmp_path)
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+    assert "is damaged: its content is not what was saved" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\0" * 100,
+        b"\xff" * 100,
+        np.random.default_rng(7).bytes(5000),
+        b'{"stumpery": {"format": 1}}',
+        pickle.dumps({"format": 1}),
+        b"PK\x03\x04" + b"\0" * 50,
+        (2**63).to_bytes(8, "little") + b"{}",
+        (2).to_bytes(8, "little") + b"{}",
+        (4).to_bytes(8, "little") + b"null",
+        (50).to_bytes(8, "little") + b'{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}',
+    ],
+    ids=["empty", "zeros", "ones", "random", "json", "pickle", "zip", "huge", "bare", "null", "short"],
+)
+def test_a_foreign_file_is_refused(tmp_path, content):
+    path = tmp_path / "foreign"
+    path.write_bytes(content)
+    refusal(path)
+
+
+def test_a_foreign_safetensors_file_is_named_so(tmp_path):
+    path = tmp_path / "weights.safetensors"
+    for metadata in (None, {"format": "pt"}):
+        path.write_bytes(serialise({"weight": np.zeros(3)}, metadata=metadata))
+        assert refusal(path).endswith("is a safetensors file, but not one of Stumpery's")
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "[]", "null", "3", '"x"', "{", "9" * 5000])
+def test_a_header_that_is_no_json_object_is_refused(tmp_path, text):
+    path = tmp_path / "model"
+    path.write_bytes(serialise({"row": np.zeros(3)}, metadata={"stumpery": text}))
+    refusal(path)
+
+
+def test_a_missing_file_and_a_folder_are_no_files(tmp_path):
+    for path in (tmp_path / "missing", tmp_path / "no" / "folder", tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"^there is no file "):
+            st.load(path)
+
+
+@pytest.mark.parametrize("number", [2, 99, 0, None, "1", [1], {}])
+def test_another_format_is_refused_and_named(tmp_path, number):
+    sentence = refusal(forged(tmp_path, "Moments", header={"format": number, "version": "9.9"}))
+    assert f"has format {number!r} and was written by Stumpery '9.9'" in sentence
+
+
+@pytest.mark.parametrize("kind", ["Unheard", "load", "encoding", "Decision", "__all__", "os", "", "Moments.add"])
+def test_a_kind_that_is_no_model_is_refused(tmp_path, kind):
+    digest = files._digest(kind, {}, st.Moments().state().arrays)
+    assert "knows no model of the kind" in refusal(forged(tmp_path, "Moments", header={"kind": kind, "digest": digest}))
+
+
+@pytest.mark.parametrize("header", [{"kind": None}, {"kind": 3}, {"kind": ["UCB"]}, {"options": []}, {"options": None}])
+def test_a_header_that_names_no_model_is_refused(tmp_path, header):
+    assert "its header names no model" in refusal(forged(tmp_path, "Moments", header=header))
+
+
+@pytest.mark.parametrize("digest", [None, "", "0" * 64, 7])
+def test_a_wrong_digest_is_refused(tmp_path, digest):
+    assert "is not what was saved" in refusal(forged(tmp_path, "Moments", header={"digest": digest}))
+
+
+def arms(**places):
+    """Three actions' moments, each with two plays, some of them replaced."""
+    table = np.array([[2.0, 0.5, 0.5]] * 3)
+    table[1] = [places.get("count", 2.0), places.get("mean", 0.5), places.get("squares", 0.5)]
+    return {"arms": table}
+
+
+HOSTILE_ARRAYS = {
+    "another type": ("UCB", {"arms": np.zeros((3, 3), np.float32)}),
+    "integers": ("UCB", {"rng": np.ones(4, np.int64)}),
+    "another shape": ("UCB", {"arms": np.zeros((4, 3))}),
+    "fewer dimensions": ("Moments", {"row": np.zeros(3)}),
+    "no elements": ("Moments", {"row": np.zeros((0, 3))}),
+    "half floats": ("Moments", {"row": np.zeros((1, 3), np.float16)}),
+    "one array more": ("UCB", {"more": np.zeros(3)}),
+    "random state of zeros": ("UCB", {"rng": np.zeros(4, np.uint64)}),
+    "count is not a number": ("UCB", arms(count=np.nan)),
+    "count is infinite": ("UCB", arms(count=np.inf)),
+    "negative plays": ("UCB", arms(count=-1.0)),
+    "mean is not a number": ("ThompsonSampling", arms(mean=np.nan)),
+    "negative squares": ("UCB", arms(squares=-1.0)),
+    "mean without plays": ("UCB", arms(count=0.0)),
+    "negative clock": ("UCB", {"clock": np.array([-1.0])}),
+    "clock is not a number": ("UCB", {"clock": np.array([np.nan])}),
+    "turn out of range": ("SuccessiveElimination", {"clock": np.array([3.0, 0.0])}),
+    "turn negative": ("SuccessiveElimination", {"clock": np.array([-1.0, 0.0])}),
+    "turn between two": ("SuccessiveElimination", {"clock": np.array([0.5, 0.0])}),
+    "turn is infinite": ("SuccessiveElimination", {"clock": np.array([np.inf, 0.0])}),
+    "turn is not a number": ("SuccessiveElimination", {"clock": np.array([np.nan, 0.0])}),
+    "nobody remains": ("SuccessiveElimination", {"remaining": np.zeros(3, np.bool_)}),
+    "neither true nor false": ("SuccessiveElimination", {"remaining": np.full(3, 2, np.uint8).view(np.bool_)}),
+    "points not ascending": ("Schema", {"points": np.arange(30.0)[::-1].copy()}),
+    "points not numbers": ("Schema", {"points": np.full(30, np.nan)}),
+    "too few points": ("Schema", {"points": np.arange(3.0)}),
+    "too many points": ("CodeEncoder", {"points": np.arange(50.0)}),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_ARRAYS)
+def test_arrays_that_no_stream_leaves_are_refused_though_the_digest_fits(name, tmp_path):
+    kind, arrays = HOSTILE_ARRAYS[name]
+    assert f"does not hold a usable {kind}: " in refusal(forged(tmp_path, kind, arrays=arrays))
+
+
+def test_a_clock_without_end_is_refused(tmp_path):
+    refusal(forged(tmp_path, "UCB", arrays={"clock": np.array([np.inf])}))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_missing_array_is_refused(kind, tmp_path):
+    for name in BUILDERS[kind]().state().arrays:
+        refusal(forged(tmp_path, kind, drop=[name]))
+
+
+HOSTILE_OPTIONS = {
+    "seed is a text": ("UCB", {"seed": "7"}),
+    "seed is negative": ("UCB", {"seed": -1}),
+    "seed is a list": ("UCB", {"seed": [1]}),
+    "rho is not a number": ("UCB", {"rho": float("nan")}),
+    "rho is infinite": ("UCB", {"rho": float("inf")}),
+    "rho is beyond all floats": ("UCB", {"rho": 10**400}),
+    "rho is an object": ("UCB", {"rho": {}}),
+    "an unknown option": ("UCB", {"more": 1}),
+    "an option that is not one": ("UCB", {"explorer": {"kind": "greedy"}}),
+    "no actions": ("UCB", {"actions": []}),
+    "actions is a text": ("UCB", {"actions": "abc"}),
+    "actions is null": ("UCB", {"actions": None}),
+    "an action is a list": ("UCB", {"actions": ["a", ["b"], "c"]}),
+    "an action is null": ("UCB", {"actions": ["a", None, "c"]}),
+    "an action twice": ("UCB", {"actions": ["a", "a", "c"]}),
+    "one action more": ("UCB", {"actions": ["a", "b", "c", "d"]}),
+    "reward_range upside down": ("UCB", {"reward_range": [1, 0]}),
+    "reward_range of three": ("UCB", {"reward_range": [0, 1, 2]}),
+    "reward_range of texts": ("UCB", {"reward_range": ["a", "b"]}),
+    "reward_range beyond all floats": ("UCB", {"reward_range": [0, 10**400]}),
+    "initial is a text": ("Greedy", {"initial": "x"}),
+    "explorer is a text": ("MeansPolicy", {"explorer": "greedy"}),
+    "explorer is null": ("MeansPolicy", {"explorer": None}),
+    "explorer is a list": ("MeansPolicy", {"explorer": [1]}),
+    "explorer of an unknown kind": ("MeansPolicy", {"explorer": {"kind": "x"}}),
+    "explorer's kind is an object": ("MeansPolicy", {"explorer": {"kind": {}}}),
+    "explorer's prior is a number": ("MeansPolicy", {"explorer": {"kind": "greedy", "prior": 3}}),
+    "prior is negative": ("ThompsonSampling", {"prior": [-1, 1]}),
+    "prior is a text": ("ThompsonSampling", {"prior": "ab"}),
+    "belief is unknown": ("ThompsonSampling", {"belief": ["beta"]}),
+    "delta is zero": ("SuccessiveElimination", {"delta": 0}),
+    "epsilon is true": ("SuccessiveElimination", {"epsilon": True}),
+    "columns is null": ("Schema", {"columns": None}),
+    "columns of numbers": ("Schema", {"columns": [1, 2]}),
+    "no columns": ("Schema", {"columns": []}),
+    "a column without a kind": ("Schema", {"columns": [{"name": "x"}]}),
+    "a column of an unknown kind": ("Schema", {"columns": [{"kind": "load", "name": "x"}]}),
+    "more points than there are": (
+        "Schema",
+        {"columns": [{"kind": "number", "name": "x", "n_points": 10**18, "given": False}]},
+    ),
+    "a negative number of points": (
+        "Schema",
+        {"columns": [{"kind": "number", "name": "x", "n_points": -1, "given": False}]},
+    ),
+    "schema is null": ("BitEncoder", {"schema": None}),
+    "schema is a list": ("VectorEncoder", {"schema": []}),
+    "n_bins is a text": ("CodeEncoder", {"n_bins": "4"}),
+    "n_bins is huge": ("CodeEncoder", {"n_bins": 10**9}),
+    "a summary with options": ("Moments", {"x": 1}),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_OPTIONS)
+def test_options_that_do_not_fit_are_refused_though_the_digest_fits(name, tmp_path):
+    kind, options = HOSTILE_OPTIONS[name]
+    assert f"does not hold a usable {kind}: " in refusal(forged(tmp_path, kind, options=options))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_options_of_any_other_type_never_crash(kind, tmp_path):
+    for name in BUILDERS[kind]().state().options:
+        for value in (None, True, -1, 0.5, "x", "", [], [[]], {}, {"a": 1}, 10**400, float("nan")):
+            try:
+                use(st.load(forged(tmp_path, kind, options={name: value})))
+            except ValueError as error:
+                assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("depth", [10, 200, *range(860, 1000, 4), 5000, 100_000])
+def test_a_deeply_nested_header_never_crashes(depth, tmp_path):
+    nested = "[" * depth + "]" * depth
+    for place in ("options", "format", "kind"):
+        header = {"format": "1", "kind": '"Moments"', "options": "{}", "digest": '"x"'}
+        header[place] = f'{{"a": {nested}}}'
+        text = "{" + ", ".join(f'"{name}": {value}' for name, value in header.items()) + "}"
+        path = tmp_path / "nested"
+        path.write_bytes(serialise({"row": np.zeros((1, 3))}, metadata={"stumpery": text}))
+        refusal(path)
+
+
+FULL_DISK = """
+import resource, signal, sys
+import stumpery as st
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+policy = st.RandomPolicy(actions=range(3000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+try:
+    st.save(policy, sys.argv[1])
+except OSError as error:
+    print("OSError")
+"""
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
+    old = BUILDERS["UCB"]()
+    path = saved(old, tmp_path)
+    content = path.read_bytes()
+    done = subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "OSError"
+    assert path.read_bytes() == content
+    assert names_in(tmp_path) == [path.name]
+
+
+def test_a_save_onto_a_folder_or_into_a_missing_one_leaves_nothing(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "folder", tmp_path / "missing" / "model"):
+        with pytest.raises(OSError, match=r".+"):
+            st.save(st.Moments(), path)
+    assert names_in(tmp_path) == ["folder"]
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_the_new_files_permissions_follow_the_umask(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        path = saved(st.Moments(), tmp_path)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
+
+
+def test_saves_at_the_same_time_never_leave_a_torn_file(tmp_path):
+    path = tmp_path / "model"
+    models = [st.RandomPolicy(actions=range(size)) for size in (2, 300, 2000)]
+    st.save(models[0], path)
+    failures = []
+    done = threading.Event()
+
+    def writer(model):
+        for _ in range(15):
+            st.save(model, path)
+
+    def reader():
+        while not done.is_set():
+            try:
+                assert len(st.load(path).actions) in (2, 300, 2000)
+            except BaseException as error:
+                failures.append(error)
+                return
+
+    watching = threading.Thread(target=reader)
+    writing = [threading.Thread(target=writer, args=[model]) for model in models]
+    watching.start()
+    for thread in writing:
+        thread.start()
+    for thread in writing:
+        thread.join()
+    done.set()
+    watching.join()
+    assert failures == []
+    assert names_in(tmp_path) == ["model"]
+
+
+def test_restore_changes_nothing_unless_all_fits():
+    into = {"first": np.zeros(2), "second": np.zeros(2, np.int64)}
+    with pytest.raises(ValueError, match=r"its array 'second' is float64\(2,\), not int64\(2,\)"):
+        files.restore(into, {"first": np.ones(2), "second": np.ones(2)})
+    assert not into["first"].any()
+    with pytest.raises(ValueError, match="its arrays are"):
+        files.restore(into, {"first": np.ones(2)})
+
+
+def test_a_state_is_copied_when_it_is_restored():
+    state = st.Moments().state()
+    twin = st.Moments.from_state(State(state.options, state.arrays))
+    twin.add(1.0)
+    assert state.arrays["row"].sum() == 0.0
