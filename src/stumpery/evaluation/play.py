@@ -144,8 +144,9 @@ def _head(batch: Batch, n: int) -> Batch:
 
 
 def _known(policy: Policy, contexts: Any, rewards: Any, steps: int | None) -> tuple[Iterator[Batch], int]:
+    rewards = _in_order(policy, rewards)
     try:
-        table = np.asarray(_in_order(policy, rewards))
+        table = np.asarray(rewards)
     except ValueError:  # rows of different lengths
         table = np.empty(0)
     if table.ndim not in (1, 2) or len(table) == 0:
