@@ -19,19 +19,34 @@ from safetensors.numpy import save as serialise
 
 import stumpery as st
 from stumpery import files, public
+from stumpery.policies import ContextualPolicy
+from stumpery.trees import forest_kernels as trees
 from stumpery.types import State
 
 ACTIONS = ["a", "b", "c"]
 ROWS = [{"age": 20 + number % 7, "device": ["phone", "desktop", None][number % 3]} for number in range(30)]
 REWARDS = (np.arange(600).reshape(200, 3) * 7919 % 101) / 100.0
+CONTEXTS = [ROWS[number % 30] for number in range(200)]
+SCHEMA = st.Schema.infer(ROWS, max_names=5)
 BUILDERS = {
+    "BanditForest": lambda: st.BanditForest(actions=ACTIONS, schema=SCHEMA, n_trees=3, max_bytes=20_000, seed=5),
+    "BanditStump": lambda: st.BanditStump(actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0),
+    "BanditTree": lambda: st.BanditTree(actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0, max_bytes=20_000),
+    "Banditron": lambda: st.Banditron(actions=ACTIONS, schema=SCHEMA, gamma=0.3, seed=5),
     "BitEncoder": lambda: st.BitEncoder(schema=st.Schema.infer(ROWS), marks=True),
     "CodeEncoder": lambda: st.CodeEncoder(schema=st.Schema.infer(ROWS), n_bins=4),
     "EpsilonGreedy": lambda: st.EpsilonGreedy(actions=ACTIONS, epsilon=0.2, decay=0.3, seed=5),
     "Greedy": lambda: st.Greedy(actions=ACTIONS, initial=0.4),
+    "LinUCB": lambda: st.LinUCB(actions=ACTIONS, schema=SCHEMA, alpha=0.5, seed=5),
+    "LinearPolicy": lambda: st.LinearPolicy(
+        actions=ACTIONS, schema=SCHEMA, explorer=st.explorers.inverse_gap(scale=20)
+    ),
+    "LinearThompson": lambda: st.LinearThompson(actions=ACTIONS, schema=SCHEMA, scale=0.3, ridge=2.0, seed=5),
     "MeansPolicy": lambda: st.MeansPolicy(actions=ACTIONS, explorer=st.explorers.inverse_gap(scale=20), seed=5),
     "Moments": st.Moments,
+    "NeuralBandit": lambda: st.NeuralBandit(actions=ACTIONS, schema=SCHEMA, committee=[(2, 0.1), (3, 0.01)], seed=5),
     "RandomPolicy": lambda: st.RandomPolicy(actions=ACTIONS, seed=5),
+    "RewardForest": lambda: st.RewardForest(actions=ACTIONS, schema=SCHEMA, n_trees=3, max_bytes=200_000, seed=5),
     "Schema": lambda: st.Schema.infer(ROWS),
     "SuccessiveElimination": lambda: st.SuccessiveElimination(actions=ACTIONS, explore="drawn", epsilon=0.1),
     "ThompsonSampling": lambda: st.ThompsonSampling(actions=ACTIONS, prior=(2.0, 1.0), seed=5),
@@ -47,7 +62,7 @@ POLICIES = [kind for kind in KINDS if hasattr(getattr(st, kind), "decide")]
 def use(model, part=slice(None)):
     """Let a model see something; give what it answers."""
     if hasattr(model, "play"):
-        played = model.play(None, REWARDS[part])
+        played = model.play(CONTEXTS[part] if isinstance(model, ContextualPolicy) else None, REWARDS[part])
         return [played.actions.tolist(), played.probabilities.tolist()]
     if hasattr(model, "add_many"):
         return model.add_many(REWARDS[part, 0])
@@ -428,6 +443,167 @@ def test_options_of_any_other_type_never_crash(kind, tmp_path):
                 use(st.load(forged(tmp_path, kind, options={name: value})))
             except ValueError as error:
                 assert "\n" not in str(error)
+
+
+@pytest.fixture(scope="module")
+def forest():
+    """The state of a reward forest whose trees have split and whose leaves have chains of blocks."""
+    policy = BUILDERS["RewardForest"]()
+    pays = [[row["device"] == "phone", row["age"] > 23, False] for row in CONTEXTS]
+    for _ in range(4):
+        policy.play(CONTEXTS, np.array(pays, dtype=float))
+    assert policy.n_leaves > policy.n_trees
+    return policy.state()
+
+
+def put(array, place, value):
+    """A change of one number in one array of a state."""
+
+    def change(arrays):
+        arrays[array][place] = value
+
+    return change
+
+
+def first_inner(arrays):
+    """The first node that is no leaf, and its left child."""
+    children = arrays["forest.nodes"][: arrays["forest.counters"][trees.N_NODES], trees.CHILD]
+    node = int(np.flatnonzero(children != np.arange(len(children)))[0])
+    return node, int(children[node])
+
+
+def put_inner(word, value):
+    """A change of a word of the first node that is no leaf."""
+
+    def change(arrays):
+        node, _ = first_inner(arrays)
+        arrays["forest.nodes"][node, word] = value(arrays) if callable(value) else value
+
+    return change
+
+
+def put_leaf(word, value):
+    """A change of a word of the leaf with the most events."""
+
+    def change(arrays):
+        leaves = arrays["forest.leaves"]
+        leaf = leaves[:, trees.N_EVENTS].argmax()
+        leaves[leaf, word] = value(arrays) if callable(value) else value
+
+    return change
+
+
+def put_last_leaf(value):
+    """A change of the number of the leaf that the last node is."""
+
+    def change(arrays):
+        arrays["forest.leaf_of"][n_nodes(arrays) - 1] = value
+
+    return change
+
+
+def put_block(place, value):
+    """A change of the newest block of the leaf with the most events."""
+
+    def change(arrays):
+        leaves = arrays["forest.leaves"]
+        head = leaves[leaves[:, trees.N_EVENTS].argmax(), trees.HEAD]
+        arrays["forest.blocks"][head, place] = head if value is None else value
+
+    return change
+
+
+def loop_of_two_blocks(arrays):
+    leaves, blocks = arrays["forest.leaves"], arrays["forest.blocks"]
+    head = leaves[leaves[:, trees.N_EVENTS].argmax(), trees.HEAD]
+    assert blocks[head, 0] != trees.NOTHING
+    blocks[blocks[head, 0], 0] = head
+
+
+def child_points_back(arrays):
+    node, child = first_inner(arrays)
+    arrays["forest.nodes"][child, trees.CHILD] = node
+
+
+def two_nodes_one_leaf(arrays):
+    nodes = arrays["forest.nodes"]
+    ends = [node for node in range(n_nodes(arrays)) if nodes[node, trees.CHILD] == node]
+    arrays["forest.leaf_of"][ends[0]] = arrays["forest.leaf_of"][ends[1]]
+
+
+def n_nodes(arrays):
+    return int(arrays["forest.counters"][trees.N_NODES])
+
+
+NAN = float("nan")
+HOSTILE_FORESTS = {
+    "a child that is its own ancestor": child_points_back,
+    "a node that is its own right child": put_inner(trees.CHILD, lambda arrays: first_inner(arrays)[0] - 1),
+    "a child beyond the nodes": put_inner(trees.CHILD, n_nodes),
+    "a right child beyond the nodes": put_inner(trees.CHILD, lambda arrays: n_nodes(arrays) - 1),
+    "a negative child": put_inner(trees.CHILD, -5),
+    "a column beyond the last": put_inner(trees.COLUMN, 2),
+    "a name beyond the last": put_inner(trees.COLUMN, -3),
+    "a number asked for its name": put_inner(trees.COLUMN, ~0),
+    "a leaf's number beyond the leaves": put_last_leaf(2**30),
+    "a leaf's number that is negative": put_last_leaf(-1),
+    "two nodes that are one leaf": two_nodes_one_leaf,
+    "a leaf of no node": put_leaf(trees.NODE, n_nodes),
+    "a leaf of an inner node": put_leaf(trees.NODE, lambda arrays: first_inner(arrays)[0]),
+    "a block that follows itself": put_block(0, None),
+    "two blocks that follow each other": loop_of_two_blocks,
+    "a block beyond the last": put_block(0, 2**30),
+    "a block of two leaves": put("forest.leaves", (slice(0, 2), trees.HEAD), 3),
+    "a head beyond the blocks": put_leaf(trees.HEAD, 2**30),
+    "a block that is too full": put_leaf(trees.FILL, trees.BLOCK + 1),
+    "a block that is less than empty": put_leaf(trees.FILL, -1),
+    "an event of the future": put_block(1, 10_000),
+    "an event before the first": put_block(1, -1),
+    "a leaf of less than no events": put_leaf(trees.N_EVENTS, -1),
+    "a code beyond the last": put("events", (0, 1), trees.N_CODES),
+    "a code between two": put("events", (0, 1), 1.5),
+    "a code that is not a number": put("events", (0, 1), NAN),
+    "a value that is not a number": put("events", (0, 0), NAN),
+    "an action beyond the last": put("events", (0, trees.ACTION), 3),
+    "an action between two": put("events", (0, trees.ACTION), 0.5),
+    "an action that is not a number": put("events", (0, trees.ACTION), NAN),
+    "a reward that is not a number": put("events", (0, trees.REWARD), NAN),
+    "a reward that is too high": put("events", (0, trees.REWARD), 7.0),
+    "a mean that is not a number": put("forest.stats", (0, trees.MEAN, 0), NAN),
+    "an infinite doubt": put("forest.stats", (0, trees.DOUBT, 0), np.inf),
+    "a negative count": put("forest.stats", (0, trees.COUNT, 0), -3.0),
+    "a kind of column that there is not": put("forest.kinds", 0, 7),
+    "a number that is called a name": put("forest.kinds", 0, trees.NAME),
+    "a name that is called a number": put("forest.kinds", 1, trees.NUMBER),
+    "a weight of a column that is not a number": put("plain.weights", (0, 0), NAN),
+    "a weight of a pair that is not a number": put("pairs.weights", (0, 0), NAN),
+    "a negative sum of squares": put("pairs.squares", (0, 0), -1.0),
+    "a correction that is not a number": put("corrected.weights", (0, 0), NAN),
+    "an edge that is not a number": put("edges", (0, 0), NAN),
+    "a moment that is not a number": put("moments", (0, 0), NAN),
+    "a share that is negative": put("weights", slice(None), [-0.5, 0.5, 0.5, 0.5]),
+    "shares of more than all": put("weights", slice(None), 0.5),
+    "no shares at all": put("weights", slice(None), 0.0),
+    "a clock that is not a number": put("clock", 0, NAN),
+    "a clock that goes backwards": put("clock", 0, -1.0),
+    **{f"counter {place} is negative": put("forest.counters", place, -2) for place in range(trees.N_COUNTERS)},
+    **{f"counter {place} is huge": put("forest.counters", place, 2**40) for place in range(trees.N_COUNTERS)},
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_FORESTS)
+def test_trees_that_no_stream_leaves_are_refused(name, forest):
+    arrays = {key: array.copy() for key, array in forest.arrays.items()}
+    HOSTILE_FORESTS[name](arrays)
+    with pytest.raises(ValueError, match=r"^its [^\n]+$"):
+        st.RewardForest.from_state(State(forest.options, arrays))
+
+
+@pytest.mark.parametrize("name", ["events", "forest.nodes", "forest.blocks", "forest.leaves", "pairs.weights", "edges"])
+def test_a_forest_of_another_size_is_refused(name, forest):
+    for part in (forest.arrays[name][:-1], np.concatenate([forest.arrays[name]] * 3), forest.arrays[name][:0]):
+        with pytest.raises(ValueError, match=r"^its [^\n]+$"):
+            st.RewardForest.from_state(State(forest.options, {**forest.arrays, name: part}))
 
 
 @pytest.mark.parametrize("depth", [10, 200, *range(860, 1000, 4), 5000, 100_000])

@@ -70,7 +70,8 @@ def tree_of(source):
 
 def makes_kernels(source):
     functions = (node for node in ast.walk(tree_of(source)) if isinstance(node, ast.FunctionDef))
-    return any(ast.unparse(each).rpartition(".")[2] == "kernel" for node in functions for each in node.decorator_list)
+    names = {ast.unparse(each).rpartition(".")[2] for node in functions for each in node.decorator_list}
+    return bool(names & {"kernel", "part"})
 
 
 def imported_by(source):

@@ -51,6 +51,15 @@ def kernel(function: Function) -> Function:
     return compiled  # type: ignore[no-any-return]
 
 
+def part(function: Function) -> Function:
+    """Compile `function` only as a part of the kernels that call it: Python cannot, and they compile much faster."""
+    if INTERPRETED:
+        return _quiet(function)
+    return numba.njit(  # type: ignore[no-any-return]
+        nogil=True, boundscheck=BOUNDS_CHECK, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )(function)
+
+
 class _ForgivingCache(FunctionCache):  # type: ignore[misc]
     """Numba's cache, but what is damaged on the disk is made again, and a full disk only costs the next start."""
 

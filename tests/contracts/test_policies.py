@@ -8,7 +8,7 @@ from scipy import stats
 
 import stumpery as st
 from stumpery import public
-from stumpery.policies import Policy
+from stumpery.policies import ContextualPolicy, Policy
 from stumpery.random import new_generator
 from stumpery.streams import BernoulliArms
 from stumpery.types import Decision, Decisions, State
@@ -16,7 +16,9 @@ from stumpery.types import Decision, Decisions, State
 POLICIES = [
     getattr(public, name)
     for name in public.__all__
-    if isinstance(getattr(public, name), type) and issubclass(getattr(public, name), Policy)
+    if isinstance(getattr(public, name), type)
+    and issubclass(getattr(public, name), Policy)
+    and not issubclass(getattr(public, name), ContextualPolicy)
 ]
 ESTIMATED = {st.ThompsonSampling: 0.03}  # how far a stated chance may be from the true one
 STUCK = {st.RandomPolicy, st.Greedy, st.MeansPolicy}  # explore always or never: not sure to find the best

@@ -5,7 +5,6 @@ import json
 
 import pytest
 
-from stumpery.evaluation.regret import RegretResult
 from stumpery.studies import STUDIES
 from stumpery.studies.bandits_101 import claims_on_greedy
 from stumpery.studies.runner import run_study
@@ -18,10 +17,24 @@ def silent(_: int) -> None:
     pass
 
 
+def run_here(study, settings, out, progress):
+    """Run a study, unless it says in one sentence that its data are not here."""
+    try:
+        return run_study(study, settings, out, progress)
+    except FileNotFoundError as error:
+        assert "not on this machine" in str(error)
+        pytest.skip(str(error))
+
+
+def timeless(result):
+    """All columns but those that tell how long it took."""
+    return {name: list(column) for name, column in result.columns().items() if "per_s" not in name}
+
+
 @pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
 def test_a_study_writes_data_and_a_picture(study, tmp_path):
     advanced = []
-    outcome, files = run_study(study, SHORT, tmp_path, advanced.append)
+    outcome, files = run_here(study, SHORT, tmp_path, advanced.append)
     assert sum(advanced) == study.n_events(SHORT)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in files)
     found = json.loads((tmp_path / "result.json").read_text())
@@ -31,7 +44,7 @@ def test_a_study_writes_data_and_a_picture(study, tmp_path):
     assert len(found["table"]) == len(outcome.table) > 0
     with (tmp_path / "result.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == len(found["curves"]["step"])
+    assert len(rows) == len(next(iter(found["curves"].values())))
     assert (tmp_path / f"{study.name}.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -42,7 +55,7 @@ class StoppedError(Exception):
 @pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
 def test_an_interrupted_study_goes_on_and_finds_the_same(study, tmp_path):
     settings = Settings(steps=200, trials=2, threads=1)
-    whole, _ = run_study(study, settings, tmp_path / "whole", silent)
+    whole, _ = run_here(study, settings, tmp_path / "whole", silent)
     calls = []
 
     def interrupt(n: int) -> None:
@@ -54,17 +67,14 @@ def test_an_interrupted_study_goes_on_and_finds_the_same(study, tmp_path):
         run_study(study, settings, tmp_path / "cut", interrupt)
     assert not (tmp_path / "cut" / "result.json").exists()
     kept = list((tmp_path / "cut" / "parts").rglob("*.json"))
-    assert len(kept) == 3
+    assert kept
     before = {path.name: path.stat().st_mtime_ns for path in kept}
 
     def check_kept(_: int) -> None:
         assert {path.name: path.stat().st_mtime_ns for path in kept} == before
 
     resumed, _ = run_study(study, settings, tmp_path / "cut", check_kept)
-    assert isinstance(resumed.result, RegretResult)
-    assert isinstance(whole.result, RegretResult)
-    for name, curves in whole.result.regrets.items():
-        assert resumed.result.regrets[name].tolist() == curves.tolist()
+    assert repr(timeless(resumed.result)) == repr(timeless(whole.result))
     assert not (tmp_path / "cut" / "parts").exists()
 
 

@@ -3,24 +3,20 @@
 from collections.abc import Iterator
 from functools import cache
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from stumpery.benchmarks import covertype
 from stumpery.benchmarks.runner import Figure
 from stumpery.encoding import CodeEncoder, Schema
-from stumpery.extras import need
-from stumpery.streams import load as datasets
 
 if TYPE_CHECKING:
     import polars as pl
 
-N_ROWS, N_NUMBERS, N_BITS = 581_012, 10, 44
 N_DICTS = 5_000
 
 
 def figures() -> Iterator[Figure]:
-    """Covertype's rows, or made-up ones of the same shape where the dataset is not on this machine."""
+    """A whole frame of Covertype's rows, and one of them as a dict."""
     yield Figure(name="encoding/covertype/frame", unit="s", ours=whole_frame, peer=3.0, peer_name="target")
     yield Figure(name="encoding/covertype/dict", unit="us", ours=one_dict, peer=20.0, peer_name="target")
 
@@ -52,14 +48,4 @@ def fitted() -> CodeEncoder:
 @cache
 def rows() -> "pl.DataFrame":
     """54 columns: ten of numbers, the rest of bits."""
-    try:
-        datasets.path("covtype")
-    except FileNotFoundError:
-        draw = np.random.default_rng(0)
-        numbers = draw.integers(0, 4000, (N_ROWS, N_NUMBERS), dtype=np.int16)
-        bits = (draw.random((N_ROWS, N_BITS), dtype=np.float32) < 0.05).astype(np.int8)
-        columns: dict[str, Any] = {f"number_{place}": numbers[:, place] for place in range(N_NUMBERS)}
-        columns |= {f"bit_{place}": bits[:, place] for place in range(N_BITS)}
-        made: pl.DataFrame = need("polars", "study").DataFrame(columns)
-        return made
-    return datasets.load("covtype").drop("Cover_Type")
+    return covertype.frame().drop("Cover_Type")

@@ -25,14 +25,15 @@ class Figure:
     peer: Measure | float
     peer_name: str
     needs: str | None = None  # the module without which the peer cannot run
+    once: bool = False  # for runs of many seconds: one counts, and none goes before it
 
 
 def run_benchmarks(*, only: str | None = None, repeats: int = 5) -> Iterator[str]:
-    """One JSON line for each figure: name, unit, ours, peer, ratio; a peer that is not installed is null."""
-    from stumpery.benchmarks import bandits, encoding, start
+    """One JSON line for each figure, with ours / peer as its ratio; a peer that is not installed is null."""
+    from stumpery.benchmarks import bandits, contextual, encoding, start
 
     check_whole("repeats", repeats, 1)
-    figures = [figure for module in (bandits, encoding, start) for figure in module.figures()]
+    figures = [figure for module in (bandits, contextual, encoding, start) for figure in module.figures()]
     chosen = [figure for figure in figures if only is None or only in figure.name]
     if not chosen:
         raise ValueError(f"no workload's name contains {only!r}; there are {', '.join(f.name for f in figures)}")
@@ -44,9 +45,10 @@ def measure(figure: Figure, repeats: int) -> dict[str, str | float | None]:
     """The medians of ours and the peer's runs in turn, after one of each that does not count."""
     peer = figure.peer if callable(figure.peer) and (figure.needs is None or find_spec(figure.needs)) else None
     ours, theirs = [], []
-    for turn in range(repeats + 1):
+    n_before = 0 if figure.once else 1
+    for turn in range(n_before + (1 if figure.once else repeats)):
         ours_now, theirs_now = figure.ours(), peer() if peer else None
-        if turn > 0:
+        if turn >= n_before:
             ours.append(ours_now)
             if theirs_now is not None:
                 theirs.append(theirs_now)
@@ -54,6 +56,7 @@ def measure(figure: Figure, repeats: int) -> dict[str, str | float | None]:
     return {
         "name": figure.name,
         "unit": figure.unit,
+        "better": "higher" if figure.unit.endswith("/s") else "lower",
         "ours": round(median(ours), 6),
         "peer": None if their_median is None else round(their_median, 6),
         "peer_name": figure.peer_name,

@@ -1,7 +1,9 @@
 """How long a user waits for the first answer."""
 
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from time import perf_counter
 
@@ -18,9 +20,18 @@ policy = bandit.UCB(delta=1, seed=0)
 policy.update(policy.pull([0, 1]), 1.0)
 """
 
+FIRST_CONTEXTUAL_ANSWER = """
+import numpy as np
+import stumpery as st
+policy = st.{}(actions=["a", "b"])
+policy.learn(policy.decide(np.array([0.0, 1.0, 1.0])), reward=1.0)
+"""
+CONTEXTUAL = ("RewardForest", "BanditForest", "LinUCB", "LinearThompson", "Banditron", "NeuralBandit")
+MOST_COLD_S, MOST_WARM_S = 12.0, 1.2
+
 
 def figures() -> Iterator[Figure]:
-    """The command line's help, and a new process's first decision."""
+    """The command line's help, and a new process's first decision and reward; cold is before anything is compiled."""
     yield Figure(
         name="start/help",
         unit="s",
@@ -36,14 +47,43 @@ def figures() -> Iterator[Figure]:
         peer_name="river UCB",
         needs="river",
     )
+    for policy in CONTEXTUAL:
+        script = FIRST_CONTEXTUAL_ANSWER.format(policy)
+        yield Figure(
+            name=f"start/cold/{policy}",
+            unit="s",
+            ours=cold("-c", script),
+            peer=MOST_COLD_S,
+            peer_name="target",
+            once=True,
+        )
+        yield Figure(
+            name=f"start/warm/{policy}",
+            unit="s",
+            ours=process("-c", script),
+            peer=MOST_WARM_S,
+            peer_name="target",
+        )
 
 
-def process(*arguments: str) -> Measure:
+def cold(*arguments: str) -> Measure:
+    """The wall time of a new Python that finds nothing compiled."""
+
+    def run() -> float:
+        with tempfile.TemporaryDirectory() as folder:
+            return process(*arguments, STUMPERY_CACHE=folder)()
+
+    return run
+
+
+def process(*arguments: str, **environment: str) -> Measure:
     """The wall time of a new Python."""
 
     def run() -> float:
         start = perf_counter()
-        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, env=os.environ | environment
+        )
         return perf_counter() - start
 
     return run

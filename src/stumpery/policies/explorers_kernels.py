@@ -15,11 +15,12 @@ from stumpery.jit import kernel
 from stumpery.random import beta, choice, integer, normal, uniform
 from stumpery.types import Floats, Words
 
-GREEDY, UPPER_CONFIDENCE, INVERSE_GAP, BETA_THOMPSON, GAUSSIAN_THOMPSON = range(5)
+GREEDY, UPPER_CONFIDENCE, INVERSE_GAP, BETA_THOMPSON, GAUSSIAN_THOMPSON, DOUBT_THOMPSON = range(6)
 
-# A rule's fields. STRENGTH is rho, the scale of the inverse gap, or the rewards' standard deviation.
-KIND, EPSILON, DECAY, FLOOR, STRENGTH, PRIOR_SUCCESSES, PRIOR_FAILURES = range(7)
-N_FIELDS = 7
+# A rule's fields. STRENGTH is rho, the scale of the inverse gap, the rewards' standard deviation, or how many doubts a
+# draw is wide; BONUS is how many doubts are added to a score.
+KIND, EPSILON, DECAY, FLOOR, STRENGTH, PRIOR_SUCCESSES, PRIOR_FAILURES, BONUS = range(8)
+N_FIELDS = 8
 
 # A board's rows, each with a column per action.
 SCORE, DOUBT, VALUE, CHANCE = range(4)
@@ -60,7 +61,9 @@ class Ranking(NamedTuple):
 def rank(rule: Floats, board: Floats, available: np.ndarray, time: float) -> Ranking:
     """Write every value onto the board, in place: the score, plus a bonus where the rule has one and there is doubt."""
     scores, doubts, values = board[SCORE], board[DOUBT], board[VALUE]
-    bonus = math.sqrt(rule[STRENGTH] * math.log(time)) if rule[KIND] == UPPER_CONFIDENCE else 0.0
+    bonus = rule[BONUS]
+    if rule[KIND] == UPPER_CONFIDENCE:
+        bonus += math.sqrt(rule[STRENGTH] * math.log(time))
     best, leader, n_best, n_available = -np.inf, -1, 0, 0
     for action in range(scores.shape[0]):
         if not available[action]:
@@ -129,17 +132,30 @@ def trigamma(x: float) -> float:
 def shapes(rule: Floats, board: Floats, action: int) -> tuple[float, float]:
     """Successes and failures of an action, the prior's among them."""
     n = 1.0 / (board[DOUBT, action] * board[DOUBT, action])
-    successes = n * board[SCORE, action] if n > 0.0 else 0.0
+    successes = n * min(max(board[SCORE, action], 0.0), 1.0) if n > 0.0 else 0.0  # a linear score may leave 0..1
     return rule[PRIOR_SUCCESSES] + successes, rule[PRIOR_FAILURES] + max(n - successes, 0.0)
 
 
 @kernel
 def belief_in(rule: Floats, board: Floats, action: int) -> Belief:
     """What Thompson sampling believes of an action, but for the scale of its density."""
+    if rule[KIND] == DOUBT_THOMPSON:
+        if board[DOUBT, action] < np.inf:
+            return Belief(board[SCORE, action], rule[STRENGTH] * board[DOUBT, action], 0.0, 0.0, 0.0)
+        return Belief(0.5, rule[STRENGTH], 0.0, 0.0, 0.0)  # as after one reward of a half
     a, b = shapes(rule, board, action)
     if rule[KIND] == GAUSSIAN_THOMPSON:
         return Belief(a / (a + b), rule[STRENGTH] / math.sqrt(a + b), 0.0, 0.0, 0.0)
     return Belief(digamma(a) - digamma(b), math.sqrt(trigamma(a) + trigamma(b)), a, b, 0.0)
+
+
+@kernel
+def expected(rule: Floats, board: Floats, action: int) -> float:
+    """The mean reward that Thompson sampling believes in."""
+    if rule[KIND] == BETA_THOMPSON:
+        a, b = shapes(rule, board, action)
+        return a / (a + b)
+    return belief_in(rule, board, action).middle
 
 
 @kernel
@@ -165,6 +181,8 @@ def density(belief: Belief, x: float) -> float:
 @kernel
 def below(z: float) -> float:
     """The standard normal distribution function, to 1.5e-4 (Page 1977)."""
+    if z < -2.0 * REACH:  # an exponential that plain Python refuses
+        return 0.0
     return 1.0 / (1.0 + math.exp(-z * (1.5976 + 0.070566 * z * z)))
 
 
@@ -218,8 +236,7 @@ def fill_chances(rule: Floats, board: Floats, available: np.ndarray, time: float
         if available[action]:
             if rule[KIND] >= BETA_THOMPSON:
                 share = lead(rule, board, available, action)
-                a, b = shapes(rule, board, action)
-                board[VALUE, action] = a / (a + b)
+                board[VALUE, action] = expected(rule, board, action)
             elif rule[KIND] == INVERSE_GAP and board[VALUE, action] < best < np.inf:
                 share = 1.0 / (n_available + sharpness * (best - board[VALUE, action]))
             left -= share
@@ -237,11 +254,12 @@ def sample(rng: Words, rule: Floats, board: Floats, available: np.ndarray) -> in
     winner, highest = -1, -np.inf
     for action in range(board.shape[1]):
         if available[action]:
-            a, b = shapes(rule, board, action)
             if rule[KIND] == BETA_THOMPSON:
+                a, b = shapes(rule, board, action)
                 draw = beta(rng, a, b)
             else:
-                draw = a / (a + b) + rule[STRENGTH] / math.sqrt(a + b) * normal(rng)
+                belief = belief_in(rule, board, action)
+                draw = belief.middle + belief.sd * normal(rng)
             if winner < 0 or draw > highest:
                 winner, highest = action, draw
     return winner

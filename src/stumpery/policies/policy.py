@@ -105,8 +105,13 @@ class Policy(ABC):
         (name,) = checked_actions([action])
         if name in self._index:
             raise ValueError(f"action {shown(name)} is there already; actions must differ")
-        self.__dict__["actions"] = (*self.actions, name)
-        self._grow()
+        before = self.actions
+        self.__dict__["actions"] = (*before, name)
+        try:
+            self._grow()
+        except ValueError:  # there is no room for it
+            self.__dict__["actions"] = before
+            raise
         self._renumber()
 
     def remove_action(self, action: Action) -> None:
@@ -160,7 +165,7 @@ class Policy(ABC):
     def from_state(cls, state: State) -> Self:
         """Rebuild from `state`; a ValueError says what does not fit."""
         policy = cls(**cls._arguments(state.options))
-        files.restore(policy._arrays(), state.arrays)
+        policy._restore(state.arrays)
         policy._restored()
         return policy
 
@@ -215,6 +220,9 @@ class Policy(ABC):
     @classmethod
     def _arguments(cls, options: dict[str, Any]) -> dict[str, Any]:
         return options
+
+    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        files.restore(self._arrays(), arrays)
 
     def _restored(self) -> None:
         """Refuse a state that no stream could have led to; make anew what is not saved."""

@@ -1,8 +1,27 @@
 """Studies: one file per figure or table of a source, each a command that anyone can run."""
 
-from stumpery.studies import bandits_101, demo
+from stumpery.studies import (
+    bandit_forest_depth,
+    bandit_forest_rivals,
+    bandit_forest_size,
+    bandits_101,
+    contest,
+    demo,
+    stump_sample_complexity,
+    toy,
+)
 from stumpery.studies.study import Study
 
-STUDIES: dict[str, Study] = {module.STUDY.name: module.STUDY for module in (demo, bandits_101)}
+_ALL = (
+    demo.STUDY,
+    bandits_101.STUDY,
+    toy.STUDY,
+    stump_sample_complexity.STUDY,
+    bandit_forest_depth.STUDY,
+    *bandit_forest_rivals.STUDIES,
+    bandit_forest_size.STUDY,
+    contest.STUDY,
+)
+STUDIES: dict[str, Study] = {study.name: study for study in _ALL}
 
 __all__ = ["STUDIES"]

@@ -10,7 +10,7 @@ from stumpery.extras import need
 from stumpery.policies import UCB, EpsilonGreedy, Greedy, Policy, RandomPolicy, ThompsonSampling
 from stumpery.streams import BernoulliArms
 from stumpery.studies.comparison import compare, n_events
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, weighed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,7 +80,7 @@ def claims_on_greedy(tried: dict[str, list[int]]) -> list[Finding]:
     ]
 
 
-def claims_on_regret(result: RegretResult) -> list[Finding]:
+def claims_on_regret(result: RegretResult) -> tuple[Finding, ...]:
     """What exploring earns."""
     curves = {name: trials.mean(axis=0) for name, trials in result.regrets.items()}
     last = {name: curve[-1] for name, curve in curves.items()}
@@ -115,8 +115,7 @@ def claims_on_regret(result: RegretResult) -> list[Finding]:
             f"{growth[explorer]:.1f} times",
         ),
     ]
-    long_run = result.checkpoints[-1] >= LONG_RUN
-    return found if long_run else [entry._replace(verdict="not testable") for entry in found]
+    return weighed(found, enough=bool(result.checkpoints[-1] >= LONG_RUN))
 
 
 def draw(result: RegretResult, trials: int) -> "Figure":

@@ -1,6 +1,6 @@
 """What a study is: settings in, a table, figures and a picture out."""
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,6 +41,20 @@ class Finding(NamedTuple):
 def finding(claim: str, *, holds: bool, evidence: str) -> Finding:
     """A claim that could be tested."""
     return Finding("reproduced" if holds else "refuted", claim, evidence)
+
+
+def weighed(findings: Iterable[Finding], *, enough: bool) -> tuple[Finding, ...]:
+    """The findings as they are, or all of them not testable where the run was not long enough to say."""
+    return tuple(entry if enough else entry._replace(verdict="not testable") for entry in findings)
+
+
+def once(parts: Parts, name: str, n_events: int, progress: Progress, make: Callable[[], Any]) -> Any:
+    """A part of the work: made now, with its progress, and kept; or as it was kept, with progress at once."""
+    if name in parts:
+        progress(n_events)
+    else:
+        parts[name] = make()
+    return parts[name]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,126 @@
+"""Contextual policies on Covertype: the compiled loop beside the peers, the bandit forest, and `decide` from a dict.
+
+Ours counts everything from the frame or the matrix on; the peers' rows are in their own form before the clock starts.
+"""
+
+from collections.abc import Callable, Iterator
+from time import perf_counter
+from typing import Any
+
+from stumpery.benchmarks import contextual_peers as peers
+from stumpery.benchmarks import covertype
+from stumpery.benchmarks.covertype import ACTIONS
+from stumpery.benchmarks.runner import Figure, Measure
+from stumpery.policies import BanditForest, Banditron, LinUCB, NeuralBandit, Policy, RewardForest
+from stumpery.types import Batch
+
+N_EVENTS = 20_000
+N_FOREST_EVENTS = 200_000
+N_DICTS = 2_000
+N_FIRST = 100  # events before the clock starts, so that everything is compiled
+MOST_FOREST_BYTES, MOST_DECIDE_US = 200e6, 80.0
+FOREST_EVENTS_PER_S = 150e3
+
+
+def figures() -> Iterator[Figure]:
+    """Decide and learn beside the peers; what the paper's forest takes; one decision."""
+    yield from reward_forests()
+    yield from linear_policies()
+    yield from bandit_forests()
+    yield Figure(
+        name="contextual/reward-forest/dict", unit="us", ours=one_dict, peer=MOST_DECIDE_US, peer_name="target"
+    )
+
+
+def reward_forests() -> Iterator[Figure]:
+    """The default, smaller and larger forests on 12 columns, and the default on bits, beside Vowpal Wabbit."""
+    raw, bits = covertype.raw, covertype.bits
+    sizes: list[tuple[str, dict[str, int], Callable[[int], Batch]]] = [
+        ("covertype", {}, raw),
+        ("covertype/30-trees", {"n_trees": 30}, raw),
+        ("covertype/100-trees", {"n_trees": 100}, raw),
+        ("bits", {}, bits),
+    ]
+    for name, options, rows in sizes:
+        yield Figure(
+            name=f"contextual/reward-forest/{name}",
+            unit="events/s",
+            ours=compiled(RewardForest, rows, **options),
+            peer=peers.vowpal_wabbit(rows, N_EVENTS),
+            peer_name=f"vw {peers.VW_OPTIONS}, lines of text",
+            needs="vowpalwabbit",
+        )
+
+
+def linear_policies() -> Iterator[Figure]:
+    """LinUCB beside two others' on 54 standardised numbers; the Banditron and NeuralBandit beside the paper's rival."""
+    for peer, peer_name, needs in (
+        (peers.mabwiser_linucb(N_EVENTS), "MABWiser LinUCB, batches of 100", "mabwiser"),
+        (peers.river_linucb(peers.N_RIVER_EVENTS), "river LinUCBDisjoint", "river"),
+    ):
+        yield Figure(
+            name=f"contextual/linucb/{needs}",
+            unit="events/s",
+            ours=compiled(LinUCB, covertype.standardised),
+            peer=peer,
+            peer_name=peer_name,
+            needs=needs,
+        )
+    for name, kind in (("banditron", Banditron), ("neural-bandit", NeuralBandit)):
+        yield Figure(
+            name=f"contextual/{name}",
+            unit="events/s",
+            ours=compiled(kind, covertype.standardised),
+            peer=compiled(LinUCB, covertype.standardised),
+            peer_name="our LinUCB",
+        )
+
+
+def bandit_forests() -> Iterator[Figure]:
+    """The paper's forest to the letter, on 94 bits: speed and memory beside their targets."""
+    literal: dict[str, Any] = {"n_trees": 100, "max_depth": (10, 18), "vote": "all"}
+    speed = compiled(BanditForest, covertype.bits, N_FOREST_EVENTS, **literal)
+    yield Figure(
+        name="contextual/bandit-forest/bits", unit="events/s", ours=speed, peer=FOREST_EVENTS_PER_S, peer_name="target"
+    )
+
+    def n_bytes() -> float:
+        policy = BanditForest(actions=ACTIONS, **literal)
+        policy.play(*covertype.bits(N_FOREST_EVENTS)[:2])
+        return float(policy.n_bytes)
+
+    yield Figure(
+        name="contextual/bandit-forest/memory",
+        unit="bytes",
+        ours=n_bytes,
+        peer=MOST_FOREST_BYTES,
+        peer_name="target",
+        once=True,
+    )
+
+
+def compiled(kind: type[Policy], rows: Callable[[int], Batch], n: int = N_EVENTS, **options: Any) -> Measure:
+    """`play` over known rewards, one thread, the encoding of the rows included."""
+
+    def run() -> float:
+        contexts, rewards, _ = rows(n)
+        kind(actions=ACTIONS, **options).play(contexts[:N_FIRST], rewards[:N_FIRST])
+        policy = kind(actions=ACTIONS, **options)
+        start = perf_counter()
+        policy.play(contexts, rewards)
+        return n / (perf_counter() - start)
+
+    return run
+
+
+def one_dict() -> float:
+    """Microseconds for `decide` on a dict of 54 columns, by a forest that has learned."""
+    contexts, rewards, _ = covertype.wide(N_EVENTS)
+    policy = RewardForest(actions=ACTIONS)
+    policy.play(contexts, rewards)
+    dicts = contexts[:N_DICTS].to_dicts()
+    policy.decide(dicts[0])
+    start = perf_counter()
+    for row in dicts:
+        policy.decide(row)
+    return (perf_counter() - start) / N_DICTS * 1e6

@@ -1,0 +1,90 @@
+"""The peers' contextual policies on the same rows, from Python, each with its rows in its own form."""
+
+import random
+from collections.abc import Callable
+from functools import cache
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from stumpery.benchmarks import covertype
+from stumpery.benchmarks.covertype import ACTIONS
+from stumpery.benchmarks.runner import Measure
+from stumpery.extras import need
+from stumpery.types import Batch
+
+VW_OPTIONS = f"--cb_explore {len(ACTIONS)} --squarecb -q ::"
+MABWISER_BATCH = 100
+N_RIVER_EVENTS = 1_000
+
+
+def vowpal_wabbit(rows: Callable[[int], Batch], n: int) -> Measure:
+    """Predict from a line of text, draw, and learn from the line with its label: text is parsed twice an event."""
+
+    def run() -> float:
+        model = need("vowpalwabbit", "bench").Workspace(f"{VW_OPTIONS} --quiet")
+        lines, rewards, draw = text_lines(rows, n), rows(n).rewards.tolist(), random.Random(0)  # noqa: S311 - no secret
+        places = range(len(ACTIONS))
+        start = perf_counter()
+        for line, row in zip(lines, rewards, strict=True):
+            chances = model.predict(line)
+            (place,) = draw.choices(places, chances)
+            model.learn(f"{place + 1}:{1.0 - row[place]}:{chances[place]} {line}")
+        speed = n / (perf_counter() - start)
+        model.finish()
+        return speed
+
+    return run
+
+
+@cache
+def text_lines(rows: Callable[[int], Batch], n: int) -> list[str]:
+    """Rows in Vowpal Wabbit's own format: bits that are set, numbers with their values, names as they are."""
+    contexts = rows(n).contexts
+    if isinstance(contexts, np.ndarray):
+        return ["| " + " ".join(f"b{place}" for place in np.flatnonzero(row)) for row in contexts]
+    return [
+        "| "
+        + " ".join(
+            f"{key}={value.replace(' ', '_')}" if isinstance(value, str) else f"{key}:{value}"
+            for key, value in row.items()
+        )
+        for row in contexts.to_dicts()
+    ]
+
+
+def mabwiser_linucb(n: int) -> Measure:
+    """Predict for a batch, then learn it: much faster than one by one."""
+
+    def run() -> float:
+        mab = need("mabwiser.mab", "bench")
+        contexts, rewards, _ = covertype.standardised(n)
+        model = mab.MAB(list(range(len(ACTIONS))), mab.LearningPolicy.LinUCB(alpha=0.25))
+        first = np.arange(MABWISER_BATCH) % len(ACTIONS)
+        model.fit(first, rewards[np.arange(MABWISER_BATCH), first], contexts[:MABWISER_BATCH])
+        start = perf_counter()
+        for begin in range(0, n, MABWISER_BATCH):
+            batch = contexts[begin : begin + MABWISER_BATCH]
+            chosen = np.array(model.predict(batch))
+            model.partial_fit(chosen, rewards[np.arange(begin, begin + len(batch)), chosen], batch)
+        return n / (perf_counter() - start)
+
+    return run
+
+
+def river_linucb(n: int) -> Measure:
+    """`pull` and `update`, one by one."""
+
+    def run() -> float:
+        model: Any = need("river.bandit", "bench").LinUCBDisjoint(seed=0)
+        contexts, rewards, _ = covertype.standardised(n)
+        dicts = [dict(enumerate(row)) for row in contexts.tolist()]
+        arms = list(range(len(ACTIONS)))
+        start = perf_counter()
+        for row, paid in zip(dicts, rewards.tolist(), strict=True):
+            arm = model.pull(arms, context=row)
+            model.update(arm, row, paid[arm])
+        return n / (perf_counter() - start)
+
+    return run

@@ -1,0 +1,66 @@
+"""The Banditron: a perceptron for bandit feedback (Kakade, Shalev-Shwartz, Tewari 2008)."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.options import check_number
+from stumpery.policies import banditron_kernels as kernels
+from stumpery.policies import explorers
+from stumpery.policies import explorers_kernels as board_rows
+from stumpery.policies.policy import Played
+from stumpery.policies.vector_policy import VectorPolicy
+from stumpery.types import Floats
+
+
+class Perceptron(NamedTuple):
+    """What is known of every action."""
+
+    weights: Floats  # (actions, width + 1)
+
+
+@dataclass(kw_only=True, eq=False)
+class Banditron(VectorPolicy):
+    """The action with the highest score of a multiclass perceptron; with chance `gamma` any action.
+
+    It is made for rewards of 1 for the right action and 0 for all others; scores rank actions and are no estimates of
+    rewards. A late reward is held against the leader of the time when it comes.
+
+    >>> policy = Banditron(actions=["a", "b"], gamma=0.2, seed=1)
+    >>> for step in range(100):
+    ...     decision = policy.decide(np.array([step % 2, 1 - step % 2]))
+    ...     policy.learn(decision, reward=1.0 if decision.action == "ab"[step % 2] else 0.0)
+    >>> policy.decide(np.array([1, 0]))[:2]
+    ('b', 0.9)
+    """
+
+    gamma: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_number("gamma", self.gamma, 0.0, 1.0, above=True)
+        self.gamma = float(self.gamma)
+        self._rule = explorers.greedy(epsilon=self.gamma).rule()
+        super().__post_init__()
+
+    def _new_model(self, n_actions: int, size: int) -> Perceptron:
+        return Perceptron(np.zeros((n_actions, size)))
+
+    def _decide_row(self, row: Floats, available: NDArray[np.bool_]) -> tuple[int, float]:
+        return kernels.decide(self._rng, self._rule, available, self._columns, self._model.weights, row)
+
+    def _learn_row(self, row: Floats, action: int, reward: float, probability: float) -> None:
+        kept = (self._rule, self._clock, self._arms, self._columns, self._model.weights)
+        kernels.learn(*kept, row, action, reward, probability)
+
+    def _play_rows(self, rows: Floats, rewards: Floats) -> Played:
+        played = Played(np.empty(len(rows), dtype=np.int64), np.empty(len(rows)))
+        kept = (self._rng, self._rule, self._clock, self._arms, self._columns, self._model.weights)
+        kernels.play(*kept, rows, rewards, *played)
+        return played
+
+    def _board_of(self, row: Floats) -> Floats:
+        board = board_rows.new_board(len(self.actions))
+        kernels.fill_board(board, self._rule, self._all, self._columns, self._model.weights, row)
+        return board

@@ -1,0 +1,160 @@
+"""Policies that look at a context: a dict, a row of an array, a frame."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.encoding import Schema
+from stumpery.encoding.encoder import Encoder
+from stumpery.policies.policy import Played, Policy
+from stumpery.types import Context, Floats, Integers, State
+
+N_FIRST_ROWS = 1000  # of a frame, from which a schema is inferred
+
+
+@dataclass(kw_only=True, eq=False)
+class ContextualPolicy(Policy):
+    """A policy whose context is a row of columns.
+
+    The columns are those of `schema`, or of the first rows that come. A context is a dict, in which an absent key is a
+    missing value, or a one-dimensional array; many are a frame, a list of dicts or a matrix.
+    """
+
+    schema: Schema | None = None
+
+    needs_sample: ClassVar[bool] = True  # whether one dict is too little to infer a schema from
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._encoder: Any = None
+        if self.schema is not None:
+            if not isinstance(self.schema, Schema):
+                raise ValueError(f"schema is {self.schema!r}; it must be a Schema or None")
+            self._begin(self.schema)
+
+    # What a contextual policy brings.
+
+    @abstractmethod
+    def _encoder_of(self, schema: Schema) -> Encoder:
+        """How rows become numbers."""
+
+    @abstractmethod
+    def _allocate(self, width: int) -> None:
+        """Take the memory for rows of so many numbers."""
+
+    @abstractmethod
+    def _decide_row(self, row: NDArray[Any], available: NDArray[np.bool_]) -> tuple[int, float]:
+        """Choose for one encoded row."""
+
+    @abstractmethod
+    def _learn_row(self, row: NDArray[Any], action: int, reward: float, probability: float) -> None:
+        """Take the reward of one encoded row."""
+
+    def _play_rows(self, rows: NDArray[Any], rewards: Floats) -> Played:
+        """Decide and learn along encoded rows; a compiled loop gives the same."""
+        played = Played(np.empty(len(rows), dtype=np.int64), np.empty(len(rows)))
+        for place, row in enumerate(rows):
+            index, probability = self._decide_row(row, self._all)
+            self._learn_row(row, index, float(rewards[place, index]), probability)
+            played.actions[place], played.probabilities[place] = index, probability
+        return played
+
+    # How contexts become rows.
+
+    def _begin(self, schema: Schema) -> None:
+        before = self.schema
+        self.__dict__["schema"] = schema
+        try:
+            encoder = self._encoder_of(schema)
+            self._allocate(encoder.width)
+        except ValueError:
+            self.__dict__["schema"] = before
+            raise
+        self._encoder = encoder
+
+    def _rows(self, contexts: Any) -> NDArray[Any]:
+        """Many contexts, encoded."""
+        if contexts is None:
+            raise ValueError(f"{type(self).__name__} needs a context to decide on; none came")
+        if isinstance(contexts, list | tuple) and any(isinstance(each, np.ndarray) for each in contexts):
+            contexts = _matrix(contexts)
+        rows: NDArray[Any]
+        if self._encoder is None:
+            schema = self._infer(contexts[:N_FIRST_ROWS] if hasattr(contexts, "__getitem__") else contexts)
+            encoder: Any = self._encoder_of(schema)
+            rows = encoder.encode_many(contexts)  # refuses before anything changes
+            self._begin(schema)
+            return rows
+        rows = self._encoder.encode_many(contexts)
+        return rows
+
+    def _row(self, context: Context) -> NDArray[Any]:
+        """One context, encoded."""
+        if self._encoder is None:
+            if context is None:
+                raise ValueError(f"{type(self).__name__} needs a context to decide on; none came")
+            if self.needs_sample and isinstance(context, Mapping):
+                raise ValueError(
+                    f"{type(self).__name__} cannot learn its columns from one row: "
+                    "give it schema=stumpery.Schema.infer(first_rows)"
+                )
+            self._begin(self._infer(np.asarray(context)[None] if isinstance(context, np.ndarray) else [context]))
+        if context is None:
+            raise ValueError(f"{type(self).__name__} needs a context to decide on; none came")
+        row: NDArray[Any] = self._encoder.encode_one(context)
+        return row
+
+    def _infer(self, rows: Any) -> Schema:
+        return Schema.infer(rows)
+
+    # The policy's interface, by rows.
+
+    def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
+        return self._decide_row(self._row(context), available)
+
+    def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
+        self._learn_row(self._row(context), action, reward, probability)
+
+    def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Played:
+        played = Played(np.empty(n, dtype=np.int64), np.empty(n))
+        for place, row in enumerate(self._rows(contexts)):
+            played.actions[place], played.probabilities[place] = self._decide_row(row, available)
+        return played
+
+    def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
+        for place, row in enumerate(self._rows(contexts)):
+            self._learn_row(row, int(actions[place]), float(rewards[place]), float(probabilities[place]))
+
+    def _play(self, contexts: Any, rewards: Floats) -> Played:
+        return self._play_rows(self._rows(contexts), rewards)
+
+    # Saving: the schema's points travel with the arrays.
+
+    def state(self) -> State:
+        """The recipe and the arrays."""
+        options, arrays = super().state()
+        if self.schema is None:
+            return State({**options, "schema": None}, arrays)
+        schema, points = self.schema.state()
+        return State({**options, "schema": schema}, {**arrays, **{f"schema.{k}": v for k, v in points.items()}})
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild from `state`; a ValueError says what does not fit."""
+        options, arrays = dict(state.options), dict(state.arrays)
+        if options.get("schema") is not None:
+            points = {name.removeprefix("schema."): arrays.pop(name) for name in list(arrays) if "schema." in name}
+            options["schema"] = Schema.from_state(State(options["schema"], points))
+        return super().from_state(State(options, arrays))
+
+
+def _matrix(rows: Sequence[Any]) -> NDArray[Any]:
+    """Rows that are arrays, as one."""
+    shapes = {each.shape if isinstance(each, np.ndarray) else None for each in rows}
+    if len(shapes) > 1:
+        raise ValueError("contexts are a list of arrays and others; they must be dicts, or arrays of one length")
+    return np.stack(rows)

@@ -1,0 +1,152 @@
+"""A linear model of each action's reward, and its doubt (disjoint models of Li et al. 2010).
+
+With A = ridge * I + the sum of x x' over the rows x that an action was played on, and b the sum of reward * x, its
+score for x is theta . x with theta = A^-1 b, and its doubt sqrt(x' A^-1 x). Not A and b are kept but the inverse and
+theta: with v = A^-1 x, one reward changes them by - v v' / (1 + x . v) (Sherman and Morrison 1950) and by
+v (reward - theta . x) / (1 + x . v). Sums run over the places where x is not 0, in order.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from stumpery.jit import kernel
+from stumpery.policies import explorers_kernels as explorers
+from stumpery.policies import features_kernels as features
+from stumpery.policies.explorers_kernels import DOUBT, N_ROWS, SCORE
+from stumpery.policies.features_kernels import Sparse, dot, sparse
+from stumpery.summaries import moments_kernels as moments
+from stumpery.types import Floats, Integers, Words
+
+
+class Linear(NamedTuple):
+    """What is known of every action."""
+
+    inverses: Floats  # (actions, width + 1, width + 1)
+    thetas: Floats  # (actions, width + 1)
+
+
+def new_linear(n_actions: int, size: int, ridge: float) -> Linear:
+    """Nothing but the ridge."""
+    return Linear(np.tile(np.eye(size) / ridge, (n_actions, 1, 1)), np.zeros((n_actions, size)))
+
+
+@kernel
+def fill_scores(board: Floats, model: Linear, row: Sparse) -> None:
+    """Write every action's score and doubt onto the board, in place."""
+    for action in range(model.thetas.shape[0]):
+        square = 0.0
+        for nth in range(row.n_set):
+            place = row.places[nth]
+            square += row.x[place] * dot(model.inverses[action, place], row)
+        board[SCORE, action] = dot(model.thetas[action], row)
+        board[DOUBT, action] = math.sqrt(max(square, 0.0))
+
+
+@kernel
+def update(inverse: Floats, theta: Floats, row: Sparse, reward: float) -> None:
+    """Fold one reward into one action's inverse and theta, in place; the inverse stays symmetric to the last bit."""
+    size = theta.shape[0]
+    v = np.zeros(size)
+    for nth in range(row.n_set):
+        place = row.places[nth]
+        value = row.x[place]
+        for other in range(size):
+            v[other] += value * inverse[place, other]
+    shrink = 1.0 / (1.0 + dot(v, row))
+    gain = (reward - dot(theta, row)) * shrink
+    root = math.sqrt(shrink)
+    for place in range(size):
+        theta[place] += gain * v[place]
+        v[place] *= root
+    for place in range(size):
+        factor = v[place]
+        if factor != 0.0:
+            for other in range(size):
+                inverse[place, other] -= factor * v[other]
+
+
+@kernel
+def learn_from(
+    clock: Floats, arms: Floats, columns: Floats, model: Linear, row: Floats, seen: Sparse, action: int, reward: float
+) -> None:
+    """Fold the reward of a row, as it came and as it was seen, into all that is kept, in place."""
+    update(model.inverses[action], model.thetas[action], seen, reward)
+    features.observe(columns, row)
+    moments.add(arms, action, reward, 1.0)
+    clock[0] += 1.0
+
+
+@kernel
+def fill_board(
+    board: Floats,
+    rule: Floats,
+    available: np.ndarray,
+    clock: Floats,
+    columns: Floats,
+    inverses: Floats,
+    thetas: Floats,
+    row: Floats,
+) -> None:
+    """Write scores, doubts, values and chances for one row onto the board, in place."""
+    fill_scores(board, Linear(inverses, thetas), sparse(columns, row))
+    explorers.fill_chances(rule, board, available, clock[0] + 1.0)
+
+
+@kernel
+def decide(
+    rng: Words,
+    rule: Floats,
+    available: np.ndarray,
+    clock: Floats,
+    columns: Floats,
+    inverses: Floats,
+    thetas: Floats,
+    row: Floats,
+) -> tuple[int, float]:
+    """Choose for one row; the time is one more than the rewards seen."""
+    board = np.empty((N_ROWS, thetas.shape[0]))
+    fill_scores(board, Linear(inverses, thetas), sparse(columns, row))
+    return explorers.choose(rng, rule, board, available, clock[0] + 1.0)
+
+
+@kernel
+def learn(
+    clock: Floats,
+    arms: Floats,
+    columns: Floats,
+    inverses: Floats,
+    thetas: Floats,
+    row: Floats,
+    action: int,
+    reward: float,
+) -> None:
+    """Fold the reward of one row into all that is kept, in place."""
+    learn_from(clock, arms, columns, Linear(inverses, thetas), row, sparse(columns, row), action, reward)
+
+
+@kernel
+def play(
+    rng: Words,
+    rule: Floats,
+    clock: Floats,
+    arms: Floats,
+    columns: Floats,
+    inverses: Floats,
+    thetas: Floats,
+    rows: Floats,
+    rewards: Floats,
+    actions: Integers,
+    chances: Floats,
+) -> None:
+    """Decide, look up the reward and learn, once for every row; the choices go into the last two."""
+    model = Linear(inverses, thetas)
+    available = np.ones(thetas.shape[0], dtype=np.bool_)
+    board = np.empty((N_ROWS, thetas.shape[0]))
+    for place in range(rows.shape[0]):
+        seen = sparse(columns, rows[place])
+        fill_scores(board, model, seen)
+        action, chance = explorers.choose(rng, rule, board, available, clock[0] + 1.0)
+        learn_from(clock, arms, columns, model, rows[place], seen, action, rewards[place, action])
+        actions[place], chances[place] = action, chance

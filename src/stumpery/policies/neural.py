@@ -1,0 +1,101 @@
+"""NeuralBandit: a committee of small neural networks (Allesiardo, Féraud, Bouneffouf 2014)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.options import check_number, check_whole
+from stumpery.policies import explorers_kernels as board_rows
+from stumpery.policies import networks_kernels as networks
+from stumpery.policies import neural_kernels as kernels
+from stumpery.policies.policy import Played
+from stumpery.policies.vector_policy import VectorPolicy
+from stumpery.types import Floats
+
+
+@dataclass(kw_only=True, eq=False)
+class NeuralBandit(VectorPolicy):
+    """The action of which a neural network expects most; with chance `gamma` any action.
+
+    The `committee` is a list of pairs, each a number of hidden units and a learning rate; every member learns from
+    every reward, and Exp3 with a share `explore` of uniform choices finds out whom to follow. Memory is
+    8 * actions * (columns + 2) bytes for each hidden unit.
+
+    >>> policy = NeuralBandit(actions=["a", "b"], committee=[(4, 0.1), (8, 0.1)], gamma=0.1, seed=1)
+    >>> for step in range(200):
+    ...     decision = policy.decide(np.array([step % 2, 1 - step % 2]))
+    ...     policy.learn(decision, reward=1.0 if decision.action == "ab"[step % 2] else 0.0)
+    >>> policy.decide(np.array([1, 0])).action
+    'b'
+    """
+
+    gamma: float = 0.02
+    committee: Sequence[tuple[int, float]] = ((16, 0.03), (16, 0.1), (32, 0.01), (32, 0.03))
+    explore: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_number("gamma", self.gamma, 0.0, 1.0, above=True)
+        check_number("explore", self.explore, 0.0, 1.0, above=True)
+        self.gamma, self.explore = float(self.gamma), float(self.explore)
+        members = _checked(self.committee)
+        self.committee = tuple(members)
+        self._rule = np.array([self.gamma, self.explore])
+        self._members = networks.new_committee(members)
+        super().__post_init__()
+
+    def _new_model(self, n_actions: int, size: int) -> networks.Networks:
+        return networks.new_networks(self._rng, self._members, n_actions, size)
+
+    def _decide_row(self, row: Floats, available: NDArray[np.bool_]) -> tuple[int, float]:
+        hidden, outputs = self._model
+        return kernels.decide(self._rng, self._rule, available, self._columns, self._members, hidden, outputs, row)
+
+    def _learn_row(self, row: Floats, action: int, reward: float, probability: float) -> None:
+        hidden, outputs = self._model
+        kept = (self._rule, self._clock, self._arms, self._columns, self._members, hidden, outputs)
+        kernels.learn(*kept, row, action, reward, probability)
+
+    def _play_rows(self, rows: Floats, rewards: Floats) -> Played:
+        played = Played(np.empty(len(rows), dtype=np.int64), np.empty(len(rows)))
+        hidden, outputs = self._model
+        kept = (self._rng, self._rule, self._clock, self._arms, self._columns, self._members, hidden, outputs)
+        kernels.play(*kept, rows, rewards, *played)
+        return played
+
+    def _board_of(self, row: Floats) -> Floats:
+        board = board_rows.new_board(len(self.actions))
+        hidden, outputs = self._model
+        kernels.fill_board(board, self._rule, self._all, self._columns, self._members, hidden, outputs, row)
+        return board
+
+    def _reasons(self, row: Floats, action: int) -> str:
+        trusted = kernels.trust(self._rule, self._members)
+        n_units, rate = self.committee[int(trusted.argmax())]
+        return f"; most trust, {trusted.max():.4g}, has the network of {n_units} units and rate {rate:g}"
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._arrays(), "credits": self._members[:, networks.CREDIT]}
+
+    def _options(self) -> dict[str, Any]:
+        return {**super()._options(), "committee": [list(member) for member in self.committee]}
+
+    def _restored(self) -> None:
+        super()._restored()
+        if not self._members[:, networks.CREDIT].max() == 0.0:
+            raise ValueError("its members' credits are not those of any rewards")
+
+
+def _checked(committee: Any) -> list[tuple[int, float]]:
+    try:
+        members = [(n_units, rate) for n_units, rate in committee] if isinstance(committee, Iterable) else []
+    except (TypeError, ValueError):
+        members = []
+    if not members:
+        raise ValueError(f"committee is {committee!r}; it must be a list of pairs of hidden units and learning rate")
+    for n_units, rate in members:
+        check_whole("a number of hidden units in committee", n_units, 1)
+        check_number("a learning rate in committee", rate, 0.0, above=True)
+    return [(int(n_units), float(rate)) for n_units, rate in members]

@@ -1,0 +1,378 @@
+"""The reward forest: an incremental forest for contextual bandits that learns."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery import files
+from stumpery.encoding import Schema, VectorEncoder
+from stumpery.encoding.names import Name
+from stumpery.encoding.schema import Column
+from stumpery.frames import n_rows, open_frame
+from stumpery.options import check_whole
+from stumpery.policies import explorers
+from stumpery.policies import explorers_kernels as board_rows
+from stumpery.policies import reward_forest_kernels as kernels
+from stumpery.policies.contextual import ContextualPolicy
+from stumpery.policies.explorers import Explorer
+from stumpery.policies.policy import Played
+from stumpery.policies.reward_forest_memory import (
+    Sizes,
+    grown,
+    new_models,
+    plausible,
+    reordered,
+    sizes_of,
+    sizes_within,
+)
+from stumpery.policies.reward_forest_words import draw_tree, tree_text
+from stumpery.trees import forest_kernels as trees
+from stumpery.types import Action, Context, Decision, Explanation, Floats, Integers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+N_EXCHANGED = 16  # events whose values stand in for a column's
+NO_REWARDS = np.zeros((0, 1))
+LARGEST = 3e38  # of a number that is not missing
+MAX_NAMES = trees.N_CODES - 2  # with missing and other, a column's codes are the bits of one word
+
+
+@dataclass(kw_only=True, eq=False)
+class RewardForest(ContextualPolicy):
+    """Trees that learn what each action earns where, beside linear scorers, mixed as they prove themselves.
+
+    Every tree keeps the numbers of remembered events in its leaves and splits a leaf when a cut of its own events tells
+    the actions' rewards apart. Beside the forest's mean stand two linear scorers (columns alone, and in pairs) and the
+    forest corrected by learned weights; a mixture on the simplex weighs the four online. The forest's doubt and the
+    `explorer` make the choice. Missing values and new names are ordinary; columns are those of the `schema`, or of the
+    first context. All memory stays within `max_bytes`: what does not fit is forgotten, oldest first.
+
+    >>> policy = RewardForest(actions=["news", "sport"], seed=7)
+    >>> for hour in range(200):
+    ...     decision = policy.decide({"hour": hour % 24, "device": "phone", "age": None})
+    ...     best = "news" if hour % 24 < 12 else "sport"
+    ...     policy.learn(decision, reward=1.0 if decision.action == best else 0.0)
+    >>> policy.decide({"hour": 8, "device": "phone", "age": 31}).action
+    'news'
+    """
+
+    n_trees: int = 40
+    explorer: Explorer = field(default_factory=lambda: explorers.inverse_gap(scale=100.0, bonus=1.0))
+    max_bytes: int = 512_000_000
+
+    needs_sample: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_whole("n_trees", self.n_trees, 1, 10_000)
+        check_whole("max_bytes", self.max_bytes, 1)
+        if not isinstance(self.explorer, Explorer):
+            raise ValueError(f"explorer is {self.explorer!r}; it must come from stumpery.policies.explorers")
+        self._rule = self.explorer.rule()
+        self._models: Any = None
+        self._seen: NDArray[np.bool_] | None = None
+        super().__post_init__()
+        self._board = board_rows.new_board(len(self.actions))
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that the policy's arrays hold."""
+        own = super().n_bytes
+        return own if self._models is None else own + sum(array.nbytes for array in self._model_arrays().values())
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """How much each scorer counts now."""
+        names = ("forest", "columns", "pairs", "corrected forest")
+        found = [0.25] * 4 if self._models is None else self._models.weights.tolist()
+        return dict(zip(names, found, strict=True))
+
+    @property
+    def n_leaves(self) -> int:
+        """The leaves of all trees."""
+        return self.n_trees if self._models is None else int(self._models.forest.counters[trees.N_LEAVES])
+
+    def explain(self, decision: Decision | None = None) -> Explanation:
+        """Every action's score, doubt and chance for the decision's context, and the columns that mattered."""
+        if decision is None or self._models is None:
+            rows = tuple({"action": action, "score": math.nan, "chance": math.nan} for action in self.actions)
+            return Explanation("Without a context there is nothing to explain.", rows)
+        chosen, chance, context = self._opened(decision)
+        row = self._plain(self._encoder.encode_one(context))  # without learning a name from it
+        board = self._scored(row)
+        order = np.argsort(-board[board_rows.VALUE], kind="stable").tolist()
+        shown = tuple(
+            {
+                "action": self.actions[index],
+                "score": self._reward(float(board[board_rows.SCORE, index])),
+                "doubt": float(board[board_rows.DOUBT, index]),
+                "chance": float(board[board_rows.CHANCE, index]),
+            }
+            for index in order
+        )
+        said = f"{self.actions[chosen]!r} was chosen with chance {chance:.4g}"
+        rival = next((index for index in order if index != chosen), None)
+        if rival is not None:
+            margin = board[board_rows.SCORE, chosen] - board[board_rows.SCORE, rival]
+            width = self._high - self._low
+            said += f", {margin * width:+.4g} against {self.actions[rival]!r}"
+            mattered = self._mattered(row, chosen, rival, float(margin))
+            if mattered:
+                names = ", ".join(f"{name} ({drop * width:+.3g})" for name, drop in mattered)
+                said += f"; with values of other events it would change most for {names}"
+        return Explanation(said + ".", shown)
+
+    def to_text(self, tree: int = 0, max_depth: int = 4) -> str:
+        """One tree as an indented list of rules, with what is known below each."""
+        return tree_text(*self._tree(tree, max_depth))
+
+    def draw(self, tree: int = 0, max_depth: int = 3, ax: "Axes | None" = None) -> "Axes":
+        """One tree as a picture."""
+        return draw_tree(*self._tree(tree, max_depth), ax)
+
+    def _tree(self, tree: int, max_depth: int) -> tuple[trees.Forest, Schema, Sequence[Action], int, int]:
+        check_whole("tree", tree, 0, self.n_trees - 1)
+        check_whole("max_depth", max_depth, 0, 20)
+        if self._models is None or self.schema is None:
+            raise ValueError("this forest has seen no context yet: there is no tree to show")
+        return self._models.forest, self.schema, self.actions, tree, max_depth
+
+    def _scored(self, row: NDArray[np.float32]) -> Floats:
+        """A board of its own, filled for one row."""
+        self._run(row[None], NO_REWARDS, _nothing_played(1), self._all, 0)
+        board = self._board.copy()
+        board_rows.fill_chances(self._rule, board, self._all, float(self._models.forest.counters[trees.TIME] + 1))
+        return board
+
+    def _mattered(self, row: NDArray[np.float32], chosen: int, rival: int, margin: float) -> list[tuple[str, float]]:
+        """The three columns whose values, exchanged for those of other events, would change the margin most."""
+        seen = min(int(self._models.forest.counters[trees.TIME]), len(self._models.events))
+        others = self._models.events[np.arange(N_EXCHANGED) * seen // N_EXCHANGED]
+        changes = []
+        for column, name in enumerate(self._names()):
+            margins = []
+            for other in others if seen else ():
+                exchanged = row.copy()
+                exchanged[column] = other[column]
+                board = self._scored(exchanged)
+                margins.append(board[board_rows.SCORE, chosen] - board[board_rows.SCORE, rival])
+            changes.append((name, float(np.mean(margins)) - margin if margins else 0.0))
+        largest = sorted(changes, key=lambda change: -abs(change[1]))[:3]
+        return [change for change in largest if abs(change[1]) > 1e-6]
+
+    def _names(self) -> tuple[str, ...]:
+        return () if self.schema is None else self.schema.names
+
+    # Contexts: numbers as they are with -inf for missing, names as codes with 0 for missing.
+
+    def _infer(self, rows: Any) -> Schema:
+        """The kinds alone: names get their codes as they come, in their order."""
+        return Schema.of({column.name: _declared(column) for column in Schema.infer(rows).columns}, max_names=MAX_NAMES)
+
+    def _encoder_of(self, schema: Schema) -> VectorEncoder:
+        for column in schema.columns:
+            if isinstance(column, Name) and column.max_names > MAX_NAMES:
+                raise ValueError(
+                    f"column {column.name!r} has room for {column.max_names} names; {MAX_NAMES} is the most"
+                )
+        self._others = np.array(
+            [
+                column.other if isinstance(column, Name) and len(column.names) < column.max_names else np.nan
+                for column in schema.columns
+            ]
+        )
+        self._missing = np.array([0.0 if isinstance(column, Name) else -np.inf for column in schema.columns])
+        return VectorEncoder(schema=schema)
+
+    def _rows(self, contexts: Any) -> NDArray[np.float32]:
+        self._settle(contexts)
+        values = super()._rows(contexts)
+        if (values == self._others).any():
+            self._meet(contexts)
+            values = super()._rows(contexts)
+        return self._plain(values)
+
+    def _row(self, context: Context) -> NDArray[np.float32]:
+        if isinstance(context, Mapping):
+            self._settle([context])
+        values = super()._row(context)
+        if (values == self._others).any():
+            self._meet(context[None] if isinstance(context, np.ndarray) else [context])
+            values = super()._row(context)
+        return self._plain(values)
+
+    def _settle(self, contexts: Any) -> None:
+        """Find out that a column which has only been missing so far holds names."""
+        if self.schema is None or self._seen is None or self._seen.all() or isinstance(contexts, np.ndarray):
+            return
+        columns = list(self.schema.columns)
+        late = {columns[place].name: place for place in np.flatnonzero(~self._seen).tolist()}
+        for column in _inferred(contexts, list(late)):
+            if isinstance(column, Name):
+                columns[late[column.name]] = replace(column, names=(), max_names=MAX_NAMES)
+        schema = Schema(columns=tuple(columns))
+        if schema == self.schema:
+            return
+        VectorEncoder(schema=schema).encode_many(contexts)  # refuses before anything changes
+        self._take(schema)
+        newly = self._is_name() & ~self._seen
+        self._models.forest.kinds[newly] = trees.NAME
+        self._models.events[:, :-2][:, newly] = 0.0
+        self._seen |= newly
+
+    def _meet(self, contexts: Any) -> None:
+        """Give new names a code while there is room."""
+        assert self.schema is not None  # noqa: S101 - rows were encoded with it
+        pairs = zip(self.schema.columns, self.schema.extend(contexts).columns, strict=True)
+        self._take(Schema(columns=tuple(new if isinstance(new, Name) else old for old, new in pairs)))
+
+    def _take(self, schema: Schema) -> None:
+        self.__dict__["schema"] = schema
+        self._encoder = self._encoder_of(schema)
+
+    def _plain(self, values: Floats) -> NDArray[np.float32]:
+        if self._seen is not None and not self._seen.all():
+            self._seen |= ~np.isnan(values.reshape(-1, len(self._seen))).all(axis=0)
+        bounded = np.clip(values, -LARGEST, LARGEST)
+        return np.where(np.isnan(values), self._missing, bounded).astype(np.float32)
+
+    # The policy's events.
+
+    def _allocate(self, width: int) -> None:
+        assert self.schema is not None  # noqa: S101 - set before
+        is_name = self._is_name()
+        self._seen = is_name.copy()  # columns that have had a value, or are known to hold names
+        self._most = sizes_within(self.max_bytes, self.n_trees, len(self.actions), width)
+        self._models = new_models(self.n_trees, len(self.actions), is_name, self._most.first())
+
+    @property
+    def _may_grow(self) -> bool:
+        return sizes_of(self._models).may_grow(self._most)
+
+    def _decide_row(self, row: NDArray[Any], available: NDArray[np.bool_]) -> tuple[int, float]:
+        played = _nothing_played(1)
+        self._run(row[None], NO_REWARDS, played, available, kernels.DECIDES)
+        return int(played.actions[0]), float(played.probabilities[0])
+
+    def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Played:
+        played = _nothing_played(n)
+        self._run(self._rows(contexts), NO_REWARDS, played, available, kernels.DECIDES)
+        return played
+
+    def _learn_row(self, row: NDArray[Any], action: int, reward: float, probability: float) -> None:
+        played = Played(np.array([action]), np.array([probability]))
+        self._run(row[None], np.array([[reward]]), played, self._all, kernels.LEARNS)
+
+    def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
+        self._run(self._rows(contexts), rewards[:, None], Played(actions, probabilities), self._all, kernels.LEARNS)
+
+    def _play_rows(self, rows: NDArray[Any], rewards: Floats) -> Played:
+        played = _nothing_played(len(rows))
+        self._run(rows, rewards, played, self._all, kernels.DECIDES | kernels.LEARNS)
+        return played
+
+    def _run(
+        self, rows: NDArray[Any], rewards: Floats, played: Played, available: NDArray[np.bool_], does: int
+    ) -> None:
+        """Go along all rows, making room where there is too little."""
+        done = 0
+        while done < len(rows):
+            rest = slice(done, None)
+            done += kernels.run(
+                self._models,
+                self.n_trees,
+                np.uint64(self.seed),
+                self._rng,
+                self._rule,
+                self._board,
+                rows[rest],
+                rewards[rest],
+                played.actions[rest],
+                played.probabilities[rest],
+                available,
+                does | (kernels.GROWS if self._may_grow else 0),
+            )
+            if done < len(rows):
+                self._models = grown(self._models, self._most)
+
+    # Actions that come and go, and files.
+
+    def _grow(self) -> None:
+        self._follow([*range(len(self.actions) - 1), None])
+
+    def _shrink(self, action: int) -> None:
+        self._follow([index for index in range(len(self.actions) + 1) if index != action])
+
+    def _follow(self, keep: list[int | None]) -> None:
+        if self._models is not None:
+            width = self._models.events.shape[1] - 2
+            self._most = sizes_within(self.max_bytes, self.n_trees, len(self.actions), width)
+            self._models = reordered(self._models, keep)
+        self._board = board_rows.new_board(len(self.actions))
+
+    def _model_arrays(self) -> dict[str, NDArray[Any]]:
+        models = self._models
+        forest = {f"forest.{name}": part for name, part in models.forest._asdict().items() if name not in trees.VIEWS}
+        linear = {
+            f"{scorer}.{name}": part
+            for scorer in ("plain", "pairs", "corrected")
+            for name, part in getattr(models, scorer)._asdict().items()
+        }
+        rest = {name: getattr(models, name) for name in ("events", "edges", "moments", "weights", "clock")}
+        return {**forest, **linear, **rest, "sizes": np.array(sizes_of(models))}
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"rng": self._rng, **({} if self._models is None else self._model_arrays())}
+
+    def _options(self) -> dict[str, Any]:
+        return {**super()._options(), "explorer": self.explorer.options()}
+
+    @classmethod
+    def _arguments(cls, options: dict[str, Any]) -> dict[str, Any]:
+        explorer = options["explorer"]
+        return {**options, "explorer": Explorer(**explorer) if isinstance(explorer, Mapping) else explorer}
+
+    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        if self._models is not None:
+            sizes = Sizes.read(arrays, self.max_bytes)
+            if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):
+                raise ValueError(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
+            self._models = new_models(self.n_trees, len(self.actions), self._is_name(), sizes)
+        files.restore(self._arrays(), arrays)
+
+    def _restored(self) -> None:
+        super()._restored()
+        if self._models is None:
+            return
+        if not plausible(self._models, self.n_trees, self._is_name()):
+            raise ValueError("its trees are not those of any stream")
+        seen = int(self._models.forest.counters[trees.TIME])
+        self._seen = self._is_name() | (self._models.events[:seen, :-2] > -np.inf).any(axis=0)
+
+    def _is_name(self) -> NDArray[np.bool_]:
+        columns = () if self.schema is None else self.schema.columns
+        return np.array([isinstance(column, Name) for column in columns], dtype=np.bool_)
+
+
+def _inferred(contexts: Any, names: list[str]) -> tuple[Column, ...]:
+    """The columns of these names, as far as the contexts have them."""
+    if isinstance(contexts, list | tuple):
+        rows: Any = [{name: row.get(name) for name in names} for row in contexts if isinstance(row, Mapping)]
+    else:
+        frame = open_frame("contexts", contexts, "a list, an array or a frame of rows")
+        rows = frame.select([name for name in names if name in frame.columns]).to_native()
+    return Schema.infer(rows).columns if n_rows(rows) else ()
+
+
+def _declared(column: Column) -> str:
+    if isinstance(column, Name):
+        return "numbered name" if column.numbered else "name"
+    return "number"
+
+
+def _nothing_played(n: int) -> Played:
+    return Played(np.empty(n, dtype=np.int64), np.empty(n))

@@ -1,0 +1,166 @@
+"""The reward forest's events: decide with all scorers, learn with all, or both along rows with known rewards.
+
+Four scorers look at a row: the forest's mean, two linear ones (columns alone, and all pairs of them), and the forest
+corrected by learned weights. A mixture weighs them; the forest alone says how much doubt there is.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.jit import kernel, part
+from stumpery.policies import correction_kernels as correction
+from stumpery.policies import explorers_kernels as explorers
+from stumpery.policies import hashed_kernels as hashed
+from stumpery.policies import mixture_kernels as mixture
+from stumpery.policies.explorers_kernels import SCORE
+from stumpery.policies.hashed_kernels import Linear
+from stumpery.trees import forest_kernels as trees
+from stumpery.trees import splitting_kernels as splitting
+from stumpery.trees.cuts_kernels import MAX_EVENTS, Scratch, new_scratch
+from stumpery.trees.forest_kernels import BLOCK, N_NODES, TIME, Float32s, Forest, Int32s
+from stumpery.types import Floats, Integers, Words
+
+FOREST, PLAIN, PAIRS, CORRECTED = range(4)
+N_SCORERS = 4
+MEAN_CODES, MEAN_PAIRS, NEXT_EDGES = range(3)  # of the clock
+DECIDES, LEARNS, GROWS = 1, 2, 4  # what a run does; none of these: it scores
+
+
+class Models(NamedTuple):
+    """What the reward forest has learned."""
+
+    forest: Forest
+    events: Float32s  # (events, columns + 2)
+    plain: Linear
+    pairs: Linear
+    corrected: Linear
+    edges: Float32s  # (columns, N_BINS - 1)
+    moments: Floats  # (N_SCORERS - 1, N_SCORERS)
+    weights: Floats  # (N_SCORERS,)
+    clock: Floats  # (3,)
+
+
+class Work(NamedTuple):
+    """Room to think, made anew by every call."""
+
+    reached: Int32s  # (trees,)
+    codes: Int32s  # (1 + columns,)
+    slots: Int32s  # (pairs of codes,)
+    predictions: Floats  # (N_SCORERS, actions)
+    system: Floats
+    sample: Float32s
+
+
+@part
+def score(models: Models, work: Work, row: Float32s, board: Floats) -> tuple[int, int]:
+    """Ask every scorer and write their mixture and the doubt onto the board, in place; give the numbers of features."""
+    predictions = work.predictions
+    trees.descend(models.forest, row, work.reached)
+    trees.score(models.forest, work.reached, board, predictions[CORRECTED])
+    for action in range(board.shape[1]):
+        predictions[FOREST, action] = board[SCORE, action]
+    n = hashed.fill_codes(row, models.forest.kinds, models.edges, work.codes)
+    n_pairs = hashed.fill_pairs(work.codes, n, models.pairs.weights.shape[0], work.slots)
+    hashed.predict(models.plain, work.codes, n, predictions[PLAIN])
+    hashed.predict(models.pairs, work.slots, n_pairs, predictions[PAIRS])
+    correction.predict(models.corrected, work.codes, n, predictions[FOREST], predictions[CORRECTED])
+    mixture.combine(predictions, models.weights, board[SCORE])
+    return n, n_pairs
+
+
+@part
+def learn_scored(
+    models: Models,
+    work: Work,
+    scratch: Scratch,
+    row: Float32s,
+    n: int,
+    n_pairs: int,
+    action: int,
+    reward: float,
+    seed: np.uint64,
+) -> None:
+    """Let every scorer learn one event for which `score` has just been called, in place."""
+    predictions, clock = work.predictions, models.clock
+    time = models.forest.counters[TIME] + 1
+    mixture.note(models.moments, predictions, action, reward)
+    if time % mixture.EVERY == 0:
+        mixture.solve(models.moments, work.system, models.weights)
+    clock[MEAN_CODES] += (n - clock[MEAN_CODES]) / time
+    clock[MEAN_PAIRS] += (n_pairs - clock[MEAN_PAIRS]) / time
+    scale = 1.0 / np.sqrt(clock[MEAN_CODES])
+    hashed.learn(models.plain, work.codes, n, action, reward - predictions[PLAIN, action], scale)
+    scale = 1.0 / np.sqrt(clock[MEAN_PAIRS])
+    hashed.learn(models.pairs, work.slots, n_pairs, action, reward - predictions[PAIRS, action], scale)
+    scale = 1.0 / np.sqrt(clock[MEAN_CODES] + work.reached.shape[0])
+    error = reward - predictions[CORRECTED, action]
+    correction.learn(models.forest, work.reached, models.corrected, work.codes, n, action, error, scale)
+    splitting.learn(models.forest, models.events, scratch, work.reached, row, action, reward, seed)
+    if time == clock[NEXT_EDGES]:
+        n_events = min(time, models.events.shape[0])
+        hashed.renew_edges(models.edges, models.events, models.forest.kinds, n_events, work.sample)
+        clock[NEXT_EDGES] = 2.0 * time
+
+
+@part
+def new_work(models: Models, n_trees: int) -> Work:
+    """Room for one call."""
+    n_columns, n_actions = models.edges.shape[0], models.forest.stats.shape[2]
+    return Work(
+        np.zeros(n_trees, np.int32),
+        np.zeros(n_columns + 1, np.int32),
+        np.zeros((n_columns + 1) * (n_columns + 2) // 2, np.int32),
+        np.zeros((N_SCORERS, n_actions)),
+        np.zeros((N_SCORERS - 1, N_SCORERS)),
+        np.zeros(hashed.SAMPLE, np.float32),
+    )
+
+
+@part
+def has_room(models: Models, n_trees: int, may_grow: bool) -> bool:
+    """Whether one more event fits whatever it makes of the trees; a forest that may not grow makes do."""
+    forest = models.forest
+    if not may_grow:
+        return True
+    nodes_left = forest.nodes.shape[0] - forest.counters[N_NODES]
+    blocks_left = forest.counters[trees.N_FREE_BLOCKS]
+    enough = nodes_left >= 2 * n_trees and blocks_left >= 2 * n_trees + MAX_EVENTS // BLOCK
+    return bool(enough and forest.counters[TIME] < models.events.shape[0])
+
+
+@kernel
+def run(
+    models: Models,
+    n_trees: int,
+    seed: np.uint64,
+    rng: Words,
+    rule: Floats,
+    board: Floats,
+    rows: Float32s,
+    rewards: Floats,
+    actions: Integers,
+    chances: Floats,
+    available: NDArray[np.bool_],
+    does: int,
+) -> int:
+    """Go along rows, in place: only score them, decide too, learn given actions too, or decide and learn.
+
+    One entry for all, since each would compile the whole forest anew. Where memory must grow first it stops early; it
+    gives how many rows it went along. `rewards` has a column per action to play, else one.
+    """
+    work = new_work(models, n_trees)
+    scratch = new_scratch(board.shape[1], rows.shape[1], MAX_EVENTS if does & LEARNS else 1)
+    for place in range(rows.shape[0]):
+        if does & LEARNS and not has_room(models, n_trees, bool(does & GROWS)):
+            return place
+        n, n_pairs = score(models, work, rows[place], board)
+        if does & DECIDES:
+            time = float(models.forest.counters[TIME] + 1)
+            actions[place], chances[place] = explorers.choose(rng, rule, board, available, time)
+        if does & LEARNS:
+            action = actions[place]
+            reward = rewards[place, action if does & DECIDES else 0]
+            learn_scored(models, work, scratch, rows[place], n, n_pairs, action, reward, seed)
+    return len(rows)

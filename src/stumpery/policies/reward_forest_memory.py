@@ -1,0 +1,251 @@
+"""The reward forest's memory: how much there may be, how it grows, and how it follows the actions."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.policies import hashed_kernels as hashed
+from stumpery.policies.hashed_kernels import Linear
+from stumpery.policies.reward_forest_kernels import N_SCORERS, Models
+from stumpery.trees import forest_kernels as trees
+from stumpery.trees.forest_kernels import ACTION, BLOCK, REWARD, Forest
+
+FIRST_EVENTS = 4096
+MAX_EVENTS = 2**20
+MAX_SLOTS = 2**18
+LEAST_EVENTS = 256
+
+
+class Sizes(NamedTuple):
+    """How many events, nodes, blocks and slots of pairs there is room for."""
+
+    n_events: int
+    n_nodes: int
+    n_blocks: int
+    n_slots: int
+
+    def first(self) -> Self:
+        """Where to start: a fraction of it all."""
+        share = max(1, self.n_events // FIRST_EVENTS)
+        parts = (self.n_events // share, max(self.n_nodes // share, 1), max(self.n_blocks // share, 1))
+        return self._replace(n_events=parts[0], n_nodes=parts[1], n_blocks=parts[2])
+
+    @classmethod
+    def read(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> "Sizes":
+        """The sizes of saved arrays; a ValueError says that they are none, or more than they may be."""
+        names = ("events", "forest.nodes", "forest.blocks", "pairs.weights")
+        found = Sizes(*(len(arrays[name]) if name in arrays and arrays[name].ndim else 0 for name in names))
+        if 0 in found or sum(array.nbytes for array in arrays.values()) > 2 * max_bytes:
+            raise ValueError(
+                f"its arrays have room for {tuple(found)}, which does not fit its max_bytes of {max_bytes}"
+            )
+        if found.n_slots & (found.n_slots - 1):
+            raise ValueError(f"its pairs have {found.n_slots} slots, which is no power of two")
+        return found
+
+    def may_grow(self, most: "Sizes") -> bool:
+        """Whether anything is smaller than it may be."""
+        return any(size < limit for size, limit in zip(self, most, strict=True))
+
+
+def sizes_within(max_bytes: int, n_trees: int, n_actions: int, n_columns: int) -> Sizes:
+    """The most that fits: a quarter for pairs, a quarter for nodes and leaves, the rest for events."""
+    slot_bytes = 2 * 4 * n_actions
+    n_slots = MAX_SLOTS
+    while n_slots > 64 and n_slots * slot_bytes > max_bytes // 4:
+        n_slots //= 2
+    columns_bytes = 2 * (n_columns + 1) * hashed.N_CODES * slot_bytes
+    left = 0.97 * max_bytes - n_slots * slot_bytes - columns_bytes  # a little is for what does not grow
+    node_bytes = 16 + 4 + (4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions) / 2
+    n_nodes = int(left / 3 / node_bytes)
+    block_bytes = 4 * (1 + BLOCK)
+    event_bytes = 4 * n_columns + 8 + n_trees * block_bytes / BLOCK * 1.5
+    n_events = min(int(left * 2 / 3 / event_bytes), MAX_EVENTS)
+    n_blocks = int(n_trees * n_events / BLOCK * 1.5)
+    if n_nodes < 4 * n_trees or n_events < LEAST_EVENTS or n_blocks < 2 * n_trees:
+        needed = 3 * max(4 * n_trees * node_bytes, LEAST_EVENTS * event_bytes / 2) + columns_bytes + 64 * slot_bytes
+        raise ValueError(
+            f"max_bytes is {max_bytes}; {n_trees} trees over {n_columns} columns and {n_actions} actions need "
+            f"about {int(needed * 4 / 3):,}"
+        )
+    n_nodes = min(n_nodes, 2 * n_trees * n_events // trees.LEAST_SIDE)
+    return Sizes(n_events, n_nodes, n_blocks, n_slots)
+
+
+def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: Sizes) -> Models:
+    """Nothing learned yet."""
+    n_columns = len(is_name)
+    n_codes = (n_columns + 1) * hashed.N_CODES
+    return Models(
+        trees.new_forest(n_trees, n_actions, is_name, sizes.n_nodes, sizes.n_blocks),
+        trees.new_events(sizes.n_events, n_columns),
+        hashed.new_linear(n_codes, n_actions),
+        hashed.new_linear(sizes.n_slots, n_actions),
+        hashed.new_linear(n_codes, n_actions),
+        np.full((n_columns, hashed.N_BINS - 1), np.inf, np.float32),
+        np.zeros((N_SCORERS - 1, N_SCORERS)),
+        np.full(N_SCORERS, 1.0 / N_SCORERS),
+        np.array([0.0, 0.0, hashed.FIRST_BINS]),
+    )
+
+
+def sizes_of(models: Models) -> Sizes:
+    """How much room there is."""
+    forest = models.forest
+    return Sizes(len(models.events), len(forest.nodes), len(forest.blocks), len(models.pairs.weights))
+
+
+def grown(models: Models, most: Sizes) -> Models:
+    """The same, with twice the room, within `most`."""
+    now = sizes_of(models)
+    return resized(models, Sizes(*(max(size, min(2 * size, limit)) for size, limit in zip(now, most, strict=True))))
+
+
+def resized(models: Models, sizes: Sizes) -> Models:
+    """The same, with that much room, which is no less than now."""
+    return models._replace(forest=_wider(models.forest, sizes), events=_longer(models.events, sizes.n_events))
+
+
+def _wider(forest: Forest, sizes: Sizes) -> Forest:
+    nodes = _longer(forest.nodes, sizes.n_nodes)
+    n_leaves = len(forest.leaves) - len(forest.nodes) // 2 + sizes.n_nodes // 2
+    before = len(forest.blocks)
+    blocks = _longer(forest.blocks, sizes.n_blocks)
+    counters = forest.counters.copy()
+    if sizes.n_blocks > before:  # the new blocks come first among the free ones
+        blocks[before:, 0] = np.arange(before + 1, sizes.n_blocks + 1)
+        blocks[-1, 0] = counters[trees.FREE_BLOCK]
+        counters[trees.FREE_BLOCK] = before
+        counters[trees.N_FREE_BLOCKS] += sizes.n_blocks - before
+    return Forest(
+        nodes,
+        nodes.view(np.float64),
+        nodes.view(np.uint64),
+        _longer(forest.leaf_of, sizes.n_nodes),
+        _longer(forest.leaves, n_leaves),
+        _longer(forest.stats, n_leaves),
+        blocks,
+        counters,
+        forest.kinds,
+    )
+
+
+def _longer(array: NDArray[Any], n: int) -> NDArray[Any]:
+    longer = np.zeros((n, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def reordered(models: Models, keep: Sequence[int | None]) -> Models:
+    """The same with other actions: those of `keep`, by their old places, and a new one for each None.
+
+    Events of an action that is gone stay in the leaves, as events of no action.
+    """
+    stats = _picked(models.forest.stats, keep)
+    for place, old in enumerate(keep):
+        if old is None:
+            stats[:, trees.MEAN, place], stats[:, trees.DOUBT, place] = trees.FIRST_MEAN, 1.0
+    places = np.full(models.forest.stats.shape[2] + 1, trees.NOTHING, np.int32)  # the last: no action
+    for place, old in enumerate(keep):
+        if old is not None:
+            places[old] = place
+    events = models.events.copy()
+    events[:, ACTION] = places[events[:, ACTION].astype(np.int64)]
+    return models._replace(
+        forest=models.forest._replace(stats=stats),
+        events=events,
+        plain=_linear(models.plain, keep),
+        pairs=_linear(models.pairs, keep),
+        corrected=_linear(models.corrected, keep),
+    )
+
+
+def _linear(linear: Linear, keep: Sequence[int | None]) -> Linear:
+    return Linear(*(_picked(part, keep) for part in linear))
+
+
+def _picked(table: NDArray[Any], keep: Sequence[int | None]) -> NDArray[Any]:
+    picked = np.zeros((*table.shape[:-1], len(keep)), table.dtype)
+    for place, old in enumerate(keep):
+        if old is not None:
+            picked[..., place] = table[..., old]
+    return picked
+
+
+def plausible(models: Models, n_trees: int, is_name: NDArray[np.bool_]) -> bool:
+    """Whether every place that the kernels follow leads somewhere, and nowhere twice, and every number is one."""
+    forest, events = models.forest, models.events
+    n_nodes, n_leaves, free, n_free, time = forest.counters.tolist()
+    if not (n_trees <= n_nodes <= len(forest.nodes) and n_trees <= n_leaves <= len(forest.leaves)):
+        return False
+    if not (0 <= time < 2**31 and -1 <= free < len(forest.blocks) and 0 <= n_free <= len(forest.blocks)):
+        return False
+    return (
+        _kinds_fit(forest.kinds, is_name)
+        and _nodes_fit(forest, n_nodes, n_leaves, is_name)
+        and _blocks_fit(forest, n_leaves, free, time)
+        and _events_fit(events, forest.stats.shape[2], is_name)
+        and _numbers_fit(models)
+    )
+
+
+def _kinds_fit(kinds: NDArray[np.uint8], is_name: NDArray[np.bool_]) -> bool:
+    return bool(((kinds == trees.NAME) == is_name).all() and (kinds <= trees.BIT).all())
+
+
+def _events_fit(events: NDArray[np.float32], n_actions: int, is_name: NDArray[np.bool_]) -> bool:
+    rows, rewards = events[:, :ACTION], events[:, REWARD]
+    return bool(
+        np.isin(events[:, ACTION], np.arange(-1, n_actions)).all()
+        and not np.isnan(rows).any()
+        and np.isin(rows[:, is_name], np.arange(trees.N_CODES)).all()
+        and (rewards >= 0.0).all()
+        and (rewards <= 1.0).all()
+    )
+
+
+def _numbers_fit(models: Models) -> bool:
+    linear = (models.plain, models.pairs, models.corrected)
+    stats = models.forest.stats
+    finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock]
+    positive: list[NDArray[Any]] = [stats[:, [trees.COUNT, trees.SQUARE]], models.weights, models.clock]
+    for scorer in linear:
+        finite += scorer
+        positive.append(scorer.squares)
+    return bool(
+        all(np.isfinite(part).all() for part in finite)
+        and all((part >= 0.0).all() for part in positive)
+        and not np.isnan(models.edges).any()
+        and abs(models.weights.sum() - 1.0) < 1e-6
+    )
+
+
+def _nodes_fit(forest: Forest, n_nodes: int, n_leaves: int, is_name: NDArray[np.bool_]) -> bool:
+    child, column = forest.nodes[:n_nodes, trees.CHILD], forest.nodes[:n_nodes, trees.COLUMN]
+    here = np.arange(n_nodes)
+    ends = child == here
+    inner = (child > here) & (child + 1 < n_nodes) & (column >= -len(is_name)) & (column < len(is_name))
+    if not (ends | inner).all() or (column[ends] != 0).any():
+        return False
+    asked = column[~ends]
+    leaf_of, node_of = forest.leaf_of[:n_nodes][ends], forest.leaves[:n_leaves, trees.NODE]
+    return bool(
+        (is_name[np.where(asked < 0, ~asked, asked)] == (asked < 0)).all()
+        and (forest.thresholds[:n_nodes, trees.PAYLOAD][ends] == np.inf).all()
+        and (forest.leaf_of[:n_nodes][~ends] == trees.NOTHING).all()
+        and np.array_equal(np.sort(leaf_of), np.arange(n_leaves))
+        and np.array_equal(node_of[leaf_of], here[ends])
+    )
+
+
+def _blocks_fit(forest: Forest, n_leaves: int, free: int, time: int) -> bool:
+    heads, fills = forest.leaves[:n_leaves, trees.HEAD], forest.leaves[:n_leaves, trees.FILL]
+    before, noted = forest.blocks[:, 0], forest.blocks[:, 1:]
+    links = np.concatenate([heads, before, [free]])
+    if not ((links >= -1) & (links < len(forest.blocks))).all() or not ((fills >= 0) & (fills <= BLOCK)).all():
+        return False
+    used = np.bincount(links[links >= 0], minlength=len(forest.blocks))
+    counted = (forest.leaves[:n_leaves, trees.N_EVENTS] >= 0).all()
+    return bool(counted and (used <= 1).all() and (noted >= 0).all() and (noted < max(time, 1)).all())

@@ -1,0 +1,115 @@
+"""Policies that see a context as a vector: numbers standardised, names one-hot, a constant."""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.encoding import Schema, VectorEncoder
+from stumpery.policies import explorers_kernels as board_rows
+from stumpery.policies.contextual import ContextualPolicy
+from stumpery.summaries import moments_kernels as moments
+from stumpery.types import Decision, Explanation, Floats
+
+
+@dataclass(kw_only=True, eq=False)
+class VectorPolicy(ContextualPolicy):
+    """A policy whose weights for each action meet a vector.
+
+    Numbers are standardised by the mean and spread of the rows learned from so far, at most 10 spreads from the mean;
+    columns of zeros and ones stay as they are, a name sets one column of its own, a missing value counts as 0, and a
+    constant 1 comes last.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self._encoder is None:
+            self._allocate(0)
+
+    # What a vector policy brings.
+
+    @abstractmethod
+    def _new_model(self, n_actions: int, size: int) -> Any:
+        """A NamedTuple of new arrays, each with a row per action, for vectors of that size."""
+
+    @abstractmethod
+    def _board_of(self, row: Floats) -> Floats:
+        """Every action's score, doubt, value and chance for one encoded row."""
+
+    def _reasons(self, row: Floats, action: int) -> str:
+        """What speaks for an action, as the end of a sentence, or nothing."""
+        return ""
+
+    # What all vector policies share.
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that the policy's arrays hold."""
+        return super().n_bytes + int(sum(array.nbytes for array in self._model))
+
+    def explain(self, decision: Decision | None = None) -> Explanation:
+        """Every action's rewards, and for a decision's context its score, doubt, value and chance now."""
+        said = f"After {int(self._clock[0])} rewards "
+        board, reasons, chosen = None, "", 0
+        if decision is not None:
+            chosen, chance, context = self._opened(decision)
+            said = f"{self.actions[chosen]!r} was chosen with chance {chance:.4g}. {said}"
+            if self._encoder is not None:
+                row = self._row(context)
+                board, reasons = self._board_of(row), self._reasons(row, chosen)
+        means = np.where(self._arms[:, moments.COUNT] > 0, self._arms[:, moments.MEAN], -np.inf)
+        values = means if board is None else board[board_rows.VALUE]
+        order = np.argsort(-values, kind="stable").tolist()
+        said += self._standing(order[0], "leads", values)
+        if len(order) > 1:
+            said += f", {self._standing(order[1], 'follows', values)}"
+        return Explanation(f"{said}{reasons}.", tuple(self._shown(index, board) for index in order))
+
+    def _standing(self, index: int, verb: str, values: Floats) -> str:
+        value = f"{self._reward(float(values[index])):.4g}" if values[index] > -np.inf else "no reward yet"
+        return f"{self.actions[index]!r} {verb} with {value}"
+
+    def _shown(self, index: int, board: Floats | None) -> dict[str, Any]:
+        n, mean, _ = self._arms[index].tolist()
+        shown = {
+            "action": self.actions[index],
+            "rewards": int(n),
+            "mean": self._reward(mean) if n else math.nan,
+        }
+        if board is None:
+            return shown
+        score, doubt, value, chance = board[:, index].tolist()
+        spread = doubt * (self._high - self._low)
+        return {**shown, "score": self._reward(score), "doubt": spread, "value": self._reward(value), "chance": chance}
+
+    def _encoder_of(self, schema: Schema) -> VectorEncoder:
+        return VectorEncoder(schema=schema, one_hot=True)
+
+    def _allocate(self, width: int) -> None:
+        self._clock = np.zeros(1)  # rewards seen
+        self._arms = moments.new_moments(len(self.actions))
+        self._columns = moments.new_moments(width)
+        self._model = self._new_model(len(self.actions), width + 1)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        kept = {"rng": self._rng, "clock": self._clock, "arms": self._arms, "columns": self._columns}
+        return {**kept, **self._model._asdict()}
+
+    def _grow(self) -> None:
+        self._arms = np.vstack([self._arms, moments.new_moments(1)])
+        more = self._new_model(1, len(self._columns) + 1)
+        self._model = type(more)(*map(np.concatenate, zip(self._model, more, strict=True)))
+
+    def _shrink(self, action: int) -> None:
+        self._arms = np.delete(self._arms, action, axis=0)
+        self._model = type(self._model)(*(np.delete(array, action, axis=0) for array in self._model))
+
+    def _restored(self) -> None:
+        super()._restored()
+        if not (moments.plausible(self._arms) and moments.plausible(self._columns) and 0 <= self._clock[0] < math.inf):
+            raise ValueError("its counts and means are not those of any rewards and rows")
+        if not all(np.isfinite(array).all() for array in self._model):
+            raise ValueError("its weights are not all numbers")

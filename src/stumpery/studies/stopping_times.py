@@ -1,0 +1,98 @@
+"""Problems of known gaps, and after how many events elimination is sure of their answers.
+
+One bit decides: where it is set the first action pays most, elsewhere the second. Its gap to the other bits is `gap`
+(Delta_1 of the paper), the best action's gap to the others where the bit is known `2 gap` (Delta_2).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stumpery.evaluation.regret import trial_seeds
+from stumpery.policies import BanditStump, Policy, SuccessiveElimination
+from stumpery.policies import sample_complexity as needs
+from stumpery.policies.sample_complexity import plays_until_elimination
+from stumpery.types import Bits, Floats
+
+DELTA = 0.05
+N_LOOKS = 100  # at a policy, in the time that it should need
+Events = Iterator[tuple[Bits, Floats]]
+Known = Mapping[str, Callable[[], bool]]
+Measured = dict[str, list[Any]]  # by what was to be known: after how many events it was, and whether it was right
+
+
+class Point(NamedTuple):
+    """A problem, and the letter of the number that is varied with it."""
+
+    varied: str
+    n_variables: int = 16
+    n_actions: int = 2
+    gap: float = 0.3
+
+    @property
+    def value(self) -> float:
+        """The number that is varied."""
+        return float({"M": self.n_variables, "K": self.n_actions, "gap": self.gap}[self.varied])
+
+
+def bounds(point: Point) -> dict[str, float]:
+    """The paper's bounds: Lemma 3, Lemma 1 and Theorem 1."""
+    action = needs.action_selection(n_actions=point.n_actions, action_gap=2 * point.gap, delta=DELTA)
+    variable = needs.variable_selection(
+        n_actions=point.n_actions, n_variables=point.n_variables, variable_gap=point.gap, delta=DELTA
+    )
+    return {"best action": action, "best variable": variable, "best stump": action + variable}
+
+
+def measure(point: Point, seed: int, trial: int, most: int) -> Measured:
+    """Watch successive elimination and a stump for at most so many events each."""
+    events_seed, policy_seed = trial_seeds(seed, trial)
+    actions = range(point.n_actions)
+    lone = SuccessiveElimination(actions=actions, delta=DELTA, seed=policy_seed)
+    stump = BanditStump(actions=actions, epsilon=0, delta=DELTA, explore="in turn", weights="none", seed=policy_seed)
+    is_one = {"best action": lambda: len(lone.remaining) == 1}
+    is_split = {
+        "best variable": lambda: "?\n" in stump.to_text(),
+        "best stump": lambda: " remain after " not in stump.to_text(),
+    }
+    times = {
+        **stopping_times(lone, _events(point, events_seed, blind=True), is_one, most),
+        **stopping_times(stump, _events(point, events_seed), is_split, most),
+    }
+    rows = np.eye(2, point.n_variables, dtype=np.uint8)  # the first bit is set in the first row only
+    right = {
+        "best action": lone.remaining == (0,),
+        "best variable": stump.to_text().startswith("x0?"),
+        "best stump": [stump.decide(row).action for row in rows] == [0, 1],
+    }
+    return {what: [times[what], right[what]] for what in times}
+
+
+def stopping_times(policy: Policy, events: Events, known: Known, most: int) -> dict[str, int | None]:
+    """After how many events each thing was known; None where `most` were not enough."""
+    times: dict[str, int | None] = dict.fromkeys(known)
+    n_played = 0
+    while n_played < most and None in times.values():
+        contexts, rewards = next(events)
+        left = most - n_played
+        policy.play(contexts[:left], rewards[:left])
+        n_played += min(left, len(rewards))
+        times |= {what: n_played for what, is_known in known.items() if times[what] is None and is_known()}
+    return times
+
+
+def _events(point: Point, seed: int, *, blind: bool = False) -> Events:
+    """Events between two looks, without end; the `blind` meet only contexts whose first bit is set."""
+    rng = np.random.default_rng(seed)
+    n_hypotheses, gap = point.n_actions * point.n_variables, point.gap
+    plays = plays_until_elimination(gap=2 * gap, n_hypotheses=point.n_actions, width=2.0, delta=DELTA)
+    if not blind:
+        plays = plays_until_elimination(gap=gap, n_hypotheses=n_hypotheses, width=4.0, delta=DELTA)
+    size = max(1, plays * point.n_actions // N_LOOKS)
+    while True:
+        contexts = rng.integers(0, 2, size=(size, point.n_variables), dtype=np.uint8)
+        contexts[:, 0] |= blind
+        means = np.full((size, point.n_actions), 0.5 - gap)
+        means[np.arange(size), 1 - contexts[:, 0]] = 0.5 + gap
+        yield contexts, (rng.random(means.shape) < means).astype(np.float64)

@@ -1,0 +1,1 @@
+"""Trees as arrays: growth, routing and statistics as kernels."""

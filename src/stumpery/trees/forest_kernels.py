@@ -1,0 +1,243 @@
+"""Trees over remembered events: the array forest.
+
+Events are kept once, in a ring; a leaf holds only their numbers, in short blocks, so that it can look at its own past
+with cut points of its own when it is asked whether to split. A node is sixteen bytes: the place of its left child (the
+right one follows), its column, and a threshold or a set of codes; a leaf is its own left child, so that all trees
+descend level by level without a branch. Missing numbers are -inf and missing names code 0: always on a side of their
+own. All memory is taken at the start; where it runs out, a leaf forgets its oldest events or stays a leaf.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.jit import kernel, part
+from stumpery.types import Floats
+
+CHILD, COLUMN = range(2)  # of a node's four words; the last two are its threshold or mask
+PAYLOAD = 1  # the same two words, seen as one of two wide ones
+# Of a leaf, for each action: what a decision reads first. WEIGHT and SQUARE are the correction's.
+MEAN, DOUBT, WEIGHT, COUNT, SQUARE = range(5)
+N_STATS = 5
+NODE, N_EVENTS, NEXT_CHECK, HEAD, FILL = range(5)  # of a leaf
+N_LEAF_FIELDS = 5
+BLOCK = 16  # events in a block
+PRIOR = 0.5  # events that the parent's estimate is worth
+FIRST_MEAN = 0.5
+NOTHING = -1
+ACTION, REWARD = -2, -1  # of an event, behind its columns
+NUMBER, NAME, BIT = range(3)  # kinds of columns; a bit is a number that was only ever 0 or 1
+
+N_NODES, N_LEAVES, FREE_BLOCK, N_FREE_BLOCKS, TIME = range(5)  # of the counters
+N_COUNTERS = 5
+
+MAX_CUTS = 15
+N_CODES = 64  # codes of a name: one bit each
+FIRST_CHECK = 20
+LEAST_SIDE = 5
+
+Float32s = NDArray[np.float32]
+Int32s = NDArray[np.int32]
+
+
+VIEWS = ("thresholds", "masks")  # of the nodes' memory
+
+
+class Forest(NamedTuple):
+    """All trees, in one arena."""
+
+    nodes: Int32s  # (nodes, 4)
+    thresholds: Floats  # (nodes, 2), the same memory
+    masks: NDArray[np.uint64]  # (nodes, 2), the same memory
+    leaf_of: Int32s  # (nodes,): which leaf a node is
+    leaves: Int32s  # (leaves, fields)
+    stats: Float32s  # (leaves, N_STATS, actions)
+    blocks: Int32s  # (blocks, 1 + BLOCK): the block before it, then numbers of events
+    counters: NDArray[np.int64]
+    kinds: NDArray[np.uint8]  # (columns,)
+
+
+def new_events(n_events: int, n_columns: int) -> Float32s:
+    """Room for so many events: their columns, then the action and the reward."""
+    return np.zeros((n_events, n_columns + 2), np.float32)
+
+
+def new_forest(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], n_nodes: int, n_blocks: int) -> Forest:
+    """Trees of one leaf each, and room to grow."""
+    nodes = np.zeros((n_nodes, 4), np.int32)
+    n_leaves = n_nodes // 2 + n_trees
+    forest = Forest(
+        nodes,
+        nodes.view(np.float64),
+        nodes.view(np.uint64),
+        np.full(n_nodes, NOTHING, np.int32),
+        np.zeros((n_leaves, N_LEAF_FIELDS), np.int32),
+        np.zeros((n_leaves, N_STATS, n_actions), np.float32),
+        np.zeros((n_blocks, 1 + BLOCK), np.int32),
+        np.zeros(N_COUNTERS, np.int64),
+        np.where(is_name, NAME, BIT).astype(np.uint8),
+    )
+    forest.blocks[:, 0] = np.arange(1, n_blocks + 1)
+    forest.blocks[-1, 0] = NOTHING
+    forest.stats[:n_trees, MEAN] = FIRST_MEAN
+    forest.stats[:n_trees, DOUBT] = 1.0
+    make_first_leaves(forest, n_trees)
+    forest.counters[N_NODES] = forest.counters[N_LEAVES] = n_trees
+    forest.counters[N_FREE_BLOCKS] = n_blocks
+    return forest
+
+
+@part
+def make_leaf(forest: Forest, node: int, leaf: int) -> None:
+    """Turn a node into a leaf without events, in place; its statistics stay."""
+    forest.nodes[node, CHILD] = node
+    forest.nodes[node, COLUMN] = 0
+    forest.thresholds[node, PAYLOAD] = np.inf
+    forest.leaf_of[node] = leaf
+    forest.leaves[leaf, NODE] = node
+    forest.leaves[leaf, N_EVENTS] = 0
+    forest.leaves[leaf, NEXT_CHECK] = FIRST_CHECK
+    forest.leaves[leaf, HEAD] = NOTHING
+    forest.leaves[leaf, FILL] = BLOCK
+
+
+@kernel
+def make_first_leaves(forest: Forest, n_trees: int) -> None:
+    """Make the first nodes leaves, in place: the roots."""
+    for tree in range(n_trees):
+        make_leaf(forest, tree, tree)
+
+
+@part
+def goes_right(forest: Forest, node: int, row: Float32s) -> np.int32:
+    """Which child of a node a row belongs to: 0 or 1."""
+    column = forest.nodes[node, COLUMN]
+    if column >= 0:
+        return np.int32(row[column] > forest.thresholds[node, PAYLOAD])
+    code = np.uint64(row[~column])
+    return np.int32(1) - np.int32((forest.masks[node, PAYLOAD] >> code) & np.uint64(1))
+
+
+@part
+def descend(forest: Forest, row: Float32s, reached: Int32s) -> None:
+    """Write the leaf that a row reaches in every tree into `reached`, in place: all trees go down together."""
+    for tree in range(reached.shape[0]):
+        reached[tree] = tree
+    moving = True
+    while moving:
+        moving = False
+        for tree in range(reached.shape[0]):
+            node = reached[tree]
+            following = forest.nodes[node, CHILD] + goes_right(forest, node, row)
+            moving |= following != node
+            reached[tree] = following
+    for tree in range(reached.shape[0]):
+        reached[tree] = forest.leaf_of[reached[tree]]
+
+
+@part
+def score(forest: Forest, reached: Int32s, board: Floats, corrections: Floats) -> None:
+    """Average what the reached leaves know of every action onto the board's first two rows, in place.
+
+    The sums of their weights go into `corrections`.
+    """
+    n_trees, n_actions = reached.shape[0], board.shape[1]
+    for action in range(n_actions):
+        board[0, action] = 0.0
+        board[1, action] = 0.0
+        corrections[action] = 0.0
+    for tree in range(n_trees):
+        stats = forest.stats[reached[tree]]
+        for action in range(n_actions):
+            board[0, action] += stats[MEAN, action]
+            board[1, action] += stats[DOUBT, action]
+            corrections[action] += stats[WEIGHT, action]
+    for action in range(n_actions):
+        mean = board[0, action] / n_trees
+        board[0, action] = mean
+        board[1, action] *= np.sqrt(max(mean * (1.0 - mean), 0.0) + 0.1) / n_trees
+
+
+@part
+def remember(forest: Forest, events: Float32s, time: int, row: Float32s, action: int, reward: float) -> None:
+    """Put one event into the ring, in place, and note which columns hold more than bits."""
+    event = events[time % events.shape[0]]
+    for column in range(row.shape[0]):
+        value = row[column]
+        event[column] = value
+        if forest.kinds[column] == BIT and value != 0.0 and value != 1.0:  # noqa: PLR1714 - a set is slow here
+            forest.kinds[column] = NUMBER
+    event[ACTION] = action
+    event[REWARD] = reward
+
+
+@part
+def new_block(forest: Forest) -> int:
+    """Take a block from the free ones; NOTHING where there is none."""
+    block: int = forest.counters[FREE_BLOCK]
+    if block != NOTHING:
+        forest.counters[FREE_BLOCK] = forest.blocks[block, 0]
+        forest.counters[N_FREE_BLOCKS] -= 1
+    return block
+
+
+@part
+def append(forest: Forest, leaf: int, time: int) -> None:
+    """Note the number of an event in a leaf, in place; without a free block its newest block is used again."""
+    leaves = forest.leaves
+    if leaves[leaf, FILL] == BLOCK:
+        block = new_block(forest)
+        if block == NOTHING:
+            if leaves[leaf, HEAD] == NOTHING:
+                return
+            leaves[leaf, N_EVENTS] -= BLOCK
+        else:
+            forest.blocks[block, 0] = leaves[leaf, HEAD]
+            leaves[leaf, HEAD] = block
+        leaves[leaf, FILL] = 0
+    leaves[leaf, FILL] += 1
+    forest.blocks[leaves[leaf, HEAD], leaves[leaf, FILL]] = time
+    leaves[leaf, N_EVENTS] += 1
+
+
+@part
+def free_blocks(forest: Forest, leaf: int) -> None:
+    """Give a leaf's blocks back, in place."""
+    block = forest.leaves[leaf, HEAD]
+    while block != NOTHING:
+        before = forest.blocks[block, 0]
+        forest.blocks[block, 0] = forest.counters[FREE_BLOCK]
+        forest.counters[FREE_BLOCK] = block
+        forest.counters[N_FREE_BLOCKS] += 1
+        block = before
+    forest.leaves[leaf, HEAD] = NOTHING
+    forest.leaves[leaf, FILL] = BLOCK
+    forest.leaves[leaf, N_EVENTS] = 0
+
+
+@part
+def recall(forest: Forest, leaf: int, oldest: int, found: Int32s) -> int:
+    """Write the numbers of a leaf's events that are still in the ring into `found`, in place; give how many."""
+    n = 0
+    block = forest.leaves[leaf, HEAD]
+    fill = forest.leaves[leaf, FILL]
+    while block != NOTHING:
+        for place in range(fill, 0, -1):
+            time = forest.blocks[block, place]
+            if time >= oldest and n < found.shape[0]:
+                found[n] = time
+                n += 1
+        block = forest.blocks[block, 0]
+        fill = BLOCK
+    return n
+
+
+@part
+def update(forest: Forest, leaf: int, action: int, reward: float) -> None:
+    """Fold one reward into a leaf's statistics, in place."""
+    stats = forest.stats[leaf]
+    count = stats[COUNT, action] + np.float32(1.0)
+    stats[COUNT, action] = count
+    stats[MEAN, action] += (np.float32(reward) - stats[MEAN, action]) / (count + np.float32(PRIOR))
+    stats[DOUBT, action] = np.float32(1.0) / np.sqrt(count + np.float32(1.0))

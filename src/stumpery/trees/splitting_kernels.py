@@ -1,0 +1,130 @@
+"""Whether a leaf splits, and what becomes of its events.
+
+A cut must beat a bar that rises with the active actions and with the number of cuts tried; a leaf that fails is asked
+again when it has some more events.
+"""
+
+import math
+
+import numpy as np
+
+from stumpery.jit import part
+from stumpery.trees import cuts_kernels as cuts
+from stumpery.trees import forest_kernels as trees
+from stumpery.trees.cuts_kernels import Cut, Scratch
+from stumpery.trees.forest_kernels import (
+    ACTION,
+    CHILD,
+    COLUMN,
+    COUNT,
+    DOUBT,
+    LEAST_SIDE,
+    MEAN,
+    N_EVENTS,
+    N_LEAVES,
+    N_NODES,
+    NEXT_CHECK,
+    NODE,
+    PAYLOAD,
+    PRIOR,
+    REWARD,
+    Float32s,
+    Forest,
+    Int32s,
+)
+
+ROOM = 1.25  # a leaf is asked again when it has so many times the events
+
+
+@part
+def next_check(n_events: int) -> int:
+    """How many events a leaf must have to be asked again."""
+    return int(ROOM * n_events) + 1
+
+
+@part
+def bar(n_active: int, n_tried: int) -> float:
+    """What a cut must be worth."""
+    return 3.5 + 0.6 * (n_active - 1) + 7.0 * max(0.0, math.log(max(n_tried, 1) / 90.0))
+
+
+@part
+def check(forest: Forest, events: Float32s, scratch: Scratch, leaf: int, seed: np.uint64) -> bool:
+    """Split a leaf if a cut is worth it, in place; otherwise say when to ask again."""
+    leaves = forest.leaves
+    time = forest.counters[trees.TIME]
+    n = trees.recall(forest, leaf, time - events.shape[0], scratch.found)
+    n_active = cuts.gather(events, scratch, n)
+    node = leaves[leaf, NODE]
+    if n_active > 0 and n >= 2 * LEAST_SIDE:
+        cut = cuts.best_cut(forest.kinds, scratch, n, n_active, cuts.mixed(seed + np.uint64(node)))
+        if cut.gain > bar(n_active, cut.n_tried) and forest.counters[N_NODES] + 2 <= forest.nodes.shape[0]:
+            split(forest, scratch, n, leaf, cut)
+            return True
+    leaves[leaf, NEXT_CHECK] = next_check(leaves[leaf, N_EVENTS])
+    return False
+
+
+@part
+def split(forest: Forest, scratch: Scratch, n: int, leaf: int, cut: Cut) -> None:
+    """Turn a leaf into a node with two leaves, which share its events and start from what it knew, in place."""
+    node = forest.leaves[leaf, NODE]
+    child = forest.counters[N_NODES]
+    other = forest.counters[N_LEAVES]
+    forest.counters[N_NODES] += 2
+    forest.counters[N_LEAVES] += 1
+    trees.free_blocks(forest, leaf)
+    for row in range(trees.N_STATS):
+        for action in range(forest.stats.shape[2]):
+            forest.stats[other, row, action] = forest.stats[leaf, row, action]
+    forest.leaf_of[node] = trees.NOTHING
+    trees.make_leaf(forest, child, leaf)
+    trees.make_leaf(forest, child + 1, other)
+    forest.nodes[node, CHILD] = child
+    forest.nodes[node, COLUMN] = cut.column
+    if cut.column >= 0:
+        forest.thresholds[node, PAYLOAD] = cut.threshold
+    else:
+        forest.masks[node, PAYLOAD] = cut.mask
+    n_actions = forest.stats.shape[2]
+    counts, sums = np.zeros((2, n_actions)), np.zeros((2, n_actions))
+    for index in range(n - 1, -1, -1):  # oldest first
+        event = scratch.events[index]
+        side = int(trees.goes_right(forest, node, event))
+        trees.append(forest, leaf if side == 0 else other, scratch.found[index])
+        action = int(event[ACTION])
+        if action != trees.NOTHING:
+            counts[side, action] += 1.0
+            sums[side, action] += event[REWARD]
+    for side in range(2):
+        here = leaf if side == 0 else other
+        for action in range(n_actions):
+            count = counts[side, action]
+            parent = forest.stats[here, MEAN, action]
+            forest.stats[here, COUNT, action] = count
+            forest.stats[here, MEAN, action] = (sums[side, action] + PRIOR * parent) / (count + PRIOR)
+            forest.stats[here, DOUBT, action] = 1.0 / math.sqrt(count + 1.0)
+        forest.leaves[here, NEXT_CHECK] = max(trees.FIRST_CHECK, next_check(forest.leaves[here, N_EVENTS]))
+
+
+@part
+def learn(
+    forest: Forest,
+    events: Float32s,
+    scratch: Scratch,
+    reached: Int32s,
+    row: Float32s,
+    action: int,
+    reward: float,
+    seed: np.uint64,
+) -> None:
+    """Remember one event and let every tree learn it at the leaf that it reached, in place."""
+    time = forest.counters[trees.TIME]
+    trees.remember(forest, events, time, row, action, reward)
+    forest.counters[trees.TIME] = time + 1
+    for tree in range(reached.shape[0]):
+        leaf = reached[tree]
+        trees.update(forest, leaf, action, reward)
+        trees.append(forest, leaf, time)
+        if forest.leaves[leaf, N_EVENTS] >= forest.leaves[leaf, NEXT_CHECK]:
+            check(forest, events, scratch, leaf, seed)

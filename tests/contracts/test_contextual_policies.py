@@ -1,0 +1,391 @@
+"""What every public policy with a context must obey; a new policy is found here by itself."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import stats
+
+import stumpery as st
+from stumpery import public
+from stumpery.policies import ContextualPolicy, Policy
+from stumpery.types import Decision, Decisions, State
+
+POLICIES = [
+    value
+    for value in (getattr(public, name) for name in public.__all__)
+    if isinstance(value, type) and issubclass(value, ContextualPolicy)
+]
+SMALL = {  # quick to run, and sure within a short stream
+    st.RewardForest: {"n_trees": 5, "max_bytes": 2_000_000},
+    st.NeuralBandit: {"committee": [(3, 0.1), (4, 0.03)], "gamma": 0.2},
+    st.Banditron: {"gamma": 0.2},
+    st.BanditStump: {"delta": 1.0, "epsilon": 0.9},
+    st.BanditTree: {"delta": 1.0, "epsilon": 0.9, "max_depth": 2},
+    st.BanditForest: {"delta": 1.0, "epsilon": 0.9, "n_trees": 5, "max_depth": 2},
+}
+ESTIMATED = {st.LinearThompson: 0.03}  # how far a stated chance may be from the true one
+ACTIONS = ("a", "b", "c", "d")
+N = 240
+FORMS = {"dicts": list, "polars": pl.DataFrame, "pandas": pd.DataFrame}
+
+
+def make_rows(n=N):
+    """Dicts of a number, a name and a bit, with gaps."""
+    rng = np.random.default_rng(1)
+    numbers, names, bits = rng.normal(40, 9, n), rng.choice(["phone", "desk", "watch"], n), rng.integers(0, 2, n)
+    gaps = rng.random((n, 3)) < 0.1
+    gaps[0] = False
+    columns = zip(numbers.tolist(), names.tolist(), bits.tolist(), gaps.tolist(), strict=True)
+    return [
+        {"age": None if no_age else age, "device": None if no_name else name, "member": None if no_bit else bit}
+        for age, name, bit, (no_age, no_name, no_bit) in columns
+    ]
+
+
+ROWS = make_rows()
+SCHEMA = st.Schema.infer(ROWS, max_names=10)
+MATRIX = np.random.default_rng(3).integers(0, 2, size=(N, 5)).astype(np.uint8)
+REWARDS = np.random.default_rng(2).integers(0, 5, size=(N, 4)) / 4  # they scale to other ranges without rounding
+
+
+@pytest.fixture(params=POLICIES, ids=lambda kind: kind.__name__)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def new(kind):
+    def make(**options):
+        return kind(**{"actions": ACTIONS, "seed": 5, "schema": SCHEMA, **SMALL.get(kind, {}), **options})
+
+    return make
+
+
+@pytest.fixture
+def trained(new):
+    policy = new()
+    policy.play(ROWS[:60], REWARDS[:60])
+    return policy
+
+
+def copies(policy):
+    options, arrays = policy.state()
+    return State(options, {name: array.copy() for name, array in arrays.items()})
+
+
+def assert_same_state(found, expected):
+    assert found.options == expected.options
+    assert found.arrays.keys() == expected.arrays.keys()
+    for name, array in expected.arrays.items():
+        assert array.tobytes() == found.arrays[name].tobytes(), name
+
+
+def assert_same_play(found, expected):
+    assert found.actions.tolist() == expected.actions.tolist()
+    assert found.probabilities.tobytes() == expected.probabilities.tobytes()
+
+
+def loop(policy, rows, rewards):
+    """The plain loop that `play` stands for, over dicts or rows of a matrix."""
+    return Policy._play(policy, rows, rewards)
+
+
+def test_there_are_policies_to_check():
+    assert {st.RewardForest, st.LinUCB, st.Banditron, st.NeuralBandit, st.BanditForest} <= set(POLICIES)
+
+
+def test_a_decision_is_an_action_a_chance_and_the_context(trained):
+    for context in ROWS[:50]:
+        decision = trained.decide(context)
+        assert decision.action in ACTIONS
+        assert 0.0 < decision.probability <= 1.0
+        assert decision.context is context
+
+
+@pytest.mark.parametrize("available", [None, ["b", "d"]])
+def test_the_stated_chance_is_the_frequency_of_the_choice(kind, trained, available):
+    n = 3000
+    for context in (ROWS[3], {}):
+        decisions = trained.decide_many([context] * n, available=available)  # without a reward nothing is learned
+        for action in set(decisions.actions):
+            stated = {decision.probability for decision in decisions if decision.action == action}
+            low, high = stats.binomtest(decisions.actions.count(action), n).proportion_ci(0.9999)
+            slack = ESTIMATED.get(kind, 0.0)
+            assert len(stated) == 1
+            assert low - slack <= stated.pop() <= high + slack
+
+
+def test_the_seed_decides(new):
+    first, same, other = (new(seed=seed) for seed in (3, 3, 4))
+    expected = first.play(ROWS, REWARDS)
+    assert_same_play(same.play(ROWS, REWARDS), expected)
+    assert_same_state(same.state(), first.state())
+    assert other.play(ROWS, REWARDS).actions.tolist() != expected.actions.tolist()
+
+
+@pytest.mark.parametrize("available", [None, ["d", "b"]])
+@pytest.mark.parametrize("form", FORMS)
+def test_deciding_many_equals_deciding_one_by_one(kind, trained, form, available):
+    twin = kind.from_state(copies(trained))
+    many = trained.decide_many(FORMS[form](ROWS[60:100]), available=available)
+    for decision, row in zip(many, ROWS[60:100], strict=True):
+        assert decision[:2] == twin.decide(row, available=available)[:2]
+    assert_same_state(trained.state(), twin.state())
+
+
+@pytest.mark.parametrize("form", [Decisions, list, iter])
+@pytest.mark.parametrize("rows", [ROWS, MATRIX], ids=["dicts", "matrix"])
+def test_learning_many_equals_learning_one_by_one(kind, new, form, rows):
+    many, single = (new(schema=None if rows is MATRIX else SCHEMA) for _ in range(2))
+    many.play(rows[:60], REWARDS[:60])
+    single.play(rows[:60], REWARDS[:60])
+    decisions = many.decide_many(rows[60:100])
+    single.decide_many(rows[60:100])
+    values = (np.arange(40) % 5 / 4).tolist()
+    for decision, value in zip(decisions, values, strict=True):
+        single.learn(decision, value)
+    given = decisions if form is Decisions else form(list(decisions))
+    many.learn_many(given, iter(values) if form is iter else values)
+    assert_same_state(many.state(), single.state())
+
+
+def test_learning_many_takes_all_or_nothing(trained):
+    decisions, values = list(trained.decide_many(ROWS[:5])), [0.0, 0.5, 1.0, 0.5, 0.0]
+    before = copies(trained)
+    wrong = [
+        (decisions, [*values[:4], 1.5]),
+        (decisions, values[:4]),
+        ([*decisions[:4], Decision("unknown", 1.0, ROWS[0])], values),
+        ([*decisions[:4], Decision("a", 0.0, ROWS[0])], values),
+        ([*decisions[:4], Decision("a", 1.0, None)], values),
+        ([*decisions[:4], Decision("a", 1.0, {"age": "old"})], values),
+        ([*decisions[:4], Decision("a", 1.0, np.zeros(3))], values),
+        (Decisions([*"abcd", "z"], np.ones(5), ROWS[:5]), values),
+        (Decisions([*"abcd"], np.ones(4), ROWS[:5]), values[:4]),
+        (Decisions([*"abcda"], np.ones(5)), values),
+    ]
+    for some_decisions, some_values in wrong:
+        with pytest.raises(ValueError, match=r"^[^\n]+$"):
+            trained.learn_many(some_decisions, some_values)
+        assert_same_state(trained.state(), before)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_playing_a_frame_equals_the_plain_loop_over_dicts(new, form):
+    fast, slow = new(), new()
+    assert_same_play(fast.play(FORMS[form](ROWS), REWARDS), loop(slow, ROWS, REWARDS))
+    assert_same_state(fast.state(), slow.state())
+
+
+@pytest.mark.parametrize("number", [np.uint8, np.float32, np.float64, np.bool_])
+def test_playing_a_matrix_equals_the_plain_loop_over_its_rows_without_a_schema(new, number):
+    fast, slow = new(schema=None), new(schema=None)
+    matrix = MATRIX.astype(number)
+    slow.decide_many(matrix)  # shows it the columns
+    fast.decide_many(matrix)
+    assert_same_play(fast.play(matrix, REWARDS), loop(slow, matrix, REWARDS))
+    assert_same_state(fast.state(), slow.state())
+
+
+@pytest.mark.parametrize("kind", [each for each in POLICIES if not each.needs_sample], indirect=True)
+@pytest.mark.parametrize("first", [{}, {"age": None}, {"device": None}, {"member": None, "device": None}], ids=str)
+@pytest.mark.parametrize("form", FORMS)
+def test_columns_and_names_may_show_late(new, first, form):
+    """The first row lacks values, and half-way come names that were never seen."""
+    rows = [{**ROWS[0], **first}, *ROWS[1:120]]
+    rows += [{**row, "device": f"device {place % 7}"} if place % 3 else row for place, row in enumerate(ROWS[120:])]
+    fast, slow = new(schema=None), new(schema=None)
+    assert_same_play(fast.play(FORMS[form](rows), REWARDS), loop(slow, rows, REWARDS))
+    assert_same_state(fast.state(), slow.state())
+
+
+@pytest.mark.parametrize("rows", [ROWS, pl.DataFrame(ROWS), MATRIX], ids=["dicts", "polars", "matrix"])
+def test_a_policy_saved_half_way_goes_on_as_if_never_stopped(kind, new, rows, tmp_path):
+    straight, first = (new(schema=None if rows is MATRIX else SCHEMA) for _ in range(2))
+    half = N // 2
+    before = straight.play(rows[:half], REWARDS[:half])
+    expected = straight.play(rows[half:], REWARDS[half:])
+    assert_same_play(first.play(rows[:half], REWARDS[:half]), before)
+    st.save(first, tmp_path / "policy.safetensors")
+    second = st.load(tmp_path / "policy.safetensors")
+    assert type(second) is kind
+    assert repr(second) == repr(first)
+    assert_same_play(second.play(rows[half:], REWARDS[half:]), expected)
+    assert_same_state(second.state(), straight.state())
+
+
+def test_a_policy_that_has_seen_nothing_can_be_saved(new, tmp_path):
+    policy = new(schema=None)
+    assert len(policy.explain().rows) == 4
+    st.save(policy, tmp_path / "policy.safetensors")
+    loaded = st.load(tmp_path / "policy.safetensors")
+    assert loaded.schema is None
+    assert_same_play(loaded.play(MATRIX, REWARDS), policy.play(MATRIX, REWARDS))
+
+
+def test_rewards_may_come_late_out_of_order_and_twice(trained):
+    decisions = list(trained.decide_many(ROWS[:20]))
+    for decision in [*reversed(decisions), *decisions[:5]]:
+        trained.learn(decision, 1.0)
+    trained.learn(tuple(decisions[0]), np.float32(0.5))
+    trained.learn(Decision("a", np.float64(0.5), ROWS[30]), 1)
+    assert trained.decide(ROWS[0]).action in ACTIONS
+
+
+def test_a_reward_learned_twice_counts_twice(trained):
+    decision = trained.decide(ROWS[0])
+    trained.learn(decision, 1.0)
+    once = copies(trained)
+    trained.learn(decision, 1.0)
+    changed = [name for name, array in trained.state().arrays.items() if array.tobytes() != once.arrays[name].tobytes()]
+    assert changed
+
+
+def test_a_fresh_policy_knows_nothing(new, trained):
+    fresh = trained.fresh(9)
+    assert_same_state(fresh.state(), new(seed=9).state())
+    before = copies(trained)
+    fresh.play(ROWS, REWARDS)
+    assert_same_state(trained.state(), before)
+
+
+def test_memory_is_bounded(new):
+    policy = new()
+    rng = np.random.default_rng(4)
+    policy.play(ROWS[:10], REWARDS[:10])
+    most = getattr(policy, "max_bytes", policy.n_bytes)
+    for _ in range(5):
+        chosen = rng.integers(0, N, 1000)
+        policy.play([ROWS[place] for place in chosen], REWARDS[chosen])
+    policy.decide_many(ROWS)
+    assert 0 < policy.n_bytes <= most
+
+
+@pytest.mark.parametrize("reward_range", [(-4.0, 4.0), (0.0, 64.0)])
+def test_other_reward_ranges_are_only_another_scale(new, reward_range):
+    low, high = reward_range
+    plain, scaled = new(), new(reward_range=reward_range)
+    expected, played = plain.play(ROWS, REWARDS), scaled.play(ROWS, low + REWARDS * (high - low))
+    assert_same_play(played, expected)
+    decision = plain.decide(ROWS[0])
+    rows, units = scaled.explain(decision).rows, plain.explain(decision).rows
+    for row, unit in zip(rows, units, strict=True):
+        for name in {"score", "mean"} & unit.keys():
+            assert row[name] == pytest.approx(low + unit[name] * (high - low), nan_ok=True)
+
+
+def test_one_action_is_always_taken_for_sure(new):
+    policy = new(actions=["only"])
+    assert set(policy.play(ROWS, np.full((N, 1), 0.5)).probabilities) == {1.0}
+    decision = policy.decide(ROWS[0])
+    assert decision[:2] == ("only", 1.0)
+    assert "only" in str(policy.explain(decision))
+
+
+@pytest.mark.parametrize("column", ["age", "device", "member"])
+def test_one_column_is_enough(new, column):
+    rows = [{column: row[column]} for row in ROWS]
+    schema = st.Schema.infer(rows, max_names=10)
+    fast, slow = new(schema=schema), new(schema=schema)
+    assert_same_play(fast.play(rows, REWARDS), loop(slow, rows, REWARDS))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+def test_contexts_without_values_and_constant_rewards_are_ordinary(new, value):
+    policy = new()
+    empty = [{}, {"age": None}, {"device": None, "member": float("nan")}] * 60
+    played = policy.play(empty, np.full((180, 4), value))
+    assert ((played.probabilities > 0.0) & (played.probabilities <= 1.0)).all()
+    assert set(played.actions) <= set(range(4))
+    decision = policy.decide({})
+    policy.learn(decision, value)
+    assert all(row["action"] in ACTIONS for row in policy.explain(decision).rows)
+
+
+def test_an_added_action_is_tried(trained):
+    trained.add_action("new")
+    pays = np.column_stack([np.zeros((N, 4)), np.ones(N)])
+    chosen = [trained.play(ROWS, pays).actions for _ in range(8)]
+    assert 4 in np.concatenate(chosen)
+
+
+def test_a_removed_action_is_never_chosen_and_its_reward_refused(trained):
+    last = Decision("b", 0.5, ROWS[0])
+    trained.remove_action("b")
+    assert trained.actions == ("a", "c", "d")
+    assert "b" not in trained.decide_many(ROWS).actions
+    trained.play(ROWS, REWARDS[:, :3])
+    before = copies(trained)
+    with pytest.raises(ValueError, match=r"^action is 'b'; it must be one of 'a', 'c', 'd'$"):
+        trained.learn(last, 1.0)
+    assert_same_state(trained.state(), before)
+
+
+def test_the_last_action_cannot_be_removed(new):
+    with pytest.raises(ValueError, match=r"^'only' is the only action left; a policy needs at least one$"):
+        new(actions=["only"]).remove_action("only")
+
+
+@pytest.mark.parametrize("change", ["add", "remove", "both"])
+def test_actions_that_came_and_went_are_saved(new, change, tmp_path):
+    policy = new()
+    policy.play(ROWS, REWARDS)
+    if change != "remove":
+        policy.add_action("e")
+    if change != "add":
+        policy.remove_action("b")
+    st.save(policy, tmp_path / "policy.safetensors")
+    loaded = st.load(tmp_path / "policy.safetensors")
+    assert loaded.actions == policy.actions
+    rewards = np.random.default_rng(5).random((N, len(policy.actions)))
+    assert_same_play(loaded.play(ROWS, rewards), policy.play(ROWS, rewards))
+
+
+def test_only_available_actions_are_chosen(trained):
+    for available, allowed in ((["c"], {"c"}), (("a", "d"), {"a", "d"}), (iter(["b", "c"]), {"b", "c"})):
+        chosen = trained.decide_many(ROWS[:40], available=available)
+        assert set(chosen.actions) <= allowed
+        assert (chosen.probabilities > 0).all()
+    assert trained.decide(ROWS[0], available=["d"])[:2] == ("d", 1.0)
+
+
+@pytest.mark.parametrize("n_rewards", [0, 60])
+def test_an_explanation_names_every_action_once_and_changes_nothing(new, n_rewards):
+    policy = new()
+    policy.play(ROWS[:n_rewards], REWARDS[:n_rewards])
+    decision = policy.decide(ROWS[7])
+    before = copies(policy)
+    for given in (decision, None):
+        explanation = policy.explain(given)
+        assert sorted(row["action"] for row in explanation.rows) == list(ACTIONS)
+        lines = str(explanation).splitlines()
+        assert lines[0] == explanation.summary
+        assert sorted(line.split()[0] for line in lines[2:]) == list(ACTIONS)
+    assert repr(decision.action) in policy.explain(decision).summary
+    assert_same_state(policy.state(), before)
+
+
+def test_explaining_a_context_with_a_new_name_changes_nothing(trained):
+    before = copies(trained)
+    trained.explain(Decision("a", 0.5, {**ROWS[0], "device": "never seen"}))
+    assert_same_state(trained.state(), before)
+
+
+@pytest.mark.parametrize("column", ["device", "member"])
+def test_a_simple_rule_is_learned(new, column):
+    """One of two actions pays, and one column says which."""
+    rows = [row for row in make_rows(4000) if row[column] is not None]
+    first = np.array([row[column] in ("phone", 1) for row in rows])
+    rewards = np.column_stack([first, ~first]).astype(float)
+    policy = new(actions=["first", "second"], seed=1)
+    played = policy.play(pl.DataFrame(rows), rewards)
+    paid = rewards[np.arange(len(rows)), played.actions]
+    assert paid[-1000:].mean() > 0.8
+
+
+def test_options_stay_as_they_were_given(trained):
+    recipe = repr(trained)
+    with pytest.raises(ValueError, match="schema is part of a policy's recipe and stays as it is"):
+        trained.schema = None
+    assert repr(trained) == recipe

@@ -1,0 +1,195 @@
+"""The reward forest: bounded memory, growth that changes nothing, its mixture, and actions that went."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import stumpery as st
+from stumpery.policies import reward_forest_memory as memory
+from stumpery.trees import forest_kernels as trees
+from stumpery.types import Decision
+
+N_TREES = 5
+ACTIONS = ("a", "b", "c")
+
+
+def stream(n, seed=1):
+    """Numbers, a bit and a name, and what each of three actions pays."""
+    rng = np.random.default_rng(seed)
+    rows = pl.DataFrame(
+        {
+            "x": rng.random(n),
+            "y": rng.random(n),
+            "bit": rng.integers(0, 2, n),
+            "name": rng.choice(["red", "green", "blue", "grey"], n),
+        }
+    )
+    best = (rows["x"].to_numpy() > 0.5).astype(int) + (rows["name"].to_numpy() == "red")
+    return rows, (rng.random((n, 3)) < 0.2 + 0.6 * (best[:, None] == np.arange(3))).astype(float)
+
+
+def new(**options):
+    return st.RewardForest(**{"actions": ACTIONS, "n_trees": N_TREES, "seed": 3, **options})
+
+
+@pytest.fixture(scope="module")
+def problem():
+    """A stream whose best policy is a tree."""
+    problem = st.streams.TreeProblem(n_columns=6, n_names=2, depth=3, n_actions=3, missing=0.05)
+    return next(problem.batches(seed=7, size=200_000))
+
+
+def test_twenty_megabytes_are_enough_for_a_long_stream(problem):
+    small, large = (new(actions=range(3), **options) for options in ({"max_bytes": 20_000_000}, {}))
+    places = np.arange(len(problem.rewards))
+    paid = [
+        problem.rewards[places, policy.play(problem.contexts, problem.rewards).actions].mean()
+        for policy in (small, large)
+    ]
+    best = problem.rewards[places, problem.expected.argmax(axis=1)].mean()
+    assert small.n_bytes <= 20_000_000
+    assert large.n_bytes <= large.max_bytes
+    assert paid[0] > paid[1] - 0.02
+    assert paid[1] > best - 0.1
+
+
+@pytest.mark.parametrize("max_bytes", [200_000, 1_000_000, 5_000_000])
+def test_memory_stays_within_its_bytes_at_every_size(max_bytes):
+    policy = new(max_bytes=max_bytes)
+    rows, rewards = stream(4000)
+    for start in range(0, 4000, 1000):
+        policy.play(rows[start : start + 1000], rewards[start : start + 1000])
+        assert policy.n_bytes <= max_bytes
+
+
+@pytest.fixture(scope="module")
+def grown_by_steps():
+    """The same stream, with room for it all from the start and with room that grows many times."""
+    rows, rewards = stream(3000)
+    before, found = memory.FIRST_EVENTS, {}
+    try:
+        for first in (16, 200, 2**20):
+            memory.FIRST_EVENTS = first
+            policy = new(max_bytes=30_000_000)
+            found[first] = (policy, policy.play(rows, rewards))
+    finally:
+        memory.FIRST_EVENTS = before
+    return found
+
+
+@pytest.mark.parametrize("first", [16, 200])
+def test_growing_changes_no_decision(grown_by_steps, first):
+    policy, played = grown_by_steps[first]
+    other, expected = grown_by_steps[2**20]
+    assert policy.n_bytes < other.n_bytes
+    assert played.actions.tolist() == expected.actions.tolist()
+    assert played.probabilities.tobytes() == expected.probabilities.tobytes()
+    assert policy.n_leaves == other.n_leaves > N_TREES
+
+
+@pytest.mark.parametrize("first", [16, 200, 2**20])
+def test_a_forest_that_has_grown_is_saved_and_goes_on(grown_by_steps, first, tmp_path):
+    policy, _ = grown_by_steps[first]
+    rows, rewards = stream(400, seed=2)
+    st.save(policy, tmp_path / "policy.safetensors")
+    loaded, straight = (st.load(tmp_path / "policy.safetensors") for _ in range(2))
+    assert loaded.n_bytes == policy.n_bytes
+    played, expected = loaded.play(rows, rewards), straight.play(rows, rewards)
+    assert played.actions.tolist() == expected.actions.tolist()
+
+
+def test_weights_of_the_scorers_are_shares(grown_by_steps):
+    assert set(new().weights.values()) == {0.25}
+    policy = new()
+    rows, rewards = stream(600)
+    for start in range(0, 600, 50):
+        policy.play(rows[start : start + 50], rewards[start : start + 50])
+        shares = list(policy.weights.values())
+        assert min(shares) >= 0.0
+        assert sum(shares) == pytest.approx(1.0)
+    assert shares != [0.25] * 4
+
+
+def test_events_of_a_removed_action_are_of_no_action():
+    policy = new()
+    rows, rewards = stream(900)
+    played = policy.play(rows, rewards)
+    policy.remove_action("b")
+    kept = policy._models.events[:900, trees.ACTION]
+    expected = np.array([0, -1, 1])[played.actions]
+    assert kept.tolist() == expected.tolist()
+    assert policy._models.forest.stats.shape[2] == 2
+    again = policy.play(rows, rewards[:, [0, 2]])
+    assert set(again.actions) <= {0, 1}
+    assert np.isfinite(policy._models.forest.stats).all()
+
+
+def test_what_is_known_of_the_others_survives_a_removal():
+    policy = new()
+    rows, rewards = stream(900)
+    policy.play(rows, rewards)
+    context = rows.row(0, named=True)
+    decision = Decision("a", 0.5, context)
+    before = {row["action"]: row["score"] for row in policy.explain(decision).rows}
+    policy.remove_action("b")
+    after = {row["action"]: row["score"] for row in policy.explain(decision).rows}
+    assert after == pytest.approx({action: before[action] for action in "ac"})
+    policy.add_action("b")
+    scores = {row["action"]: row["score"] for row in policy.explain(decision).rows}
+    assert scores["b"] != before["b"]
+
+
+def test_a_column_of_something_else_beside_those_of_the_schema_is_no_matter():
+    policy = new()
+    policy.decide({"x": 1.0, "name": None})  # nothing is known of names yet
+    frame = pd.DataFrame({"x": [0.5], "name": ["red"], "day": pd.to_datetime(["2026-01-01"])})
+    assert len(policy.decide_many(frame)) == 1
+
+
+def test_a_late_name_in_a_row_that_is_refused_changes_nothing():
+    policy = new()
+    policy.learn(policy.decide({"x": 1.0, "name": None}), 1.0)
+    options, arrays = policy.state()
+    before = {name: array.copy() for name, array in arrays.items()}
+    for contexts in ([{"x": "wide", "name": "red"}], [{"x": 0.5, "name": "red"}, {"x": "wide"}]):
+        with pytest.raises(ValueError, match="column 'x'"):
+            policy.decide_many(contexts)
+        assert policy.state().options == options
+        for name, array in policy.state().arrays.items():
+            assert array.tobytes() == before[name].tobytes(), name
+
+
+def test_numbered_categories_are_names():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 5, 300)
+    frame = pd.DataFrame({"store": pd.Categorical(codes), "x": rng.random(300)})
+    policy = new(actions=["a", "b"])
+    played = policy.play(frame, np.column_stack([codes > 2, codes <= 2]).astype(float))
+    assert len(played.actions) == 300
+    assert policy.schema.kinds == {"store": "name", "x": "number"}
+
+
+def test_names_beyond_all_codes_share_one():
+    policy = new(actions=["a", "b"])
+    rows = [{"name": f"name {place % 150}", "x": float(place % 7)} for place in range(600)]
+    policy.play(rows, np.random.default_rng(1).random((600, 2)))
+    assert len(policy.schema.columns[0].names) < trees.N_CODES
+    assert policy.decide({"name": "name 149", "x": 1.0}).action in ("a", "b")
+
+
+def test_values_of_any_size_are_ordinary():
+    policy = new()
+    odd = [{"x": value, "n": "a"} for value in (0.0, 1e30, -1e30, 1e300, float("inf"), float("-inf"), 0.5, None)]
+    rewards = np.random.default_rng(1).random((400, 3))
+    played = policy.play(odd * 50, rewards)
+    assert ((played.probabilities > 0) & (played.probabilities <= 1)).all()
+    assert np.isfinite(policy._models.weights).all()
+
+
+def test_rewards_of_either_sign_are_learned():
+    policy = new(reward_range=(-1.0, 1.0))
+    rows, rewards = stream(3000)
+    played = policy.play(rows, 2 * rewards - 1)
+    paid = rewards[np.arange(3000), played.actions]
+    assert paid[-1000:].mean() > 0.6

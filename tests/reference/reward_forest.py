@@ -1,0 +1,203 @@
+"""The reward forest's trees as plain lists and dicts: slow, and written from the words about them."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stumpery.trees import forest_kernels as trees
+from stumpery.trees import splitting_kernels as splitting
+
+
+def plain(part):
+    """A part as ordinary Python, whether it is compiled or not."""
+    return getattr(part, "py_func", part)
+
+
+def scattered(key):
+    """The finaliser of splitmix64, on whole numbers."""
+    key %= 2**64
+    key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    key = (key ^ (key >> 27)) * 0x94D049BB133111EB % 2**64
+    return key ^ (key >> 31)
+
+
+@dataclass
+class Node:
+    """A leaf, or a test with two children."""
+
+    number: int
+    means: np.ndarray
+    counts: np.ndarray
+    events: list[int] = field(default_factory=list)  # numbers, oldest first
+    next_check: int = trees.FIRST_CHECK
+    column: int = -1
+    threshold: float | None = None
+    left_codes: frozenset[int] = frozenset()
+    children: tuple["Node", "Node"] | None = None
+
+    def goes_right(self, row):
+        """Numbers above the threshold, names that are not in the set."""
+        if self.threshold is None:
+            return int(row[self.column]) not in self.left_codes
+        return bool(row[self.column] > self.threshold)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A way to split a leaf."""
+
+    column: int
+    threshold: float | None
+    left_codes: frozenset[int]
+
+
+class Twin:
+    """Trees over the last `n_kept` events."""
+
+    def __init__(self, n_trees, n_actions, is_name, n_kept, seed):
+        self.n_actions, self.n_kept, self.seed = n_actions, n_kept, seed
+        self.is_name, self.is_bit = is_name, [not name for name in is_name]
+        self.history = []  # (row, action, reward)
+        self.n_nodes = n_trees
+        first = np.full(n_actions, trees.FIRST_MEAN, np.float32)
+        self.roots = [Node(tree, first.copy(), np.zeros(n_actions, np.float32)) for tree in range(n_trees)]
+
+    def leaf(self, tree, row):
+        """Where a row ends."""
+        node = self.roots[tree]
+        while node.children:
+            node = node.children[node.goes_right(row)]
+        return node
+
+    def learn(self, row, action, reward):
+        """Every tree learns one event at the leaf that it reaches."""
+        leaves = [self.leaf(tree, row) for tree in range(len(self.roots))]
+        self.is_bit = [bit and value in (0.0, 1.0) for bit, value in zip(self.is_bit, row, strict=True)]
+        self.history.append((row, action, reward))
+        for leaf in leaves:
+            leaf.counts[action] += 1
+            step = leaf.counts[action] + np.float32(trees.PRIOR)
+            leaf.means[action] += (np.float32(reward) - leaf.means[action]) / step
+            leaf.events.append(len(self.history) - 1)
+            if len(leaf.events) >= leaf.next_check:
+                self.check(leaf)
+
+    def check(self, leaf):
+        """Split if the best cut is worth more than the bar."""
+        oldest = len(self.history) - self.n_kept
+        numbers = [number for number in reversed(leaf.events) if number >= oldest]  # newest first
+        events = [self.history[number] for number in numbers]
+        active = self.active(events)
+        if active and len(events) >= 2 * trees.LEAST_SIDE:
+            gain, cut, n_tried = self.best_cut(events, active, leaf.number)
+            if cut is not None and gain > plain(splitting.bar)(len(active), n_tried):
+                self.split(leaf, cut, numbers)
+                return
+        leaf.next_check = plain(splitting.next_check)(len(leaf.events))
+
+    def active(self, events):
+        """Actions with two rewards or more that are not all equal, and the variance of these."""
+        found = {}
+        for action in range(self.n_actions):
+            rewards = [reward for _, chosen, reward in events if chosen == action]
+            if len(rewards) >= 2 and np.var(rewards) > 1e-9:
+                found[action] = float(np.var(rewards))
+        return found
+
+    def drawn_columns(self, number):
+        """Half of the columns, by selection sampling from a key that is the seed's and the node's."""
+        key = scattered(self.seed + number)
+        n_columns = len(self.is_name)
+        needed, drawn = (n_columns + 1) // 2, []
+        for column in range(n_columns):
+            key = scattered(key + 0x9E3779B97F4A7C15)
+            if (key >> 32) % (n_columns - column) < needed:
+                needed -= 1
+                drawn.append(column)
+        return drawn
+
+    def best_cut(self, events, active, number):
+        """The first of the best cuts, and how many were tried."""
+        best, found, n_tried = 0.0, None, 0
+        for column in self.drawn_columns(number):
+            for cut in self.cuts_of(column, events, active):
+                n_tried += 1
+                is_left = [not goes_right(cut, row) for row, *_ in events]
+                if min(sum(is_left), len(events) - sum(is_left)) < trees.LEAST_SIDE:
+                    continue
+                gain = self.worth(events, active, is_left)
+                if gain > best:
+                    best, found = gain, cut
+        return best, found, n_tried
+
+    def worth(self, events, active, is_left):
+        """The formula of `cuts_kernels`."""
+        gain = 0.0
+        for action, variance in active.items():
+            own = [
+                (reward, here) for (_, chosen, reward), here in zip(events, is_left, strict=True) if chosen == action
+            ]
+            left, all_of_it = [reward for reward, here in own if here], [reward for reward, _ in own]
+            s1, s = sum(left), sum(all_of_it)
+            n1, n = len(left), len(all_of_it)
+            parts = s1**2 / (n1 + 0.5) + (s - s1) ** 2 / (n - n1 + 0.5) - s**2 / n
+            gain += parts / (variance + 0.01)
+        return gain
+
+    def cuts_of(self, column, events, active):
+        """All cuts of a column."""
+        if self.is_bit[column]:
+            return [Cut(column, 0.5, frozenset())]
+        if self.is_name[column]:
+            return [Cut(column, None, frozenset(codes)) for codes in self.sets_of_names(column, events, active)]
+        return [Cut(column, float(point), frozenset()) for point in self.points(column, events)]
+
+    def points(self, column, events):
+        """Half-way between quantiles of the leaf's own values and the next value above them."""
+        n = len(events)
+        most = min(trees.MAX_CUTS, n // trees.LEAST_SIDE)
+        size = min(n, 2 * most + 1)
+        sample = sorted(np.float32(events[index * n // size][0][column]) for index in range(size))
+        points = []
+        for value in dict.fromkeys(sample[quantile * size // (most + 1)] for quantile in range(1, most + 1)):
+            above = [other for other in sample if other > value]
+            if above:
+                points.append(value if value == -math.inf else value + (above[0] - value) * np.float32(0.5))
+        return points
+
+    def sets_of_names(self, column, events, active):
+        """The poorest names together, then each alone."""
+        means = {}
+        for code in sorted({int(row[column]) for row, *_ in events}):
+            paid = [reward for row, action, reward in events if int(row[column]) == code and action in active]
+            means[code] = sum(paid) / (len(paid) + 1e-9)
+        order = sorted(means, key=means.get)
+        together = [order[:size] for size in range(1, len(order))]
+        alone = [[code] for code in order[1:]] if len(order) > 2 else []
+        return together + alone
+
+    def split(self, leaf, cut, numbers):
+        """Two leaves share the events and start from what the parent knew."""
+        leaf.column, leaf.threshold, leaf.left_codes = cut.column, cut.threshold, cut.left_codes
+        children = []
+        for side in (False, True):
+            events = [number for number in reversed(numbers) if leaf.goes_right(self.history[number][0]) == side]
+            counts, sums = np.zeros(self.n_actions), np.zeros(self.n_actions)
+            for number in events:
+                _, action, reward = self.history[number]
+                counts[action] += 1
+                sums[action] += reward
+            means = (sums + trees.PRIOR * leaf.means) / (counts + trees.PRIOR)
+            next_check = max(trees.FIRST_CHECK, plain(splitting.next_check)(len(events)))
+            number = self.n_nodes + len(children)
+            children.append(Node(number, means.astype(np.float32), counts.astype(np.float32), events, next_check))
+        self.n_nodes += 2
+        leaf.children = tuple(children)
+
+
+def goes_right(cut, row):
+    """Which side of a cut a row is on."""
+    if cut.threshold is None:
+        return int(row[cut.column]) not in cut.left_codes
+    return bool(row[cut.column] > cut.threshold)

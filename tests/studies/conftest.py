@@ -1,0 +1,12 @@
+"""A contest that is short on every machine."""
+
+import pytest
+
+from stumpery.studies import peers, problems
+
+
+@pytest.fixture(autouse=True)
+def small_contest(monkeypatch):
+    """One stream that needs no file, and no library but ours."""
+    monkeypatch.setattr(problems, "CONTEST", {"digits": problems.CONTEST["digits"]})
+    monkeypatch.setattr(peers, "PEERS", {})

@@ -1,0 +1,172 @@
+"""The array forest against its slow twin: the same trees, leaf for leaf, on numbers, names and bits."""
+
+import numpy as np
+import pytest
+from tests.reference.reward_forest import Twin
+
+from stumpery.jit import INTERPRETED, kernel
+from stumpery.trees import forest_kernels as trees
+from stumpery.trees import splitting_kernels as splitting
+from stumpery.trees.cuts_kernels import MAX_EVENTS, new_scratch
+
+pytestmark = pytest.mark.kernels
+
+N_ROWS = 250 if INTERPRETED else 1500
+N_TREES, N_ACTIONS = 3, 3
+KINDS = {
+    "numbers": [False] * 4,
+    "names": [True] * 4,
+    "bits": [False] * 4,
+    "mixed": [False, True, False, True, False],
+    "one number": [False],
+    "one name": [True],
+}
+
+
+@kernel
+def learn_all(forest, events, reached, rows, actions, rewards, seed):
+    """Let the trees learn row after row, in place."""
+    scratch = new_scratch(forest.stats.shape[2], rows.shape[1], MAX_EVENTS)
+    for place in range(rows.shape[0]):
+        trees.descend(forest, rows[place], reached)
+        splitting.learn(forest, events, scratch, reached, rows[place], actions[place], rewards[place], seed)
+
+
+@kernel
+def find_leaves(forest, reached, rows, found):
+    """Write every row's leaf in every tree into `found`, in place."""
+    for place in range(rows.shape[0]):
+        trees.descend(forest, rows[place], reached)
+        found[place] = reached
+
+
+def stream(name, seed, n_rows=N_ROWS):
+    """Rows with gaps, actions, and rewards in quarters, whose sums are exact: two columns say what pays."""
+    rng = np.random.default_rng(seed)
+    is_name = KINDS[name]
+    rows = np.empty((n_rows, len(is_name)), np.float32)
+    for column, names in enumerate(is_name):
+        if names:
+            rows[:, column] = rng.integers(0, 8, n_rows)
+        elif name == "bits" or column == 4:
+            rows[:, column] = rng.integers(0, 2, n_rows)
+        else:
+            rows[:, column] = np.where(rng.random(n_rows) < 0.1, -np.inf, rng.normal(0.5, 0.5, n_rows))
+    actions = rng.integers(0, N_ACTIONS, n_rows)
+    first, last = rows[:, 0] > (3 if is_name[0] else 0.5), rows[:, -1] > (5 if is_name[-1] else 0.6)
+    right = first.astype(int) + (first & last)
+    rewards = (rng.integers(0, 3, n_rows) + 2 * (right == actions)) / 4
+    return rows, actions, rewards
+
+
+def grown(name, seed, n_kept, n_blocks=4000, n_nodes=600, n_rows=N_ROWS):
+    """The compiled trees after a stream."""
+    rows, actions, rewards = stream(name, seed, n_rows)
+    forest = trees.new_forest(N_TREES, N_ACTIONS, np.array(KINDS[name]), n_nodes, n_blocks)
+    events = trees.new_events(n_kept, rows.shape[1])
+    learn_all(forest, events, np.zeros(N_TREES, np.int32), rows, actions, rewards, np.uint64(seed))
+    return forest, rows, actions, rewards
+
+
+def events_of(forest, leaf):
+    """The numbers in a leaf's blocks, oldest first."""
+    block, fill, found = forest.leaves[leaf, trees.HEAD], forest.leaves[leaf, trees.FILL], []
+    while block != trees.NOTHING:
+        found = forest.blocks[block, 1 : fill + 1].tolist() + found
+        block, fill = forest.blocks[block, 0], trees.BLOCK
+    return found
+
+
+def assert_same_node(forest, node, twin):
+    """Compare all below a node."""
+    assert node == twin.number
+    child, column = forest.nodes[node, [trees.CHILD, trees.COLUMN]].tolist()
+    if twin.children is None:
+        leaf = forest.leaf_of[node]
+        assert child == node
+        assert forest.leaves[leaf, trees.NODE] == node
+        assert events_of(forest, leaf) == twin.events
+        assert forest.leaves[leaf, trees.N_EVENTS] == len(twin.events)
+        assert forest.leaves[leaf, trees.NEXT_CHECK] == twin.next_check
+        assert forest.stats[leaf, trees.COUNT].tolist() == twin.counts.tolist()
+        assert forest.stats[leaf, trees.MEAN] == pytest.approx(twin.means, abs=1e-5)
+        seen = 1.0 / np.sqrt(twin.counts + 1.0)
+        assert forest.stats[leaf, trees.DOUBT] == pytest.approx(seen, abs=1e-6)
+        return
+    if twin.threshold is None:
+        assert column == ~twin.column
+        assert forest.masks[node, trees.PAYLOAD] == sum(1 << code for code in twin.left_codes)
+    else:
+        assert column == twin.column
+        assert forest.thresholds[node, trees.PAYLOAD] == pytest.approx(twin.threshold)
+    assert_same_node(forest, child, twin.children[0])
+    assert_same_node(forest, child + 1, twin.children[1])
+
+
+@pytest.mark.parametrize("n_kept", [N_ROWS, N_ROWS // 5], ids=["all kept", "ring"])
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("name", KINDS)
+def test_the_trees_are_those_of_the_slow_twin(name, seed, n_kept):
+    forest, *columns = grown(name, seed, n_kept)
+    twin = Twin(N_TREES, N_ACTIONS, KINDS[name], n_kept, seed)
+    for row, action, reward in zip(*(column.tolist() for column in columns), strict=True):
+        twin.learn(row, action, reward)
+    assert forest.counters[trees.N_NODES] == twin.n_nodes > N_TREES
+    for tree, root in enumerate(twin.roots):
+        assert_same_node(forest, tree, root)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_event_is_in_the_leaf_that_it_reaches(name):
+    forest, rows, *_ = grown(name, seed=3, n_kept=N_ROWS)
+    found = np.zeros((N_ROWS, N_TREES), np.int32)
+    find_leaves(forest, np.zeros(N_TREES, np.int32), rows, found)
+    n_leaves = forest.counters[trees.N_LEAVES]
+    assert n_leaves > N_TREES
+    for leaf in range(n_leaves):
+        assert events_of(forest, leaf) == np.flatnonzero((found == leaf).any(axis=1)).tolist()
+
+
+def test_blocks_are_free_or_in_one_leaf_each():
+    forest, *_ = grown("mixed", seed=4, n_kept=N_ROWS, n_blocks=400)
+    owned = []
+    starts = [*forest.leaves[: forest.counters[trees.N_LEAVES], trees.HEAD], forest.counters[trees.FREE_BLOCK]]
+    for block in starts:
+        while block != trees.NOTHING:
+            owned.append(int(block))
+            block = forest.blocks[block, 0]  # noqa: PLW2901
+    assert sorted(owned) == list(range(400))
+
+
+@pytest.mark.parametrize("n_blocks", [N_TREES + 1, 12, 40])
+def test_without_free_blocks_a_leaf_keeps_what_fits(n_blocks):
+    forest, *_ = grown("mixed", seed=5, n_kept=N_ROWS, n_blocks=n_blocks)
+    n_leaves = forest.counters[trees.N_LEAVES]
+    noted = [events_of(forest, leaf) for leaf in range(n_leaves)]
+    assert sum(map(len, noted)) <= n_blocks * trees.BLOCK
+    assert [len(each) for each in noted] == forest.leaves[:n_leaves, trees.N_EVENTS].tolist()
+    assert all(0 <= number < N_ROWS for each in noted for number in each)
+
+
+def test_without_room_for_nodes_leaves_stay_leaves():
+    forest, *_ = grown("mixed", seed=5, n_kept=N_ROWS, n_nodes=N_TREES + 4)
+    assert forest.counters[trees.N_NODES] <= N_TREES + 4
+    assert np.isfinite(forest.stats).all()
+
+
+def test_a_column_of_zeros_and_ones_is_one_of_bits_until_another_value_comes():
+    forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False, False, True]), 50, 50)
+    assert forest.kinds.tolist() == [trees.BIT, trees.BIT, trees.NAME]
+    rows = np.array([[0, 1, 3], [1, 0.5, 1]], np.float32)
+    events, reached = trees.new_events(10, 3), np.zeros(N_TREES, np.int32)
+    learn_all(forest, events, reached, rows, np.array([0, 1]), np.array([0.5, 1.0]), np.uint64(1))
+    assert forest.kinds.tolist() == [trees.BIT, trees.NUMBER, trees.NAME]
+
+
+def test_equal_rewards_never_split():
+    rows, actions, _ = stream("mixed", seed=6)
+    forest = trees.new_forest(N_TREES, N_ACTIONS, np.array(KINDS["mixed"]), 50, 400)
+    events, reached = trees.new_events(N_ROWS, 5), np.zeros(N_TREES, np.int32)
+    learn_all(forest, events, reached, rows, actions, np.full(N_ROWS, 0.75), np.uint64(1))
+    assert forest.counters[trees.N_NODES] == N_TREES
+    assert forest.stats[:N_TREES, trees.COUNT].sum() == N_ROWS * N_TREES
