@@ -86,7 +86,9 @@ def draw(result: RegretResult, title: str) -> "Figure":
     result.plot(left)
     result.plot(right, per_step=True)
     left.set(xscale="linear", xlim=(0, None), title="regret against the reference forest")
-    right.set(title="what was earned", xlim=(100, None))
+    late = result.checkpoints >= min(100, result.checkpoints[-1])
+    best = max((curves.mean(axis=0) / result.checkpoints)[late].max() for curves in result.rewards.values())
+    right.set(title="what was earned", xlim=(100, None), ylim=(0, 1.2 * best))
     right.get_legend().remove()
     figure.suptitle(title)
     return figure
