@@ -24,7 +24,7 @@ from stumpery.policies import (
     ThompsonSampling,
     explorers,
 )
-from stumpery.summaries import Moments
+from stumpery.summaries import CountMin, Moments, QuantileSummary
 from stumpery.types import Decision, Decisions
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Banditron",
     "BitEncoder",
     "CodeEncoder",
+    "CountMin",
     "Decision",
     "Decisions",
     "EpsilonGreedy",
@@ -45,6 +46,7 @@ __all__ = [
     "MeansPolicy",
     "Moments",
     "NeuralBandit",
+    "QuantileSummary",
     "RandomPolicy",
     "RewardForest",
     "Schema",
