@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,11 +126,6 @@ class Combination(ClickModel):
     def _times(self, weight: int) -> NDArray[np.int64]:
         """How often each predictor sees the event."""
         return self._ones if weight == 1 else self._ones * weight
-
-    def fresh(self, seed: int) -> Self:
-        """A new model of the same recipe that has learned nothing, with another seed."""
-        kept = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "seed"}
-        return type(self)(**{**kept, "seed": seed})
 
 
 def _without_learners(team: Team) -> Team:
