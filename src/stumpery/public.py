@@ -2,7 +2,7 @@
 
 from stumpery import encoding, evaluation, streams, summaries
 from stumpery.encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, VectorEncoder
-from stumpery.ensembles import Average, ExponentialWeights, LinearRanker, OnlineBagging
+from stumpery.ensembles import Average, ExponentialWeights, LinearRanker, LogOdds, OnlineBagging
 from stumpery.evaluation import play, regret
 from stumpery.files import KINDS as _KINDS
 from stumpery.files import load, save
@@ -52,6 +52,7 @@ __all__ = [
     "LinearPolicy",
     "LinearRanker",
     "LinearThompson",
+    "LogOdds",
     "MeansPolicy",
     "Moments",
     "NeuralBandit",

@@ -4,7 +4,7 @@ import math
 
 from tests.reference import quantiles
 
-ROOM, GROWTH = 24, 32
+ROOM, GROWTH = 32, 32
 
 
 def chance(clicks, count, prior, m):

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from stumpery import files
 from stumpery.encoding import Schema
 from stumpery.ensembles import combining_kernels as kernels
-from stumpery.frames import rows as each_row
 from stumpery.options import check_whole, listed, shown
 from stumpery.trees.click_model import ClickModel
 from stumpery.trees.predictor import Predictor
@@ -73,7 +72,7 @@ class Combination(ClickModel):
 
     def _outputs(self, matrix: Floats, rows: Any) -> Floats:
         team: Any = self._team
-        found: Floats = team.outputs(matrix, each_row(rows) if team.learners else None)
+        found: Floats = team.outputs(matrix, self._dicts(rows) if team.learners else None)
         return found
 
     def _shares(self, row: Floats) -> Floats:

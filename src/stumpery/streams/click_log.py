@@ -60,7 +60,7 @@ class ClickLog:
     n_names: int = 21
     most_values: int = 37
     n_pairs: int = 20
-    strength: float = 0.16
+    strength: float = 0.13
     rate: float = 0.0024
     missing: float = 0.02
 

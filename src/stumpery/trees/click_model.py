@@ -70,7 +70,7 @@ class ClickModel(ABC):
         label, weight = checked_click(y), checked_weight(w)
         matrix = self._matrix([x])
         if weight:
-            self._learn(matrix[0], x, label, weight)
+            self._learn(matrix[0], self._dicts([x])[0], label, weight)
 
     def learn_many(self, rows: Any, y: Any, w: Any = None) -> None:
         """Learn from many rows, all or, where one is wrong, none: equals the loop of `learn_one`."""
@@ -81,7 +81,7 @@ class ClickModel(ABC):
         if not labels:
             return
         matrix = self._matrix(rows)
-        raw = frames.rows(rows) if self._team is not None and self._team.learners else [None] * len(labels)
+        raw = self._dicts(rows) if self._team is not None and self._team.learners else [None] * len(labels)
         for row, each, label, weight in zip(matrix, raw, labels, weights, strict=True):
             if weight:
                 self._learn(row, each, label, weight)
@@ -98,11 +98,17 @@ class ClickModel(ABC):
             raise ValueError("an encoded row says nothing of its columns; give the model a schema")
         self._learn(row, next(iter(self._named(row[np.newaxis])), None), label, 1)
 
+    def _dicts(self, rows: Any) -> list[Any]:
+        """Rows as dicts, for the learners that take no others."""
+        names = () if self.schema is None else self.schema.names
+        return [
+            dict(zip(names, row.tolist(), strict=True)) if isinstance(row, np.ndarray) else row
+            for row in frames.rows(rows)
+        ]
+
     def _named(self, matrix: Floats) -> list[dict[str, float]]:
-        """Encoded rows as dicts, for the learners that take no others."""
-        if self._team is None or self.schema is None or not self._team.learners:
-            return []
-        return [dict(zip(self.schema.names, row, strict=True)) for row in matrix.tolist()]
+        """Encoded rows as dicts, where a learner needs them."""
+        return self._dicts(matrix) if self._team is not None and self._team.learners else []
 
     def contributions(self, x: Any) -> dict[str, float]:
         """By how much each column lifts or lowers a row's score."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from stumpery.options import check_bool
-from stumpery.trees.partitions_kernels import ONE_RULE
+from stumpery.trees.partitions_kernels import BINARY, CHANCE, ONE_RULE
 from stumpery.trees.predictor import UnivariatePredictor
 
 
@@ -35,4 +35,4 @@ class OneRule(UnivariatePredictor):
         return 2
 
     def _settings(self) -> Sequence[float]:
-        return [*super()._settings()[:4], float(self.binary)]
+        return [*super()._settings()[:4], float(BINARY if self.binary else CHANCE)]

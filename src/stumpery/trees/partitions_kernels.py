@@ -13,9 +13,11 @@ from stumpery.summaries.quantiles_kernels import Quantiles
 from stumpery.types import Floats, Integers
 
 STUMP, ONE_VERSUS_ALL, ONE_RULE, TREE = range(4)  # kinds
-PRIOR, SHRINKAGE, UNFOLD, WEIGHTED, BINARY = range(5)  # columns of the settings
+PRIOR, SHRINKAGE, UNFOLD, WEIGHTED, OUTPUT = range(5)  # columns of the settings
+CHANCE, BINARY, LIFT = range(3)  # outputs: a chance, 0 or 1, the logarithm of a chance beside the average one
 N_SETTINGS = 5
 NO_CUT = -1
+FEW_CUTS = 40
 
 
 class Partitions(NamedTuple):
@@ -23,13 +25,13 @@ class Partitions(NamedTuple):
 
     cuts: Floats  # (predictors, cuts), ascending; an interval includes its upper end
     n_cuts: Integers  # (predictors,)
-    chances: Floats  # (predictors, cuts + 2): of each interval, and last of a missing value
+    chances: Floats  # (predictors, cuts + 2): outputs for each interval, and last for a missing value
     merits: Floats  # (predictors,): by how much the first cut lowers the impurity
 
 
-def new_partitions(n_predictors: int, n_cuts: int, prior: Floats) -> Partitions:
-    """One interval each, and the prior chance for all."""
-    chances = np.repeat(prior[:, np.newaxis], n_cuts + 2, axis=1)
+def new_partitions(n_predictors: int, n_cuts: int, first: Floats) -> Partitions:
+    """One interval each, and the first output for all."""
+    chances = np.repeat(first[:, np.newaxis], n_cuts + 2, axis=1)
     return Partitions(
         np.zeros((n_predictors, n_cuts)), np.zeros(n_predictors, np.int64), chances, np.zeros(n_predictors)
     )
@@ -157,7 +159,7 @@ def cut_out(
     count = counts[high] - counts[low]
     inside = chance(inside_clicks, count, prior, m)
     outside = chance(clicks[size] - inside_clicks, counts[size] - count, prior, m)
-    if settings[BINARY] > 0.0:
+    if settings[OUTPUT] == BINARY:
         inside, outside = (1.0, 0.0) if inside > outside else (0.0, 1.0)
     n = 0
     if low > 0:
@@ -213,16 +215,27 @@ def unfold(
 
 
 @part
+def lift(partitions: Partitions, p: int, average: float) -> None:
+    """Turn the chances of a predictor's intervals into logarithms beside the average one, in place."""
+    for place in range(partitions.n_cuts[p] + 1):
+        partitions.chances[p, place] = np.log(partitions.chances[p, place] / average)
+
+
+@part
 def interval(partitions: Partitions, p: int, value: float) -> int:
     """Which of a predictor's intervals a value falls in; the last place if it is missing."""
     if np.isnan(value):
         return int(partitions.chances.shape[1]) - 1
-    low = 0
-    high = int(partitions.n_cuts[p])
-    while low < high:
-        middle = (low + high) // 2
+    below = 0
+    if partitions.n_cuts[p] <= FEW_CUTS:  # counting all of a few has no branch to guess wrong
+        for place in range(partitions.n_cuts[p]):
+            below += partitions.cuts[p, place] < value
+        return below
+    above = int(partitions.n_cuts[p])
+    while below < above:
+        middle = (below + above) // 2
         if partitions.cuts[p, middle] < value:
-            low = middle + 1
+            below = middle + 1
         else:
-            high = middle
-    return low
+            above = middle
+    return below

@@ -15,7 +15,7 @@ from stumpery.summaries.quantiles_kernels import Quantiles, Tuples, flush, new_q
 from stumpery.trees import partitions_kernels as partition
 from stumpery.types import Floats, Integers
 
-ROOM = 24  # values that wait in each summary
+ROOM = 32  # values that wait in each summary
 MOST_TUPLES = 100
 MOST_COUNTED = 2**30  # summaries count in 32 bits
 NONE = -1

@@ -35,7 +35,7 @@ class Team:
     """Outputs of all predictors for a row, and one event for all of them, in a few calls."""
 
     def __init__(self, specs: Sequence[Spec], groves: Sequence[Grove], learners: Sequence[Any] = ()) -> None:
-        self.learners = list(learners)
+        self.specs, self.learners = list(specs), list(learners)
         self.stumps = _univariate(specs) if specs else None
         self.groves = [trees.new_random_trees(*grove) for grove in groves]
         self.n_outputs = len(specs) + sum(len(grove.features) for grove in groves) + len(self.learners)

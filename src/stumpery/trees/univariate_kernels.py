@@ -17,7 +17,7 @@ from stumpery.trees import partitions_kernels as partition
 from stumpery.trees.partitions_kernels import Partitions
 from stumpery.types import Floats, Integers
 
-ROOM = 24  # values that wait in each summary
+ROOM = 32  # values that wait in each summary
 GROWTH = 32  # intervals are read off anew when the count has grown by 1/32
 MOST_COUNTED = 2**30
 _U = np.uint64
@@ -42,6 +42,7 @@ def new_univariate(whole: Sequence[Integers], settings: Floats, n_cuts: int) -> 
     """Predictors that have seen nothing; `whole` are the columns, hashes, kinds and limits."""
     columns, hashes, kinds, limits = whole
     n = len(columns)
+    is_lift = settings[:, partition.OUTPUT] == partition.LIFT
     return Univariate(
         columns=columns,
         hashes=hashes,
@@ -51,7 +52,7 @@ def new_univariate(whole: Sequence[Integers], settings: Floats, n_cuts: int) -> 
         due=np.zeros(n, np.int64),
         missing=np.zeros((n, 2), np.int64),
         streams=new_quantiles(n, int(limits.max(initial=3)), 2, ROOM, np.int32),
-        partitions=partition.new_partitions(n, n_cuts, settings[:, partition.PRIOR]),
+        partitions=partition.new_partitions(n, n_cuts, np.where(is_lift, 0.0, settings[:, partition.PRIOR])),
     )
 
 
@@ -61,6 +62,36 @@ def hashed(value: float, function: int) -> float:
     if function == 0 or np.isnan(value):
         return value
     return float(rehash(_U(value * _UNIT), function) >> _U(11)) / _UNIT
+
+
+@part
+def average(bank: Univariate, p: int, clicks: int, count: int) -> float:
+    """A predictor's chance of a click over all that it has seen, missing values included."""
+    settings = bank.settings[p]
+    clicks += bank.missing[p, 1]
+    count += bank.missing[p, 0] + bank.missing[p, 1]
+    return partition.chance(clicks, count, settings[partition.PRIOR], settings[partition.SHRINKAGE])
+
+
+@part
+def learn_missing(bank: Univariate, p: int, label: int, weight: int) -> None:
+    """Count a missing value, in place."""
+    settings = bank.settings[p]
+    bank.missing[p, label] += weight
+    if settings[partition.OUTPUT] == partition.BINARY:
+        return
+    clicks = bank.missing[p, 1]
+    count = bank.missing[p, 0] + clicks
+    prior, m = settings[partition.PRIOR], settings[partition.SHRINKAGE]
+    output = partition.chance(clicks, count, prior, m)
+    if settings[partition.OUTPUT] == partition.LIFT:
+        for place in range(bank.streams.sizes[p]):
+            clicks += bank.streams.counts[p, place, 1]
+            count += bank.streams.counts[p, place, 0] + bank.streams.counts[p, place, 1]
+        base = partition.chance(clicks, count, prior, m)
+        missing = partition.chance(bank.missing[p, 1], bank.missing[p, 0] + bank.missing[p, 1], base, m)
+        output = np.log(missing / base)
+    bank.partitions.chances[p, bank.partitions.chances.shape[1] - 1] = output
 
 
 @part
@@ -76,6 +107,8 @@ def read_off(bank: Univariate, p: int, clicks: Integers, counts: Integers) -> No
         partition.unfold(bank.partitions, p, values, clicks, counts, size, settings)
     else:
         partition.cut_out(bank.partitions, p, values, clicks, counts, size, kind, settings)
+    if settings[partition.OUTPUT] == partition.LIFT:
+        partition.lift(bank.partitions, p, average(bank, p, clicks[size], counts[size]))
     bank.due[p] = counts[size] + counts[size] // GROWTH
 
 
@@ -114,14 +147,7 @@ def learn(bank: Univariate, run: Tuples, joined: Tuples, row: Floats, label: int
             continue
         value = hashed(row[bank.columns[p]], bank.hashes[p])
         if np.isnan(value):
-            bank.missing[p, label] += weight
-            total = bank.missing[p, 0] + bank.missing[p, 1]
-            settings = bank.settings[p]
-            known = partition.chance(
-                bank.missing[p, 1], total, settings[partition.PRIOR], settings[partition.SHRINKAGE]
-            )
-            if settings[partition.BINARY] == 0.0:
-                bank.partitions.chances[p, bank.partitions.chances.shape[1] - 1] = known
+            learn_missing(bank, p, label, weight)
             continue
         fill = bank.streams.fills[p]
         bank.streams.waiting[p, fill] = value
@@ -134,7 +160,7 @@ def learn(bank: Univariate, run: Tuples, joined: Tuples, row: Floats, label: int
 @kernel
 def predict(outputs: Floats, bank: Univariate, rows: Floats, start: int) -> None:
     """Write every predictor's chance of a click for every row to the outputs from column `start` on, in place."""
-    for row in range(rows.shape[0]):
-        for p in range(bank.columns.shape[0]):
+    for p in range(bank.columns.shape[0]):
+        for row in range(rows.shape[0]):
             value = hashed(rows[row, bank.columns[p]], bank.hashes[p])
             outputs[row, start + p] = bank.partitions.chances[p, partition.interval(bank.partitions, p, value)]

@@ -1,0 +1,73 @@
+"""The sum of what each column adds to the logarithm of the chance of a click."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.encoding import Schema
+from stumpery.ensembles.combination import Combination
+from stumpery.options import shown
+from stumpery.trees.partitions_kernels import LIFT
+from stumpery.trees.predictor import UnivariatePredictor
+from stumpery.trees.team import Team
+from stumpery.types import Floats, Integers
+
+
+@dataclass(kw_only=True, eq=False)
+class LogOdds(Combination):
+    """The sum over predictors of log(chance / average chance), as if columns told independent things of a click.
+
+    Averaging chances lets the many columns that tell nothing drown the few that tell something; here a column that
+    tells nothing adds nothing. A large `m` keeps what few clicks seem to tell small. Univariate predictors only.
+
+    >>> from stumpery.trees import UnivariateTree
+    >>> model = LogOdds(predictors=[UnivariateTree(names=True, m=20.0)])
+    >>> rows = [{"age": event % 60, "device": ("phone", "watch")[event % 2]} for event in range(3000)]
+    >>> model.learn_many(rows, [row["age"] > 40 and row["device"] == "watch" for row in rows])
+    >>> best, next_best = model.score_many([{"age": 51, "device": "watch"}, {"age": 50, "device": "phone"}])
+    >>> bool(best > next_best)
+    True
+    """
+
+    uses_outputs: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for recipe, _ in self.predictors:
+            if not isinstance(recipe, UnivariatePredictor) or getattr(recipe, "binary", False):
+                raise ValueError(f"a predictor is {shown(recipe)}; LogOdds takes univariate predictors of chances")
+
+    def _new_team(self, schema: Schema) -> Team:
+        team = super()._new_team(schema)
+        lifted = Team([spec._replace(settings=[*spec.settings[:4], float(LIFT)]) for spec in team.specs], [])
+        self._weights = np.ones(lifted.n_outputs)
+        return lifted
+
+    def _allocate(self, n: int) -> None:
+        self._seen: Integers = np.zeros(2, np.int64)
+
+    def _learn(self, row: Floats, raw: Any, label: int, weight: int) -> None:
+        self._seen[label] += weight
+        super()._learn(row, raw, label, weight)
+
+    def _blank(self, n: int) -> Floats:
+        return np.zeros(n)
+
+    def _chances(self, scores: Floats) -> Floats:
+        prior, m = self.predictors[0][0].prior, self.predictors[0][0].m
+        clicks, count = (0, 0) if self._team is None else (int(self._seen[1]), int(self._seen.sum()))
+        base = (clicks + m * prior) / (count + m)
+        chances: Floats = np.minimum(base * np.exp(np.minimum(scores, 700.0)), 1.0)
+        return chances
+
+    def _shares(self, row: Floats) -> Floats:
+        team: Any = self._team
+        found = np.zeros(len(row))
+        np.add.at(found, team.stumps.columns, team.outputs(row[np.newaxis], None)[0])
+        return found
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        arrays = super()._arrays()
+        return {**arrays, "seen": self._seen} if arrays else {}
