@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
 from stumpery.ensembles.combination import Combination
-from stumpery.options import shown
+from stumpery.options import check_whole, shown
 from stumpery.trees.partitions_kernels import LIFT
 from stumpery.trees.predictor import UnivariatePredictor
 from stumpery.trees.team import Team
@@ -20,7 +20,8 @@ class LogOdds(Combination):
     """The sum over predictors of log(chance / average chance), as if columns told independent things of a click.
 
     Averaging chances lets the many columns that tell nothing drown the few that tell something; here a column that
-    tells nothing adds nothing. A large `m` keeps what few clicks seem to tell small. Univariate predictors only.
+    tells nothing adds nothing. A large `m` keeps what few clicks seem to tell small. Where clicks are rare, rows
+    without one tell little: with `thin`, one in so many is learned and counts for all. Univariate predictors only.
 
     >>> from stumpery.trees import UnivariateTree
     >>> model = LogOdds(predictors=[UnivariateTree(names=True, m=20.0)])
@@ -31,9 +32,12 @@ class LogOdds(Combination):
     True
     """
 
+    thin: int = 1
+
     uses_outputs: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        check_whole("thin", self.thin, 1, 1000)
         super().__post_init__()
         for recipe, _ in self.predictors:
             if not isinstance(recipe, UnivariatePredictor) or getattr(recipe, "binary", False):
@@ -47,9 +51,16 @@ class LogOdds(Combination):
 
     def _allocate(self, n: int) -> None:
         self._seen: Integers = np.zeros(2, np.int64)
+        self._left_out: Integers = np.zeros(1, np.int64)
 
     def _learn(self, row: Floats, raw: Any, label: int, weight: int) -> None:
         self._seen[label] += weight
+        if label == 0 and self.thin > 1:
+            left_out = int(self._left_out[0]) + weight
+            self._left_out[0] = 0 if left_out >= self.thin else left_out
+            if left_out < self.thin:
+                return
+            weight = left_out
         super()._learn(row, raw, label, weight)
 
     def _blank(self, n: int) -> Floats:
@@ -70,4 +81,4 @@ class LogOdds(Combination):
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays = super()._arrays()
-        return {**arrays, "seen": self._seen} if arrays else {}
+        return {**arrays, "seen": self._seen, "left_out": self._left_out} if arrays else {}

@@ -5,6 +5,7 @@ from stumpery.studies import (
     bandit_forest_rivals,
     bandit_forest_size,
     bandits_101,
+    click_challenge,
     contest,
     demo,
     stump_sample_complexity,
@@ -21,6 +22,7 @@ _ALL = (
     *bandit_forest_rivals.STUDIES,
     bandit_forest_size.STUDY,
     contest.STUDY,
+    *click_challenge.STUDIES,
 )
 STUDIES: dict[str, Study] = {study.name: study for study in _ALL}
 

@@ -16,7 +16,7 @@ class RandomHoeffdingTree(Predictor):
 
     A leaf is weighed every `grace_period` events and cut when the best column beats the next by the Hoeffding bound
     sqrt(ln(1 / delta) / 2n), or when that is below `tau`. Names take part by their hashes, missing values have a branch
-    of their own. At most `max_leaves` leaves a tree, on average over the trees of a team, hold summaries and can grow.
+    of their own. Once the trees of a team have had summaries in `max_leaves` leaves each, on average, they are grown.
 
     >>> model = RandomHoeffdingTree(n_features=2, grace_period=100, seed=3)
     >>> rows = [{"a": event % 2, "b": event // 2 % 2} for event in range(8000)]
@@ -38,7 +38,7 @@ class RandomHoeffdingTree(Predictor):
         check_number("delta", self.delta, 0, 1, above=True, below=True)
         check_number("tau", self.tau, 0)
         check_whole("max_depth", self.max_depth, 1)
-        check_whole("max_leaves", self.max_leaves, 1, 10_000)
+        check_whole("max_leaves", self.max_leaves, 2, 10_000)
         super().__post_init__()
 
     def members(self, schema: Schema, n: int | None, seed: int) -> tuple[list[Spec], list[Grove]]:

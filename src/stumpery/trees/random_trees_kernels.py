@@ -2,8 +2,8 @@
 
 Nodes of all trees stand in one list, the roots first. A cut gives three children in a row: at most the threshold, above
 it, missing. A leaf's summaries are a slot of the pool: `n_features` streams in a row. A leaf takes a free slot with its
-first event, and the first child of a cut inherits its parent's; where no slot or no node is left, a leaf just counts.
-Every node counts what passes it, and its chance shrinks to its parent's.
+first event, and the first child of a cut inherits its parent's. Once all slots are taken no leaf is cut any more, and
+nothing is summarised. Every node counts what passes it, and its chance shrinks to its parent's.
 """
 
 from typing import NamedTuple
@@ -80,10 +80,15 @@ def clear(streams: Quantiles, slot: int, n_features: int) -> None:
 
 
 @part
+def is_full(bank: RandomTrees) -> bool:
+    """Whether all slots are taken."""
+    return bool(bank.used[1] * bank.features.shape[1] == bank.streams.sizes.shape[0])
+
+
+@part
 def take_slot(bank: RandomTrees, leaf: int) -> None:
     """Give a leaf a free slot if there is one and it may still grow, in place."""
-    n_features = bank.features.shape[1]
-    if bank.used[1] * n_features < bank.streams.sizes.shape[0] and bank.depths[leaf] < bank.settings[MAX_DEPTH]:
+    if not is_full(bank) and bank.depths[leaf] < bank.settings[MAX_DEPTH]:
         bank.slots[leaf] = bank.used[1]
         bank.used[1] += 1
 
@@ -168,7 +173,7 @@ def learn_tree(
     if bank.slots[node] == NONE:
         take_slot(bank, node)
     slot = bank.slots[node]
-    if slot == NONE or total > MOST_COUNTED:
+    if slot == NONE or total > MOST_COUNTED or is_full(bank):
         return
     n_features = bank.features.shape[1]
     for feature in range(n_features):
