@@ -21,8 +21,8 @@ class ReplayResult(Result):
     """How many lines counted, and their clicks."""
 
     n_lines: int
-    n_counted: int
-    n_clicks: int
+    n_counted: float  # a mean over replays may be no whole number
+    n_clicks: float
     log_rate: float  # clicks a line of the whole log, which is what a random pick earns
 
     @property

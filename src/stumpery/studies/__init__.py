@@ -6,6 +6,9 @@ from stumpery.studies import (
     bandit_forest_size,
     bandits_101,
     click_challenge,
+    click_discretisation,
+    click_drift,
+    click_replay,
     contest,
     demo,
     stump_sample_complexity,
@@ -23,6 +26,9 @@ _ALL = (
     bandit_forest_size.STUDY,
     contest.STUDY,
     *click_challenge.STUDIES,
+    click_drift.STUDY,
+    click_discretisation.STUDY,
+    click_replay.STUDY,
 )
 STUDIES: dict[str, Study] = {study.name: study for study in _ALL}
 

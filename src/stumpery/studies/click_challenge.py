@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from stumpery.evaluation.click_challenge import ChallengeResult, play_challenge, result_of
 from stumpery.evaluation.play import Progress
 from stumpery.evaluation.regret import trial_seeds
-from stumpery.extras import need
-from stumpery.studies.click_players import (
+from stumpery.evaluation.submissions import (
     BATCH,
     EXPONENTIAL,
     GROUPS,
@@ -16,11 +15,11 @@ from stumpery.studies.click_players import (
     PAPER,
     PRINTED,
     Source,
-    covertype,
     generated,
-    open_bandit,
     selector,
 )
+from stumpery.extras import need
+from stumpery.studies.click_sources import covertype, open_bandit
 from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, once, weighed
 from stumpery.studies.table import estimate
 

@@ -1,14 +1,12 @@
-"""The submissions of the click challenge's table, one more, and the streams that they play on."""
+"""The submissions of the click challenge's table, and one of our own."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from stumpery.encoding import Schema
 from stumpery.ensembles import Average, ExponentialWeights, LinearRanker, LogOdds, OnlineBagging
-from stumpery.evaluation.click_table import ClickTable
 from stumpery.policies import ContentSelector
 from stumpery.streams import ClickLog
-from stumpery.studies import problems
 from stumpery.trees import (
     ClickModel,
     HashedStump,
@@ -18,9 +16,6 @@ from stumpery.trees import (
     Stump,
     UnivariateTree,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
 
 BATCH = 6
 OURS = "LogOdds (ours)"
@@ -84,51 +79,3 @@ def generated() -> Source:
     """Rows of Adobe's shape, whose chances of a click are known."""
     log = ClickLog()
     return Source(log, Schema.of(log.kinds), 0.0025)
-
-
-def covertype() -> Source:
-    """Covertype's ten numbers and two names; its rarest class, 0.47 % of the rows, is the click."""
-    bandit = problems.covertype_columns()
-    table = ClickTable(rows=bandit.contexts, clicks=[str(label) == "4" for label in bandit.labels])
-    return _of(table, 0.005)
-
-
-def open_bandit() -> Source:
-    """The Open Bandit lines that were logged at random, of all three campaigns, an impression a row."""
-    import polars as pl
-
-    parts = [uniform_lines(campaign) for campaign in CAMPAIGNS]
-    lines = pl.concat([part.select([*IMPRESSION, "click"]) for part in parts])
-    return _of(ClickTable(rows=lines.drop("click"), clicks=lines["click"].to_numpy()), 0.005)
-
-
-CAMPAIGNS = ("all", "men", "women")
-USER = [f"user_feature_{place}" for place in range(4)]
-ITEM = [f"item_feature_{place}" for place in range(4)]
-IMPRESSION = ["campaign", "position", "item", "affinity", *USER, *ITEM]
-
-
-def uniform_lines(campaign: str) -> "pl.DataFrame":
-    """A campaign's lines of the policy that chose at random: visitor, item, their affinity, and the click."""
-    import polars as pl
-
-    lines = problems.opened(f"obd_{campaign}").filter(pl.col("behavior_policy") == "random")
-    affinities = [f"user-item_affinity_{item}" for item in range(items_of(campaign).height)]
-    known = lines.select(affinities).to_numpy()[range(lines.height), lines["item_id"].to_numpy()]
-    joined = lines.with_columns(affinity=pl.Series(known), campaign=pl.lit(campaign)).join(
-        items_of(campaign), on="item_id", how="left", maintain_order="left"
-    )
-    return joined.with_columns(item=pl.col("item_id").cast(pl.String), position=pl.col("position").cast(pl.String))
-
-
-def items_of(campaign: str) -> "pl.DataFrame":
-    """A campaign's items, a row each, in the order of their ids."""
-    import polars as pl
-
-    items = problems.opened(f"obd_{campaign}_items").filter(pl.col("behavior_policy") == "random")
-    return items.drop("behavior_policy").sort("item_id")
-
-
-def _of(table: ClickTable, prior: float) -> Source:
-    kinds = table.schema.kinds if table.schema is not None else {}
-    return Source(table, Schema.of(kinds), prior)
