@@ -6,7 +6,7 @@ and one that knows all clicks would have scored is counted beside it, exactly.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from time import perf_counter
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +35,7 @@ class ChallengeResult(Result):
     checkpoints: Integers
     clicks: Mapping[str, Floats]
     rates: Mapping[str, Floats]  # clicks a batch, smoothed
-    seconds: Mapping[str, Floats]  # of deciding and learning, a number per trial
+    seconds: Mapping[str, Floats]  # of processor time for deciding and learning, a number per trial
     n_bytes: Mapping[str, int]
 
     def columns(self) -> dict[str, Any]:
@@ -96,7 +96,8 @@ class ChallengeResult(Result):
 
 def checkpoints_of(n_batches: int) -> Integers:
     """After which batches curves have a point."""
-    return np.unique(np.linspace(0, n_batches, N_POINTS + 1).astype(np.int64)[1:])
+    points = np.unique(np.linspace(0, n_batches, N_POINTS + 1).astype(np.int64))
+    return points[points > 0]
 
 
 def play_challenge(
@@ -183,14 +184,14 @@ class _Player:
     def play(self, rows: Floats, clicks: Integers, done: int, points: set[int]) -> None:
         earned = []
         pick, learn = self.selector.pick_row, self.selector.learn_row
-        start = perf_counter()
+        start = thread_time()
         for batch in range(len(rows)):
             place = pick(rows[batch])
             click = int(clicks[batch, place])
             if done + batch < self.learns_until:
                 learn(rows[batch, place], click)
             earned.append(float(click))
-        self.seconds += perf_counter() - start
+        self.seconds += thread_time() - start
         self.curve.add(earned, done, points)
 
     def plain(self) -> Curves:

@@ -38,6 +38,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 
                 found.append(once(parts, f"{campaign}, {name}, trial {trial}", settings.steps, progress, made))
             rows.append({"campaign": campaign, "submission": name, **_together(found, log)})
+    rows += [_all_campaigns(rows, name) for name in NAMES]
     return Outcome(
         result=TableResult(rows),
         table=[_shown(row) for row in rows],
@@ -90,6 +91,15 @@ def _together(found: list[dict[str, float]], log: Log) -> dict[str, Any]:
     log_rate = sum(log.clicks) / len(log.clicks)
     one = ReplayResult(int(found[0]["lines"]), counted, clicks, log_rate)
     return {**one.summary(), "log_rate": log_rate}
+
+
+def _all_campaigns(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    """The campaigns together, beside what random picks earn on the lines that counted."""
+    mine = [row for row in rows if row["submission"] == name]
+    lines, counted, clicks = (sum(row[what] for row in mine) for what in ("lines", "counted", "clicks"))
+    log_rate = sum(row["log_rate"] * row["counted"] for row in mine) / max(1.0, counted)
+    one = ReplayResult(lines, counted, clicks, log_rate)
+    return {"campaign": "together", "submission": name, **one.summary(), "log_rate": log_rate}
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
