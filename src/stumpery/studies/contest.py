@@ -31,6 +31,7 @@ from stumpery.types import Floats, Stream
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+N_FIRST = 10  # events to compile a policy with: enough to know the columns
 MARKS = (10_000, 100_000, 1_000_000)
 CHAMPION = "RewardForest"
 CLOSE = 0.002  # of average reward: level
@@ -111,7 +112,7 @@ def played(
 ) -> dict[str, Any]:
     """One player's average rewards at the marks, its seconds and its bytes."""
     events_seed, policy_seed = trial_seeds(settings.seed, trial)
-    first = next(exactly(stream.batches(seed=events_seed, size=BATCH), 1))
+    first = next(exactly(stream.batches(seed=events_seed, size=BATCH), N_FIRST))
     maker(actions=stream.actions, seed=policy_seed).play(first.contexts, first.rewards)  # to compile off the clock
     player = maker(actions=stream.actions, seed=policy_seed)
     seconds, earned = 0.0, []
