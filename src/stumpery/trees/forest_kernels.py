@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.jit import kernel, part
+from stumpery.jit import part
 from stumpery.types import Floats
 
 CHILD, COLUMN = range(2)  # of a node's four words; the last two are its threshold or mask
@@ -83,7 +83,12 @@ def new_forest(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], n_nodes
     forest.blocks[-1, 0] = NOTHING
     forest.stats[:n_trees, MEAN] = FIRST_MEAN
     forest.stats[:n_trees, DOUBT] = 1.0
-    make_first_leaves(forest, n_trees)
+    roots = np.arange(n_trees)
+    forest.nodes[:n_trees, CHILD] = roots
+    forest.masks[:n_trees, PAYLOAD] = NAN | roots.astype(np.uint64)
+    forest.leaves[:n_trees, NODE] = roots
+    forest.leaves[:n_trees, NEXT_CHECK] = FIRST_CHECK
+    forest.leaves[:n_trees, HEAD] = NOTHING
     forest.counters[N_NODES] = forest.counters[N_LEAVES] = n_trees
     forest.counters[N_FREE_BLOCKS] = n_blocks
     return forest
@@ -100,13 +105,6 @@ def make_leaf(forest: Forest, node: int, leaf: int) -> None:
     forest.leaves[leaf, NEXT_CHECK] = FIRST_CHECK
     forest.leaves[leaf, HEAD] = NOTHING
     forest.leaves[leaf, FILL] = 0
-
-
-@kernel
-def make_first_leaves(forest: Forest, n_trees: int) -> None:
-    """Make the first nodes leaves, in place: the roots."""
-    for tree in range(n_trees):
-        make_leaf(forest, tree, tree)
 
 
 @part
