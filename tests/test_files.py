@@ -497,7 +497,7 @@ def put_last_leaf(value):
     """A change of the number of the leaf that the last node is."""
 
     def change(arrays):
-        arrays["forest.leaf_of"][n_nodes(arrays) - 1] = value
+        arrays["forest.nodes"][n_nodes(arrays) - 1, trees.LEAF] = value
 
     return change
 
@@ -528,7 +528,7 @@ def child_points_back(arrays):
 def two_nodes_one_leaf(arrays):
     nodes = arrays["forest.nodes"]
     ends = [node for node in range(n_nodes(arrays)) if nodes[node, trees.CHILD] == node]
-    arrays["forest.leaf_of"][ends[0]] = arrays["forest.leaf_of"][ends[1]]
+    nodes[ends[0], trees.LEAF] = nodes[ends[1], trees.LEAF]
 
 
 def n_nodes(arrays):

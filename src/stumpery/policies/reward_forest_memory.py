@@ -58,7 +58,7 @@ def sizes_within(max_bytes: int, n_trees: int, n_actions: int, n_columns: int) -
         n_slots //= 2
     columns_bytes = 2 * (n_columns + 1) * hashed.N_CODES * slot_bytes
     left = 0.97 * max_bytes - n_slots * slot_bytes - columns_bytes  # a little is for what does not grow
-    node_bytes = 16 + 4 + (4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions) / 2
+    node_bytes = 16 + (4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions) / 2
     n_nodes = int(left / 3 / node_bytes)
     block_bytes = 4 * (1 + BLOCK)
     event_bytes = 4 * n_columns + 8 + n_trees * block_bytes / BLOCK * 1.5
@@ -123,7 +123,6 @@ def _wider(forest: Forest, sizes: Sizes) -> Forest:
         nodes,
         nodes.view(np.float64),
         nodes.view(np.uint64),
-        _longer(forest.leaf_of, sizes.n_nodes),
         _longer(forest.leaves, n_leaves),
         _longer(forest.stats, n_leaves),
         blocks,
@@ -230,11 +229,10 @@ def _nodes_fit(forest: Forest, n_nodes: int, n_leaves: int, is_name: NDArray[np.
     if not (ends | inner).all() or (column[ends] != 0).any():
         return False
     asked = column[~ends]
-    leaf_of, node_of = forest.leaf_of[:n_nodes][ends], forest.leaves[:n_leaves, trees.NODE]
+    leaf_of, node_of = forest.nodes[:n_nodes, trees.LEAF][ends], forest.leaves[:n_leaves, trees.NODE]
     return bool(
         (is_name[np.where(asked < 0, ~asked, asked)] == (asked < 0)).all()
-        and (forest.thresholds[:n_nodes, trees.PAYLOAD][ends] == np.inf).all()
-        and (forest.leaf_of[:n_nodes][~ends] == trees.NOTHING).all()
+        and np.isnan(forest.thresholds[:n_nodes, trees.PAYLOAD][ends]).all()
         and np.array_equal(np.sort(leaf_of), np.arange(n_leaves))
         and np.array_equal(node_of[leaf_of], here[ends])
     )
@@ -248,4 +246,5 @@ def _blocks_fit(forest: Forest, n_leaves: int, free: int, time: int) -> bool:
         return False
     used = np.bincount(links[links >= 0], minlength=len(forest.blocks))
     counted = (forest.leaves[:n_leaves, trees.N_EVENTS] >= 0).all()
-    return bool(counted and (used <= 1).all() and (noted >= 0).all() and (noted < max(time, 1)).all())
+    numbers = np.concatenate([noted.ravel(), forest.leaves[:n_leaves, trees.NEWEST :].ravel()])
+    return bool(counted and (used <= 1).all() and (numbers >= 0).all() and (numbers < max(time, 1)).all())

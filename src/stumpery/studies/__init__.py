@@ -11,6 +11,7 @@ from stumpery.studies import (
     click_replay,
     contest,
     demo,
+    forest_cost,
     stump_sample_complexity,
     toy,
 )
@@ -29,6 +30,7 @@ _ALL = (
     click_drift.STUDY,
     click_discretisation.STUDY,
     click_replay.STUDY,
+    forest_cost.STUDY,
 )
 STUDIES: dict[str, Study] = {study.name: study for study in _ALL}
 
