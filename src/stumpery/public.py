@@ -27,7 +27,18 @@ from stumpery.policies import (
     explorers,
 )
 from stumpery.summaries import CountMin, Moments, QuantileSummary
-from stumpery.trees import HashedStump, OneRule, OneVersusAll, RandomHoeffdingTree, Stump, UnivariateTree
+from stumpery.trees import (
+    ForestClassifier,
+    ForestRegressor,
+    HashedStump,
+    HoeffdingTreeClassifier,
+    HoeffdingTreeRegressor,
+    OneRule,
+    OneVersusAll,
+    RandomHoeffdingTree,
+    Stump,
+    UnivariateTree,
+)
 from stumpery.types import Decision, Decisions
 
 __all__ = [
@@ -45,9 +56,13 @@ __all__ = [
     "Decisions",
     "EpsilonGreedy",
     "ExponentialWeights",
+    "ForestClassifier",
+    "ForestRegressor",
     "Greedy",
     "HashEncoder",
     "HashedStump",
+    "HoeffdingTreeClassifier",
+    "HoeffdingTreeRegressor",
     "LinUCB",
     "LinearPolicy",
     "LinearRanker",

@@ -13,13 +13,14 @@ from stumpery.options import check_number, check_one_of, check_whole
 from stumpery.policies import bandit_arena_kernels as arena
 from stumpery.policies import bandit_forest_kernels as kernels
 from stumpery.policies import bandit_growth_kernels as growth
-from stumpery.policies import bandit_rooms, bandit_words, tree_words
+from stumpery.policies import bandit_rooms, bandit_words
 from stumpery.policies import bandit_votes_kernels as voting
 from stumpery.policies.bandit_arena_kernels import Forest
 from stumpery.policies.contextual import ContextualPolicy
 from stumpery.policies.policy import Played
 from stumpery.policies.sample_complexity import plays_until_elimination
 from stumpery.random import integer, new_generator, uniform
+from stumpery.trees import tree_words
 from stumpery.types import Bits, Decision, Explanation, Floats, State, Words
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from stumpery.policies import bandit_arena_kernels as arena
-from stumpery.policies import tree_words
 from stumpery.policies.bandit_arena_kernels import CHILD, CHOICE, LEAF, VARIABLE, Forest, Int32s
-from stumpery.policies.tree_words import Place
+from stumpery.trees import tree_words
+from stumpery.trees.tree_words import Place
 from stumpery.types import Action, Bits, Explanation, Floats
 
 N_NAMED = 3  # variables of a forest that an explanation names

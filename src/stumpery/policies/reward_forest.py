@@ -14,7 +14,7 @@ from stumpery.encoding.names import Name
 from stumpery.encoding.schema import Column
 from stumpery.frames import n_rows, open_frame
 from stumpery.options import check_whole
-from stumpery.policies import explorers, tree_words
+from stumpery.policies import explorers
 from stumpery.policies import explorers_kernels as board_rows
 from stumpery.policies import reward_forest_kernels as kernels
 from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
@@ -31,6 +31,7 @@ from stumpery.policies.reward_forest_memory import (
 )
 from stumpery.policies.reward_forest_words import Words
 from stumpery.trees import forest_kernels as trees
+from stumpery.trees import tree_words
 from stumpery.types import Context, Decision, Explanation, Floats
 
 if TYPE_CHECKING:

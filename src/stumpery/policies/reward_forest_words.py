@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
-from stumpery.encoding.names import Name
 from stumpery.policies import explorers_kernels as board_rows
-from stumpery.policies import tree_words
 from stumpery.policies.reward_forest_kernels import Models
-from stumpery.policies.tree_words import Place
 from stumpery.trees import forest_kernels as trees
+from stumpery.trees import tree_words
 from stumpery.trees.forest_kernels import Float32s, Forest
+from stumpery.trees.rules import rules_of
+from stumpery.trees.tree_words import Place
 from stumpery.types import Action, Explanation, Floats
 
 N_EXCHANGED = 16  # events whose values stand in for a column's
@@ -137,18 +137,7 @@ class Words:
 
     def _rules(self, node: int) -> tuple[str, str]:
         """What holds to the left and to the right of a node."""
-        column = int(self.forest.nodes[node, trees.COLUMN])
-        if column >= 0:
-            name, threshold = self.schema.columns[column].name, self.forest.thresholds[node, trees.PAYLOAD]
-            if threshold == -np.inf:
-                return f"{name} is missing", f"{name} is known"
-            return f"{name} <= {threshold:.4g} or missing", f"{name} > {threshold:.4g}"
-        named = self.schema.columns[~column]
-        mask = int(self.forest.masks[node, trees.PAYLOAD])
-        known = named.names if isinstance(named, Name) else ()
-        meant = {0: "missing", **dict(enumerate(known, start=1)), len(known) + 1: "any new name"}
-        inside = ", ".join(word for code, word in meant.items() if mask >> code & 1)
-        return f"{named.name} in {{{inside}}}", f"{named.name} not in {{{inside}}}"
+        return rules_of(self.forest, self.schema, node)
 
     def _known(self, node: int) -> str:
         """How many events were seen below a node, and the best action there by their mean."""

@@ -118,10 +118,8 @@ def mixed(key: np.uint64) -> np.uint64:
 
 
 @part
-def gather(events: Float32s, scratch: Scratch, n: int, time: int) -> int:
-    """Copy the found events, fill the totals of the active actions, in place; give the number of these."""
-    totals = scratch.totals
-    n_actions = totals.shape[1]
+def copy_found(events: Float32s, scratch: Scratch, n: int, time: int) -> None:
+    """Copy the found events out of the ring, in place."""
     size = events.shape[0]
     lap = time // size * size  # a division for each event would cost more than the copy
     for index in range(n):
@@ -129,6 +127,14 @@ def gather(events: Float32s, scratch: Scratch, n: int, time: int) -> int:
         event, copy = events[place if place >= 0 else place + size], scratch.events[index]
         for column in range(event.shape[0]):
             copy[column] = event[column]
+
+
+@part
+def gather(events: Float32s, scratch: Scratch, n: int, time: int) -> int:
+    """Copy the found events, fill the totals of the active actions, in place; give the number of these."""
+    totals = scratch.totals
+    n_actions = totals.shape[1]
+    copy_found(events, scratch, n, time)
     for action in range(n_actions):
         totals[N, action] = 0.0
         totals[S, action] = 0.0

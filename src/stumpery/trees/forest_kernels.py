@@ -158,7 +158,7 @@ def score(forest: Forest, reached: Int32s, board: Floats, corrections: Floats) -
 
 
 @part
-def remember(forest: Forest, events: Float32s, time: int, row: Float32s, action: int, reward: float) -> None:
+def remember(forest: Forest, events: Float32s, time: int, row: Float32s, action: float, reward: float) -> None:
     """Put one event into the ring, in place, and note which columns hold more than bits."""
     event = events[time % events.shape[0]]
     for column in range(row.shape[0]):

@@ -1,7 +1,7 @@
-"""A tree in words and as a picture, whichever policy grew it.
+"""A tree in words and as a picture, whoever grew it.
 
 Trees stand in one array of nodes: a node's children are neighbours, of which it names the first, and a leaf is its own
-child. What a step down means, and what is known at a node, the policy says.
+child. What a step down means, and what is known at a node, its owner says.
 """
 
 import textwrap

@@ -1,0 +1,174 @@
+"""Rows for trees over remembered events: names get their codes as they come, and missing values a side of their own.
+
+Numbers are as they are with -inf for missing, names are codes with 0 for missing. A column that has only been missing
+so far may still turn out to hold names.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.encoding.names import Name
+from stumpery.encoding.schema import Column, Schema
+from stumpery.encoding.vectors import VectorEncoder
+from stumpery.frames import n_rows, open_frame
+from stumpery.types import Floats
+
+LARGEST = 3e38  # of a number that is not missing
+N_FIRST_ROWS = 1000  # of a frame, from which the columns' kinds are inferred
+Float32s = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class OpenRows:
+    """A schema that learns names, and which of its columns have had a value. It never changes: `knowing` gives another.
+
+    >>> rows = OpenRows.of([{"age": 31, "device": "phone"}], max_names=62)
+    >>> rows.knowing([{"device": "watch"}]).one({"device": "watch"}).tolist()
+    [-inf, 2.0]
+    """
+
+    schema: Schema
+    seen: NDArray[np.bool_]
+    max_names: int
+
+    @classmethod
+    def of(cls, rows: Any, max_names: int) -> Self:
+        """The columns of the first rows, their kinds alone: names get their codes as they come."""
+        first = rows[:N_FIRST_ROWS] if hasattr(rows, "__getitem__") else rows
+        kinds = {column.name: _declared(column) for column in Schema.infer(first).columns}
+        return cls.under(Schema.of(kinds, max_names=max_names), max_names)
+
+    @classmethod
+    def under(cls, schema: Schema, max_names: int) -> Self:
+        """Under a given schema."""
+        for column in schema.columns:
+            if isinstance(column, Name) and column.max_names > max_names:
+                raise ValueError(
+                    f"column {column.name!r} has room for {column.max_names} names; {max_names} is the most: "
+                    f"give max_names={max_names} to Schema.infer or Schema.of"
+                )
+        return cls(schema, np.array([isinstance(column, Name) for column in schema.columns]), max_names)
+
+    @cached_property
+    def is_name(self) -> NDArray[np.bool_]:
+        """Which columns hold names."""
+        return np.array([isinstance(column, Name) for column in self.schema.columns])
+
+    def one(self, row: Any) -> Float32s:
+        """One dict or array; new names count as others."""
+        return self._plain(self._encoder.encode_one(row))
+
+    def many(self, rows: Any) -> Float32s:
+        """A frame, a list of dicts or a matrix; new names count as others."""
+        return self._plain(self._encoder.encode_many(as_table(rows)))
+
+    def knowing_one(self, row: Any) -> tuple[Self, Float32s]:
+        """What knows this row's names and kinds, and the row."""
+        if self._all_seen or isinstance(row, np.ndarray):
+            values = self._encoder.encode_one(row)
+            if not (self._may_learn and (values == self._others).any()):
+                return (self if self._all_seen else self._noticing(values)), self._plain(values)
+        following = self.knowing([row])
+        return following, following.one(row)
+
+    def knowing_many(self, rows: Any) -> tuple[Self, Float32s]:
+        """What knows these rows' names and kinds, and the rows."""
+        following = self.knowing(rows)
+        return following, following.many(rows)
+
+    def knowing(self, rows: Any) -> Self:
+        """What knows these rows' names and kinds; a ValueError says that a value does not fit."""
+        rows = as_table(rows)
+        following = self._settled(rows)
+        values = following._encoder.encode_many(rows)
+        if following._may_learn and (values == following._others).any():
+            pairs = zip(following.schema.columns, following.schema.extend(rows).columns, strict=True)
+            columns = tuple(new if isinstance(new, Name) else old for old, new in pairs)
+            following = replace(following, schema=Schema(columns=columns))
+        return following if following._all_seen else following._noticing(values)
+
+    def _settled(self, rows: Any) -> Self:
+        """With columns that have only been missing so far and turn out to hold names."""
+        if self._all_seen or isinstance(rows, np.ndarray):
+            return self
+        columns = list(self.schema.columns)
+        late = {columns[place].name: place for place in np.flatnonzero(~self.seen).tolist()}
+        for column in _inferred(rows, list(late)):
+            if isinstance(column, Name):
+                columns[late[column.name]] = replace(column, names=(), max_names=self.max_names)
+        schema = Schema(columns=tuple(columns))
+        return self if schema == self.schema else replace(self, schema=schema, seen=self.seen | _names(schema))
+
+    def _noticing(self, values: Floats) -> Self:
+        seen = self.seen | ~np.isnan(values.reshape(-1, len(self.seen))).all(axis=0)
+        return self if (seen == self.seen).all() else replace(self, seen=seen)
+
+    def _plain(self, values: Floats) -> Float32s:
+        found = np.clip(values, -LARGEST, LARGEST).astype(np.float32)
+        missing = np.isnan(found)
+        if missing.any():
+            found = np.where(missing, self._missing, found)
+        return found
+
+    @cached_property
+    def _encoder(self) -> VectorEncoder:
+        return VectorEncoder(schema=self.schema)
+
+    @cached_property
+    def _others(self) -> Floats:
+        """The code of new names where there is room for them, else NaN."""
+        return np.array(
+            [
+                column.other if isinstance(column, Name) and len(column.names) < column.max_names else np.nan
+                for column in self.schema.columns
+            ]
+        )
+
+    @cached_property
+    def _may_learn(self) -> bool:
+        return bool(~np.isnan(self._others).all())
+
+    @cached_property
+    def _all_seen(self) -> bool:
+        return bool(self.seen.all())
+
+    @cached_property
+    def _missing(self) -> Float32s:
+        return np.where(self.is_name, 0.0, -np.inf).astype(np.float32)
+
+
+def as_table(rows: Any) -> Any:
+    """Rows in a form that encoders take: a list of arrays becomes a matrix."""
+    if not isinstance(rows, Sequence) or isinstance(rows, str | bytes):
+        return rows
+    shapes = {row.shape if isinstance(row, np.ndarray) else None for row in rows}
+    if shapes == {None} or not shapes:
+        return list(rows)
+    if len(shapes) > 1:
+        raise ValueError("rows are a list of arrays and others; they must be dicts, or arrays of one length")
+    return np.stack(rows)
+
+
+def _names(schema: Schema) -> NDArray[np.bool_]:
+    return np.array([isinstance(column, Name) for column in schema.columns])
+
+
+def _inferred(rows: Any, names: list[str]) -> tuple[Column, ...]:
+    """The columns of these names, as far as the rows have them."""
+    if isinstance(rows, list):
+        found: Any = [{name: row.get(name) for name in names} for row in rows if isinstance(row, Mapping)]
+    else:
+        frame = open_frame("rows", rows, "a list, an array or a frame of rows")
+        found = frame.select([name for name in names if name in frame.columns]).to_native()
+    return Schema.infer(found).columns if n_rows(found) else ()
+
+
+def _declared(column: Column) -> str:
+    if isinstance(column, Name):
+        return "numbered name" if column.numbered else "name"
+    return "number"

@@ -1,0 +1,152 @@
+"""What all trees of classes share: river's verbs."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery import frames
+from stumpery.options import check_one_of, check_whole
+from stumpery.trees.gains_kernels import GINI, INFORMATION
+from stumpery.trees.hoeffding_kernels import LEARNS, PREDICTS
+from stumpery.trees.labels import Label, coded
+from stumpery.trees.stream_model import StreamModel, checked_weights
+from stumpery.trees.stream_words import ClassWords
+from stumpery.types import Floats
+
+CRITERIA = {"info_gain": INFORMATION, "gini": GINI}
+
+
+@dataclass(kw_only=True, eq=False)
+class StreamClassifier(StreamModel):
+    """Trees that learn classes. Classes are those that came, in the order of their arrival."""
+
+    split_criterion: str = "info_gain"
+
+    guessers: ClassVar[tuple[str, ...]] = ("mc", "recent", "nb", "nba", "adaptive")
+    _multiclass: ClassVar[bool] = True  # as river asks
+
+    def __post_init__(self) -> None:
+        check_one_of("split_criterion", self.split_criterion, CRITERIA)
+        self._classes: list[Label] = []
+        super().__post_init__()
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The classes that came so far."""
+        return tuple(self._classes)
+
+    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
+        """Learn the class of a row, as if it came `w` times."""
+        classes, codes = coded([y], self._classes)
+        weights = checked_weights(w, 1)
+        self._learn(*self._read_one(x), classes, codes, weights)
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803 - as river and scikit-learn name it
+        """Learn from many rows, all or, where one is wrong, none: equals the loop of `learn_one`."""
+        self._learn(*self._checked(X, y, w))
+
+    def predict_proba_one(self, x: Any) -> dict[Label, float]:
+        """The chance of each class that came so far."""
+        return dict(zip(self._classes, self.predict_proba_many([x])[0].tolist(), strict=True))
+
+    def predict_one(self, x: Any) -> Label | None:
+        """The likeliest class, or None before the first came."""
+        if not self._classes:
+            return None
+        return self._classes[int(self.predict_proba_many([x])[0].argmax())]
+
+    def predict_proba_many(self, X: Any) -> Floats:  # noqa: N803
+        """The chances of `classes`, (rows, classes)."""
+        if self._model is None or self._rows is None:
+            return np.zeros((frames.n_rows(X, "X"), len(self._classes)))
+        if isinstance(X, list) and len(X) == 1:
+            return self._predicted(self._rows.one(X[0]).reshape(1, -1), len(self._classes))
+        return self._predicted(self._known_rows(X), len(self._classes))
+
+    def predict_many(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """The likeliest class of each row."""
+        chances = self.predict_proba_many(X)
+        if not self._classes:
+            return np.full(len(chances), None, dtype=object)
+        found: NDArray[Any] = self._class_array()[chances.argmax(axis=1)]
+        return found
+
+    def test_then_learn(self, X: Any, y: Any, w: Any = None) -> Floats:  # noqa: N803
+        """The chances of `classes` for every row just before it was learned, (rows, classes): one compiled loop."""
+        known, rows, classes, codes, weights = self._checked(X, y, w)
+        outputs = np.zeros((len(rows), len(classes)))
+        self._learn(known, rows, classes, codes, weights, outputs)
+        return outputs
+
+    def _checked(self, X: Any, y: Any, w: Any) -> tuple[Any, ...]:  # noqa: N803
+        classes, codes = coded(y, self._classes)
+        n = frames.n_rows(X, "X")
+        if n != len(codes):
+            raise ValueError(f"there are {n} rows and {len(codes)} labels")
+        weights = checked_weights(w, n)
+        if n == 0:
+            return self._rows, np.zeros((0, 1), np.float32), self._classes, codes, weights
+        known, rows = self._read(X)
+        return known, rows, classes, codes, weights
+
+    def _learn(
+        self,
+        known: Any,
+        rows: NDArray[np.float32],
+        classes: list[Label],
+        codes: Floats,
+        weights: Floats,
+        outputs: Floats | None = None,
+    ) -> None:
+        """Learn what was checked; only a lack of memory can still refuse it, and then nothing has changed."""
+        if not len(rows):
+            return
+        before = self._rows, self._classes, self.schema
+        self._classes = classes
+        try:
+            self._take(known)
+            self._allocate()
+        except ValueError:
+            self._rows, self._classes = before[:2]
+            self.__dict__["schema"] = before[2]
+            raise
+        if outputs is None:
+            self._go(rows, codes, weights, np.zeros((1, len(classes))), LEARNS)
+        else:
+            self._go(rows, codes, weights, outputs, LEARNS | PREDICTS)
+
+    def _class_array(self) -> NDArray[Any]:
+        """The classes as an array; of mixed types, as objects."""
+        if len({type(each) for each in self._classes}) == 1:
+            return np.array(self._classes)
+        mixed = np.empty(len(self._classes), dtype=object)
+        mixed[:] = self._classes
+        return mixed
+
+    def _n_values(self) -> int:
+        return len(self._classes)
+
+    def _criterion(self) -> int:
+        return CRITERIA[self.split_criterion]
+
+    def _told(self, x: Any) -> str:
+        chances = sorted(self.predict_proba_one(x).items(), key=lambda pair: -pair[1])[:3]
+        return "prediction: " + ", ".join(f"{label!r} {chance:.1%}" for label, chance in chances)
+
+    def _words(self, tree: int = 0) -> ClassWords:
+        check_whole("tree", tree, 0, self._n_trees - 1)
+        if self._model is None or self.schema is None:
+            raise ValueError("nothing has been learned yet: there is no tree to show")
+        return ClassWords(self._model, self.schema, self._n_trees, self._classes)
+
+    def _more_options(self) -> dict[str, Any]:
+        return {"_classes": list(self._classes)}
+
+    def _take_more(self, more: dict[str, Any]) -> None:
+        classes = more.pop("_classes")
+        super()._take_more(more)
+        self._classes = coded(classes, [])[0]
+        if self._classes != classes:
+            raise ValueError("its classes are not all different")

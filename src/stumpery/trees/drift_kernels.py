@@ -1,0 +1,103 @@
+"""Whether a tree's mistakes have become more: an adaptive window (ADWIN, Bifet and Gavaldà 2007).
+
+The window is kept as buckets of 1, 2, 4, ... mistakes, at most `N_BUCKETS` of a size, the oldest ones largest. Where
+its older and its newer part differ by more than chance allows, the older part is dropped.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from stumpery.jit import part
+from stumpery.types import Floats, Integers
+
+N_BUCKETS = 5
+N_SIZES = 24
+EVERY = 32  # events from one look to the next
+STEADY, WARNING, DRIFT = range(3)
+
+
+class Windows(NamedTuple):
+    """A window for each tree."""
+
+    fills: Integers  # (trees, N_SIZES): buckets of each size
+    sums: Floats  # (trees, N_SIZES, N_BUCKETS + 1): mistakes in each, the oldest first
+
+
+def new_windows(n_trees: int) -> Windows:
+    """Empty windows."""
+    return Windows(np.zeros((n_trees, N_SIZES), np.int64), np.zeros((n_trees, N_SIZES, N_BUCKETS + 1)))
+
+
+@part
+def forget(windows: Windows, tree: int) -> None:
+    """Empty a window, in place."""
+    for size in range(N_SIZES):
+        windows.fills[tree, size] = 0
+
+
+@part
+def add(windows: Windows, tree: int, mistake: float) -> None:
+    """Add a mistake from 0 to 1, in place."""
+    fills, sums = windows.fills[tree], windows.sums[tree]
+    carried = mistake
+    for size in range(N_SIZES):
+        sums[size, fills[size]] = carried
+        fills[size] += 1
+        if fills[size] <= N_BUCKETS:
+            return
+        carried = sums[size, 0] + sums[size, 1]  # the two oldest become one of twice the size
+        fills[size] -= 2
+        for place in range(fills[size]):
+            sums[size, place] = sums[size, place + 2]
+
+
+@part
+def drop_before(windows: Windows, tree: int, last_size: int, last_place: int) -> None:
+    """Drop the buckets up to one, in place."""
+    fills, sums = windows.fills[tree], windows.sums[tree]
+    for size in range(N_SIZES - 1, last_size, -1):
+        fills[size] = 0
+    kept = fills[last_size] - last_place - 1
+    for place in range(kept):
+        sums[last_size, place] = sums[last_size, place + last_place + 1]
+    fills[last_size] = kept
+
+
+@part
+def look(windows: Windows, tree: int, warning: float, drift: float) -> int:
+    """Whether mistakes have become more, at two levels of chance; a window that differs loses its older part."""
+    fills, sums = windows.fills[tree], windows.sums[tree]
+    n, total = 0.0, 0.0
+    for size in range(N_SIZES):
+        for place in range(fills[size]):
+            n += 2.0**size
+            total += sums[size, place]
+    if n < 2 * EVERY:
+        return STEADY
+    mean = total / n
+    variance = mean * (1.0 - mean)
+    found = STEADY
+    n_old, old = 0.0, 0.0
+    for size in range(N_SIZES - 1, -1, -1):
+        for place in range(fills[size]):
+            n_old += 2.0**size
+            old += sums[size, place]
+            n_new = n - n_old
+            if n_old < EVERY or n_new < EVERY:
+                continue
+            difference = (total - old) / n_new - old / n_old
+            harmonic = 1.0 / (1.0 / n_old + 1.0 / n_new)
+            for level in range(WARNING, DRIFT + 1):
+                x = math.log(2.0 * math.log(n) / (warning if level == WARNING else drift))
+                bound = math.sqrt(2.0 * variance * x / harmonic) + 2.0 * x / (3.0 * harmonic)
+                if difference > bound:
+                    found = max(found, level)
+                elif -difference > bound and level == DRIFT:  # fewer mistakes: only the window changes
+                    drop_before(windows, tree, size, place)
+                    return STEADY
+            if found == DRIFT:
+                drop_before(windows, tree, size, place)
+                return DRIFT
+    return found

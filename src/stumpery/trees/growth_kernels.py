@@ -1,0 +1,171 @@
+"""How a stream's trees grow and how their memory is given back.
+
+After `grace_period` events a leaf looks at its own cuts. It splits at the best one if that is beyond chance (the chance
+of so good a cut among as many as were tried is below delta) and beats the best cut of any other column by the Hoeffding
+bound, or if that bound is below tau: then two columns are as good (Domingos and Hulten 2000). Its events go on to the
+children.
+"""
+
+import math
+
+import numpy as np
+
+from stumpery.jit import part
+from stumpery.trees import bayes_kernels
+from stumpery.trees import cuts_kernels as cuts
+from stumpery.trees import forest_kernels as trees
+from stumpery.trees import gains_kernels as gains
+from stumpery.trees import leaves_kernels as leaves
+from stumpery.trees import room_kernels as room
+from stumpery.trees.cuts_kernels import Scratch
+from stumpery.trees.forest_kernels import (
+    CHILD,
+    COLUMN,
+    LEAST_SIDE,
+    N_EVENTS,
+    NEXT_CHECK,
+    NODE,
+    NOTHING,
+    PAYLOAD,
+    TIME,
+)
+from stumpery.trees.gains_kernels import GINI, INFORMATION, LABEL, VARIANCE, WEIGHT, WHOLE, Cut
+from stumpery.trees.leaves_kernels import (
+    ALL,
+    COUNT,
+    CRITERION,
+    DELTA,
+    DEPTH,
+    GRACE,
+    INHERITANCE,
+    INHERITED,
+    MAX_DEPTH,
+    MEAN,
+    N_DRAWN,
+    N_ROWS,
+    TABLE,
+    TAU,
+    Model,
+)
+from stumpery.types import Floats
+
+ROOM = 1.3  # a leaf that fails is asked again when it has so many times the events, or grace_period more
+
+
+@part
+def chance_beyond(evidence: float, freedom: float) -> float:
+    """The chance of a chi-squared number beyond `evidence` (Wilson and Hilferty 1931)."""
+    spread = 2.0 / (9.0 * freedom)
+    return 0.5 * math.erfc(((evidence / freedom) ** (1.0 / 3.0) - 1.0 + spread) / math.sqrt(2.0 * spread))
+
+
+@part
+def is_good(cut: Cut, totals: Floats, rule: Floats) -> bool:
+    """Whether a cut is good enough to split at; classes count as many as they are in effect."""
+    weight, before = totals[WHOLE, 0], totals[WHOLE, 1]
+    freedom, reach = 1.0, 1.0
+    if rule[CRITERION] == INFORMATION:
+        freedom = max(2.0**before - 1.0, 1.0)
+        reach = math.log2(totals[WHOLE, 2])
+        evidence = 2.0 * math.log(2.0) * weight * cut.gain
+    elif rule[CRITERION] == GINI:
+        freedom = max(before / max(1.0 - before, 1e-9), 1.0)
+        evidence = weight * freedom * cut.gain / max(before, 1e-12)
+    else:
+        evidence = weight * cut.gain / max(1.0 - cut.gain, 1e-12)
+    if chance_beyond(evidence, freedom) * cut.n_tried >= rule[DELTA]:
+        return False
+    bound = reach * math.sqrt(math.log(1.0 / rule[DELTA]) / (2.0 * weight))
+    return bool(cut.gain - cut.second > bound or bound < rule[TAU])
+
+
+@part
+def check(model: Model, scratch: Scratch, leaf: int, rule: Floats, seed: np.uint64) -> None:
+    """Split a leaf if a cut is good enough, in place; otherwise say when to ask again."""
+    forest, time = model.forest, model.forest.counters[TIME]
+    n = trees.recall(forest, leaf, time - model.events.shape[0], scratch.found)
+    cuts.copy_found(model.events, scratch, n, time)
+    criterion = int(rule[CRITERION])
+    n_rows = gains.gather(scratch, n, criterion) if n > 0 else 0
+    if n_rows > 1 and n >= 2 * LEAST_SIDE and model.marks[leaf, DEPTH] < rule[MAX_DEPTH]:
+        scratch.totals[WHOLE, 2] = n_rows
+        key = cuts.mixed(cuts.mixed(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, NODE]))
+        cut = gains.best_cut(forest.kinds, scratch, n, n_rows, criterion, int(rule[N_DRAWN]), key)
+        if cut.gain > 0.0 and is_good(cut, scratch.totals, rule) and room.has_pair(model):
+            split(model, scratch, n, leaf, cut, rule)
+            return
+    if n_rows > 1:
+        fill_table(model, scratch, n, leaf)
+    n_events = forest.leaves[leaf, N_EVENTS]
+    forest.leaves[leaf, NEXT_CHECK] = max(n_events + int(rule[GRACE]), int(ROOM * n_events))
+
+
+@part
+def fill_table(model: Model, scratch: Scratch, n: int, leaf: int) -> None:
+    """Write a leaf's table for naive Bayes, in place, if there is one for it."""
+    free = model.bayes.free
+    if model.marks[leaf, TABLE] == NOTHING and free[0] > 0:
+        model.marks[leaf, TABLE] = free[free[0]]
+        free[0] -= 1
+    if model.marks[leaf, TABLE] != NOTHING:
+        bayes_kernels.fill(model.bayes, model.marks[leaf, TABLE], scratch, n, model.forest.kinds)
+
+
+@part
+def split(model: Model, scratch: Scratch, n: int, leaf: int, cut: Cut, rule: Floats) -> None:
+    """Turn a leaf into a node with two leaves, which share its events and inherit what it predicts, in place."""
+    forest = model.forest
+    node = forest.leaves[leaf, NODE]
+    child, other = room.take_pair(model), room.take_leaf(model)
+    trees.free_blocks(forest, leaf)
+    room.free_table(model, leaf)
+    trees.make_leaf(forest, child, leaf)
+    trees.make_leaf(forest, child + 1, other)
+    forest.nodes[node, CHILD] = child
+    forest.nodes[node, COLUMN] = cut.column
+    if cut.column >= 0:
+        forest.thresholds[node, PAYLOAD] = cut.threshold
+    else:
+        forest.masks[node, PAYLOAD] = cut.mask
+    worth = cut.gain * scratch.totals[WHOLE, 0]
+    if rule[CRITERION] == VARIANCE:
+        worth *= scratch.totals[WHOLE, 1]
+    model.importances[cut.column if cut.column >= 0 else ~cut.column] += worth
+    bequeath(model, leaf, other, rule)
+    for index in range(n - 1, -1, -1):  # oldest first
+        event = scratch.events[index]
+        here = leaf if trees.goes_right(forest, node, event) == 0 else other
+        trees.append(forest, here, scratch.found[index])
+        if rule[CRITERION] == VARIANCE:
+            leaves.add_moment(forest.stats[here, ALL], np.float64(event[LABEL]), np.float64(event[WEIGHT]))
+        else:
+            forest.stats[here, ALL, int(event[LABEL])] += event[WEIGHT]
+    for side in range(2):
+        here = leaf if side == 0 else other
+        n_events = forest.leaves[here, N_EVENTS]
+        forest.leaves[here, NEXT_CHECK] = max(int(rule[GRACE]), int(ROOM * n_events))
+
+
+@part
+def bequeath(model: Model, leaf: int, other: int, rule: Floats) -> None:
+    """Let two children begin with what their parent predicts, with its latest events and its duels, in place."""
+    stats, others = model.forest.stats[leaf], model.forest.stats[other]
+    n_values = stats.shape[1]
+    if rule[CRITERION] == VARIANCE:
+        stats[INHERITED, MEAN] = leaves.expected(model, leaf, leaves.MAJORITY)
+        stats[INHERITED, COUNT] = 1.0
+    else:
+        total = 0.0
+        for each in range(n_values):
+            stats[INHERITED, each] = stats[ALL, each] + np.float32(INHERITANCE) * stats[INHERITED, each]
+            total += stats[INHERITED, each]
+        for each in range(n_values):
+            stats[INHERITED, each] /= np.float32(total)
+    for each in range(n_values):
+        stats[ALL, each] = 0.0
+        for place in range(N_ROWS):
+            others[place, each] = stats[place, each]
+    for guesser in range(leaves.N_GUESSERS):
+        model.duels[other, guesser] = model.duels[leaf, guesser]
+    model.marks[leaf, DEPTH] += 1
+    model.marks[other, DEPTH] = model.marks[leaf, DEPTH]

@@ -1,0 +1,220 @@
+"""A stream's trees, one event after the other: predict, learn, or first one and then the other.
+
+A forest holds its trees and, behind them, one place for each in which a tree may grow in the background. A tree whose
+mistakes seem to become more gets one; when they surely have, it takes the old tree's place (Gomes et al. 2017).
+"""
+
+import numpy as np
+
+from stumpery.jit import kernel, part
+from stumpery.random import poisson
+from stumpery.trees import cuts_kernels as cuts
+from stumpery.trees import drift_kernels as drift
+from stumpery.trees import forest_kernels as trees
+from stumpery.trees import growth_kernels as growth
+from stumpery.trees import leaves_kernels as leaves
+from stumpery.trees import room_kernels as room
+from stumpery.trees.cuts_kernels import MAX_EVENTS, Scratch
+from stumpery.trees.forest_kernels import (
+    BLOCK,
+    CHILD,
+    LEAF,
+    N_EVENTS,
+    N_FREE_BLOCKS,
+    N_NODES,
+    NEXT_CHECK,
+    NODE,
+    NOTHING,
+    TIME,
+    Float32s,
+    Int32s,
+)
+from stumpery.trees.gains_kernels import VARIANCE
+from stumpery.trees.leaves_kernels import COUNT, CRITERION, DRIFT, GRACE, MEAN, SQUARES, TIMES, WARNING, Model
+from stumpery.types import Floats, Words
+
+PREDICTS, LEARNS, GROWS = 1, 2, 4  # what a run may do
+RIGHT, SEEN = range(2)  # of a tree's votes
+VOTES_FADING = 0.999
+
+
+@part
+def predict(model: Model, reached: Int32s, row: Float32s, rule: Floats, one: Floats, output: Floats) -> None:
+    """Write the mean of what the reached leaves predict, in place; a tree counts as much as it was right of late."""
+    n_trees, n_outputs = model.standby.shape[0], output.shape[0]
+    if n_trees == 1:
+        leaves.predict(model, reached[0], row, rule, output)
+        return
+    for each in range(n_outputs):
+        output[each] = 0.0
+    total = 0.0
+    for tree in range(n_trees):
+        leaves.predict(model, reached[tree], row, rule, one)
+        vote = (model.votes[tree, RIGHT] + 1.0) / (model.votes[tree, SEEN] + 1.0)
+        vote *= vote
+        total += vote
+        for each in range(n_outputs):
+            output[each] += vote * one[each]
+    for each in range(n_outputs):
+        output[each] /= total
+
+
+@part
+def mistake(model: Model, leaf: int, row: Float32s, label: float, rule: Floats, one: Floats) -> float:
+    """How wrong a tree is about an event, from 0 to 1."""
+    leaves.predict(model, leaf, row, rule, one)
+    if rule[CRITERION] != VARIANCE:
+        return 0.0 if leaves.largest(one) == int(label) else 1.0
+    spread = model.spread
+    deviation = np.sqrt(spread[SQUARES] / max(spread[COUNT], 1.0))
+    return float(min(abs(one[0] - label) / max(3.0 * deviation, 1e-300), 1.0))
+
+
+@part
+def watch(model: Model, tree: int, wrong: float, rule: Floats) -> None:
+    """Note a tree's mistake; begin a tree in the background, or let it take the tree's place, in place."""
+    votes = model.votes[tree]
+    votes[RIGHT] = votes[RIGHT] * VOTES_FADING + 1.0 - wrong
+    votes[SEEN] = votes[SEEN] * VOTES_FADING + 1.0
+    drift.add(model.windows, tree, wrong)
+    if model.forest.counters[TIME] % drift.EVERY != 0:
+        return
+    found = drift.look(model.windows, tree, rule[WARNING], rule[DRIFT])
+    if found == drift.STEADY:
+        return
+    n_trees, grace = model.standby.shape[0], int(rule[GRACE])
+    if found == drift.WARNING:
+        if model.standby[tree] == 0:
+            model.standby[tree] = 1
+            room.fell(model, n_trees + tree, grace)
+        return
+    room.fell(model, tree, grace)
+    if model.standby[tree] == 1:
+        exchange(model, tree, n_trees + tree)
+        model.standby[tree] = 0
+    drift.forget(model.windows, tree)
+    votes[RIGHT] = votes[SEEN] = 0.0
+
+
+@part
+def exchange(model: Model, root: int, other: int) -> None:
+    """Exchange two trees, in place: only their roots move."""
+    nodes, masks = model.forest.nodes, model.forest.masks
+    for node, child in ((root, nodes[other, CHILD]), (other, nodes[root, CHILD])):
+        source = other if node == root else root
+        if child == source:
+            model.forest.leaves[nodes[source, LEAF], NODE] = node
+    first, second = nodes[root, CHILD], nodes[other, CHILD]
+    nodes[root, CHILD] = root if second == other else second
+    nodes[other, CHILD] = other if first == root else first
+    nodes[root, 1], nodes[other, 1] = nodes[other, 1], nodes[root, 1]
+    masks[root, 1], masks[other, 1] = masks[other, 1], masks[root, 1]
+
+
+@part
+def learn(
+    model: Model,
+    scratch: Scratch,
+    reached: Int32s,
+    row: Float32s,
+    label: float,
+    weight: float,
+    rule: Floats,
+    rng: Words,
+    seed: np.uint64,
+    one: Floats,
+) -> None:
+    """Remember one event and let every tree learn it at the leaf that it reached, in place."""
+    forest, n_trees = model.forest, model.standby.shape[0]
+    of_numbers = rule[CRITERION] == VARIANCE
+    time = forest.counters[TIME]
+    trees.remember(forest, model.events, time, row, label, weight)
+    forest.counters[TIME] = time + 1
+    if of_numbers:
+        note_number(model.spread, label, weight)
+    if n_trees > 1:
+        for tree in range(n_trees):
+            wrong = mistake(model, reached[tree], row, label, rule, one)
+            before = model.standby[tree]
+            watch(model, tree, wrong, rule)
+            if model.standby[tree] != before or forest.nodes[tree, CHILD] == tree:
+                reached[tree] = descend_one(model, tree, row)
+                reached[n_trees + tree] = descend_one(model, n_trees + tree, row)
+    for place in range(reached.shape[0]):
+        if place >= n_trees and model.standby[place - n_trees] == 0:
+            continue
+        leaf = reached[place]
+        times = poisson(rng, rule[TIMES]) if rule[TIMES] > 0.0 else 1
+        for _ in range(times):
+            if of_numbers:
+                leaves.update_number(model, leaf, label, weight, rule)
+            else:
+                leaves.update_class(model, leaf, row, int(label), weight, rule, one)
+            room.note(model, leaf, time)
+        if times > 0 and forest.leaves[leaf, N_EVENTS] >= forest.leaves[leaf, NEXT_CHECK]:
+            growth.check(model, scratch, leaf, rule, seed)
+    room.sweep(model, bool(of_numbers))
+
+
+@part
+def note_number(spread: Floats, number: float, weight: float) -> None:
+    """Fold a number into the moments of all numbers, in place."""
+    spread[COUNT] += weight
+    distance = number - spread[MEAN]
+    spread[MEAN] += distance * weight / spread[COUNT]
+    spread[SQUARES] += weight * distance * (number - spread[MEAN])
+
+
+@part
+def descend_one(model: Model, root: int, row: Float32s) -> int:
+    """The leaf that a row reaches below a root."""
+    node = root
+    following = model.forest.nodes[node, CHILD] + trees.goes_right(model.forest, node, row)
+    while following != node:
+        node = following
+        following = model.forest.nodes[node, CHILD] + trees.goes_right(model.forest, node, row)
+    return int(model.forest.nodes[node, LEAF])
+
+
+@part
+def has_room(model: Model) -> bool:
+    """Whether one more event fits whatever it makes of the trees."""
+    forest, n_trees = model.forest, model.standby.shape[0]
+    has_nodes = (
+        forest.nodes.shape[0] - forest.counters[N_NODES] >= 4 * n_trees or forest.counters[room.FREE_PAIR] != NOTHING
+    )
+    has_blocks = forest.counters[N_FREE_BLOCKS] >= 8 * n_trees + MAX_EVENTS // BLOCK
+    return bool(has_nodes and has_blocks and forest.counters[TIME] < model.events.shape[0])
+
+
+@kernel
+def run(
+    model: Model,
+    rule: Floats,
+    rng: Words,
+    seed: np.uint64,
+    rows: Float32s,
+    labels: Floats,
+    weights: Floats,
+    outputs: Floats,
+    does: int,
+) -> int:
+    """Go along rows, in place: predict shares of classes or numbers, learn labels, or first one and then the other.
+
+    One entry for all, since each would compile everything anew. Where memory must grow first it stops early; it gives
+    how many rows it went along.
+    """
+    n_trees, n_values = model.standby.shape[0], model.forest.stats.shape[2]
+    reached = np.zeros(n_trees if n_trees == 1 else 2 * n_trees, np.int32)
+    one = np.zeros(outputs.shape[1])
+    scratch = cuts.new_scratch(max(n_values, 3), rows.shape[1], MAX_EVENTS if does & LEARNS else 1)
+    for place in range(rows.shape[0]):
+        if does & LEARNS and does & GROWS and not has_room(model):
+            return place
+        row = rows[place]
+        trees.descend(model.forest, row, reached)
+        if does & PREDICTS:
+            predict(model, reached, row, rule, one, outputs[place])
+        if does & LEARNS and weights[place] > 0.0:
+            learn(model, scratch, reached, row, labels[place], weights[place], rule, rng, seed, one)
+    return len(rows)

@@ -1,0 +1,165 @@
+"""What a leaf of a stream's tree knows and predicts.
+
+For classes it keeps the weight of each, for numbers their weight, mean and squared distances, each over all its events
+and over the latest ones, and what it inherited. Three guess: all events, the latest ones, and for classes naive Bayes.
+An adaptive leaf follows the one that was right more often of late; the first one unless another is clearly better.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from stumpery.jit import part
+from stumpery.trees import bayes_kernels
+from stumpery.trees.bayes_kernels import Bayes
+from stumpery.trees.drift_kernels import Windows
+from stumpery.trees.forest_kernels import NOTHING, Float32s, Forest, Int32s
+from stumpery.trees.gains_kernels import VARIANCE
+from stumpery.types import Floats
+
+ALL, INHERITED, LATEST = range(3)  # of a leaf's statistics
+N_ROWS = 3
+COUNT, MEAN, SQUARES = range(3)  # of such a row, where numbers are predicted
+N_MOMENTS = 3
+MAJORITY, RECENT, BAYES = range(3)  # who guesses
+N_GUESSERS = 3
+DEPTH, TABLE, ASLEEP = range(3)  # of a leaf's marks
+N_MARKS = 3
+GRACE, DELTA, TAU, CRITERION, GUESSER, MAX_DEPTH, N_DRAWN, TIMES, WARNING, DRIFT = range(10)  # of the rule
+N_RULES = 10
+ADAPTIVE = 3  # beside the guessers
+INHERITANCE = 1.0  # events that what is inherited is worth
+FADING = np.float32(0.8)  # of the latest events, with each one that comes
+DUEL_FADING = np.float32(0.995)  # of what the guessers were right about
+LEAD = np.float32(0.5)  # in roots of the majority's score, that another must have
+MOST_WEIGHT = np.float32(2.0**23)  # of a class in a leaf: at this all are halved
+
+
+class Model(NamedTuple):
+    """What the trees have learned."""
+
+    forest: Forest  # its statistics: (leaves, N_ROWS, classes or moments)
+    events: Float32s  # (events, columns + 2): label and weight last
+    marks: Int32s  # (leaves, N_MARKS)
+    duels: Float32s  # (leaves, N_GUESSERS)
+    bayes: Bayes
+    windows: Windows
+    votes: Floats  # (trees, 2): fading sums of what was right, and of events
+    standby: Int32s  # (trees,): whether a tree grows in the background
+    importances: Floats  # (columns,)
+    spread: Floats  # (N_MOMENTS,): of all numbers to predict
+
+
+@part
+def fill_shares(model: Model, leaf: int, guesser: int, row: Float32s, shares: Floats) -> None:
+    """Write the shares of classes that one of the guessers sees, in place."""
+    stats = model.forest.stats[leaf]
+    n_classes = shares.shape[0]
+    place = LATEST if guesser == RECENT else ALL
+    total = 0.0
+    for each in range(n_classes):
+        shares[each] = stats[place, each] + INHERITANCE * stats[INHERITED, each]
+        total += shares[each]
+    for each in range(n_classes):  # before the first event all classes are as likely
+        shares[each] = shares[each] / total if total > 0.0 else 1.0 / n_classes
+    if guesser != BAYES or model.marks[leaf, TABLE] == NOTHING:
+        return
+    for each in range(n_classes):
+        shares[each] = math.log(shares[each]) if shares[each] > 0.0 else -np.inf
+    bayes_kernels.add_logs(model.bayes, model.marks[leaf, TABLE], row, model.forest.kinds, shares)
+    top = shares[largest(shares)]
+    total = 0.0
+    for each in range(n_classes):
+        shares[each] = math.exp(shares[each] - top)
+        total += shares[each]
+    for each in range(n_classes):
+        shares[each] /= total
+
+
+@part
+def largest(values: Floats) -> int:
+    """The place of the largest value, the first of equal ones."""
+    found = 0
+    for place in range(1, values.shape[0]):
+        if values[place] > values[found]:
+            found = place
+    return found
+
+
+@part
+def chosen_guesser(model: Model, leaf: int, rule: Floats) -> int:
+    """Whom a leaf follows."""
+    if rule[GUESSER] != ADAPTIVE:
+        return int(rule[GUESSER])
+    duel = model.duels[leaf]
+    bar = duel[MAJORITY] + LEAD * np.sqrt(duel[MAJORITY])
+    found = MAJORITY
+    for guesser in range(RECENT, N_GUESSERS):
+        if duel[guesser] > bar:
+            bar, found = duel[guesser], guesser
+    return found
+
+
+@part
+def predict(model: Model, leaf: int, row: Float32s, rule: Floats, output: Floats) -> None:
+    """Write a leaf's shares of classes, or the number that it expects, in place."""
+    guesser = chosen_guesser(model, leaf, rule)
+    if rule[CRITERION] == VARIANCE:
+        output[0] = expected(model, leaf, guesser)
+    else:
+        fill_shares(model, leaf, guesser, row, output)
+
+
+@part
+def expected(model: Model, leaf: int, guesser: int) -> float:
+    """The number that one of the guessers expects."""
+    stats = model.forest.stats[leaf]
+    place = LATEST if guesser == RECENT else ALL
+    count, mean = np.float64(stats[place, COUNT]), np.float64(stats[place, MEAN])
+    inherited = np.float64(stats[INHERITED, MEAN])
+    return float(inherited + (mean - inherited) * count / (count + INHERITANCE * stats[INHERITED, COUNT] + 1e-30))
+
+
+@part
+def update_class(
+    model: Model, leaf: int, row: Float32s, label: int, weight: float, rule: Floats, shares: Floats
+) -> None:
+    """Let the guessers guess, then fold one event into a leaf's weights, in place."""
+    stats, duel = model.forest.stats[leaf], model.duels[leaf]
+    if rule[GUESSER] == ADAPTIVE:
+        for guesser in range(N_GUESSERS if model.marks[leaf, TABLE] != NOTHING else BAYES):
+            fill_shares(model, leaf, guesser, row, shares)
+            duel[guesser] = duel[guesser] * DUEL_FADING + np.float32(largest(shares) == label)
+    everything, latest = stats[ALL], stats[LATEST]
+    for each in range(latest.shape[0]):
+        latest[each] *= FADING
+    latest[label] += np.float32(weight)
+    everything[label] += np.float32(weight)
+    if everything[label] > MOST_WEIGHT:
+        for each in range(everything.shape[0]):
+            everything[each] *= np.float32(0.5)
+
+
+@part
+def update_number(model: Model, leaf: int, number: float, weight: float, rule: Floats) -> None:
+    """Let the guessers guess, then fold one event into a leaf's moments, in place."""
+    stats, duel = model.forest.stats[leaf], model.duels[leaf]
+    if rule[GUESSER] == ADAPTIVE:
+        nearer = abs(expected(model, leaf, RECENT) - number) < abs(expected(model, leaf, MAJORITY) - number)
+        duel[MAJORITY] = duel[MAJORITY] * DUEL_FADING + np.float32(not nearer)
+        duel[RECENT] = duel[RECENT] * DUEL_FADING + np.float32(nearer)
+    stats[LATEST, COUNT] *= FADING
+    for place in (ALL, LATEST):
+        add_moment(stats[place], number, weight)
+
+
+@part
+def add_moment(row: Float32s, number: float, weight: float) -> None:
+    """Fold a number into a weight, a mean and squared distances, in place."""
+    count = np.float64(row[COUNT]) + weight
+    distance = number - np.float64(row[MEAN])
+    mean = np.float64(row[MEAN]) + distance * weight / count
+    row[SQUARES] += weight * distance * (number - mean)
+    row[COUNT] = min(count, np.float64(MOST_WEIGHT))
+    row[MEAN] = mean

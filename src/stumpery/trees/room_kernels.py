@@ -1,0 +1,194 @@
+"""The memory of a stream's trees: what is taken from the arenas, and how it is given back.
+
+Free pairs of nodes, free leaves and free blocks are chains, each naming the next. Where hardly a block is free, a sweep
+gives back those whose events are out of the ring. If that is not enough, leaves with fewer mistakes than the average
+fall asleep: they predict and count, but remember no events and do not split, until there is room again.
+"""
+
+import numpy as np
+
+from stumpery.jit import part
+from stumpery.trees import forest_kernels as trees
+from stumpery.trees import leaves_kernels as leaves
+from stumpery.trees.forest_kernels import (
+    BLOCK,
+    CHILD,
+    FREE_BLOCK,
+    HEAD,
+    LEAF,
+    N_FREE_BLOCKS,
+    N_LEAVES,
+    N_NODES,
+    NEXT_CHECK,
+    NODE,
+    NOTHING,
+    TIME,
+    Forest,
+)
+from stumpery.trees.leaves_kernels import ALL, ASLEEP, N_ROWS, SQUARES, TABLE, Model
+
+FREE_PAIR, FREE_LEAF, LAST_SWEEP = range(trees.N_COUNTERS, trees.N_COUNTERS + 3)  # more counters
+N_COUNTERS = trees.N_COUNTERS + 3
+LOW, ENOUGH = 16, 8  # a sweep begins where less than one block in so many is free, and ends with one in so many
+
+
+@part
+def has_pair(model: Model) -> bool:
+    """Whether two nodes are free."""
+    counters = model.forest.counters
+    return bool(counters[FREE_PAIR] != NOTHING or counters[N_NODES] + 2 <= model.forest.nodes.shape[0])
+
+
+@part
+def take_pair(model: Model) -> int:
+    """Two free nodes, side by side."""
+    counters = model.forest.counters
+    pair: int = counters[FREE_PAIR]
+    if pair == NOTHING:
+        pair = counters[N_NODES]
+        counters[N_NODES] += 2
+    else:
+        counters[FREE_PAIR] = model.forest.nodes[pair, CHILD]
+    return pair
+
+
+@part
+def take_leaf(model: Model) -> int:
+    """A free leaf."""
+    counters = model.forest.counters
+    leaf: int = counters[FREE_LEAF]
+    if leaf == NOTHING:
+        leaf = counters[N_LEAVES]
+        counters[N_LEAVES] += 1
+    else:
+        counters[FREE_LEAF] = model.forest.leaves[leaf, HEAD]
+    model.marks[leaf, TABLE] = NOTHING
+    model.marks[leaf, ASLEEP] = 0
+    return leaf
+
+
+@part
+def free_table(model: Model, leaf: int) -> None:
+    """Give a leaf's table back, in place."""
+    if model.marks[leaf, TABLE] != NOTHING:
+        model.bayes.free[0] += 1
+        model.bayes.free[model.bayes.free[0]] = model.marks[leaf, TABLE]
+        model.marks[leaf, TABLE] = NOTHING
+
+
+@part
+def drop_leaf(model: Model, leaf: int) -> None:
+    """Give a leaf back, in place."""
+    trees.free_blocks(model.forest, leaf)
+    free_table(model, leaf)
+    model.forest.leaves[leaf, NODE] = NOTHING
+    model.forest.leaves[leaf, HEAD] = model.forest.counters[FREE_LEAF]
+    model.forest.counters[FREE_LEAF] = leaf
+
+
+@part
+def clear_leaf(model: Model, leaf: int) -> None:
+    """Let a leaf know nothing, in place."""
+    for each in range(model.forest.stats.shape[2]):
+        for place in range(N_ROWS):
+            model.forest.stats[leaf, place, each] = 0.0
+    for guesser in range(leaves.N_GUESSERS):
+        model.duels[leaf, guesser] = 0.0
+    for mark in range(leaves.N_MARKS):
+        model.marks[leaf, mark] = NOTHING if mark == TABLE else 0
+
+
+@part
+def fell(model: Model, root: int, grace: int) -> None:
+    """Turn a whole tree into one leaf that knows nothing and give its memory back, in place; without recursion."""
+    nodes, counters = model.forest.nodes, model.forest.counters
+    waiting = np.empty(nodes.shape[0] // 2 + 1, np.int32)
+    n_waiting = 0
+    if nodes[root, CHILD] == root:
+        drop_leaf(model, nodes[root, LEAF])
+    else:
+        waiting[0] = nodes[root, CHILD]
+        n_waiting = 1
+    while n_waiting > 0:
+        n_waiting -= 1
+        pair = waiting[n_waiting]
+        for node in range(pair, pair + 2):
+            if nodes[node, CHILD] == node:
+                drop_leaf(model, nodes[node, LEAF])
+            else:
+                waiting[n_waiting] = nodes[node, CHILD]
+                n_waiting += 1
+        nodes[pair, CHILD] = counters[FREE_PAIR]
+        counters[FREE_PAIR] = pair
+    leaf = take_leaf(model)
+    trees.make_leaf(model.forest, root, leaf)
+    clear_leaf(model, leaf)
+    model.forest.leaves[leaf, NEXT_CHECK] = grace
+
+
+@part
+def trim(forest: Forest, leaf: int, oldest: int) -> None:
+    """Give back a leaf's blocks whose events are all older than `oldest`, in place; numbers fall along the chain."""
+    before, block = NOTHING, forest.leaves[leaf, HEAD]
+    while block != NOTHING and forest.blocks[block, BLOCK] >= oldest:
+        before, block = block, forest.blocks[block, 0]
+    if before == NOTHING:
+        forest.leaves[leaf, HEAD] = NOTHING
+    else:
+        forest.blocks[before, 0] = NOTHING
+    while block != NOTHING:
+        following = forest.blocks[block, 0]
+        forest.blocks[block, 0] = forest.counters[FREE_BLOCK]
+        forest.counters[FREE_BLOCK] = block
+        forest.counters[N_FREE_BLOCKS] += 1
+        block = following
+
+
+@part
+def mistakes(model: Model, leaf: int, of_numbers: bool) -> float:
+    """What a leaf would still have to learn: the weight of all classes but the first, or its squared distances."""
+    stats = model.forest.stats[leaf, ALL]
+    if of_numbers:
+        return np.float64(stats[SQUARES])
+    total, top = 0.0, 0.0
+    for each in range(stats.shape[0]):
+        total += stats[each]
+        top = max(top, np.float64(stats[each]))
+    return total - top
+
+
+@part
+def sweep(model: Model, of_numbers: bool) -> None:
+    """Make room for blocks, in place."""
+    forest, counters = model.forest, model.forest.counters
+    n_blocks = forest.blocks.shape[0]
+    if counters[N_FREE_BLOCKS] * LOW >= n_blocks or counters[TIME] - counters[LAST_SWEEP] < n_blocks:
+        return
+    counters[LAST_SWEEP] = counters[TIME]
+    for leaf in range(counters[N_LEAVES]):
+        if forest.leaves[leaf, NODE] != NOTHING:
+            trim(forest, leaf, counters[TIME] - model.events.shape[0])
+    awake = 2
+    while counters[N_FREE_BLOCKS] * ENOUGH < n_blocks and awake > 1:
+        total, awake = 0.0, 0
+        for leaf in range(counters[N_LEAVES]):
+            if forest.leaves[leaf, NODE] != NOTHING and model.marks[leaf, ASLEEP] == 0:
+                total += mistakes(model, leaf, of_numbers)
+                awake += 1
+        for leaf in range(counters[N_LEAVES]):
+            lives = forest.leaves[leaf, NODE] != NOTHING and model.marks[leaf, ASLEEP] == 0
+            if lives and awake > 1 and mistakes(model, leaf, of_numbers) * awake <= total:
+                trees.free_blocks(forest, leaf)
+                free_table(model, leaf)
+                model.marks[leaf, ASLEEP] = 1
+
+
+@part
+def note(model: Model, leaf: int, time: int) -> None:
+    """Note an event in a leaf that is awake, or wakes now because a half of the blocks is free, in place."""
+    counters = model.forest.counters
+    if model.marks[leaf, ASLEEP] == 1:
+        if counters[N_FREE_BLOCKS] * 2 < model.forest.blocks.shape[0]:
+            return
+        model.marks[leaf, ASLEEP] = 0
+    trees.append(model.forest, leaf, time)

@@ -1,0 +1,292 @@
+"""The memory of a stream's trees: how much there may be, how it grows, and whether a saved one can be used."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.trees import bayes_kernels, drift_kernels
+from stumpery.trees import forest_kernels as trees
+from stumpery.trees import leaves_kernels as leaves
+from stumpery.trees import room_kernels as room
+from stumpery.trees.forest_kernels import BLOCK, Forest
+from stumpery.trees.leaves_kernels import N_GUESSERS, N_MARKS, N_ROWS, Model
+
+FIRST_EVENTS, FIRST_NODES, FIRST_TABLES = 4096, 256, 16
+FEW_CLASSES = 16  # for which memory is planned, or twice, four times, ... as many
+MAX_EVENTS = 2**20
+LEAST_EVENTS = 256
+MAX_TABLES = 4096
+LAST_NUMBER = 2**30  # of an event: from here on they are numbered anew
+
+
+class Shape(NamedTuple):
+    """What a model is made for; it changes only with the classes."""
+
+    n_trees: int
+    is_name: NDArray[np.bool_]
+    n_values: int  # classes, or moments of numbers
+    times: float  # how often a tree sees an event on average
+    grace_period: int
+    has_tables: bool
+
+    @property
+    def n_roots(self) -> int:
+        """Trees, and places in the background for as many."""
+        return self.n_trees if self.n_trees == 1 else 2 * self.n_trees
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of a row."""
+        return len(self.is_name)
+
+
+class Sizes(NamedTuple):
+    """How many events, nodes, blocks and tables there is room for."""
+
+    n_events: int
+    n_nodes: int
+    n_blocks: int
+    n_tables: int
+
+    def first(self, shape: "Shape") -> Self:
+        """Where to start: little, and the same whatever the classes are."""
+        some = Sizes(FIRST_EVENTS, shape.n_roots + FIRST_NODES, FIRST_EVENTS // 8 * shape.n_trees, FIRST_TABLES)
+        return type(self)(*(min(size, limit) for size, limit in zip(some, self, strict=True)))
+
+    def doubled(self, most: "Sizes") -> Self:
+        """Twice as much, within `most`."""
+        return type(self)(*(max(size, min(2 * size, limit)) for size, limit in zip(self, most, strict=True)))
+
+    @classmethod
+    def read(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> "Sizes":
+        """The sizes of saved arrays; a ValueError says that they are none, or more than they may be."""
+        names = ("events", "forest.nodes", "forest.blocks", "bayes.cuts")
+        found = Sizes(*(len(arrays[name]) if name in arrays and arrays[name].ndim else 0 for name in names))
+        if 0 in found[:3] or sum(array.nbytes for array in arrays.values()) > 2 * max_bytes:
+            raise ValueError(
+                f"its arrays have room for {tuple(found)}, which does not fit its max_bytes of {max_bytes}"
+            )
+        return found
+
+
+def sizes_within(max_bytes: int, shape: Shape) -> Sizes:
+    """The most that fits: a quarter for tables if there are any, of the rest a quarter for nodes and leaves."""
+    n_values = FEW_CLASSES
+    while n_values < shape.n_values:
+        n_values *= 2
+    table_bytes = 4 * (shape.n_columns * trees.MAX_CUTS + 1)
+    table_bytes += 4 * n_values * int(np.where(shape.is_name, trees.N_CODES, bayes_kernels.N_PLACES).sum())
+    n_tables = min(int(max_bytes / 4 / table_bytes), MAX_TABLES) if shape.has_tables else 0
+    own = 8 * drift_kernels.N_SIZES * (drift_kernels.N_BUCKETS + 2) * shape.n_trees + 8 * shape.n_columns + 1024
+    left = 0.97 * max_bytes - n_tables * table_bytes - own
+    leaf_bytes = 4 * (trees.N_LEAF_FIELDS + N_ROWS * n_values + N_MARKS + N_GUESSERS)
+    node_bytes = 16 + leaf_bytes / 2
+    first_bytes = shape.n_roots * (16 + leaf_bytes)
+    per_event = shape.n_trees * max(shape.times, 1.0) * 1.5 / BLOCK
+    event_bytes = 4 * (shape.n_columns + 2) + per_event * 4 * (1 + BLOCK)
+    n_events = min(int((left - first_bytes) * 3 / 4 / event_bytes), MAX_EVENTS)
+    n_nodes = int((left - first_bytes) / 4 / node_bytes)
+    if n_events < LEAST_EVENTS or n_nodes < 4 * shape.n_roots:
+        least = max(LEAST_EVENTS * event_bytes * 4 / 3, 16 * shape.n_roots * node_bytes) + first_bytes
+        needed = int((least + own) / 0.97 * (4 / 3 if shape.has_tables else 1)) + 1
+        raise ValueError(
+            f"max_bytes is {max_bytes}; {shape.n_trees} trees over {shape.n_columns} columns and "
+            f"{n_values} classes need about {needed:,}"
+        )
+    n_nodes = shape.n_roots + min(n_nodes, int(shape.n_trees * max(shape.times, 1.0) * n_events / 2)) // 2 * 2
+    return Sizes(n_events, n_nodes, int(n_events * per_event) + shape.n_roots, n_tables)
+
+
+def new_model(shape: Shape, sizes: Sizes) -> Model:
+    """Nothing learned yet."""
+    roots = shape.n_roots
+    forest = trees.new_forest(roots, shape.n_values, shape.is_name, sizes.n_nodes, sizes.n_blocks)
+    counters = np.full(room.N_COUNTERS, trees.NOTHING, np.int64)
+    counters[: trees.N_COUNTERS] = forest.counters
+    counters[room.LAST_SWEEP] = 0
+    n_leaves = len(forest.leaves)
+    forest.leaves[:roots, trees.NEXT_CHECK] = shape.grace_period
+    marks = np.zeros((n_leaves, N_MARKS), np.int32)
+    marks[:, leaves.TABLE] = trees.NOTHING
+    return Model(
+        forest._replace(counters=counters, stats=np.zeros((n_leaves, N_ROWS, shape.n_values), np.float32)),
+        trees.new_events(sizes.n_events, shape.n_columns),
+        marks,
+        np.zeros((n_leaves, N_GUESSERS), np.float32),
+        bayes_kernels.new_bayes(sizes.n_tables, shape.n_values, shape.is_name),
+        drift_kernels.new_windows(shape.n_trees),
+        np.zeros((shape.n_trees, 2)),
+        np.zeros(shape.n_trees, np.int32),
+        np.zeros(shape.n_columns),
+        np.zeros(leaves.N_MOMENTS),
+    )
+
+
+def sizes_of(model: Model) -> Sizes:
+    """How much room there is."""
+    return Sizes(len(model.events), len(model.forest.nodes), len(model.forest.blocks), len(model.bayes.cuts))
+
+
+def resized(model: Model, shape: Shape, sizes: Sizes) -> Model:
+    """The same, with that much room and that many classes, neither less than now."""
+    larger = new_model(shape, sizes)
+    forest, before = larger.forest, model.forest
+    for name in ("nodes", "leaves", "stats", "blocks", "counters", "kinds"):
+        _lay(getattr(before, name), getattr(forest, name))
+    n_before, n_now = len(before.blocks), len(forest.blocks)
+    if n_now > n_before:  # the new blocks come first among the free ones
+        forest.blocks[n_before:, 0] = np.arange(n_before + 1, n_now + 1)
+        forest.blocks[-1, 0] = before.counters[trees.FREE_BLOCK]
+        forest.counters[trees.FREE_BLOCK] = n_before
+        forest.counters[trees.N_FREE_BLOCKS] += n_now - n_before
+    for name in ("events", "marks", "duels", "votes", "standby", "importances", "spread"):
+        _lay(getattr(model, name), getattr(larger, name))
+    for name in ("fills", "sums"):
+        _lay(getattr(model.windows, name), getattr(larger.windows, name))
+    for name in ("cuts", "logs"):
+        _lay(getattr(model.bayes, name), getattr(larger.bayes, name))
+    n_tables, n_free = len(model.bayes.cuts), int(model.bayes.free[0])
+    more = np.arange(n_tables, len(larger.bayes.cuts))
+    larger.bayes.free[0] = n_free + len(more)
+    larger.bayes.free[1 : 1 + n_free + len(more)] = [*model.bayes.free[1 : 1 + n_free], *more]
+    return larger
+
+
+def _lay(small: NDArray[Any], large: NDArray[Any]) -> None:
+    large[tuple(slice(size) for size in small.shape)] = small
+
+
+def renumbered(model: Model) -> None:
+    """Number the events anew once there were very many, in place; a multiple of the ring's size is taken off."""
+    counters = model.forest.counters
+    time, size = int(counters[trees.TIME]), len(model.events)
+    if time < LAST_NUMBER:
+        return
+    less = max(time - size, 0) // size * size
+    counters[trees.TIME] -= less
+    counters[room.LAST_SWEEP] = max(0, int(counters[room.LAST_SWEEP]) - less)
+    for numbers in (model.forest.blocks[:, 1:], model.forest.leaves[:, trees.NEWEST :]):
+        np.maximum(numbers - less, -1, out=numbers)  # what is out of the ring stays out of it
+
+
+def arrays_of(model: Model) -> dict[str, NDArray[Any]]:
+    """All arrays by name."""
+    found: dict[str, NDArray[Any]] = {}
+    for name, part in model._asdict().items():
+        if isinstance(part, np.ndarray):
+            found[name] = part
+        else:
+            found |= {f"{name}.{inner}": each for inner, each in part._asdict().items() if inner not in trees.VIEWS}
+    return found
+
+
+def plausible(model: Model, shape: Shape) -> bool:
+    """Whether every place that the kernels follow leads somewhere, and nowhere twice, and every number is one."""
+    forest = model.forest
+    n_nodes, n_leaves, free, n_free, time = forest.counters[: trees.N_COUNTERS].tolist()
+    roots, n_blocks = shape.n_roots, len(forest.blocks)
+    if not (roots <= n_nodes <= len(forest.nodes) and roots <= n_leaves <= len(forest.leaves)):
+        return False
+    if not (0 <= time < 2**31 and 0 <= forest.counters[room.LAST_SWEEP] <= time and 0 <= n_free <= n_blocks):
+        return False
+    return (
+        bool(((forest.kinds == trees.NAME) == shape.is_name).all() and (forest.kinds <= trees.BIT).all())
+        and _nodes_fit(forest, shape, n_nodes, n_leaves)
+        and _blocks_fit(forest, n_leaves, free, n_free, time)
+        and _events_fit(model, shape)
+        and _rest_fits(model, n_leaves)
+    )
+
+
+def _nodes_fit(forest: Forest, shape: Shape, n_nodes: int, n_leaves: int) -> bool:
+    """Walk all trees from their roots, then the free pairs and leaves: each is met once."""
+    children, columns = forest.nodes[:, trees.CHILD].tolist(), forest.nodes[:, trees.COLUMN].tolist()
+    met_pairs, met_leaves = set(), set()
+    waiting = list(range(shape.n_roots))
+    while waiting:
+        node = waiting.pop()
+        child = children[node]
+        if child == node:
+            leaf = int(forest.nodes[node, trees.LEAF])
+            if not 0 <= leaf < n_leaves or leaf in met_leaves or forest.leaves[leaf, trees.NODE] != node:
+                return False
+            if columns[node] != 0 or forest.masks[node, trees.PAYLOAD] != trees.NAN | np.uint64(leaf):
+                return False
+            met_leaves.add(leaf)
+            continue
+        column = columns[node]
+        place = ~column if column < 0 else column
+        if place >= shape.n_columns or bool(shape.is_name[place]) != (column < 0):
+            return False
+        if not shape.n_roots <= child < n_nodes - 1 or (child - shape.n_roots) % 2 or child in met_pairs:
+            return False
+        met_pairs.add(child)
+        waiting += [child, child + 1]
+    pair, leaf = int(forest.counters[room.FREE_PAIR]), int(forest.counters[room.FREE_LEAF])
+    while pair != trees.NOTHING:
+        if not shape.n_roots <= pair < n_nodes - 1 or (pair - shape.n_roots) % 2 or pair in met_pairs:
+            return False
+        met_pairs.add(pair)
+        pair = children[pair]
+    while leaf != trees.NOTHING:
+        if not 0 <= leaf < n_leaves or leaf in met_leaves or forest.leaves[leaf, trees.NODE] != trees.NOTHING:
+            return False
+        met_leaves.add(leaf)
+        leaf = int(forest.leaves[leaf, trees.HEAD])
+    return len(met_leaves) == n_leaves and 2 * len(met_pairs) + shape.n_roots == n_nodes
+
+
+def _blocks_fit(forest: Forest, n_leaves: int, free: int, n_free: int, time: int) -> bool:
+    lines = forest.leaves[:n_leaves][forest.leaves[:n_leaves, trees.NODE] != trees.NOTHING]
+    heads, fills = lines[:, trees.HEAD], lines[:, trees.FILL]
+    before = forest.blocks[:, 0]
+    links = np.concatenate([heads, before, [free]])
+    if not ((links >= -1) & (links < len(before))).all() or not ((fills >= 0) & (fills <= BLOCK)).all():
+        return False
+    used = np.bincount(links[links >= 0], minlength=len(before))
+    numbers = np.concatenate([forest.blocks[:, 1:].ravel(), lines[:, trees.NEWEST :].ravel()])
+    found = 0
+    while free != trees.NOTHING and found <= n_free:
+        free, found = int(before[free]), found + 1
+    return bool(
+        (used <= 1).all()
+        and found == n_free
+        and (numbers >= -1).all()
+        and (numbers < max(time, 1)).all()
+        and (lines[:, trees.N_EVENTS] >= 0).all()
+    )
+
+
+def _events_fit(model: Model, shape: Shape) -> bool:
+    rows, labels, weights = model.events[:, :-2], model.events[:, -2], model.events[:, -1]
+    of_classes = np.isin(labels, np.arange(shape.n_values)).all() or model.spread[leaves.COUNT] > 0
+    return bool(
+        of_classes
+        and np.isfinite(labels).all()
+        and not np.isnan(rows).any()
+        and np.isin(rows[:, shape.is_name], np.arange(trees.N_CODES)).all()
+        and (weights >= 0.0).all()
+        and np.isfinite(weights).all()
+    )
+
+
+def _rest_fits(model: Model, n_leaves: int) -> bool:
+    tables, n_tables = model.marks[:n_leaves, leaves.TABLE], len(model.bayes.cuts)
+    taken, free = tables[tables != trees.NOTHING], model.bayes.free
+    if not 0 <= free[0] <= n_tables:
+        return False
+    owned = np.concatenate([taken, free[1 : 1 + free[0]]])
+    fills = model.windows.fills
+    finite = (model.forest.stats, model.duels, model.bayes.logs, model.windows.sums, model.votes, model.importances)
+    return bool(
+        ((owned >= 0) & (owned < n_tables)).all()
+        and len(np.unique(owned)) == len(owned)
+        and ((fills >= 0) & (fills <= drift_kernels.N_BUCKETS)).all()
+        and np.isin(model.standby, (0, 1)).all()
+        and np.isin(model.marks[:n_leaves, leaves.ASLEEP], (0, 1)).all()
+        and all(np.isfinite(array).all() for array in (*finite, model.spread))
+        and not np.isnan(model.bayes.cuts).any()
+        and (model.votes >= 0.0).all()
+    )

@@ -1,0 +1,299 @@
+"""What all trees on a stream share: rows of mixed columns, memory that grows within bounds, words and files."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery import files, frames
+from stumpery.encoding import Schema
+from stumpery.encoding.open_rows import OpenRows
+from stumpery.options import check_number, check_one_of, check_whole, shown
+from stumpery.random import new_generator
+from stumpery.trees import forest_kernels as trees
+from stumpery.trees import hoeffding_kernels as kernels
+from stumpery.trees import leaves_kernels as leaves
+from stumpery.trees import stream_memory as memory
+from stumpery.trees.hoeffding_kernels import GROWS, LEARNS, PREDICTS
+from stumpery.trees.stream_memory import Shape
+from stumpery.trees.stream_words import StreamWords
+from stumpery.types import Floats, State
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAX_NAMES = trees.N_CODES - 2  # with missing and other, a column's codes are the bits of one word
+DEEPEST = 1000
+LARGEST_WEIGHT = 1e6
+GUESSERS = {
+    "mc": leaves.MAJORITY,
+    "recent": leaves.RECENT,
+    "nb": leaves.BAYES,
+    "adaptive": leaves.ADAPTIVE,
+    "nba": leaves.ADAPTIVE,
+}
+
+
+@dataclass(kw_only=True, eq=False)
+class StreamModel(ABC):
+    """Trees that learn from rows and labels as they come, and predict at any time.
+
+    The columns are those of `schema`, or of the first rows to learn from. A row is a dict, in which an absent key is a
+    missing value, or an array; many are a frame, a list of dicts or a matrix. One thread at a time may use a model.
+    """
+
+    grace_period: int = 50
+    delta: float = 0.05
+    tau: float = 0.3
+    max_depth: int | None = None
+    leaf_prediction: str = "adaptive"
+    max_bytes: int = 64_000_000
+    schema: Schema | None = None
+    seed: int = 0
+
+    guessers: ClassVar[tuple[str, ...]] = ("mc", "recent", "adaptive")
+
+    def __post_init__(self) -> None:
+        check_whole("grace_period", self.grace_period, 1, 1_000_000)
+        check_number("delta", self.delta, 0, 1, above=True, below=True)
+        check_number("tau", self.tau, 0)
+        if self.max_depth is not None:
+            check_whole("max_depth", self.max_depth, 0, DEEPEST)
+        check_one_of("leaf_prediction", self.leaf_prediction, self.guessers)
+        check_whole("max_bytes", self.max_bytes, 1)
+        check_whole("seed", self.seed, 0, 2**63 - 1)
+        self._rng = new_generator(self.seed)
+        self._rows: OpenRows | None = None
+        self._model: Any = None
+        if self.schema is not None:
+            if not isinstance(self.schema, Schema):
+                raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
+            self._take(OpenRows.under(self.schema, MAX_NAMES))
+            if self._n_values():
+                memory.sizes_within(self.max_bytes, self._shape())
+
+    # The size of it.
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that the model's arrays hold."""
+        return sum(array.nbytes for array in self._arrays().values())
+
+    @property
+    def n_leaves(self) -> int:
+        """The leaves of all trees."""
+        return self._n_trees if self._model is None else self._words().n_leaves()
+
+    @property
+    def n_events(self) -> int:
+        """The events that were learned and are remembered."""
+        return 0 if self._model is None else min(int(self._model.forest.counters[trees.TIME]), len(self._model.events))
+
+    # The trees in words.
+
+    def to_text(self, tree: int = 0, max_depth: int = 5) -> str:
+        """One tree as an indented list of rules, with what is known below each."""
+        return self._words(tree).text(tree, max_depth)
+
+    def draw(self, tree: int = 0, max_depth: int = 3, ax: "Axes | None" = None) -> "Axes":
+        """One tree as a picture: rules, shares of events, and what is predicted."""
+        return self._words(tree).draw(tree, max_depth, ax)
+
+    def to_frame(self, tree: int = 0, backend: str | None = None) -> Any:
+        """One tree as a frame: a row for each leaf, with its rule, events and what it predicts."""
+        rows = self._words(tree).leaves(tree)
+        return frames.make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+
+    def explain_one(self, x: Any) -> str:
+        """The rules that lead to a row's prediction, tree by tree."""
+        if self._model is None or self._rows is None:
+            return "Nothing has been learned yet."
+        return self._words().row(self._rows.one(x), self._told(x))
+
+    def feature_importances(self) -> dict[str, float]:
+        """Each column's share of what all splits gained; all 0 before the first."""
+        if self._model is None or self.schema is None:
+            return {}
+        gained = self._model.importances
+        return dict(zip(self.schema.names, (gained / max(float(gained.sum()), 1e-300)).tolist(), strict=True))
+
+    def fresh(self, seed: int) -> Self:
+        """A new model of the same recipe that has learned nothing, with another seed."""
+        return replace(self, seed=seed)
+
+    # Files.
+
+    def state(self) -> State:
+        """The recipe and the arrays."""
+        options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        arrays = self._arrays()
+        if self.schema is not None and self._rows is not None:
+            options["schema"], points = self.schema.state()
+            arrays |= {"seen": self._rows.seen, **{f"schema.{name}": array for name, array in points.items()}}
+        return State({**options, **self._more_options()}, arrays)
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild from `state`; a ValueError says what does not fit."""
+        options, arrays = dict(state.options), dict(state.arrays)
+        more = {name: options.pop(name) for name in list(options) if name.startswith("_")}
+        if options.get("schema") is not None:
+            points = {name.removeprefix("schema."): arrays.pop(name) for name in list(arrays) if "schema." in name}
+            options["schema"] = Schema.from_state(State(options["schema"], points))
+        model = cls(**options)
+        model._take_more(more)
+        model._restore(arrays)
+        return model
+
+    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        if self._rows is not None:
+            seen = arrays.pop("seen")
+            if seen.dtype != np.bool_ or seen.shape != self._rows.seen.shape or (seen < self._rows.is_name).any():
+                raise ValueError("its columns are not those of its schema")
+            self._take(replace(self._rows, seen=seen.copy()))
+        if "events" in arrays:
+            self._model = memory.new_model(self._shape(), memory.Sizes.read(arrays, self.max_bytes))
+        files.restore(self._arrays(), arrays)
+        if not self._rng.any():
+            raise ValueError("its random state is all zeros")
+        if self._model is not None and not memory.plausible(self._model, self._shape()):
+            raise ValueError("its trees are not those of any stream")
+
+    # What a model brings.
+
+    @abstractmethod
+    def _n_values(self) -> int:
+        """How many numbers a row of a leaf's statistics has; 0 if nothing is known yet."""
+
+    @abstractmethod
+    def _criterion(self) -> int:
+        """How cuts are weighed."""
+
+    @abstractmethod
+    def _told(self, x: Any) -> str:
+        """A row's prediction in words."""
+
+    @abstractmethod
+    def _words(self, tree: int = 0) -> StreamWords:
+        """The trees in words; a ValueError says that there is no such tree."""
+
+    @property
+    def _n_trees(self) -> int:
+        return 1
+
+    def _more_rules(self) -> Mapping[int, float]:
+        """What a forest adds to the rule."""
+        return {}
+
+    def _more_options(self) -> dict[str, Any]:
+        return {}
+
+    def _take_more(self, more: dict[str, Any]) -> None:
+        if more:
+            raise ValueError(f"it has {shown(sorted(more))}, which it should not have")
+
+    # How rows are gone along.
+
+    def _shape(self) -> Shape:
+        assert self._rows is not None  # noqa: S101 - rows were read with it
+        has_tables = self.leaf_prediction in ("nb", "nba")
+        times = self._rule()[leaves.TIMES]
+        return Shape(self._n_trees, self._rows.is_name, self._n_values(), times, self.grace_period, has_tables)
+
+    def _rule(self) -> Floats:
+        rule = np.zeros(leaves.N_RULES)
+        n_columns = 1 if self._rows is None else len(self._rows.seen)
+        depth = DEEPEST if self.max_depth is None else self.max_depth
+        guesser = GUESSERS[self.leaf_prediction]
+        rule[:7] = self.grace_period, self.delta, self.tau, self._criterion(), guesser, depth, n_columns
+        for place, value in self._more_rules().items():
+            rule[place] = value
+        return rule
+
+    def _take(self, rows: OpenRows) -> None:
+        """Know more names or kinds; a column that has only been missing may turn out to hold names."""
+        before = self._rows
+        self._rows = rows
+        self.__dict__["schema"] = rows.schema
+        if self._model is not None and before is not None and (rows.is_name != before.is_name).any():
+            newly = rows.is_name & ~before.is_name
+            self._model.forest.kinds[newly] = trees.NAME
+            self._model.events[:, :-2][:, newly] = 0.0
+            self._model = memory.resized(self._model, self._shape(), memory.sizes_of(self._model))
+
+    def _read(self, rows: Any) -> tuple[OpenRows, NDArray[np.float32]]:
+        """Rows to learn from, encoded, and what knows their names; nothing changes yet."""
+        known = OpenRows.of(rows, MAX_NAMES) if self._rows is None else self._rows
+        return known.knowing_many(rows)
+
+    def _read_one(self, x: Any) -> tuple[OpenRows, NDArray[np.float32]]:
+        if self._rows is None:
+            return self._read([x])
+        known, row = self._rows.knowing_one(x)
+        return known, row.reshape(1, -1)
+
+    def _allocate(self) -> None:
+        """Take the first memory, or make room for more classes; a ValueError says that there is too little."""
+        shape = self._shape()
+        if self._model is None:
+            self._most = memory.sizes_within(self.max_bytes, shape)
+            self._model = memory.new_model(shape, self._most.first(shape))
+        elif self._model.forest.stats.shape[2] < shape.n_values:
+            self._most = memory.sizes_within(self.max_bytes, shape)
+            self._model = memory.resized(self._model, shape, memory.sizes_of(self._model))
+
+    def _go(self, rows: NDArray[np.float32], labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
+        """Go along all rows, making room where there is too little."""
+        if does & LEARNS:
+            memory.renumbered(self._model)
+        rule, done, n = self._rule(), 0, len(rows)
+        while done < n:
+            grows = GROWS if does & LEARNS and self._may_grow() else 0
+            along: list[Any] = [rows, labels, weights, outputs]
+            if done:
+                along = [array[done:] if len(array) == n else array for array in along]
+            along += [does | grows]
+            done += kernels.run(self._model, rule, self._rng, np.uint64(self.seed), *along)
+            if done < n:
+                sizes = memory.sizes_of(self._model).doubled(self._most)
+                self._model = memory.resized(self._model, self._shape(), sizes)
+
+    def _may_grow(self) -> bool:
+        if not hasattr(self, "_most"):
+            self._most = memory.sizes_within(self.max_bytes, self._shape())
+        sizes = memory.sizes_of(self._model)
+        return any(size < limit for size, limit in zip(sizes[:3], self._most[:3], strict=True))
+
+    def _predicted(self, rows: NDArray[np.float32], n_outputs: int) -> Floats:
+        outputs = np.zeros((len(rows), n_outputs))
+        self._go(rows, NO_NUMBERS, NO_NUMBERS, outputs, PREDICTS)
+        return outputs
+
+    def _known_rows(self, rows: Any) -> NDArray[np.float32]:
+        assert self._rows is not None  # noqa: S101 - a model was made for them
+        return self._rows.many(rows)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        own = {"rng": self._rng}
+        return own if self._model is None else {**own, **memory.arrays_of(self._model)}
+
+
+NO_NUMBERS = np.zeros(0)
+
+
+def checked_weights(w: Any, n: int) -> Floats:
+    """A weight of 0 or more for each of n rows; a single one counts for all."""
+    if w is None:
+        return np.ones(n)
+    weights = np.asarray(w) if not isinstance(w, bool) else np.asarray("")
+    fits = weights.dtype.kind in "iuf" and np.isfinite(weights).all()
+    if not fits or (weights < 0.0).any() or (weights > LARGEST_WEIGHT).any():
+        raise ValueError(f"w is {shown(w)}; it must be a number from 0 to {LARGEST_WEIGHT:g}, for all rows or for each")
+    if weights.ndim == 0:
+        return np.full(n, float(weights))
+    if weights.shape != (n,):
+        raise ValueError(f"w has the shape {weights.shape}; it must be one number a row, here {n}")
+    return np.ascontiguousarray(weights, dtype=np.float64)

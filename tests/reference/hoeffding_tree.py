@@ -1,0 +1,160 @@
+"""The Hoeffding tree as plain lists and dicts: slow, and written from the words about it."""
+
+import math
+
+from scipy import stats
+from tests.reference.reward_forest import Cut, Twin, goes_right
+
+from stumpery.trees import forest_kernels as trees
+from stumpery.trees import growth_kernels as growth
+
+
+class TreeNode:
+    """A leaf, or a test with two children."""
+
+    def __init__(self, inherited, grace_period):
+        self.events, self.children, self.cut = [], None, None
+        self.inherited, self.next_check = inherited, grace_period
+
+
+class HoeffdingTwin(Twin):
+    """One tree over the last `n_kept` events; labels are classes from 0, or numbers."""
+
+    def __init__(self, is_name, n_kept, criterion, grace_period, delta, tau):
+        super().__init__(0, 1, is_name, n_kept, 0)
+        self.criterion, self.grace_period, self.delta, self.tau = criterion, grace_period, delta, tau
+        self.root = TreeNode({}, grace_period)
+
+    def leaf_of(self, row):
+        """Where a row ends."""
+        node = self.root
+        while node.children:
+            node = node.children[goes_right(node.cut, row)]
+        return node
+
+    def learn(self, row, label, weight):
+        """Note one event in its leaf."""
+        leaf = self.leaf_of(row)
+        self.is_bit = [bit and value in (0.0, 1.0) for bit, value in zip(self.is_bit, row, strict=True)]
+        self.history.append((row, label, weight))
+        leaf.events.append(len(self.history) - 1)
+        if len(leaf.events) >= leaf.next_check:
+            self.check(leaf)
+
+    def shares(self, row):
+        """Each class's share of a leaf's weight, with what it inherited as one more event."""
+        leaf = self.leaf_of(row)
+        weights = dict(leaf.inherited)
+        for number in leaf.events:
+            _, label, weight = self.history[number]
+            weights[label] = weights.get(label, 0.0) + weight
+        total = sum(weights.values())
+        return {label: weight / total for label, weight in weights.items()}
+
+    def check(self, leaf):
+        """Split if the best cut is good enough."""
+        oldest = len(self.history) - self.n_kept
+        numbers = [number for number in reversed(leaf.events) if number >= oldest]
+        events = [self.history[number] for number in numbers]
+        if len({label for _, label, _ in events}) > 1 and len(events) >= 2 * trees.LEAST_SIDE:
+            best, second, cut, n_tried = self.best_two(events)
+            if cut is not None and self.is_good(events, best, second, n_tried):
+                self.split_at(leaf, cut, numbers)
+                return
+        leaf.next_check = max(len(leaf.events) + self.grace_period, int(growth.ROOM * len(leaf.events)))
+
+    def best_two(self, events):
+        """The best cut's worth, that of the best other column, the cut, and how many were tried."""
+        found, n_tried = [], 0
+        total = sum(weight for *_, weight in events)
+        for column in range(len(self.is_name)):
+            best, chosen = 0.0, None
+            for cut in self.cuts_of(column, events, None):
+                n_tried += 1
+                sides = [[event for event in events if goes_right(cut, event[0]) == side] for side in (False, True)]
+                weights = [sum(weight for *_, weight in side) for side in sides]
+                if min(weights) < trees.LEAST_SIDE:
+                    continue
+                after = sum(weight * self.impurity(side) for weight, side in zip(weights, sides, strict=True)) / total
+                gain = self.impurity(events) - after
+                if gain > best + 1e-12:
+                    best, chosen = gain, cut
+            found.append((best, chosen))
+        order = sorted(range(len(found)), key=lambda column: -found[column][0])
+        second = found[order[1]][0] if len(order) > 1 else 0.0
+        return (*found[order[0]][:1], second, found[order[0]][1], n_tried)
+
+    def impurity(self, events):
+        """Entropy in bits, Gini's index, or the variance."""
+        total = sum(weight for *_, weight in events)
+        if self.criterion == "variance":
+            mean = sum(label * weight for _, label, weight in events) / total
+            return sum((label - mean) ** 2 * weight for _, label, weight in events) / total
+        weights = {}
+        for _, label, weight in events:
+            weights[label] = weights.get(label, 0.0) + weight
+        shares = [weight / total for weight in weights.values() if weight > 0]
+        if self.criterion == "gini":
+            return 1.0 - sum(share**2 for share in shares)
+        return -sum(share * math.log2(share) for share in shares)
+
+    def is_good(self, events, best, second, n_tried):
+        """Beyond chance, and better than any other column or as good as it."""
+        total, before = sum(weight for *_, weight in events), self.impurity(events)
+        freedom, reach = 1.0, 1.0
+        if self.criterion == "gini":
+            freedom = max(before / (1.0 - before), 1.0)
+            evidence = total * freedom * best / before
+        elif self.criterion == "info_gain":
+            freedom, reach = max(2.0**before - 1.0, 1.0), math.log2(len({label for _, label, _ in events}))
+            evidence = 2.0 * math.log(2.0) * total * best
+        else:
+            best, second = best / before, second / before
+            evidence = total * best / (1.0 - best)
+        spread = 2.0 / (9.0 * freedom)
+        beyond = stats.norm.sf(((evidence / freedom) ** (1 / 3) - 1.0 + spread) / math.sqrt(spread))
+        bound = reach * math.sqrt(math.log(1.0 / self.delta) / (2.0 * total))
+        return beyond * n_tried < self.delta and (best - second > bound or bound < self.tau)
+
+    def sets_of_names(self, column, events, active):
+        """Each name alone but the first and the last, then the first ones together; by share or by mean."""
+        totals = {}
+        for _, label, weight in events:
+            totals[label] = totals.get(label, 0.0) + weight
+        top = max(sorted(totals), key=totals.get)
+        keys = {}
+        for code in sorted({int(row[column]) for row, *_ in events}):
+            own = [(label, weight) for row, label, weight in events if int(row[column]) == code]
+            worth = sum(w * (label if self.criterion == "variance" else label == top) for label, w in own)
+            keys[code] = worth / sum(w for _, w in own)
+        order = sorted(keys, key=keys.get)
+        return [[code] for code in order[1:-1]] + [order[:size] for size in range(1, len(order))]
+
+    def split_at(self, leaf, cut, numbers):
+        """Two leaves share the remembered events and inherit the shares."""
+        inherited = self.shares_of(leaf) if self.criterion != "variance" else {}
+        leaf.cut = Cut(cut.column, cut.threshold, cut.left_codes)
+        leaf.children = []
+        for side in (False, True):
+            child = TreeNode(inherited, self.grace_period)
+            child.events = [number for number in reversed(numbers) if goes_right(cut, self.history[number][0]) == side]
+            child.next_check = max(self.grace_period, int(growth.ROOM * len(child.events)))
+            leaf.children.append(child)
+
+    def shares_of(self, leaf):
+        """The same as `shares`, of a leaf."""
+        weights = dict(leaf.inherited)
+        for number in leaf.events:
+            _, label, weight = self.history[number]
+            weights[label] = weights.get(label, 0.0) + weight
+        total = sum(weights.values())
+        return {label: weight / total for label, weight in weights.items()}
+
+    def n_leaves(self):
+        """How many there are."""
+        waiting, n = [self.root], 0
+        while waiting:
+            node = waiting.pop()
+            n += not node.children
+            waiting += node.children or []
+        return n

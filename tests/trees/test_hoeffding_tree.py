@@ -1,0 +1,204 @@
+"""The Hoeffding tree against its slow twin, and the parts that only show in long or odd streams."""
+
+import numpy as np
+import pytest
+from tests.reference.hoeffding_tree import HoeffdingTwin
+
+import stumpery as st
+from stumpery.jit import INTERPRETED
+from stumpery.trees import forest_kernels as trees
+from stumpery.trees import stream_memory as memory
+
+pytestmark = pytest.mark.kernels
+N_ROWS = 160 if INTERPRETED else 700
+
+
+def stream(n, seed=3, n_classes=3):
+    """Numbers, names and bits of which some decide the class."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.normal(size=(n, 2)).round(2)
+    names = rng.choice(["red", "green", "blue", "grey"], size=n)
+    bits = rng.integers(0, 2, n).astype(float)
+    labels = (numbers[:, 0] > 0.3).astype(int) + (names == "red") * (bits == 1)
+    noisy = np.where(rng.random(n) < 0.1, rng.integers(0, n_classes, n), labels)
+    rows = [
+        {"a": float(a), "b": float(b), "name": str(name), "bit": float(bit)}
+        for (a, b), name, bit in zip(numbers, names, bits, strict=True)
+    ]
+    for row in rows[:: n // 20]:
+        row["a"] = None
+    return rows, noisy.tolist()
+
+
+def encoded(rows):
+    codes = {}
+    for row in rows:
+        codes.setdefault(row["name"], len(codes) + 1)
+    missing = -np.inf
+    return [
+        [missing if row["a"] is None else row["a"], row["b"], float(codes[row["name"]]), row["bit"]] for row in rows
+    ]
+
+
+IS_NAME = [False, False, True, False]
+
+
+@pytest.mark.parametrize("options", [{}, {"delta": 0.01, "tau": 0.05}, {"grace_period": 20}], ids=str)
+@pytest.mark.parametrize("criterion", ["info_gain", "gini"])
+def test_the_tree_equals_its_slow_twin(criterion, options):
+    rows, labels = stream(N_ROWS)
+    settings = {"grace_period": 30, "delta": 0.05, "tau": 0.3, **options}
+    model = st.HoeffdingTreeClassifier(split_criterion=criterion, leaf_prediction="mc", **settings)
+    weights = np.random.default_rng(1).integers(1, 3, N_ROWS).astype(float)
+    model.learn_many(rows, labels, weights)
+    twin = HoeffdingTwin(IS_NAME, 10**9, criterion, **settings)
+    matrix = [np.array(row, dtype=np.float32) for row in encoded(rows)]
+    for row, label, weight in zip(matrix, labels, weights.tolist(), strict=True):
+        twin.learn(row, label, weight)
+    assert twin.n_leaves() == model.n_leaves
+    assert model.n_leaves > 2 or options
+    found = model.predict_proba_many(rows[::5])
+    for row, chances in zip(matrix[::5], found, strict=True):
+        expected = twin.shares(row)
+        assert chances == pytest.approx([expected.get(label, 0.0) for label in model.classes], abs=1e-5)
+
+
+def test_naive_bayes_equals_the_formula_on_the_leaves_own_events():
+    rows, labels = stream(N_ROWS)
+    model = st.HoeffdingTreeClassifier(leaf_prediction="nb", max_depth=0, grace_period=N_ROWS)
+    names = [{"name": row["name"], "more": row["name"] + str(row["bit"])} for row in rows]
+    model.learn_many(names, labels)
+    shares = np.array([labels.count(each) for each in model.classes]) / len(labels)
+    for row in names[:20]:
+        scores = np.log(shares)
+        for column in ("name", "more"):
+            codes = {each[column] for each in names}
+            for place, label in enumerate(model.classes):
+                own = [each[column] for each, other in zip(names, labels, strict=True) if other == label]
+                scores[place] += np.log((own.count(row[column]) + 1.0 / (len(codes) + 1)) / (len(own) + 1.0))
+        expected = np.exp(scores - scores.max())
+        assert model.predict_proba_many([row])[0] == pytest.approx(expected / expected.sum(), rel=1e-3)
+
+
+def test_the_adaptive_leaf_follows_the_latest_events_where_they_tell_more():
+    labels = [str(event // 50 % 2) for event in range(2000)]
+    rows = [{"x": 1.0}] * len(labels)
+    right = {}
+    for prediction in ("mc", "recent", "adaptive"):
+        model = st.HoeffdingTreeClassifier(leaf_prediction=prediction)
+        chances = model.test_then_learn(rows, labels)
+        right[prediction] = np.mean([model.classes[row.argmax()] == y for row, y in zip(chances, labels, strict=True)])
+    assert right["recent"] > 0.9
+    assert right["adaptive"] > 0.85
+    assert right["mc"] < 0.7
+
+
+def test_a_label_that_is_no_class_changes_nothing():
+    model = st.HoeffdingTreeClassifier()
+    model.learn_many(*stream(50))
+    before = {name: array.copy() for name, array in model.state().arrays.items()}
+    for wrong in (None, float("nan"), [1], b"x", 1j, float("inf")):
+        with pytest.raises(ValueError, match=r"^a label is "):
+            model.learn_one({"a": 1.0}, wrong)
+        with pytest.raises(ValueError, match=r"^a label is "):
+            model.learn_many([{"a": 1.0}, {"a": 2.0}], [1, wrong])
+    assert all((array == before[name]).all() for name, array in model.state().arrays.items())
+
+
+def test_labels_never_seen_before_are_new_classes_up_to_a_limit():
+    model = st.HoeffdingTreeClassifier()
+    model.learn_one({"x": 1.0}, "a")
+    model.learn_one({"x": 1.0}, "b")
+    assert model.predict_proba_one({"x": 1.0}).keys() == {"a", "b"}
+    with pytest.raises(ValueError, match="there would be 1002 classes; 1000 is the most"):
+        model.learn_many(np.zeros((1000, 1)), list(range(1000)))
+    assert model.classes == ("a", "b")
+
+
+def test_one_class_only_is_predicted_with_certainty():
+    model = st.HoeffdingTreeClassifier()
+    model.learn_many(np.random.default_rng(0).normal(size=(300, 3)), np.ones(300, dtype=int))
+    assert model.predict_proba_one(np.zeros(3)) == {1: 1.0}
+    assert model.n_leaves == 1
+
+
+def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch):
+    rows, labels = stream(3000 if not INTERPRETED else 1200)
+    plain, renumbered = (st.HoeffdingTreeClassifier(max_bytes=60_000) for _ in range(2))
+    plain.learn_many(rows, labels)
+    monkeypatch.setattr(memory, "LAST_NUMBER", 300)
+    for start in range(0, len(rows), 50):
+        renumbered.learn_many(rows[start : start + 50], labels[start : start + 50])
+    assert renumbered._model.forest.counters[trees.TIME] < len(rows)
+    assert renumbered.predict_proba_many(rows).tobytes() == plain.predict_proba_many(rows).tobytes()
+
+
+def test_leaves_fall_asleep_where_memory_is_short_and_all_blocks_are_still_accounted_for():
+    n = 400 if INTERPRETED else 20_000
+    rng = np.random.default_rng(0)
+    matrix = rng.random((n, 2))
+    labels = (np.floor(matrix[:, 0] * 8) + np.floor(matrix[:, 1] * 8)).astype(int) % 2
+    model = st.HoeffdingTreeClassifier(max_bytes=60_000, grace_period=20)
+    model.learn_many(matrix, labels)
+    assert model.n_bytes <= 60_000
+    assert memory.plausible(model._model, model._shape())
+
+
+def test_the_tree_of_numbers_equals_its_slow_twin():
+    rows, classes = stream(N_ROWS)
+    rng = np.random.default_rng(4)
+    numbers = [1000.0 + 3.0 * each + float(rng.normal()) for each in classes]
+    settings = {"grace_period": 30, "delta": 0.05, "tau": 0.3}
+    model = st.HoeffdingTreeRegressor(leaf_prediction="mc", **settings)
+    model.learn_many(rows, numbers)
+    twin = HoeffdingTwin(IS_NAME, 10**9, "variance", **settings)
+    matrix = [np.array(row, dtype=np.float32) for row in encoded(rows)]
+    for row, number in zip(matrix, numbers, strict=True):
+        twin.learn(row, float(np.float32(number)), 1.0)
+    assert model.n_leaves == twin.n_leaves() > 2
+    for row, found in zip(matrix[::5], model.predict_many(rows[::5]), strict=True):
+        own = [twin.history[number][1] for number in twin.leaf_of(row).events]
+        assert found == pytest.approx(np.mean(own), abs=6.0 / len(own))
+
+
+@pytest.mark.parametrize("wrong", [None, "1", float("nan"), float("inf"), 1e30, [1.0]], ids=str)
+def test_what_is_no_number_changes_nothing(wrong):
+    model = st.HoeffdingTreeRegressor()
+    model.learn_many([{"x": 1.0}, {"x": 2.0}], [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"^a label is .*must be a number"):
+        model.learn_one({"x": 1.0}, wrong)
+    assert model.n_events == 2
+
+
+def drifting(n, seed=0):
+    """Two columns decide the class; half-way they decide the opposite."""
+    rng = np.random.default_rng(seed)
+    matrix = rng.random((n, 5))
+    labels = (matrix[:, 0] + matrix[:, 1] > 1.0).astype(int)
+    labels[n // 2 :] = 1 - labels[n // 2 :]
+    return matrix, labels
+
+
+@pytest.mark.skipif(INTERPRETED, reason="a long stream")
+def test_a_forest_recovers_from_a_change_of_the_stream_by_exchanging_trees():
+    matrix, labels = drifting(12_000)
+    followed, deaf = (
+        st.ForestClassifier(seed=3, leaf_prediction="mc", **options)
+        for options in ({}, {"warning_delta": 1e-300, "drift_delta": 1e-300})
+    )
+    late = slice(6_500, 7_500)
+    right = []
+    for model in (followed, deaf):
+        chances = model.test_then_learn(matrix, labels)
+        right.append((np.array(model.classes)[chances.argmax(axis=1)] == labels)[late].mean())
+        assert memory.plausible(model._model, model._shape())
+    assert right[0] > 0.9
+    assert right[1] < 0.5
+
+
+@pytest.mark.skipif(INTERPRETED, reason="a long stream")
+def test_a_forest_of_numbers_recovers_too():
+    matrix, labels = drifting(12_000)
+    model = st.ForestRegressor(seed=3)
+    found = model.test_then_learn(matrix, labels * 10.0)
+    assert np.abs(found - labels * 10.0)[9_000:].mean() < 2.0
