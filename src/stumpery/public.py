@@ -3,7 +3,7 @@
 from stumpery import encoding, evaluation, streams, summaries
 from stumpery.encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, VectorEncoder
 from stumpery.ensembles import Average, ExponentialWeights, LinearRanker, LogOdds, OnlineBagging
-from stumpery.evaluation import play, regret
+from stumpery.evaluation import play, prequential, regret
 from stumpery.files import KINDS as _KINDS
 from stumpery.files import load, save
 from stumpery.policies import (
@@ -89,6 +89,7 @@ __all__ = [
     "explorers",
     "load",
     "play",
+    "prequential",
     "regret",
     "save",
     "streams",

@@ -61,9 +61,12 @@ class StreamClassifier(StreamModel):
         """The chances of `classes`, (rows, classes)."""
         if self._model is None or self._rows is None:
             return np.zeros((frames.n_rows(X, "X"), len(self._classes)))
-        if isinstance(X, list) and len(X) == 1:
-            return self._predicted(self._rows.one(X[0]).reshape(1, -1), len(self._classes))
-        return self._predicted(self._known_rows(X), len(self._classes))
+        n_classes = len(self._classes)
+        single = isinstance(X, list) and len(X) == 1
+        rows = self._rows.one(X[0]).reshape(1, -1) if single else self._known_rows(X)
+        chances = self._predicted(rows, n_classes)
+        chances[chances.sum(axis=1) == 0.0] = 1.0 / n_classes  # trees that know nothing yet
+        return chances
 
     def predict_many(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """The likeliest class of each row."""
@@ -74,7 +77,10 @@ class StreamClassifier(StreamModel):
         return found
 
     def test_then_learn(self, X: Any, y: Any, w: Any = None) -> Floats:  # noqa: N803
-        """The chances of `classes` for every row just before it was learned, (rows, classes): one compiled loop."""
+        """The chances of `classes` for every row just before it was learned, (rows, classes): one compiled loop.
+
+        Classes have the chance 0 before they came, all of them in the first row.
+        """
         known, rows, classes, codes, weights = self._checked(X, y, w)
         outputs = np.zeros((len(rows), len(classes)))
         self._learn(known, rows, classes, codes, weights, outputs)

@@ -52,11 +52,14 @@ def predict(model: Model, reached: Int32s, row: Float32s, rule: Floats, one: Flo
         leaves.predict(model, reached[tree], row, rule, one)
         vote = (model.votes[tree, RIGHT] + 1.0) / (model.votes[tree, SEEN] + 1.0)
         vote *= vote
-        total += vote
+        said = 1.0 if rule[CRITERION] == VARIANCE else 0.0
         for each in range(n_outputs):
             output[each] += vote * one[each]
+            if said == 0.0 and one[each] > 0.0:
+                said = 1.0
+        total += vote * said  # a tree that knows nothing yet abstains
     for each in range(n_outputs):
-        output[each] /= total
+        output[each] /= max(total, 1e-300)
 
 
 @part

@@ -61,8 +61,10 @@ def fill_shares(model: Model, leaf: int, guesser: int, row: Float32s, shares: Fl
     for each in range(n_classes):
         shares[each] = stats[place, each] + INHERITANCE * stats[INHERITED, each]
         total += shares[each]
-    for each in range(n_classes):  # before the first event all classes are as likely
-        shares[each] = shares[each] / total if total > 0.0 else 1.0 / n_classes
+    if total == 0.0:  # before the first event a leaf says nothing
+        return
+    for each in range(n_classes):
+        shares[each] /= total
     if guesser != BAYES or model.marks[leaf, TABLE] == NOTHING:
         return
     for each in range(n_classes):

@@ -1,0 +1,107 @@
+"""Test, then learn: figures against a plain loop."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stumpery as st
+
+
+class Echo:
+    """Says what came last."""
+
+    def __init__(self):
+        self.last = "b"
+
+    def predict_proba_one(self, x):
+        return {self.last: 0.8, "c": 0.2}
+
+    def learn_one(self, x, y):
+        self.last = y
+
+
+class Mean:
+    """Says 1."""
+
+    def predict_one(self, x):
+        return 1.0
+
+    def learn_one(self, x, y):
+        pass
+
+
+LABELS = [["a", "b", "c"][event * event % 7 % 3] for event in range(100)]
+ROWS = [{"x": float(event)} for event in range(100)]
+
+
+def test_the_figures_are_those_of_a_plain_loop():
+    result = st.prequential({"echo": Echo()}, ROWS, LABELS, window=10, fading=0.9, every=20)
+    guesses = ["b", *LABELS[:-1]]
+    right = [guess == label for guess, label in zip(guesses, LABELS, strict=True)]
+    curves = result.curves["echo"]
+    assert result.checkpoints.tolist() == [20, 40, 60, 80, 100]
+    assert curves["accumulated"]["accuracy"][-1] == pytest.approx(np.mean(right))
+    assert curves["windowed"]["accuracy"][2] == pytest.approx(np.mean(right[50:60]))
+    weights = 0.9 ** np.arange(99, -1, -1)
+    assert curves["fading"]["accuracy"][-1] == pytest.approx((weights * right).sum() / weights.sum())
+    chances = [0.8 * (g == y) + 0.2 * (y == "c") for g, y in zip(guesses, LABELS, strict=True)]
+    lost = [
+        -math.log(max(chance if g != "c" or y != "c" else 0.2, 1e-15))
+        for g, y, chance in zip(guesses, LABELS, chances, strict=True)
+    ]
+    assert curves["accumulated"]["log_loss"][-1] == pytest.approx(np.mean(lost))
+
+
+def test_kappa_agrees_with_scikit_learn():
+    from sklearn.metrics import cohen_kappa_score
+
+    result = st.prequential({"echo": Echo()}, ROWS, LABELS)
+    guesses = ["c" if guess == "c" else guess for guess in ["b", *LABELS[:-1]]]
+    assert result.curves["echo"]["accumulated"]["kappa"][-1] == pytest.approx(cohen_kappa_score(LABELS, guesses))
+
+
+def test_our_models_are_measured_the_same_in_stretches_and_one_by_one():
+    class OneByOne:
+        def __init__(self):
+            self.model = st.HoeffdingTreeClassifier()
+            self.predict_proba_one, self.learn_one = self.model.predict_proba_one, self.model.learn_one
+
+    models = {"ours": st.HoeffdingTreeClassifier(), "slow": OneByOne()}
+    result = st.prequential(models, ROWS, LABELS, every=30)
+    for metric in ("accuracy", "kappa"):
+        ours, slow = (result.curves[name]["accumulated"][metric] for name in models)
+        assert ours == pytest.approx(slow)
+    assert math.isnan(result.n_bytes["slow"][-1])
+    assert result.n_bytes["ours"][-1] == models["ours"].n_bytes
+
+
+def test_numbers_are_measured_by_their_errors():
+    numbers = [float(event % 3) for event in range(99)]
+    result = st.prequential(Mean(), ROWS[:99], numbers)
+    final = result.final()[0]
+    assert final["mae"] == pytest.approx(2 / 3)
+    assert final["rmse"] == pytest.approx(math.sqrt(2 / 3))
+    assert final["r2"] == pytest.approx(0.0)
+
+
+def test_it_becomes_a_frame_a_picture_and_lines_of_progress():
+    lines = []
+    result = st.prequential({"echo": Echo()}, ROWS, LABELS, every=50, progress=lines.append)
+    assert [line.split("]")[0] for line in lines] == ["echo [50", "echo [100"]
+    assert result.to_frame().shape == (2, 13)
+    assert result.plot(metric="kappa", way="fading").get_ylabel() == "fading kappa"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (({}, ROWS, LABELS), "models is empty"),
+        ((Echo(), ROWS, LABELS[:5]), "100 rows and 5 labels"),
+        ((Echo, ROWS, LABELS), "must have learn_one"),
+        (({"a": Echo(), "b": Mean()}, ROWS, LABELS), "must all do the same"),
+    ],
+)
+def test_bad_input_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        st.prequential(*arguments)
