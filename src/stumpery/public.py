@@ -2,7 +2,21 @@
 
 from stumpery import encoding, evaluation, streams, summaries
 from stumpery.encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, VectorEncoder
-from stumpery.ensembles import Average, ExponentialWeights, LinearRanker, LogOdds, OnlineBagging
+from stumpery.ensembles import (
+    AdaBoost,
+    Average,
+    BaggedLearners,
+    Bagging,
+    ExponentialWeights,
+    LinearRanker,
+    LogOdds,
+    OnlineBagging,
+    OnlineBoosting,
+    OnlineStacking,
+    Stacking,
+    Voting,
+    WeightedLearners,
+)
 from stumpery.evaluation import play, prequential, regret
 from stumpery.files import KINDS as _KINDS
 from stumpery.files import load, save
@@ -43,7 +57,10 @@ from stumpery.types import Decision, Decisions
 
 __all__ = [
     "UCB",
+    "AdaBoost",
     "Average",
+    "BaggedLearners",
+    "Bagging",
     "BanditForest",
     "BanditStump",
     "BanditTree",
@@ -74,16 +91,21 @@ __all__ = [
     "OneRule",
     "OneVersusAll",
     "OnlineBagging",
+    "OnlineBoosting",
+    "OnlineStacking",
     "QuantileSummary",
     "RandomHoeffdingTree",
     "RandomPolicy",
     "RewardForest",
     "Schema",
+    "Stacking",
     "Stump",
     "SuccessiveElimination",
     "ThompsonSampling",
     "UnivariateTree",
     "VectorEncoder",
+    "Voting",
+    "WeightedLearners",
     "encoding",
     "evaluation",
     "explorers",

@@ -4,7 +4,7 @@ Numbers are as they are with -inf for missing, names are codes with 0 for missin
 so far may still turn out to hold names.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding.names import Name
+from stumpery.encoding.reader import Reader
 from stumpery.encoding.schema import Column, Schema
-from stumpery.encoding.vectors import VectorEncoder
+from stumpery.encoding.tables import open_table
 from stumpery.frames import n_rows, open_frame
 from stumpery.types import Floats
 
 LARGEST = 3e38  # of a number that is not missing
+STRETCH = 4096  # rows
 N_FIRST_ROWS = 1000  # of a frame, from which the columns' kinds are inferred
 Float32s = NDArray[np.float32]
 
@@ -28,7 +30,7 @@ class OpenRows:
     """A schema that learns names, and which of its columns have had a value. It never changes: `knowing` gives another.
 
     >>> rows = OpenRows.of([{"age": 31, "device": "phone"}], max_names=62)
-    >>> rows.knowing([{"device": "watch"}]).one({"device": "watch"}).tolist()
+    >>> rows.knowing([{"device": "watch"}])[0].one({"device": "watch"}).tolist()
     [-inf, 2.0]
     """
 
@@ -61,36 +63,59 @@ class OpenRows:
 
     def one(self, row: Any) -> Float32s:
         """One dict or array; new names count as others."""
-        return self._plain(self._encoder.encode_one(row))
+        return self._plain(self._reader.row(row))
 
     def many(self, rows: Any) -> Float32s:
         """A frame, a list of dicts or a matrix; new names count as others."""
-        return self._plain(self._encoder.encode_many(as_table(rows)))
+        if self._is_plain(rows):
+            return self._plain(rows)
+        return self._filled(*self._columns(rows))
 
     def knowing_one(self, row: Any) -> tuple[Self, Float32s]:
         """What knows this row's names and kinds, and the row."""
         if self._all_seen or isinstance(row, np.ndarray):
-            values = self._encoder.encode_one(row)
+            values = self._reader.row(row)
             if not (self._may_learn and (values == self._others).any()):
-                return (self if self._all_seen else self._noticing(values)), self._plain(values)
-        following = self.knowing([row])
+                return (self if self._all_seen else self._noticing(values.reshape(-1, 1))), self._plain(values)
+        following = self.knowing([row])[0]
         return following, following.one(row)
 
-    def knowing_many(self, rows: Any) -> tuple[Self, Float32s]:
-        """What knows these rows' names and kinds, and the rows."""
-        following = self.knowing(rows)
-        return following, following.many(rows)
-
-    def knowing(self, rows: Any) -> Self:
-        """What knows these rows' names and kinds; a ValueError says that a value does not fit."""
+    def knowing(self, rows: Any) -> tuple[Self, Float32s]:
+        """What knows these rows' names and kinds, and the rows; a ValueError says that a value does not fit."""
         rows = as_table(rows)
+        if self._all_seen and self._is_plain(rows):
+            return self, self._plain(rows)
         following = self._settled(rows)
-        values = following._encoder.encode_many(rows)
-        if following._may_learn and (values == following._others).any():
+        n, columns = following._columns(rows)
+        if any((columns[place] == following._others[place]).any() for place in following._open):
             pairs = zip(following.schema.columns, following.schema.extend(rows).columns, strict=True)
-            columns = tuple(new if isinstance(new, Name) else old for old, new in pairs)
-            following = replace(following, schema=Schema(columns=columns))
-        return following if following._all_seen else following._noticing(values)
+            schema = Schema(columns=tuple(new if isinstance(new, Name) else old for old, new in pairs))
+            following = replace(following, schema=schema)
+            n, columns = following._columns(rows)
+        return following if following._all_seen else following._noticing(columns), following._filled(n, columns)
+
+    def _is_plain(self, rows: Any) -> bool:
+        """Whether rows are a matrix of numbers, for columns of numbers."""
+        is_matrix = isinstance(rows, np.ndarray) and rows.ndim == 2 and not np.ma.isMaskedArray(rows)
+        return is_matrix and rows.dtype.kind in "biuf" and rows.shape[1] == len(self.seen) and not self.is_name.any()
+
+    def _columns(self, rows: Any) -> tuple[int, list[NDArray[Any]]]:
+        table = open_table(as_table(rows), self.schema.names)
+        found = []
+        for place, column in enumerate(self.schema.columns):
+            data = table.column(place)
+            as_it_is = isinstance(data, np.ndarray) and not isinstance(column, Name)
+            found.append(np.asarray(data) if as_it_is else column.read(data))
+        return table.n_rows, found
+
+    def _filled(self, n: int, columns: list[NDArray[Any]]) -> Float32s:
+        """Columns as a matrix, a stretch of rows at a time, so that what is written stays near."""
+        matrix = np.empty((n, len(columns)), np.float32)
+        plain = [self._plain(values, place) for place, values in enumerate(columns)]
+        for start in range(0, n, STRETCH):
+            for place, values in enumerate(plain):
+                matrix[start : start + STRETCH, place] = values[start : start + STRETCH]
+        return matrix
 
     def _settled(self, rows: Any) -> Self:
         """With columns that have only been missing so far and turn out to hold names."""
@@ -104,20 +129,28 @@ class OpenRows:
         schema = Schema(columns=tuple(columns))
         return self if schema == self.schema else replace(self, schema=schema, seen=self.seen | _names(schema))
 
-    def _noticing(self, values: Floats) -> Self:
-        seen = self.seen | ~np.isnan(values.reshape(-1, len(self.seen))).all(axis=0)
+    def _noticing(self, columns: Iterable[NDArray[Any]]) -> Self:
+        seen = self.seen | [not np.isnan(values).all() for values in columns]
         return self if (seen == self.seen).all() else replace(self, seen=seen)
 
-    def _plain(self, values: Floats) -> Float32s:
-        found = np.clip(values, -LARGEST, LARGEST).astype(np.float32)
-        missing = np.isnan(found)
-        if missing.any():
-            found = np.where(missing, self._missing, found)
-        return found
+    def _plain(self, values: NDArray[Any], place: int | None = None) -> Float32s:
+        """A row, or the column at a place, with missing values on their side."""
+        low, high = values.min(initial=0), values.max(initial=0)  # NaN if there is one
+        if low >= -LARGEST and high <= LARGEST:
+            found = np.ascontiguousarray(values, dtype=np.float32)
+            return found if found.flags.writeable else found.copy()  # one kind of array, one machine code
+        bounded = np.minimum(np.maximum(values, -LARGEST), LARGEST).astype(np.float32)
+        missing = self._missing if place is None else self._missing[place]
+        return np.where(np.isnan(bounded), missing, bounded)
 
     @cached_property
-    def _encoder(self) -> VectorEncoder:
-        return VectorEncoder(schema=self.schema)
+    def _reader(self) -> Reader:
+        return Reader(self.schema)
+
+    @cached_property
+    def _open(self) -> list[int]:
+        """The columns of names that have room for more."""
+        return np.flatnonzero(~np.isnan(self._others)).tolist()
 
     @cached_property
     def _others(self) -> Floats:

@@ -1,9 +1,11 @@
 """Weights that grow exponentially with what a predictor was right about."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from stumpery.ensembles import combining_kernels as kernels
 from stumpery.ensembles.combination import Combination
+from stumpery.ensembles.weighted_learners import WeightedLearners
 from stumpery.options import check_number
 from stumpery.types import Floats
 
@@ -15,6 +17,8 @@ class ExponentialWeights(Combination):
     The reward is the logarithm of the chance that the predictor gave to what came, so eta = 1 weighs predictors as
     Bayes' rule does. The paper leaves the reward open (Salperwyck and Urvoy 2011).
 
+    These are predictors of clicks; `ExponentialWeights(models=...)` weighs any learners and makes `WeightedLearners`.
+
     >>> from stumpery.trees import Stump
     >>> model = ExponentialWeights(predictors=[Stump()], eta=0.5)
     >>> rows = [{"a": event % 2, "b": event % 3} for event in range(500)]
@@ -24,6 +28,10 @@ class ExponentialWeights(Combination):
     """
 
     eta: float = 1.0
+
+    def __new__(cls, **options: Any) -> Any:
+        """With `models` instead of `predictors` it takes learners of any classes or numbers."""
+        return WeightedLearners(**options) if "models" in options else super().__new__(cls)
 
     def __post_init__(self) -> None:
         check_number("eta", self.eta, 0, above=True)

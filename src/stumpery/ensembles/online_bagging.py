@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.ensembles import combining_kernels as kernels
+from stumpery.ensembles.bagged_learners import BaggedLearners
 from stumpery.ensembles.combination import Combination
 from stumpery.random import new_generator
 
@@ -14,6 +15,8 @@ from stumpery.random import new_generator
 @dataclass(kw_only=True, eq=False)
 class OnlineBagging(Combination):
     """The average of predictors that see each event Poisson(1) times (Oza 2005).
+
+    These are predictors of clicks. `OnlineBagging(models=...)` bags any learners and makes a `BaggedLearners`.
 
     >>> from stumpery.trees import RandomHoeffdingTree, Stump
     >>> model = OnlineBagging(predictors=[(Stump(), 8), (RandomHoeffdingTree(), 2)], seed=7)
@@ -24,6 +27,10 @@ class OnlineBagging(Combination):
     """
 
     uses_outputs: ClassVar[bool] = False
+
+    def __new__(cls, **options: Any) -> Any:
+        """With `models` instead of `predictors` it takes learners of any classes or numbers."""
+        return BaggedLearners(**options) if "models" in options else super().__new__(cls)
 
     def _allocate(self, n: int) -> None:
         self._rng = new_generator(self.seed)

@@ -30,6 +30,7 @@ class StreamClassifier(StreamModel):
     def __post_init__(self) -> None:
         check_one_of("split_criterion", self.split_criterion, CRITERIA)
         self._classes: list[Label] = []
+        self._places: dict[Label, float] = {}
         super().__post_init__()
 
     @property
@@ -39,7 +40,8 @@ class StreamClassifier(StreamModel):
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn the class of a row, as if it came `w` times."""
-        classes, codes = coded([y], self._classes)
+        known = self._places.get(y) if type(y) in (str, int) else None
+        classes, codes = coded([y], self._classes) if known is None else (self._classes, np.array([known]))
         weights = checked_weights(w, 1)
         self._learn(*self._read_one(x), classes, codes, weights)
 
@@ -110,7 +112,8 @@ class StreamClassifier(StreamModel):
         if not len(rows):
             return
         before = self._rows, self._classes, self.schema
-        self._classes = classes
+        if classes is not self._classes:
+            self._classes = classes
         try:
             self._take(known)
             self._allocate()
@@ -118,6 +121,8 @@ class StreamClassifier(StreamModel):
             self._rows, self._classes = before[:2]
             self.__dict__["schema"] = before[2]
             raise
+        if len(self._places) != len(classes):
+            self._places = {label: float(place) for place, label in enumerate(classes)}
         if outputs is None:
             self._go(rows, codes, weights, np.zeros((1, len(classes))), LEARNS)
         else:

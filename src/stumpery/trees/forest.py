@@ -14,7 +14,7 @@ class Forest(StreamModel):
     """Trees that see every event Poisson(`times`) times and look at a random share of the columns at each split."""
 
     n_models: int = 10
-    times: float = 3.0
+    times: float = 2.0
     max_features: float = 0.6
     warning_delta: float = 0.01
     drift_delta: float = 0.001

@@ -152,7 +152,7 @@ def bequeath(model: Model, leaf: int, other: int, rule: Floats) -> None:
     stats, others = model.forest.stats[leaf], model.forest.stats[other]
     n_values = stats.shape[1]
     if rule[CRITERION] == VARIANCE:
-        stats[INHERITED, MEAN] = leaves.expected(model, leaf, leaves.MAJORITY)
+        stats[INHERITED, MEAN] = leaves.expected(stats, ALL)
         stats[INHERITED, COUNT] = 1.0
     else:
         total = 0.0

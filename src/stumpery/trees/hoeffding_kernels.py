@@ -27,6 +27,7 @@ from stumpery.trees.forest_kernels import (
     NOTHING,
     TIME,
     Float32s,
+    Forest,
     Int32s,
 )
 from stumpery.trees.gains_kernels import VARIANCE
@@ -148,15 +149,21 @@ def learn(
             continue
         leaf = reached[place]
         times = poisson(rng, rule[TIMES]) if rule[TIMES] > 0.0 else 1
+        if times == 0:
+            continue
+        stats, duel, mark = forest.stats[leaf], model.duels[leaf], model.marks[leaf]
+        if of_numbers:
+            leaves.update_number(stats, duel, label, weight * times, rule)
+        else:
+            if mark[leaves.TABLE] != NOTHING:
+                leaves.try_bayes(model, leaf, row, int(label), one)
+            leaves.update_class(stats, duel, int(label), weight * times, rule, one)
         for _ in range(times):
-            if of_numbers:
-                leaves.update_number(model, leaf, label, weight, rule)
-            else:
-                leaves.update_class(model, leaf, row, int(label), weight, rule, one)
-            room.note(model, leaf, time)
-        if times > 0 and forest.leaves[leaf, N_EVENTS] >= forest.leaves[leaf, NEXT_CHECK]:
+            room.note(forest, mark, leaf, time)
+        if forest.leaves[leaf, N_EVENTS] >= forest.leaves[leaf, NEXT_CHECK]:
             growth.check(model, scratch, leaf, rule, seed)
-    room.sweep(model, bool(of_numbers))
+    if room.is_short(forest.counters, forest.blocks.shape[0]):
+        room.sweep(model, bool(of_numbers))
 
 
 @part
@@ -180,14 +187,13 @@ def descend_one(model: Model, root: int, row: Float32s) -> int:
 
 
 @part
-def has_room(model: Model) -> bool:
+def has_room(forest: Forest, n_events: int, n_trees: int) -> bool:
     """Whether one more event fits whatever it makes of the trees."""
-    forest, n_trees = model.forest, model.standby.shape[0]
     has_nodes = (
         forest.nodes.shape[0] - forest.counters[N_NODES] >= 4 * n_trees or forest.counters[room.FREE_PAIR] != NOTHING
     )
     has_blocks = forest.counters[N_FREE_BLOCKS] >= 8 * n_trees + MAX_EVENTS // BLOCK
-    return bool(has_nodes and has_blocks and forest.counters[TIME] < model.events.shape[0])
+    return bool(has_nodes and has_blocks and forest.counters[TIME] < n_events)
 
 
 @kernel
@@ -212,7 +218,7 @@ def run(
     one = np.zeros(outputs.shape[1])
     scratch = cuts.new_scratch(max(n_values, 3), rows.shape[1], MAX_EVENTS if does & LEARNS else 1)
     for place in range(rows.shape[0]):
-        if does & LEARNS and does & GROWS and not has_room(model):
+        if does & LEARNS and does & GROWS and not has_room(model.forest, model.events.shape[0], n_trees):
             return place
         row = rows[place]
         trees.descend(model.forest, row, reached)

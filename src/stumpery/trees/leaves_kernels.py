@@ -9,6 +9,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stumpery.jit import part
 from stumpery.trees import bayes_kernels
@@ -52,24 +53,28 @@ class Model(NamedTuple):
 
 
 @part
-def fill_shares(model: Model, leaf: int, guesser: int, row: Float32s, shares: Floats) -> None:
-    """Write the shares of classes that one of the guessers sees, in place."""
-    stats = model.forest.stats[leaf]
+def fill_shares(stats: Float32s, place: int, shares: Floats) -> bool:
+    """Write the shares of classes by all events or by the latest, in place; whether there are any."""
     n_classes = shares.shape[0]
-    place = LATEST if guesser == RECENT else ALL
     total = 0.0
     for each in range(n_classes):
         shares[each] = stats[place, each] + INHERITANCE * stats[INHERITED, each]
         total += shares[each]
     if total == 0.0:  # before the first event a leaf says nothing
-        return
+        return False
+    total = 1.0 / total
     for each in range(n_classes):
-        shares[each] /= total
-    if guesser != BAYES or model.marks[leaf, TABLE] == NOTHING:
-        return
+        shares[each] *= total
+    return True
+
+
+@part
+def fill_bayes(bayes: Bayes, table: int, kinds: NDArray[np.uint8], row: Float32s, shares: Floats) -> None:
+    """Turn the shares of classes into what naive Bayes makes of them, in place."""
+    n_classes = shares.shape[0]
     for each in range(n_classes):
         shares[each] = math.log(shares[each]) if shares[each] > 0.0 else -np.inf
-    bayes_kernels.add_logs(model.bayes, model.marks[leaf, TABLE], row, model.forest.kinds, shares)
+    bayes_kernels.add_logs(bayes, table, row, kinds, shares)
     top = shares[largest(shares)]
     total = 0.0
     for each in range(n_classes):
@@ -90,11 +95,10 @@ def largest(values: Floats) -> int:
 
 
 @part
-def chosen_guesser(model: Model, leaf: int, rule: Floats) -> int:
+def chosen_guesser(duel: Float32s, rule: Floats) -> int:
     """Whom a leaf follows."""
     if rule[GUESSER] != ADAPTIVE:
         return int(rule[GUESSER])
-    duel = model.duels[leaf]
     bar = duel[MAJORITY] + LEAD * np.sqrt(duel[MAJORITY])
     found = MAJORITY
     for guesser in range(RECENT, N_GUESSERS):
@@ -106,33 +110,32 @@ def chosen_guesser(model: Model, leaf: int, rule: Floats) -> int:
 @part
 def predict(model: Model, leaf: int, row: Float32s, rule: Floats, output: Floats) -> None:
     """Write a leaf's shares of classes, or the number that it expects, in place."""
-    guesser = chosen_guesser(model, leaf, rule)
+    guesser = chosen_guesser(model.duels[leaf], rule)
+    place = LATEST if guesser == RECENT else ALL
     if rule[CRITERION] == VARIANCE:
-        output[0] = expected(model, leaf, guesser)
-    else:
-        fill_shares(model, leaf, guesser, row, output)
+        output[0] = expected(model.forest.stats[leaf], place)
+        return
+    says = fill_shares(model.forest.stats[leaf], place, output)
+    if says and guesser == BAYES and model.marks[leaf, TABLE] != NOTHING:
+        fill_bayes(model.bayes, model.marks[leaf, TABLE], model.forest.kinds, row, output)
 
 
 @part
-def expected(model: Model, leaf: int, guesser: int) -> float:
-    """The number that one of the guessers expects."""
-    stats = model.forest.stats[leaf]
-    place = LATEST if guesser == RECENT else ALL
+def expected(stats: Float32s, place: int) -> float:
+    """The number to expect by all events or by the latest."""
     count, mean = np.float64(stats[place, COUNT]), np.float64(stats[place, MEAN])
     inherited = np.float64(stats[INHERITED, MEAN])
     return float(inherited + (mean - inherited) * count / (count + INHERITANCE * stats[INHERITED, COUNT] + 1e-30))
 
 
 @part
-def update_class(
-    model: Model, leaf: int, row: Float32s, label: int, weight: float, rule: Floats, shares: Floats
-) -> None:
-    """Let the guessers guess, then fold one event into a leaf's weights, in place."""
-    stats, duel = model.forest.stats[leaf], model.duels[leaf]
+def update_class(stats: Float32s, duel: Float32s, label: int, weight: float, rule: Floats, shares: Floats) -> None:
+    """Let all events and the latest guess, then fold one event into a leaf's weights, in place."""
     if rule[GUESSER] == ADAPTIVE:
-        for guesser in range(N_GUESSERS if model.marks[leaf, TABLE] != NOTHING else BAYES):
-            fill_shares(model, leaf, guesser, row, shares)
-            duel[guesser] = duel[guesser] * DUEL_FADING + np.float32(largest(shares) == label)
+        fill_shares(stats, ALL, shares)
+        duel[MAJORITY] = duel[MAJORITY] * DUEL_FADING + np.float32(largest(shares) == label)
+        fill_shares(stats, LATEST, shares)
+        duel[RECENT] = duel[RECENT] * DUEL_FADING + np.float32(largest(shares) == label)
     everything, latest = stats[ALL], stats[LATEST]
     for each in range(latest.shape[0]):
         latest[each] *= FADING
@@ -144,11 +147,19 @@ def update_class(
 
 
 @part
-def update_number(model: Model, leaf: int, number: float, weight: float, rule: Floats) -> None:
-    """Let the guessers guess, then fold one event into a leaf's moments, in place."""
-    stats, duel = model.forest.stats[leaf], model.duels[leaf]
+def try_bayes(model: Model, leaf: int, row: Float32s, label: int, shares: Floats) -> None:
+    """Let naive Bayes guess before a leaf learns an event, in place."""
+    if fill_shares(model.forest.stats[leaf], ALL, shares):
+        fill_bayes(model.bayes, model.marks[leaf, TABLE], model.forest.kinds, row, shares)
+        duel = model.duels[leaf]
+        duel[BAYES] = duel[BAYES] * DUEL_FADING + np.float32(largest(shares) == label)
+
+
+@part
+def update_number(stats: Float32s, duel: Float32s, number: float, weight: float, rule: Floats) -> None:
+    """Let all events and the latest guess, then fold one event into a leaf's moments, in place."""
     if rule[GUESSER] == ADAPTIVE:
-        nearer = abs(expected(model, leaf, RECENT) - number) < abs(expected(model, leaf, MAJORITY) - number)
+        nearer = abs(expected(stats, LATEST) - number) < abs(expected(stats, ALL) - number)
         duel[MAJORITY] = duel[MAJORITY] * DUEL_FADING + np.float32(not nearer)
         duel[RECENT] = duel[RECENT] * DUEL_FADING + np.float32(nearer)
     stats[LATEST, COUNT] *= FADING

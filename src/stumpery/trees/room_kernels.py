@@ -24,8 +24,10 @@ from stumpery.trees.forest_kernels import (
     NOTHING,
     TIME,
     Forest,
+    Int32s,
 )
 from stumpery.trees.leaves_kernels import ALL, ASLEEP, N_ROWS, SQUARES, TABLE, Model
+from stumpery.types import Integers
 
 FREE_PAIR, FREE_LEAF, LAST_SWEEP = range(trees.N_COUNTERS, trees.N_COUNTERS + 3)  # more counters
 N_COUNTERS = trees.N_COUNTERS + 3
@@ -158,12 +160,17 @@ def mistakes(model: Model, leaf: int, of_numbers: bool) -> float:
 
 
 @part
+def is_short(counters: Integers, n_blocks: int) -> bool:
+    """Whether hardly a block is free, and the last sweep is a while ago."""
+    is_low = counters[N_FREE_BLOCKS] * LOW < n_blocks
+    return bool(is_low and counters[TIME] - counters[LAST_SWEEP] >= n_blocks)
+
+
+@part
 def sweep(model: Model, of_numbers: bool) -> None:
     """Make room for blocks, in place."""
     forest, counters = model.forest, model.forest.counters
     n_blocks = forest.blocks.shape[0]
-    if counters[N_FREE_BLOCKS] * LOW >= n_blocks or counters[TIME] - counters[LAST_SWEEP] < n_blocks:
-        return
     counters[LAST_SWEEP] = counters[TIME]
     for leaf in range(counters[N_LEAVES]):
         if forest.leaves[leaf, NODE] != NOTHING:
@@ -184,11 +191,10 @@ def sweep(model: Model, of_numbers: bool) -> None:
 
 
 @part
-def note(model: Model, leaf: int, time: int) -> None:
+def note(forest: Forest, mark: Int32s, leaf: int, time: int) -> None:
     """Note an event in a leaf that is awake, or wakes now because a half of the blocks is free, in place."""
-    counters = model.forest.counters
-    if model.marks[leaf, ASLEEP] == 1:
-        if counters[N_FREE_BLOCKS] * 2 < model.forest.blocks.shape[0]:
+    if mark[ASLEEP] == 1:
+        if forest.counters[N_FREE_BLOCKS] * 2 < forest.blocks.shape[0]:
             return
-        model.marks[leaf, ASLEEP] = 0
-    trees.append(model.forest, leaf, time)
+        mark[ASLEEP] = 0
+    trees.append(forest, leaf, time)

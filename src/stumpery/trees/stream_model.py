@@ -68,6 +68,7 @@ class StreamModel(ABC):
         self._rng = new_generator(self.seed)
         self._rows: OpenRows | None = None
         self._model: Any = None
+        self._is_full = False
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
@@ -200,10 +201,10 @@ class StreamModel(ABC):
     def _shape(self) -> Shape:
         assert self._rows is not None  # noqa: S101 - rows were read with it
         has_tables = self.leaf_prediction in ("nb", "nba")
-        times = self._rule()[leaves.TIMES]
+        times = self._rule[leaves.TIMES]
         return Shape(self._n_trees, self._rows.is_name, self._n_values(), times, self.grace_period, has_tables)
 
-    def _rule(self) -> Floats:
+    def _new_rule(self) -> Floats:
         rule = np.zeros(leaves.N_RULES)
         n_columns = 1 if self._rows is None else len(self._rows.seen)
         depth = DEEPEST if self.max_depth is None else self.max_depth
@@ -216,7 +217,10 @@ class StreamModel(ABC):
     def _take(self, rows: OpenRows) -> None:
         """Know more names or kinds; a column that has only been missing may turn out to hold names."""
         before = self._rows
+        if rows is before:
+            return
         self._rows = rows
+        self._rule = self._new_rule()
         self.__dict__["schema"] = rows.schema
         if self._model is not None and before is not None and (rows.is_name != before.is_name).any():
             newly = rows.is_name & ~before.is_name
@@ -227,7 +231,7 @@ class StreamModel(ABC):
     def _read(self, rows: Any) -> tuple[OpenRows, NDArray[np.float32]]:
         """Rows to learn from, encoded, and what knows their names; nothing changes yet."""
         known = OpenRows.of(rows, MAX_NAMES) if self._rows is None else self._rows
-        return known.knowing_many(rows)
+        return known.knowing(rows)
 
     def _read_one(self, x: Any) -> tuple[OpenRows, NDArray[np.float32]]:
         if self._rows is None:
@@ -237,11 +241,14 @@ class StreamModel(ABC):
 
     def _allocate(self) -> None:
         """Take the first memory, or make room for more classes; a ValueError says that there is too little."""
+        if self._model is not None and self._model.forest.stats.shape[2] == self._n_values():
+            return
         shape = self._shape()
         if self._model is None:
             self._most = memory.sizes_within(self.max_bytes, shape)
             self._model = memory.new_model(shape, self._most.first(shape))
-        elif self._model.forest.stats.shape[2] < shape.n_values:
+        else:
+            self._is_full = False
             self._most = memory.sizes_within(self.max_bytes, shape)
             self._model = memory.resized(self._model, shape, memory.sizes_of(self._model))
 
@@ -249,7 +256,7 @@ class StreamModel(ABC):
         """Go along all rows, making room where there is too little."""
         if does & LEARNS:
             memory.renumbered(self._model)
-        rule, done, n = self._rule(), 0, len(rows)
+        rule, done, n = self._rule, 0, len(rows)
         while done < n:
             grows = GROWS if does & LEARNS and self._may_grow() else 0
             along: list[Any] = [rows, labels, weights, outputs]
@@ -262,10 +269,13 @@ class StreamModel(ABC):
                 self._model = memory.resized(self._model, self._shape(), sizes)
 
     def _may_grow(self) -> bool:
+        if self._is_full:
+            return False
         if not hasattr(self, "_most"):
             self._most = memory.sizes_within(self.max_bytes, self._shape())
         sizes = memory.sizes_of(self._model)
-        return any(size < limit for size, limit in zip(sizes[:3], self._most[:3], strict=True))
+        self._is_full = not any(size < limit for size, limit in zip(sizes[:3], self._most[:3], strict=True))
+        return not self._is_full
 
     def _predicted(self, rows: NDArray[np.float32], n_outputs: int) -> Floats:
         outputs = np.zeros((len(rows), n_outputs))
@@ -286,7 +296,7 @@ NO_NUMBERS = np.zeros(0)
 
 def checked_weights(w: Any, n: int) -> Floats:
     """A weight of 0 or more for each of n rows; a single one counts for all."""
-    if w is None:
+    if w is None or (type(w) is float and w == 1.0):
         return np.ones(n)
     weights = np.asarray(w) if not isinstance(w, bool) else np.asarray("")
     fits = weights.dtype.kind in "iuf" and np.isfinite(weights).all()
@@ -296,4 +306,4 @@ def checked_weights(w: Any, n: int) -> Floats:
         return np.full(n, float(weights))
     if weights.shape != (n,):
         raise ValueError(f"w has the shape {weights.shape}; it must be one number a row, here {n}")
-    return np.ascontiguousarray(weights, dtype=np.float64)
+    return np.array(weights, dtype=np.float64)

@@ -1,0 +1,73 @@
+"""Boosting on a stream."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.ensembles.learners import LearnerEnsemble, averaged, checked_label, likeliest
+from stumpery.random import new_generator, poisson
+
+LARGEST_MEAN = 100.0  # of the Poisson draws
+
+
+@dataclass(kw_only=True, eq=False)
+class OnlineBoosting(LearnerEnsemble):
+    """Every learner sees more of the events that those before it got wrong (Oza and Russell 2001).
+
+    An event comes with the weight 1 to the first learner, which sees it Poisson(weight) times. Where it is right, the
+    weight falls for those after it so that its rights and its wrongs come to count the same; where it is wrong, it
+    rises. A learner votes with log((1 - error) / error); one that is wrong more often than not does not vote.
+
+    >>> import stumpery as st
+    >>> model = OnlineBoosting(models=st.HoeffdingTreeClassifier(max_depth=1), n_models=5, seed=7)
+    >>> rows = [{"hour": event % 24} for event in range(1000)]
+    >>> model.learn_many(rows, ["work" if 8 < row["hour"] < 18 else "home" for row in rows])
+    >>> model.predict_one({"hour": 12}), model.predict_one({"hour": 3})
+    ('work', 'home')
+    """
+
+    takes_numbers: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._rng = new_generator(self.seed)
+        self._right = np.zeros(len(self.members))
+        self._wrong = np.zeros(len(self.members))
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Learn one row, member after member."""
+        label = checked_label(y, is_classifier=True)
+        weight = 1.0
+        for place, member in enumerate(self.members):
+            times = poisson(self._rng, min(weight, LARGEST_MEAN))
+            if times and hasattr(member, "test_then_learn"):
+                member.learn_one(x, label, float(times))
+            else:
+                for _ in range(times):
+                    member.learn_one(x, label)
+            sums = self._right if likeliest(member.predict_proba_one(x)) == label else self._wrong
+            sums[place] += weight
+            weight *= (self._right[place] + self._wrong[place]) / (2.0 * sums[place])
+
+    @property
+    def votes(self) -> list[float]:
+        """How much each member counts."""
+        found = []
+        for right, wrong in zip(self._right.tolist(), self._wrong.tolist(), strict=True):
+            error = min(max(wrong / max(right + wrong, 1e-12), 1e-6), 1.0 - 1e-6)
+            found.append(max(math.log((1.0 - error) / error), 0.0) if right + wrong else 0.0)
+        return found
+
+    def _combined(self, outputs: Sequence[Any]) -> Any:
+        votes = self.votes
+        said = [({likeliest(output): 1.0}, vote) for output, vote in zip(outputs, votes, strict=True) if output]
+        if not any(vote for _, vote in said):
+            return averaged([output for output in outputs if output])
+        return averaged([output for output, _ in said], [vote for _, vote in said])
+
+    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+        return {"rng": self._rng, "right": self._right, "wrong": self._wrong}

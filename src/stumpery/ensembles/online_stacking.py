@@ -1,0 +1,63 @@
+"""Stacking on a stream."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.ensembles.learners import LearnerEnsemble, checked_label
+from stumpery.ensembles.softmax import Softmax
+from stumpery.types import Floats
+
+
+@dataclass(kw_only=True, eq=False)
+class OnlineStacking(LearnerEnsemble):
+    """A logistic regression over the members' chances, learned on what they said before they learned the event.
+
+    >>> import stumpery as st
+    >>> model = OnlineStacking(models=[st.HoeffdingTreeClassifier(), st.HoeffdingTreeClassifier(max_depth=0)])
+    >>> rows = [{"hour": event % 24} for event in range(500)]
+    >>> model.learn_many(rows, ["work" if 8 < row["hour"] < 18 else "home" for row in rows])
+    >>> model.predict_one({"hour": 12})
+    'work'
+    """
+
+    takes_numbers: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._meta = Softmax()
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Let the regression learn from what the members say, then let them learn."""
+        label = checked_label(y, is_classifier=True)
+        outputs = [member.predict_proba_one(x) for member in self.members]
+        for member in self.members:
+            member.learn_one(x, label)
+        if label not in self._meta.classes:
+            self._meta.classes.append(label)
+        self._meta.learn(self._inputs(outputs), label)
+
+    def _inputs(self, outputs: Sequence[Any]) -> Floats:
+        """A column for each class and member, by classes so that new ones come last, and a constant first."""
+        said = [output.get(label, 0.0) for label in self._meta.classes for output in outputs]
+        return np.array([1.0, *said])
+
+    def _combined(self, outputs: Sequence[Any]) -> Any:
+        chances = self._meta.chances(self._inputs(outputs)).tolist()
+        return dict(zip(self._meta.classes, chances, strict=True))
+
+    def _own_options(self) -> dict[str, Any]:
+        return {"_classes": list(self._meta.classes)}
+
+    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+        return self._meta.arrays()
+
+    def _take(self, more: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        n = len(more["_classes"])
+        self._meta = Softmax(classes=list(more["_classes"]))
+        if n:
+            self._meta.chances(np.zeros(1 + n * len(self.members)))
+        super()._take(more, arrays)
