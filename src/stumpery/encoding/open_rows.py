@@ -31,7 +31,7 @@ class OpenRows:
 
     >>> rows = OpenRows.of([{"age": 31, "device": "phone"}], max_names=62)
     >>> rows.knowing([{"device": "watch"}])[0].one({"device": "watch"}).tolist()
-    [-inf, 2.0]
+    [-inf, 1.0]
     """
 
     schema: Schema

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from stumpery import files, frames
 from stumpery.options import check_whole, shown
 from stumpery.trees.labels import listed, plain
+from stumpery.trees.river_kinds import introduce
 from stumpery.types import State
 
 Chances = dict[Any, float]
@@ -31,11 +32,14 @@ class LearnerEnsemble(ABC):
     seed: int = 0
 
     takes_numbers: ClassVar[bool] = True  # whether it may predict numbers
+    _multiclass: ClassVar[bool] = True  # as river asks
+    _supervised: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, 2**63 - 1)
         self.members = self._copies()
         self.is_classifier = all(hasattr(member, "predict_proba_one") for member in self.members)
+        introduce(type(self), "Classifier" if self.is_classifier else "Regressor")
         if not self.is_classifier and not self.takes_numbers:
             raise ValueError(f"{type(self).__name__} takes models of classes; one of these has no predict_proba_one")
         if not self.is_classifier and any(hasattr(member, "predict_proba_one") for member in self.members):

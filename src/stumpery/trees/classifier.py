@@ -25,6 +25,7 @@ class StreamClassifier(StreamModel):
     split_criterion: str = "info_gain"
 
     guessers: ClassVar[tuple[str, ...]] = ("mc", "recent", "nb", "nba", "adaptive")
+    river_base: ClassVar[str] = "Classifier"
     _multiclass: ClassVar[bool] = True  # as river asks
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -18,6 +19,7 @@ from stumpery.trees import hoeffding_kernels as kernels
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees import stream_memory as memory
 from stumpery.trees.hoeffding_kernels import GROWS, LEARNS, PREDICTS
+from stumpery.trees.river_kinds import introduce
 from stumpery.trees.stream_memory import Shape
 from stumpery.trees.stream_words import StreamWords
 from stumpery.types import Floats, State
@@ -55,6 +57,8 @@ class StreamModel(ABC):
     seed: int = 0
 
     guessers: ClassVar[tuple[str, ...]] = ("mc", "recent", "adaptive")
+    river_base: ClassVar[str] = "Regressor"
+    _supervised: ClassVar[bool] = True  # as river asks
 
     def __post_init__(self) -> None:
         check_whole("grace_period", self.grace_period, 1, 1_000_000)
@@ -65,6 +69,7 @@ class StreamModel(ABC):
         check_one_of("leaf_prediction", self.leaf_prediction, self.guessers)
         check_whole("max_bytes", self.max_bytes, 1)
         check_whole("seed", self.seed, 0, 2**63 - 1)
+        introduce(type(self), self.river_base)
         self._rng = new_generator(self.seed)
         self._rows: OpenRows | None = None
         self._model: Any = None
@@ -124,6 +129,12 @@ class StreamModel(ABC):
     def fresh(self, seed: int) -> Self:
         """A new model of the same recipe that has learned nothing, with another seed."""
         return replace(self, seed=seed)
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """A new model of the same recipe, for river's ensembles; with `include_attributes` one that knows as much."""
+        if include_attributes:
+            return type(self).from_state(deepcopy(self.state()))
+        return replace(self, **(new_params or {}))
 
     # Files.
 
