@@ -150,8 +150,9 @@ def _run(
                 dict(row) if isinstance(row, Mapping) else dict(enumerate(row.tolist())) for row in frames.rows(part)
             ]
         begin = perf_counter()
-        predicted += _stretch(model, part, own)
+        found = _stretch(model, part, own)
         spent += perf_counter() - begin
+        predicted += _as_dicts(model, found) if isinstance(found, np.ndarray) else found
         seconds.append(spent)
         sizes.append(_size(model))
         start = end
@@ -160,21 +161,25 @@ def _run(
     return predicted, np.array(seconds), np.array(sizes)
 
 
-def _stretch(model: Any, rows: Any, labels: list[Any]) -> list[Any]:
-    """Dicts of chances, or numbers, for a stretch of rows that is learned on the way."""
+def _stretch(model: Any, rows: Any, labels: list[Any]) -> Any:
+    """Chances or numbers for a stretch of rows that is learned on the way: an array of ours, a list of others'."""
     if hasattr(model, "test_then_learn"):
-        found = model.test_then_learn(rows, labels)
-        if found.ndim == 1:
-            numbers: list[Any] = found.tolist()
-            return numbers
-        named = (zip(model.classes, chances, strict=True) for chances in found.tolist())
-        return [{label: chance for label, chance in pairs if chance > 0.0} for pairs in named]
+        return model.test_then_learn(rows, labels)
     predicts = model.predict_proba_one if hasattr(model, "predict_proba_one") else model.predict_one
     predicted = []
     for row, label in zip(rows, labels, strict=True):
         predicted.append(predicts(row))
         model.learn_one(row, label)
     return predicted
+
+
+def _as_dicts(model: Any, found: Floats) -> list[Any]:
+    """Chances by class, those of classes that had not come left out; numbers as they are."""
+    if found.ndim == 1:
+        numbers: list[Any] = found.tolist()
+        return numbers
+    named = (zip(model.classes, chances, strict=True) for chances in found.tolist())
+    return [{label: chance for label, chance in pairs if chance > 0.0} for pairs in named]
 
 
 def _size(model: Any) -> float:

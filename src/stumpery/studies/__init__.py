@@ -11,7 +11,9 @@ from stumpery.studies import (
     click_replay,
     contest,
     demo,
+    ensembles,
     forest_cost,
+    streams,
     stump_sample_complexity,
     toy,
 )
@@ -31,6 +33,8 @@ _ALL = (
     click_discretisation.STUDY,
     click_replay.STUDY,
     forest_cost.STUDY,
+    ensembles.STUDY,
+    streams.STUDY,
 )
 STUDIES: dict[str, Study] = {study.name: study for study in _ALL}
 

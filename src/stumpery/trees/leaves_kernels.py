@@ -137,9 +137,10 @@ def update_class(stats: Float32s, duel: Float32s, label: int, weight: float, rul
         fill_shares(stats, LATEST, shares)
         duel[RECENT] = duel[RECENT] * DUEL_FADING + np.float32(largest(shares) == label)
     everything, latest = stats[ALL], stats[LATEST]
+    fading = FADING if weight == 1.0 else np.float32(FADING**weight)  # as if it came so many times
     for each in range(latest.shape[0]):
-        latest[each] *= FADING
-    latest[label] += np.float32(weight)
+        latest[each] *= fading
+    latest[label] += (np.float32(1.0) - fading) / (np.float32(1.0) - FADING)
     everything[label] += np.float32(weight)
     if everything[label] > MOST_WEIGHT:
         for each in range(everything.shape[0]):
@@ -162,9 +163,10 @@ def update_number(stats: Float32s, duel: Float32s, number: float, weight: float,
         nearer = abs(expected(stats, LATEST) - number) < abs(expected(stats, ALL) - number)
         duel[MAJORITY] = duel[MAJORITY] * DUEL_FADING + np.float32(not nearer)
         duel[RECENT] = duel[RECENT] * DUEL_FADING + np.float32(nearer)
-    stats[LATEST, COUNT] *= FADING
-    for place in (ALL, LATEST):
-        add_moment(stats[place], number, weight)
+    add_moment(stats[ALL], number, weight)
+    fading = np.float32(FADING**weight)
+    stats[LATEST, COUNT] *= fading
+    add_moment(stats[LATEST], number, np.float64((np.float32(1.0) - fading) / (np.float32(1.0) - FADING)))
 
 
 @part
