@@ -123,7 +123,7 @@ def test_one_class_only_is_predicted_with_certainty():
 
 
 def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch):
-    rows, labels = stream(3000 if not INTERPRETED else 1200)
+    rows, labels = stream(3000)
     plain, renumbered = (st.HoeffdingTreeClassifier(max_bytes=60_000) for _ in range(2))
     plain.learn_many(rows, labels)
     monkeypatch.setattr(memory, "LAST_NUMBER", 300)

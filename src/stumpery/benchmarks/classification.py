@@ -24,7 +24,14 @@ def figures() -> Iterator[Figure]:
         name="streams/tree/many-beside-moa",
         ours=along_columns(tree, N_EVENTS),
         peer=of_moa("HoeffdingTree", N_EVENTS),
-        peer_name="MOA HoeffdingTree",
+        peer_name="MOA HoeffdingTree, in its own Java loop",
+        **moa,
+    )
+    yield Figure(
+        name="streams/tree/many-beside-capymoa",
+        ours=along_columns(tree, N_FEW),
+        peer=of_moa("HoeffdingTree", N_FEW, from_python=True),
+        peer_name="CapyMOA HoeffdingTree, predict and train from Python",
         **moa,
     )
     yield Figure(

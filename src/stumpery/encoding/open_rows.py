@@ -111,7 +111,9 @@ class OpenRows:
     def _filled(self, n: int, columns: list[NDArray[Any]]) -> Float32s:
         """Columns as a matrix, a stretch of rows at a time, so that what is written stays near."""
         matrix = np.empty((n, len(columns)), np.float32)
-        plain = [self._plain(values, place) for place, values in enumerate(columns)]
+        plain = [
+            values if values.dtype.kind in "biu" else self._plain(values, place) for place, values in enumerate(columns)
+        ]
         for start in range(0, n, STRETCH):
             for place, values in enumerate(plain):
                 matrix[start : start + STRETCH, place] = values[start : start + STRETCH]
@@ -135,8 +137,8 @@ class OpenRows:
 
     def _plain(self, values: NDArray[Any], place: int | None = None) -> Float32s:
         """A row, or the column at a place, with missing values on their side."""
-        low, high = values.min(initial=0), values.max(initial=0)  # NaN if there is one
-        if low >= -LARGEST and high <= LARGEST:
+        is_whole = values.dtype.kind in "biu"
+        if is_whole or (values.min(initial=0) >= -LARGEST and values.max(initial=0) <= LARGEST):  # no, if one is NaN
             found = np.ascontiguousarray(values, dtype=np.float32)
             return found if found.flags.writeable else found.copy()  # one kind of array, one machine code
         bounded = np.minimum(np.maximum(values, -LARGEST), LARGEST).astype(np.float32)

@@ -18,19 +18,41 @@ class MoaRun(NamedTuple):
     events_per_s: float
 
 
-def run_moa(learner: str, columns: Mapping[str, Sequence[Any]], labels: Sequence[Any], **options: Any) -> MoaRun:
-    """The accuracy over all events and the events a second of a learner of `capymoa.classifier`."""
+def run_moa(
+    learner: str,
+    columns: Mapping[str, Sequence[Any]],
+    labels: Sequence[Any],
+    *,
+    from_python: bool = False,
+    **options: Any,
+) -> MoaRun:
+    """In MOA's own loop, or `from_python` event by event through CapyMOA's verbs.
+
+    The accuracy over all events and the events a second of a learner of `capymoa.classifier`.
+    """
     streams, classifiers = need("capymoa.stream", "bench"), need("capymoa.classifier", "bench")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stream.arff"
         path.write_text(arff(columns, labels), encoding="utf-8")
         stream = streams.ARFFStream(str(path))
         model = getattr(classifiers, learner)(schema=stream.get_schema(), **options)
+        if from_python:
+            return one_by_one(stream, model, len(labels))
         start = perf_counter()
         found = need("capymoa.evaluation", "bench").prequential_evaluation(stream, model, window_size=WINDOW)
         seconds = perf_counter() - start
     measured = float(found.cumulative.accuracy()) / 100.0
     return MoaRun(measured, len(labels) / seconds)
+
+
+def one_by_one(stream: Any, model: Any, n: int) -> MoaRun:
+    """Predict and train, called from Python for every event."""
+    right, start = 0, perf_counter()
+    while stream.has_more_instances():
+        event = stream.next_instance()
+        right += model.predict(event) == event.y_index
+        model.train(event)
+    return MoaRun(right / n, n / (perf_counter() - start))
 
 
 def arff(columns: Mapping[str, Sequence[Any]], labels: Sequence[Any]) -> str:

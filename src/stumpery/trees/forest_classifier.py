@@ -22,4 +22,4 @@ class ForestClassifier(Forest, StreamClassifier):
     """
 
     delta: float = 0.01
-    max_bytes: int = 256_000_000
+    max_bytes: int = 128_000_000

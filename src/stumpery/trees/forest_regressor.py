@@ -20,4 +20,4 @@ class ForestRegressor(Forest, StreamRegressor):
     """
 
     delta: float = 0.01
-    max_bytes: int = 256_000_000
+    max_bytes: int = 128_000_000

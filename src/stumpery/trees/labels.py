@@ -24,7 +24,11 @@ def coded(y: Any, known: Sequence[Label]) -> tuple[list[Label], Floats]:
         return classes, by_value[inverse]
     places = {label: place for place, label in enumerate(known)}
     labels = listed("y", y)
-    codes = np.fromiter((places.setdefault(plain(label), len(places)) for label in labels), np.float64, len(labels))
+    if set(map(type, labels)) not in ({str}, {int}):  # what is plain already is looked up at once
+        labels = [plain(label) for label in labels]
+    for label in dict.fromkeys(labels):
+        places.setdefault(label, len(places))
+    codes = np.fromiter(map(places.__getitem__, labels), np.float64, len(labels))
     if len(places) > MOST_CLASSES:
         raise ValueError(f"there would be {len(places)} classes; {MOST_CLASSES} is the most")
     return list(places), codes

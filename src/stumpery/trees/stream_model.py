@@ -52,7 +52,7 @@ class StreamModel(ABC):
     tau: float = 0.3
     max_depth: int | None = None
     leaf_prediction: str = "adaptive"
-    max_bytes: int = 64_000_000
+    max_bytes: int = 16_000_000
     schema: Schema | None = None
     seed: int = 0
 
