@@ -24,6 +24,7 @@ from stumpery.policies import (
     ThompsonSampling,
     explorers,
 )
+from stumpery.selection import CombinatorialThompson, Knapsack, OnePerGroup, SetDecision
 from stumpery.summaries import Moments
 from stumpery.types import Decision, Decisions
 
@@ -35,19 +36,23 @@ __all__ = [
     "Banditron",
     "BitEncoder",
     "CodeEncoder",
+    "CombinatorialThompson",
     "Decision",
     "Decisions",
     "EpsilonGreedy",
     "Greedy",
+    "Knapsack",
     "LinUCB",
     "LinearPolicy",
     "LinearThompson",
     "MeansPolicy",
     "Moments",
     "NeuralBandit",
+    "OnePerGroup",
     "RandomPolicy",
     "RewardForest",
     "Schema",
+    "SetDecision",
     "SuccessiveElimination",
     "ThompsonSampling",
     "VectorEncoder",
