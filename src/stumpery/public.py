@@ -24,7 +24,15 @@ from stumpery.policies import (
     ThompsonSampling,
     explorers,
 )
-from stumpery.selection import CombinatorialThompson, Knapsack, OnePerGroup, SetDecision
+from stumpery.selection import (
+    CombinatorialThompson,
+    FeatureSelector,
+    Knapsack,
+    OnePerGroup,
+    SetDecision,
+    choosers,
+    classifiers,
+)
 from stumpery.summaries import Moments
 from stumpery.types import Decision, Decisions
 
@@ -40,6 +48,7 @@ __all__ = [
     "Decision",
     "Decisions",
     "EpsilonGreedy",
+    "FeatureSelector",
     "Greedy",
     "Knapsack",
     "LinUCB",
@@ -56,6 +65,8 @@ __all__ = [
     "SuccessiveElimination",
     "ThompsonSampling",
     "VectorEncoder",
+    "choosers",
+    "classifiers",
     "encoding",
     "evaluation",
     "explorers",
