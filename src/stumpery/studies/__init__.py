@@ -7,6 +7,7 @@ from stumpery.studies import (
     bandits_101,
     contest,
     demo,
+    feature_selection,
     stump_sample_complexity,
     toy,
 )
@@ -21,6 +22,7 @@ _ALL = (
     *bandit_forest_rivals.STUDIES,
     bandit_forest_size.STUDY,
     contest.STUDY,
+    feature_selection.STUDY,
 )
 STUDIES: dict[str, Study] = {study.name: study for study in _ALL}
 
