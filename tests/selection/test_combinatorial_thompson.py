@@ -113,6 +113,17 @@ def test_a_function_of_the_users_is_set_anew_after_loading(tmp_path):
     assert [again.decide() for _ in range(20)] == [policy.decide() for _ in range(20)]
 
 
+def test_a_recipe_stays_as_it_is():
+    policy = trained()
+    for name, value in (("size", 3), ("actions", ["x"]), ("maximiser", sorted)):
+        with pytest.raises(ValueError, match=f"^{name} is part of a policy's recipe"):
+            setattr(policy, name, value)
+    other = trained(size=None, maximiser=list)
+    with pytest.raises(ValueError, match=r"^maximiser is 3; it must be a function from scores to actions$"):
+        other.maximiser = 3
+    assert other.maximiser is list
+
+
 def test_two_runs_merge_by_name_into_the_counts_of_both():
     left, right = trained(), trained(actions=[*"dbca"], seed=9)
     expected = {

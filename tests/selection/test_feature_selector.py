@@ -5,6 +5,7 @@ import pytest
 from tests.reference import selection as slow
 
 import stumpery as st
+from stumpery import files
 from stumpery.jit import INTERPRETED
 from stumpery.selection import choosers, classifiers
 from stumpery.types import State
@@ -234,8 +235,53 @@ def test_any_learner_with_rivers_verbs_may_classify_any_number_of_classes():
     assert {len(seen) for seen in learner.seen} == {2}
     model.tell(dict.fromkeys(model.ask(), 1.0), "z")
     assert learner.counts["z"] == 1
-    with pytest.raises(ValueError, match=r"^a selector over 'Majority' cannot be saved, only over ours$"):
+    with pytest.raises(ValueError, match=r"^a selector over 'Majority' cannot be saved, only over models of ours$"):
         model.state()
+
+
+class Counts:
+    """A model of ours by itself: how often each class came."""
+
+    def __init__(self):
+        self.counts = np.zeros(2)
+
+    def predict_one(self, x):
+        return int(self.counts.argmax())
+
+    def learn_one(self, x, y):
+        self.counts[y] += 1
+
+    def state(self):
+        return State({}, {"counts": self.counts})
+
+    @classmethod
+    def from_state(cls, state):
+        made = cls()
+        made.counts[:] = state.arrays["counts"]
+        return made
+
+
+def test_a_model_of_ours_as_the_classifier_is_saved_with_the_selector(monkeypatch, tmp_path):
+    monkeypatch.setitem(files.KINDS, "Counts", Counts)
+    rows, labels = events(120, missing=False)
+    model = st.FeatureSelector(features=K, n_features=2, chooser=choosers.thompson(), classifier=Counts())
+    model.play(rows[:60], labels[:60])
+    st.save(model, tmp_path / "selector.safetensors")
+    again = st.load(tmp_path / "selector.safetensors")
+    assert again.classifier.counts.tolist() == model.classifier.counts.tolist()
+    first, second = (each.play(rows[60:], labels[60:]) for each in (model, again))
+    assert first.mistakes.tolist() == second.mistakes.tolist()
+    assert state_of(again) == state_of(model)
+
+
+def test_classes_may_have_any_names():
+    rows, labels = events(missing=False)
+    named = np.where(labels > 0, "a long name", "no")
+    plain, texts = selector(), selector(classes=("no", "a long name"))
+    expected, found = plain.play(rows, labels), texts.play(rows, named)
+    assert found.predictions.tolist() == np.where(expected.predictions > 0, "a long name", "no").tolist()
+    only = selector(classes=("no", "a long name")).play(rows[:30], ["no"] * 30)
+    assert set(only.predictions.tolist()) <= {"no", "a long name"}
 
 
 @pytest.mark.kernels
@@ -300,7 +346,11 @@ def test_memory_does_not_grow():
         ({"chooser": choosers.fixed([1])}, "n_features is 3; this chooser looks at 1, leave n_features out"),
         ({"chooser": choosers.fixed(["z"])}, "asked holds 'z'; features are 0, 1, .*"),
         ({"standardise": 1}, "standardise is 1; it must be True or False"),
-        ({"budget": 3}, "budget goes with prices, and without n_features"),
+        ({"budget": 3}, "budget goes with prices, without n_features, and with a chooser that chooses"),
+        (
+            {"chooser": choosers.everything(), "budget": 3, "prices": dict.fromkeys(range(9), 1), "n_features": None},
+            "budget goes with prices, without n_features, and with a chooser that chooses",
+        ),
         ({"prices": {0: 1}}, r"prices is \{0: 1\}; it must be a dict with a price for each feature"),
         ({"prices": {**dict.fromkeys(range(9), 1), 3: 0}}, "the price of 3 is 0; it must be a number above 0 .*"),
         ({"prices": dict.fromkeys(range(9), 2), "budget": 1, "n_features": None}, "budget is 1; it does not pay .*"),
@@ -336,6 +386,8 @@ def test_wrong_parts_are_refused(make, sentence):
     ("wrong", "sentence"),
     [
         (lambda model: model.tell([1.0] * K, 2), "label is 2; classes are 0, 1"),
+        (lambda model: model.tell([1.0] * K, np.ones(2)), "label is array.*; classes are 0, 1"),
+        (lambda model: setattr(model, "n_features", 2), "n_features is part of a selector's recipe and stays as it .*"),
         (lambda model: model.tell([1.0] * K, None), "label is None; classes are 0, 1"),
         (lambda model: model.tell({}, 1), "x has no .*; what was asked is needed: .*"),
         (lambda model: model.tell(None, 1), "x has no .*; what was asked is needed: .*"),

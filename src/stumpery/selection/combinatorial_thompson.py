@@ -59,12 +59,20 @@ class CombinatorialThompson:
         if self.size is not None:
             check_whole("size", self.size, 1, len(self.actions))
             self.size = int(self.size)
-        elif not callable(self.maximiser):
-            raise ValueError(f"maximiser is {shown(self.maximiser)}; it must be a function from scores to actions")
+        else:
+            check_maximiser(self.maximiser)
         self.prior = checked_prior(self.prior)
         self._rng = new_generator(self.seed)
         self.seed = int(self.seed)
         self._sums = np.zeros((len(self.actions), kernels.N_SUMS))
+        self._sealed = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dataclass_fields__ and "_sealed" in self.__dict__:
+            if name != "maximiser" or self.maximiser is None:
+                raise ValueError(f"{name} is part of a policy's recipe and stays as it is; make a new policy instead")
+            check_maximiser(value)
+        super().__setattr__(name, value)
 
     def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> SetDecision:
         """Choose a feasible set, of those `available` if that is given; a bad maximiser leaves all as it was."""
@@ -124,7 +132,7 @@ class CombinatorialThompson:
 
     def add_action(self, action: Action) -> None:
         """Offer one more action from now on."""
-        self.actions = checked_names("actions", [*self.actions, action])
+        self.__dict__["actions"] = checked_names("actions", [*self.actions, action])
         self._sums = np.vstack([self._sums, np.zeros(kernels.N_SUMS)])
 
     def remove_action(self, action: Action) -> None:
@@ -132,7 +140,7 @@ class CombinatorialThompson:
         (row,) = self._rows("action", [action])
         if len(self.actions) == (self.size or 1):
             raise ValueError(f"there are {len(self.actions)} actions; no set would be feasible without {action!r}")
-        self.actions = tuple(name for name in self.actions if name != action)
+        self.__dict__["actions"] = tuple(name for name in self.actions if name != action)
         self._sums = np.delete(self._sums, row, axis=0)
 
     def fresh(self, seed: int) -> Self:
@@ -219,6 +227,12 @@ class CombinatorialThompson:
         if len(set(rows)) != len(rows):
             raise ValueError(f"{name} is {shown(tuple(actions))}; no action may be there twice")
         return rows
+
+
+def check_maximiser(maximiser: Any) -> None:
+    """A function; what it gives is checked each time."""
+    if not callable(maximiser):
+        raise ValueError(f"maximiser is {shown(maximiser)}; it must be a function from scores to actions")
 
 
 def checked_prior(prior: Any) -> tuple[float, float]:

@@ -85,6 +85,12 @@ class FeatureSelector:
         self._grounds = np.zeros((n if is_additive else 1, tables.N_GROUNDS))
         self._columns = moments.new_moments(n)
         self._pending = np.full(n + 1, -1, dtype=np.int64)  # how many an open round asked, or -1, and which
+        self._sealed = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dataclass_fields__ and "_sealed" in self.__dict__:
+            raise ValueError(f"{name} is part of a selector's recipe and stays as it is; make a new selector instead")
+        super().__setattr__(name, value)
 
     def ask(self) -> tuple[Action, ...]:
         """The features to look at in this round: the same until `tell`, `learn_one` or `skip` ends it."""
@@ -122,7 +128,7 @@ class FeatureSelector:
         classes = self._checked_classes(labels, len(table))
         turns = recipes.checked_order(order, len(table))
         played = Rounds(
-            np.empty(len(turns), dtype=classes.dtype),
+            np.empty(len(turns), dtype=self._class_type()),
             np.zeros(len(turns), dtype=np.bool_),
             np.zeros(len(turns)),
             np.zeros(len(self._names), dtype=np.int64),
@@ -161,31 +167,29 @@ class FeatureSelector:
 
     def state(self) -> State:
         """The recipe and the arrays; a classifier that is not one of ours cannot be saved."""
-        if not isinstance(self.classifier, Classifier):
-            raise ValueError(f"a selector over {type(self.classifier).__name__!r} cannot be saved, only over ours")
+        model, arrays = recipes.saved_classifier(self.classifier)
         recipe = {
             "features": list(self._names),
             "n_features": self.n_features,
             "chooser": self.chooser.options(),
-            "classifier": self.classifier.recipe(),
+            "classifier": model,
             "classes": None if self.classes is None else list(self.classes),
             "standardise": self.standardise,
             "prices": None if self.prices is None else [list(pair) for pair in self.prices.items()],
             "budget": self.budget,
             "seed": self.seed,
         }
-        return State(recipe, self._arrays())
+        return State(recipe, {**self._arrays(), **arrays})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
         """Rebuild from `state`; a ValueError says what does not fit."""
         recipe = dict(state.options)
-        model = dict(recipe["classifier"])
-        recipe["classifier"] = classifiers.KINDS[model.pop("kind")](**model)
+        recipe["classifier"], others = recipes.loaded_classifier(recipe["classifier"], state.arrays)
         recipe["chooser"] = choosers.from_options(recipe["chooser"])
         recipe["prices"] = None if recipe["prices"] is None else dict(recipe["prices"])
         selector = cls(**recipe)
-        files.restore(selector._arrays(), state.arrays)
+        files.restore(selector._arrays(), {name: array for name, array in state.arrays.items() if name not in others})
         selector._check_restored()
         return selector
 
@@ -261,14 +265,19 @@ class FeatureSelector:
         scores, mistakes, spent = np.empty(len(turns)), played.mistakes[start:], played.spent[start:]
         chooser, model = (self._rng, self._rule, *self._arms), self._model
         kernels.play(*chooser, *model, table, signs, turns, scores, mistakes, spent, played.looks)
-        played.predictions[start:] = np.where(scores >= 0.0, self._labels[1], self._labels[0])
+        played.predictions[start:] = np.array(self._labels, dtype=self._class_type())[(scores >= 0.0).astype(np.int64)]
 
     def _checked_class(self, y: Any) -> Any:
         if isinstance(y, np.generic):
             y = y.item()
-        if self._labels and y not in self._labels:
+        if np.ndim(y) or (self._labels and y not in self._labels):
             raise ValueError(f"label is {shown(y)}; classes are {listed(self._labels)}")
         return y
+
+    def _class_type(self) -> Any:
+        """An array's type that holds every class as it is."""
+        alike = len({type(label) for label in self._labels}) == 1
+        return np.array(self._labels).dtype if alike and not self._is_other else np.dtype(object)
 
     def _checked_classes(self, labels: Any, n: int) -> NDArray[Any]:
         found = np.asarray(labels)
