@@ -35,7 +35,16 @@ BUILDERS = {
     "Banditron": lambda: st.Banditron(actions=ACTIONS, schema=SCHEMA, gamma=0.3, seed=5),
     "BitEncoder": lambda: st.BitEncoder(schema=st.Schema.infer(ROWS), marks=True),
     "CodeEncoder": lambda: st.CodeEncoder(schema=st.Schema.infer(ROWS), n_bins=4),
+    "CombinatorialThompson": lambda: st.CombinatorialThompson(actions=ACTIONS, size=2, prior=(2.0, 1.0), seed=5),
     "EpsilonGreedy": lambda: st.EpsilonGreedy(actions=ACTIONS, epsilon=0.2, decay=0.3, seed=5),
+    "FeatureSelector": lambda: st.FeatureSelector(
+        features=ACTIONS,
+        n_features=2,
+        chooser=st.choosers.thompson(),
+        classifier=st.classifiers.SmallNetwork(),
+        prices={"a": 1.0, "b": 2.0, "c": 3.0},
+        seed=5,
+    ),
     "Greedy": lambda: st.Greedy(actions=ACTIONS, initial=0.4),
     "LinUCB": lambda: st.LinUCB(actions=ACTIONS, schema=SCHEMA, alpha=0.5, seed=5),
     "LinearPolicy": lambda: st.LinearPolicy(
@@ -61,6 +70,14 @@ POLICIES = [kind for kind in KINDS if hasattr(getattr(st, kind), "decide")]
 
 def use(model, part=slice(None)):
     """Let a model see something; give what it answers."""
+    if isinstance(model, st.FeatureSelector):
+        return model.play(REWARDS[part], REWARDS[part].argmax(axis=1) % 2).predictions.tolist()
+    if isinstance(model, st.CombinatorialThompson):
+        decisions = []
+        for reward in REWARDS[part, 0].tolist():
+            decisions.append(model.decide().actions)
+            model.learn(decisions[-1], reward)
+        return decisions
     if hasattr(model, "play"):
         played = model.play(CONTEXTS[part] if isinstance(model, ContextualPolicy) else None, REWARDS[part])
         return [played.actions.tolist(), played.probabilities.tolist()]
@@ -426,6 +443,13 @@ HOSTILE_OPTIONS = {
     "n_bins is a text": ("CodeEncoder", {"n_bins": "4"}),
     "n_bins is huge": ("CodeEncoder", {"n_bins": 10**9}),
     "a summary with options": ("Moments", {"x": 1}),
+    "a set larger than all": ("CombinatorialThompson", {"size": 4}),
+    "a maximiser of an unknown kind": ("CombinatorialThompson", {"size": None, "maximiser": {"kind": "os"}}),
+    "features without number": ("FeatureSelector", {"features": 10**9}),
+    "a classifier of an unknown kind": ("FeatureSelector", {"classifier": {"kind": "os", "options": {}}}),
+    "a classifier with a wrong option": ("FeatureSelector", {"classifier": {"kind": "Perceptron", "rate": -1}}),
+    "a chooser of an unknown kind": ("FeatureSelector", {"chooser": {"kind": "os"}}),
+    "prices for nothing": ("FeatureSelector", {"prices": [["z", 1]]}),
 }
 
 

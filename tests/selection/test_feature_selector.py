@@ -7,7 +7,7 @@ from tests.reference import selection as slow
 import stumpery as st
 from stumpery import files
 from stumpery.jit import INTERPRETED
-from stumpery.selection import choosers, classifiers
+from stumpery.selection import choosers, classifiers, selector_kernels
 from stumpery.types import State
 
 N, K, M = (120 if INTERPRETED else 900), 9, 3
@@ -318,6 +318,25 @@ def test_a_constant_feature_and_one_that_is_always_missing_teach_nothing():
         model.play(rows, labels)
         assert np.isfinite(model._weights).all()
         assert model._columns[4].tolist() == [0, 0, 0]
+
+
+@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
+def test_no_form_of_input_compiles_anything_anew():
+    rows, labels = events(50, missing=False)
+    model = selector()
+    model.play(rows, labels)
+    model.predict_one(rows[0])
+    model.tell(rows[0], 1)
+    used = (selector_kernels.ask, selector_kernels.predict, selector_kernels.tell, selector_kernels.play)
+    before = [len(kernel.signatures) for kernel in used]
+    locked = rows.copy()
+    locked.flags.writeable = False
+    for form in (locked, rows.astype(np.float32), rows.astype(int), np.asfortranarray(rows), rows[::2], rows > 3):
+        model.play(form, labels[: len(form)].astype(np.int8), range(3))
+    for x, y in (([1] * K, 0), (np.ones(K, dtype=np.int8), True), ([None] * K, np.int64(1)), ([True] * K, 1.0)):
+        model.predict_one(x)
+        model.tell(x, y)
+    assert [len(kernel.signatures) for kernel in used] == before == [1, 1, 1, 1]
 
 
 def test_memory_does_not_grow():

@@ -185,6 +185,8 @@ class FeatureSelector:
     def from_state(cls, state: State) -> Self:
         """Rebuild from `state`; a ValueError says what does not fit."""
         recipe = dict(state.options)
+        if not isinstance(recipe["features"], list):  # a number could ask for any amount of memory
+            raise ValueError("its features are not a list of names")
         recipe["classifier"], others = recipes.loaded_classifier(recipe["classifier"], state.arrays)
         recipe["chooser"] = choosers.from_options(recipe["chooser"])
         recipe["prices"] = None if recipe["prices"] is None else dict(recipe["prices"])

@@ -52,7 +52,7 @@ def checked_rows(rows: Any, names: Sequence[Action]) -> Floats:
     if rows.dtype.kind not in "biufO":
         raise ValueError(f"rows hold {rows.dtype}; features must be numbers")
     try:
-        table: Floats = np.ascontiguousarray(rows, dtype=np.float64)
+        table: Floats = np.require(rows, np.float64, ["C", "W"])  # one type to the compiler
     except (TypeError, ValueError):
         raise ValueError("rows hold what is no number; features must be numbers") from None
     if table.size:
