@@ -160,11 +160,8 @@ def draw(rows: Sequence[dict[str, Any]]) -> "Figure":
     figure: Figure
     figure, panels = need("matplotlib.pyplot", "study").subplots(1, 3, figsize=(12, 3.8), layout="constrained")
     along = [row for row in rows if row["varied"] == "time"]
-    panels[0].errorbar(
-        [row["events"] for row in along],
-        [row["us_per_event"] for row in along],
-        [row["us_plus_minus"] for row in along],
-    )
+    events, means, reaches = ([row[name] for row in along] for name in ("events", "us_per_event", "us_plus_minus"))
+    panels[0].errorbar(events, means, reaches)
     panels[0].set(xlabel="events so far", ylabel="microseconds an event", ylim=(0, None), title="along the stream")
     for panel, varied, numbers in ((panels[1], "trees", N_TREES), (panels[2], "actions", N_ACTIONS)):
         settings = [setting for setting in SETTINGS if setting.varied == varied]
