@@ -95,6 +95,10 @@ def test_frames_lists_and_single_rows_give_the_same(new, trained):
     assert trained.predict_many(rows).tolist() == [trained.predict_one(row) for row in rows]
 
 
+def test_no_rows_have_no_scores(trained):
+    assert len(trained.score_many([])) == len(trained.predict_many([])) == 0
+
+
 def test_chances_are_chances(trained):
     found = trained.predict_proba_many(rows_and_clicks(50)[0])
     assert (found >= 0).all()

@@ -92,7 +92,7 @@ def test_columns_are_dealt_out_in_turn():
     assert model._team.stumps.hashes.tolist() == [0, 0, 0, 0, 0, 0, 1, 0]
 
 
-@pytest.mark.parametrize("kind", [st.Average, st.ExponentialWeights, st.LinearRanker, st.OnlineBagging])
+@pytest.mark.parametrize("kind", [st.Average, st.ExponentialWeights, st.LinearRanker, st.LogOdds, st.OnlineBagging])
 def test_any_learner_may_take_part(kind):
     rows, clicks = stream(60)
     inner = st.Average(predictors=[st.Stump()])
@@ -114,6 +114,19 @@ def test_the_average_of_foreign_learners_alone():
     assert model.predict_proba_one({"a": 2.0})[True] == 0.5
     with pytest.raises(ValueError, match="Fixed among the predictors is no recipe"):
         model.state()
+
+
+def test_log_odds_lift_trees_beside_their_roots_and_learners_beside_their_mean():
+    grove = st.RandomHoeffdingTree(grace_period=20, tau=1.0, prior=0.2, m=5.0)
+    model = st.LogOdds(predictors=[(grove, 2), Fixed(0.25)], schema=SCHEMA)
+    rows, clicks = stream()
+    model.learn_many(rows, clicks)
+    raw = model._team.outputs(model._matrix(rows[:5]), rows[:5])
+    roots = model._team.groves[0].chances[:2]
+    expected = np.log(raw[:, :2] / roots).sum(axis=1)  # the third says the same of every row
+    assert model.score_many(rows[:5]) == pytest.approx(expected, abs=1e-9)
+    assert sum(model.contributions(rows[0]).values()) == pytest.approx(expected[0], abs=1e-9)
+    assert np.ptp(expected) > 0
 
 
 def test_a_thousand_predictors_are_one_set_of_arrays():

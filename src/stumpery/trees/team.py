@@ -42,7 +42,7 @@ class Team:
         self._rooms = [_room(bank.streams) for bank in self._banks()]
 
     def outputs(self, matrix: Floats, rows: Any) -> Floats:
-        """Every predictor's chance of a click, (rows, predictors)."""
+        """Every predictor's chance of a click, (rows, predictors); without `rows`, 0 for the foreign learners."""
         found = np.empty((len(matrix), self.n_outputs))
         start = 0
         if self.stumps is not None:
@@ -52,7 +52,7 @@ class Team:
             trees.predict(found, grove, matrix, start)
             start += len(grove.features)
         for place, learner in enumerate(self.learners, start):
-            found[:, place] = [click_chance(learner, row) for row in rows]
+            found[:, place] = 0.0 if rows is None else [click_chance(learner, row) for row in rows]
         return found
 
     def learn(self, row: Floats, raw: Any, label: int, weights: Integers) -> None:
