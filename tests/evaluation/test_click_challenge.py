@@ -95,6 +95,9 @@ def test_ratios_have_intervals_over_trials_or_of_one_count():
     assert high - mean == pytest.approx(4.303 * 0.2 / np.sqrt(3), rel=1e-3)
     alone = result_of(trials[:1], 2).ratio("a")
     assert alone == pytest.approx((1.8, 1.8 - 1.96 * np.sqrt(18) / 10, 1.8 + 1.96 * np.sqrt(18) / 10))
+    assert result_of(trials[:1], 2).ratio(RANDOM) == (1.0, 1.0, 1.0)
+    _, low_of_two, _ = result_of([{"b": curves([1, 100]), "a": curves([1, 100])}], 2).ratio("a", "b")
+    assert low_of_two == pytest.approx(1 - 1.96 * np.sqrt(2 / 100))
     assert [row["player"] for row in result.final()] == [RANDOM, "a"]
     assert result.final()[1]["us_per_batch"] == pytest.approx(1e6)
     assert result.summary()["final"] == result.final()

@@ -73,14 +73,19 @@ class ChallengeResult(Result):
         return sorted(table, key=lambda row: row["score"])
 
     def ratio(self, name: str, other: str = RANDOM) -> tuple[float, float, float]:
-        """A player's clicks beside another's, with a 95 % interval: over trials, or of one trial's count of clicks."""
+        """A player's clicks beside another's, with a 95 % interval: over trials, or of one trial's counts of clicks.
+
+        What Random earns is an exact mean and adds nothing to the interval.
+        """
         mine, theirs = self.clicks[name][:, -1], np.maximum(self.clicks[other][:, -1], 1e-9)
         ratios = mine / theirs
         if len(ratios) > 1:
             mean, low, high = (float(each[0]) for each in band(ratios[:, np.newaxis]))
             return mean, low, high
-        reach = 1.96 * float(np.sqrt(np.maximum(mine[0], 1.0))) / float(theirs[0])
-        return float(ratios[0]), float(ratios[0]) - reach, float(ratios[0]) + reach
+        ratio = float(ratios[0])
+        noise = sum(1.0 / max(float(clicks), 1.0) for clicks in (mine[0], theirs[0])[: 1 if other == RANDOM else 2])
+        reach = 0.0 if name == RANDOM else 1.96 * max(ratio, 1.0 / float(theirs[0])) * float(np.sqrt(noise))
+        return ratio, ratio - reach, ratio + reach
 
     def plot(self, ax: "Axes | None" = None, *, rate: bool = False) -> "Axes":
         """Accumulated clicks, or the smoothed click rate, against the batch."""
