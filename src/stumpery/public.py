@@ -1,7 +1,8 @@
 """The public names: what `import stumpery as st` offers."""
 
 from stumpery import encoding, evaluation, streams, summaries
-from stumpery.encoding import BitEncoder, CodeEncoder, Schema, VectorEncoder
+from stumpery.encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, VectorEncoder
+from stumpery.ensembles import Average, ExponentialWeights, LinearRanker, LogOdds, OnlineBagging
 from stumpery.evaluation import play, regret
 from stumpery.files import KINDS as _KINDS
 from stumpery.files import load, save
@@ -11,6 +12,7 @@ from stumpery.policies import (
     Banditron,
     BanditStump,
     BanditTree,
+    ContentSelector,
     EpsilonGreedy,
     Greedy,
     LinearPolicy,
@@ -24,32 +26,48 @@ from stumpery.policies import (
     ThompsonSampling,
     explorers,
 )
-from stumpery.summaries import Moments
+from stumpery.summaries import CountMin, Moments, QuantileSummary
+from stumpery.trees import HashedStump, OneRule, OneVersusAll, RandomHoeffdingTree, Stump, UnivariateTree
 from stumpery.types import Decision, Decisions
 
 __all__ = [
     "UCB",
+    "Average",
     "BanditForest",
     "BanditStump",
     "BanditTree",
     "Banditron",
     "BitEncoder",
     "CodeEncoder",
+    "ContentSelector",
+    "CountMin",
     "Decision",
     "Decisions",
     "EpsilonGreedy",
+    "ExponentialWeights",
     "Greedy",
+    "HashEncoder",
+    "HashedStump",
     "LinUCB",
     "LinearPolicy",
+    "LinearRanker",
     "LinearThompson",
+    "LogOdds",
     "MeansPolicy",
     "Moments",
     "NeuralBandit",
+    "OneRule",
+    "OneVersusAll",
+    "OnlineBagging",
+    "QuantileSummary",
+    "RandomHoeffdingTree",
     "RandomPolicy",
     "RewardForest",
     "Schema",
+    "Stump",
     "SuccessiveElimination",
     "ThompsonSampling",
+    "UnivariateTree",
     "VectorEncoder",
     "encoding",
     "evaluation",

@@ -5,6 +5,10 @@ from stumpery.studies import (
     bandit_forest_rivals,
     bandit_forest_size,
     bandits_101,
+    click_challenge,
+    click_discretisation,
+    click_drift,
+    click_replay,
     contest,
     demo,
     forest_cost,
@@ -23,6 +27,10 @@ _ALL = (
     bandit_forest_size.STUDY,
     contest.STUDY,
     forest_cost.STUDY,
+    *click_challenge.STUDIES,
+    click_drift.STUDY,
+    click_discretisation.STUDY,
+    click_replay.STUDY,
 )
 STUDIES: dict[str, Study] = {study.name: study for study in _ALL}
 
