@@ -28,7 +28,24 @@ ROWS = [{"age": 20 + number % 7, "device": ["phone", "desktop", None][number % 3
 REWARDS = (np.arange(600).reshape(200, 3) * 7919 % 101) / 100.0
 CONTEXTS = [ROWS[number % 30] for number in range(200)]
 SCHEMA = st.Schema.infer(ROWS, max_names=5)
+PREDICTORS = [st.Stump(), st.HashedStump(n_hashes=2), (st.RandomHoeffdingTree(grace_period=20, max_leaves=2), 2)]
+COMBINED = {"predictors": PREDICTORS, "schema": SCHEMA, "seed": 5}
 BUILDERS = {
+    "Average": lambda: st.Average(**COMBINED),
+    "ContentSelector": lambda: st.ContentSelector(model=st.Average(**COMBINED), epsilon=0.1, seed=5),
+    "CountMin": lambda: st.CountMin(width=4, depth=2),
+    "ExponentialWeights": lambda: st.ExponentialWeights(**COMBINED, eta=0.5),
+    "HashEncoder": lambda: st.HashEncoder(schema=st.Schema.infer(ROWS)),
+    "HashedStump": lambda: st.HashedStump(schema=SCHEMA, n_hashes=2),
+    "LinearRanker": lambda: st.LinearRanker(**COMBINED),
+    "LogOdds": lambda: st.LogOdds(predictors=[(st.UnivariateTree(names=True), 3)], schema=SCHEMA, thin=3),
+    "OneRule": lambda: st.OneRule(schema=SCHEMA, max_tuples=4, binary=True),
+    "OneVersusAll": lambda: st.OneVersusAll(schema=SCHEMA, m=5.0),
+    "OnlineBagging": lambda: st.OnlineBagging(**COMBINED),
+    "QuantileSummary": lambda: st.QuantileSummary(max_tuples=5),
+    "RandomHoeffdingTree": lambda: st.RandomHoeffdingTree(schema=SCHEMA, grace_period=20, max_leaves=2, seed=5),
+    "Stump": lambda: st.Stump(schema=SCHEMA, column="age"),
+    "UnivariateTree": lambda: st.UnivariateTree(schema=SCHEMA, unfold=20, max_leaves=5),
     "BanditForest": lambda: st.BanditForest(actions=ACTIONS, schema=SCHEMA, n_trees=3, max_bytes=20_000, seed=5),
     "BanditStump": lambda: st.BanditStump(actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0),
     "BanditTree": lambda: st.BanditTree(actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0, max_bytes=20_000),
@@ -65,7 +82,7 @@ BUILDERS = {
 KINDS = sorted(
     name for name in public.__all__ if inspect.isclass(getattr(st, name)) and hasattr(getattr(st, name), "from_state")
 )
-POLICIES = [kind for kind in KINDS if hasattr(getattr(st, kind), "decide")]
+POLICIES = [kind for kind in KINDS if hasattr(getattr(st, kind), "add_action")]
 
 
 def use(model, part=slice(None)):
@@ -81,8 +98,16 @@ def use(model, part=slice(None)):
     if hasattr(model, "play"):
         played = model.play(CONTEXTS[part] if isinstance(model, ContextualPolicy) else None, REWARDS[part])
         return [played.actions.tolist(), played.probabilities.tolist()]
+    if hasattr(model, "learn_many"):
+        model.learn_many(CONTEXTS[part], REWARDS[part, 0] > 0.5)
+        return model.score_many(ROWS).tolist()
+    if isinstance(model, st.ContentSelector):
+        decisions = [model.decide(ROWS[:3]) for _ in CONTEXTS[part]]
+        for decision, reward in zip(decisions, REWARDS[part, 0], strict=True):
+            model.learn(decision, click=reward > 0.5)
+        return [tuple(decision) for decision in decisions]
     if hasattr(model, "add_many"):
-        return model.add_many(REWARDS[part, 0])
+        return model.add_many((REWARDS[part, 0] * 100).astype(int))
     if hasattr(model, "encode_many"):
         return np.nan_to_num(model.encode_many(ROWS), nan=-1.0).tolist()
     return model.kinds
@@ -521,7 +546,7 @@ def put_last_leaf(value):
     """A change of the number of the leaf that the last node is."""
 
     def change(arrays):
-        arrays["forest.leaf_of"][n_nodes(arrays) - 1] = value
+        arrays["forest.nodes"][n_nodes(arrays) - 1, trees.LEAF] = value
 
     return change
 
@@ -552,7 +577,7 @@ def child_points_back(arrays):
 def two_nodes_one_leaf(arrays):
     nodes = arrays["forest.nodes"]
     ends = [node for node in range(n_nodes(arrays)) if nodes[node, trees.CHILD] == node]
-    arrays["forest.leaf_of"][ends[0]] = arrays["forest.leaf_of"][ends[1]]
+    nodes[ends[0], trees.LEAF] = nodes[ends[1], trees.LEAF]
 
 
 def n_nodes(arrays):

@@ -11,7 +11,15 @@ import pytest
 
 import stumpery as st
 from stumpery import jit
-from stumpery.policies import means_kernels, successive_elimination_kernels
+from stumpery.policies import (
+    bandit_forest_kernels,
+    banditron_kernels,
+    linear_kernels,
+    means_kernels,
+    neural_kernels,
+    reward_forest_kernels,
+    successive_elimination_kernels,
+)
 
 PACKAGE = Path(jit.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -239,6 +247,67 @@ def test_rewards_that_may_not_be_written_use_the_same_machine_code():
     frozen.flags.writeable = False
     policy.play(None, frozen)
     assert n_compiled() == before
+
+
+@pytest.mark.parametrize("kind", [st.RewardForest, st.BanditTree, st.LinUCB, st.Banditron, st.NeuralBandit])
+def test_contexts_of_every_layout_use_the_same_machine_code(kind):
+    policy = kind(actions=ACTIONS)
+    modules = (reward_forest_kernels, bandit_forest_kernels, linear_kernels, banditron_kernels, neural_kernels)
+    bits = np.random.default_rng(1).integers(0, 2, size=(8, 6)).astype(np.uint8)
+    frozen = bits.copy()
+    frozen.flags.writeable = False
+    policy.play(bits, np.ones((8, 3)))
+    before = [len(getattr(module.run, "signatures", ())) for module in modules]
+    for contexts in (
+        frozen,
+        np.asfortranarray(bits),
+        np.repeat(bits, 2, axis=1)[:, ::2],
+        bits.astype(bool),
+        bits * 1.0,
+    ):
+        policy.play(contexts, np.ones((8, 3)))
+        policy.learn(policy.decide(contexts[0]), 1)
+        policy.learn_many(policy.decide_many(contexts), [True] * 8)
+    assert [len(getattr(module.run, "signatures", ())) for module in modules] == before
+
+
+PARTS = """
+import numpy as np
+from stumpery.jit import kernel, part
+
+@part
+def read(array, place):
+    if place < 0:
+        raise ValueError("there is no such place")
+    return array[place]
+
+@part
+def total(array):
+    found = 0.0
+    for place in range(array.shape[0]):
+        found += read(array, place)
+    return found
+
+@kernel
+def both(array, place):
+    return total(array), read(array, place)
+
+print(*both(np.arange(4.0), 2))
+for place in (-1, 9):
+    try:
+        both(np.arange(4.0), place)
+    except (ValueError, IndexError) as error:
+        print(type(error).__name__)
+"""
+
+
+@pytest.mark.parametrize("switches", [{}, {"NUMBA_DISABLE_JIT": "1"}])
+def test_parts_work_inside_kernels_and_raise_through_them(tmp_path, switches):
+    (tmp_path / "parted.py").write_text(PARTS, encoding="utf-8")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import parted"
+    for _ in range(2):  # compiled, then from the cache
+        said = run(code, tmp_path, STUMPERY_BOUNDS_CHECK="1", **switches).splitlines()
+        assert said == ["6.0 2.0", "ValueError", "IndexError"]
 
 
 def test_the_same_seed_gives_the_same_bits_in_every_process_compiled_or_not(tmp_path, capsys):

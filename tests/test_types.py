@@ -31,6 +31,7 @@ def test_decisions_are_columns_that_iterate_as_records(contexts):
 def test_decisions_without_context_have_none():
     assert [each.context for each in Decisions(["a", "b"], np.array([0.5, 1.0]))] == [None, None]
     assert list(Decisions([], np.array([]))) == []
+    assert [each.probability for each in Decisions(["a", "b"], [0.5, 1.0])] == [0.5, 1.0]
 
 
 def test_columns_of_different_lengths_are_refused():

@@ -10,6 +10,9 @@ runs. Three switches, read once from the environment:
 Numba's own cache looks only at the file in which a kernel stands, not at the files of the kernels that it calls, nor
 at the bounds-check switch. So the cache folder's name is a hash of all kernel sources and of the mode: a change
 anywhere compiles anew, and nothing stale is ever run.
+
+`@part` is for functions that only kernels call. Numba would optimise each of them fully, again wherever it is called,
+and make machine code that nobody runs. A part is only tidied up; the kernel that holds it is optimised as a whole.
 """
 
 import hashlib
@@ -23,8 +26,12 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from numba import config
+from numba import _dynfunc, config
 from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.typed_passes import NativeLowering
 
 from stumpery.folders import cache_root
 
@@ -32,6 +39,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 INTERPRETED = bool(config.DISABLE_JIT)
 BOUNDS_CHECK = os.environ.get("STUMPERY_BOUNDS_CHECK", "0") not in ("", "0")
+KNOWS_PARTS = tuple(numba.version_info[:2]) == (0, 68)  # whose insides `_PartCompiler` was written for
 N_CACHES_KEPT = 6
 
 
@@ -55,9 +63,59 @@ def part(function: Function) -> Function:
     """Compile `function` only as a part of the kernels that call it: Python cannot, and they compile much faster."""
     if INTERPRETED:
         return _quiet(function)
-    return numba.njit(  # type: ignore[no-any-return]
-        nogil=True, boundscheck=BOUNDS_CHECK, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
-    )(function)
+    options: dict[str, Any] = {"pipeline_class": _PartCompiler} if KNOWS_PARTS else {}
+    options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    compiled = numba.njit(nogil=True, boundscheck=BOUNDS_CHECK, error_model="numpy", **options)
+    return compiled(function)  # type: ignore[no-any-return]
+
+
+class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """A part's code, to be linked into kernels: tidied up, but neither optimised in full nor made into machine code."""
+
+    def _optimize_final_module(self) -> None:
+        level = self._codegen._opt_level
+        tidy = {"loop_vectorize": False, "slp_vectorize": False, "opt": level, "cost": "cheap"}
+        passes, builder = self._codegen._module_pass_manager(**tidy)
+        passes.run(self._final_module, builder)
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _PartLowering(NativeLowering):  # type: ignore[misc]
+    """Numba's last step for a part: its code goes into a `_PartLibrary`, and its Python function leads nowhere."""
+
+    _name = "part_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        context = state.targetctx
+        state.library = _PartLibrary(context.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        context.get_executable = _nowhere  # Numba's compiler lock is held
+        try:
+            return bool(super().run_pass(state))
+        finally:
+            del context.get_executable
+
+
+def _nowhere(library: Any, descriptor: Any, environment: Any) -> Any:
+    """What Numba registers a part under."""
+    name = descriptor.qualname.rpartition(".")[2]
+    return _dynfunc.make_function(descriptor.lookup_module(), name, "a part", 0, environment, (library,))
+
+
+class _PartCompiler(CompilerBase):  # type: ignore[misc]
+    """Numba's compiler with `_PartLowering` as its last step."""
+
+    def define_pipelines(self) -> list[Any]:
+        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        manager.passes[:] = [
+            (_PartLowering if step is NativeLowering else step, description) for step, description in manager.passes
+        ]
+        manager.finalize()
+        return [manager]
 
 
 class _ForgivingCache(FunctionCache):  # type: ignore[misc]

@@ -1,7 +1,8 @@
 """The public names: what `import stumpery as st` offers."""
 
 from stumpery import encoding, evaluation, streams, summaries
-from stumpery.encoding import BitEncoder, CodeEncoder, Schema, VectorEncoder
+from stumpery.encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, VectorEncoder
+from stumpery.ensembles import Average, ExponentialWeights, LinearRanker, LogOdds, OnlineBagging
 from stumpery.evaluation import play, regret
 from stumpery.files import KINDS as _KINDS
 from stumpery.files import load, save
@@ -11,6 +12,7 @@ from stumpery.policies import (
     Banditron,
     BanditStump,
     BanditTree,
+    ContentSelector,
     EpsilonGreedy,
     Greedy,
     LinearPolicy,
@@ -33,11 +35,13 @@ from stumpery.selection import (
     choosers,
     classifiers,
 )
-from stumpery.summaries import Moments
+from stumpery.summaries import CountMin, Moments, QuantileSummary
+from stumpery.trees import HashedStump, OneRule, OneVersusAll, RandomHoeffdingTree, Stump, UnivariateTree
 from stumpery.types import Decision, Decisions
 
 __all__ = [
     "UCB",
+    "Average",
     "BanditForest",
     "BanditStump",
     "BanditTree",
@@ -45,25 +49,39 @@ __all__ = [
     "BitEncoder",
     "CodeEncoder",
     "CombinatorialThompson",
+    "ContentSelector",
+    "CountMin",
     "Decision",
     "Decisions",
     "EpsilonGreedy",
+    "ExponentialWeights",
     "FeatureSelector",
     "Greedy",
+    "HashEncoder",
+    "HashedStump",
     "Knapsack",
     "LinUCB",
     "LinearPolicy",
+    "LinearRanker",
     "LinearThompson",
+    "LogOdds",
     "MeansPolicy",
     "Moments",
     "NeuralBandit",
     "OnePerGroup",
+    "OneRule",
+    "OneVersusAll",
+    "OnlineBagging",
+    "QuantileSummary",
+    "RandomHoeffdingTree",
     "RandomPolicy",
     "RewardForest",
     "Schema",
     "SetDecision",
+    "Stump",
     "SuccessiveElimination",
     "ThompsonSampling",
+    "UnivariateTree",
     "VectorEncoder",
     "choosers",
     "classifiers",

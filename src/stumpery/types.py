@@ -50,7 +50,8 @@ class Decisions:
 
     def __iter__(self) -> Iterator[Decision]:
         contexts = frames.rows(self.contexts) if self.contexts is not None else iter([None] * len(self))
-        for action, probability, context in zip(self.actions, self.probabilities.tolist(), contexts, strict=True):
+        probabilities = np.asarray(self.probabilities).tolist()
+        for action, probability, context in zip(self.actions, probabilities, contexts, strict=True):
             yield Decision(action, probability, context)
 
 

@@ -11,6 +11,7 @@ import pytest
 import stumpery as st
 from stumpery import public
 from stumpery.policies import ContextualPolicy
+from stumpery.policies.bandit_trees import BanditTrees
 from stumpery.policies.contextual import N_FIRST_ROWS
 from stumpery.types import Decision, Decisions
 
@@ -71,7 +72,7 @@ WRONG_OPTIONS = [
     *((st.RewardForest, {"max_bytes": n}) for n in (0, -1, 1e9, "512 MB", None, True)),
     *((st.RewardForest, {"explorer": explorer}) for explorer in ("greedy", None, st.explorers.greedy)),
     *((st.LinearPolicy, {"explorer": explorer}) for explorer in ("greedy", None, st.explorers.greedy)),
-    *((st.LinearPolicy, {"ridge": ridge}) for ridge in (0, -1, NAN, INF, HUGE, "1", None)),
+    *((st.LinearPolicy, {"ridge": ridge}) for ridge in (0, -1, 1e-300, NAN, INF, HUGE, "1", None)),
     *((st.LinUCB, {"alpha": alpha}) for alpha in (-1, NAN, INF, "1", None, True)),
     *((st.LinearThompson, {"scale": scale}) for scale in (0, -1, NAN, INF, "1", None)),
     *((st.Banditron, {"gamma": gamma}) for gamma in (0, -0.1, 1.1, NAN, "1", None, True)),
@@ -85,7 +86,7 @@ WRONG_OPTIONS = [
     *((st.BanditForest, {"max_depth": depths}) for depths in (0, (3, 2), (1, 2, 3), "deep", None)),
     *((st.BanditForest, {"vote": vote}) for vote in ("most", 0, 1.1, None, ["any"])),
     *((st.BanditForest, {"variables": share}) for share in (0, 1.1, None)),
-    *((st.BanditForest, {"n_trees": n}) for n in (0, 1.5, None)),
+    *((st.BanditForest, {"n_trees": n}) for n in (0, 1.5, None, 10**9)),
     *((st.BanditForest, {name: "unheard"}) for name in ("explore", "weights", "leaf", "n_bins")),
     *((kind, {"schema": schema}) for kind in POLICIES for schema in ("age", 3, {"age": "number"}, [ROWS[0]])),
 ]
@@ -206,6 +207,33 @@ def test_one_dict_is_too_little_for_those_that_need_more(kind, new):
         policy.decide(ROWS[0])
 
 
+@pytest.mark.parametrize(
+    "row", [np.array([20.5, "phone"], dtype=object), np.array([20.5, 3.0])], ids=["mixed", "numbers"]
+)
+def test_one_array_is_too_little_for_those_that_need_names_or_bins(kind, new, row):
+    policy = new(schema=None)
+    enough = not kind.needs_sample or (row.dtype.kind == "f" and not issubclass(kind, BanditTrees))
+    if enough:
+        assert policy.decide(row).action in ("a", "b")
+        return
+    for ask in (lambda: policy.decide(row), lambda: policy.decide_many(row[None])):
+        with refused(policy, "cannot learn its columns from one row: give it schema="):
+            ask()
+
+
+def test_a_reward_of_the_least_likely_action_breaks_nothing(policy):
+    for place in range(200):
+        policy.learn(Decision("ab"[place % 2], 5e-324, ROWS[place % 60]), float(place % 3 > 0))
+    assert 0.0 < policy.decide(ROWS[0]).probability <= 1.0
+    assert type(policy).from_state(policy.state()).decide(ROWS[0]).action in ("a", "b")
+
+
+def test_explaining_before_the_first_context_settles_no_columns(new):
+    policy = new(schema=None)
+    policy.explain(Decision("a", 0.5, np.array([1.0, 0.0])))
+    assert policy.schema is None
+
+
 def test_wrong_rewards_are_refused_alone_and_among_many(policy):
     for reward in WRONG_REWARDS:
         with refused(policy, "^reward is .*; it must be a number from 0 to 1$"):
@@ -289,7 +317,7 @@ def test_wrong_options_are_refused_by_name(kind, options):
         kind(actions=["a", "b"], **options)
 
 
-@pytest.mark.parametrize("member", [(0, 0.1), (1.5, 0.1), (3, 0), (3, NAN), (3, "fast"), ("many", 0.1)])
+@pytest.mark.parametrize("member", [(0, 0.1), (1.5, 0.1), (10**12, 0.1), (3, 0), (3, NAN), (3, "fast"), ("many", 0.1)])
 def test_a_wrong_member_of_the_committee_is_refused(member):
     with refused(naming="in committee is "):
         st.NeuralBandit(actions=["a", "b"], committee=[(3, 0.1), member])

@@ -1,5 +1,9 @@
 """What every public policy with a context must obey; a new policy is found here by itself."""
 
+import copy
+import pickle
+from collections import deque
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -222,6 +226,50 @@ def test_a_policy_that_has_seen_nothing_can_be_saved(new, tmp_path):
     loaded = st.load(tmp_path / "policy.safetensors")
     assert loaded.schema is None
     assert_same_play(loaded.play(MATRIX, REWARDS), policy.play(MATRIX, REWARDS))
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda policy: pickle.loads(pickle.dumps(policy))])  # noqa: S301
+def test_a_copy_goes_on_as_the_policy_would_and_shares_nothing_with_it(trained, duplicate):
+    before = {name: array.copy() for name, array in trained.state().arrays.items()}
+    played = duplicate(trained).play(ROWS, REWARDS)
+    assert all(array.tobytes() == before[name].tobytes() for name, array in trained.state().arrays.items())
+    again = trained.play(ROWS, REWARDS)
+    assert np.array_equal(played.actions, again.actions)
+    assert np.array_equal(played.probabilities, again.probabilities)
+
+
+@pytest.mark.parametrize("none", [[], (), pd.DataFrame(ROWS[:0], columns=list(ROWS[0])), np.zeros((0, 3))], ids=type)
+def test_no_rows_change_nothing_and_settle_no_columns(new, none):
+    policy = new(schema=None)
+    assert len(policy.decide_many(none)) == 0
+    policy.learn_many([], [])
+    policy.learn_many(Decisions([], np.zeros(0), none), [])
+    assert len(policy.play(none, np.zeros((0, 4))).actions) == 0
+    assert policy.schema is None
+    assert len(policy.decide_many(pd.DataFrame(ROWS))) == N
+
+
+def test_any_sequence_of_rows_will_do(new):
+    choices = [new(schema=None).decide_many(rows).actions for rows in (ROWS, tuple(ROWS), deque(ROWS))]
+    assert choices[0] == choices[1] == choices[2]
+
+
+def test_arrays_of_mixed_values_are_rows(new):
+    rows = [np.array([row["age"], row["device"], row["member"]], dtype=object) for row in ROWS]
+    one, many = new(), new()
+    assert [one.decide(row).action for row in rows] == many.decide_many(rows).actions
+    many.learn_many([Decision("a", 0.5, row) for row in rows], [1.0] * N)
+
+
+def test_what_is_masked_is_missing(new):
+    masked = np.ma.masked_array(MATRIX, mask=np.random.default_rng(4).random(MATRIX.shape) < 0.2)
+    gaps = np.where(masked.mask, np.nan, MATRIX)
+    policies = [new(schema=st.Schema.infer(gaps)) for _ in range(3)]
+    choices = [policy.decide_many(rows).actions for policy, rows in zip(policies, (masked, gaps), strict=False)]
+    assert choices[0] == choices[1] == [policies[2].decide(row).action for row in masked]
+    first = new(schema=None)
+    first.play(masked, REWARDS)
+    assert first.schema.names == ("x0", "x1", "x2", "x3", "x4")
 
 
 def test_rewards_may_come_late_out_of_order_and_twice(trained):

@@ -1,5 +1,6 @@
 """Playing over known rewards and over streams."""
 
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -224,9 +225,21 @@ def test_only_a_policy_can_play():
         st.play("UCB", rewards=[0, 1])
 
 
-@pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame])
+@pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame, pa.table])
 def test_a_frame_of_rewards_is_read_by_the_names_of_its_columns(frame):
     result = st.play(st.UCB(actions=["a", "b"]), rewards=frame({"b": [1.0] * 100, "a": [0.0] * 100}))
     assert result.actions.count("b") > 80
     with pytest.raises(ValueError, match="rewards has the columns 'b', 'c'; it must have 'a', 'b'"):
         st.play(st.UCB(actions=["a", "b"]), rewards=frame({"b": [1.0], "c": [0.0]}))
+
+
+def test_masked_rewards_are_refused():
+    rewards = np.ma.masked_array(np.ones((4, 2)), mask=np.eye(4, 2))
+    with pytest.raises(ValueError, match=r"^some rewards are masked; "):
+        st.play(st.UCB(actions=["a", "b"]), rewards=rewards)
+
+
+def test_contexts_may_be_any_sequence():
+    rows = deque({"x": place % 3} for place in range(20))
+    result = st.play(st.RewardForest(actions=["a", "b"], n_trees=2), contexts=rows, rewards=["a"] * 20)
+    assert result.n_steps == 20

@@ -9,7 +9,7 @@ from tests.reference.bandit_forest import Forest as Twin
 import stumpery as st
 from stumpery import jit
 from stumpery.policies import Policy
-from stumpery.policies import bandit_growth_kernels as growth
+from stumpery.policies import bandit_arena_kernels as arena
 from stumpery.policies.optimal_greedy_tree import optimal_greedy_tree, variable_rewards
 from stumpery.random import new_generator
 from stumpery.types import Decision, State
@@ -77,7 +77,7 @@ def test_the_kernels_decide_as_their_slow_twin(name):
             assert played.probabilities[row] == pytest.approx(chance, rel=1e-12)
         twin.learn(bits, action, paid[action], float(played.probabilities[row]))
     if not jit.INTERPRETED:
-        assert policy._forest.pool[growth.N_NODES] > len(policy._forest.trees)
+        assert policy._forest.pool[arena.N_NODES] > len(policy._forest.trees)
         assert policy.exploring < 0.9 or "all" in name or "deeper" in name
 
 
@@ -203,7 +203,7 @@ def test_a_tree_grows_within_its_bytes_and_no_further(n_variables, full):
     policy.play(contexts, rewards)
     assert policy.n_bytes == before <= 20_000
     forest = policy._forest
-    in_use = forest.pool[growth.N_LEAVES if full == "leaves" else growth.N_BLOCKS]
+    in_use = forest.pool[arena.N_LEAVES if full == "leaves" else arena.N_BLOCKS]
     assert in_use == len(getattr(forest, full))
     assert policy.exploring < 0.3  # a leaf without room to grow still finds its action
 
@@ -280,7 +280,7 @@ def test_constant_columns_rewards_and_a_lone_action_are_ordinary(contexts, n_act
     assert ((played.probabilities > 0) & (played.probabilities <= 1)).all()
     if n_actions == 1:
         assert (played.probabilities == 1).all() or options == {"leaf": "thompson"}
-    assert "x0" in policy.to_text() or policy._forest.pool[growth.N_NODES] == 4
+    assert "x0" in policy.to_text() or policy._forest.pool[arena.N_NODES] == 4
 
 
 def test_contexts_may_be_rows_of_mixed_columns_with_anything_missing():
@@ -365,14 +365,14 @@ def test_a_state_that_no_stream_led_to_is_refused():
         return lambda array: array.__setitem__(place, value)
 
     wrong = [
-        broken("nodes", put(0, growth.CHILD, value=10**6)),
-        broken("nodes", put(0, growth.VARIABLE, value=-1)),
-        broken("nodes", put(1, growth.LEAF, value=10**6)),
-        broken("nodes", put(-1, growth.CHOICE, value=3)),
+        broken("nodes", put(0, arena.CHILD, value=10**6)),
+        broken("nodes", put(0, arena.VARIABLE, value=-1)),
+        broken("nodes", put(1, arena.LEAF, value=10**6)),
+        broken("nodes", put(-1, arena.CHOICE, value=3)),
         broken("arms", put(1, 0, 0, value=np.nan)),
         broken("arms", put(1, 0, 0, value=-1.0)),
         broken("room", put(0, value=10**9)),
-        broken("pool", put(growth.N_NODES, value=10**6)),
+        broken("pool", put(arena.N_NODES, value=10**6)),
         broken("clock", put(0, value=2.0)),
         State(options, {name: array for name, array in arrays.items() if name != "pool"}),
         State({**options, "schema": None}, {k: v for k, v in arrays.items() if "schema" not in k}),
@@ -381,3 +381,33 @@ def test_a_state_that_no_stream_led_to_is_refused():
     for state in wrong:
         with pytest.raises(ValueError, match=r"^its [^\n]*$"):
             st.BanditForest.from_state(state)
+
+
+def test_sums_that_round_differently_are_saved_and_loaded():
+    policy = st.BanditStump(actions=range(3))
+    policy.play(np.full((400, 1), 3.0), np.column_stack([np.ones(400), np.zeros(400), np.full(400, 0.4)]))
+    assert "?" in policy.to_text()
+    restored = st.BanditStump.from_state(policy.state())
+    assert restored.to_text() == policy.to_text()
+
+
+def test_columns_without_any_bit_are_refused():
+    with pytest.raises(ValueError, match=r"^schema has no bit: no column knows a name; show rows to Schema\.extend$"):
+        st.BanditTree(actions=["a", "b"], schema=st.Schema.of({"device": "name"}))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"probabilities": [[1.0]]}, "contexts, probabilities and rewards have shapes .*; each needs one row for .*"),
+        ({"probabilities": 1.0}, "contexts, probabilities and rewards have shapes .*"),
+        ({"rewards": np.zeros((1, 0))}, "rewards have shape .*; they must be finite numbers, a column for each action"),
+        ({"rewards": [[np.nan, 1.0]]}, "rewards have shape .*; they must be finite numbers, a column for each action"),
+        ({"candidates": lambda path: [2]}, "a candidate is 2; it must be a whole number from 0 to 1"),
+        ({"candidates": lambda path: [-1]}, "a candidate is -1; it must be a whole number from 0 to 1"),
+    ],
+)
+def test_a_distribution_that_is_none_is_refused(wrong, sentence):
+    options = {"contexts": [[0, 1]], "probabilities": [1.0], "rewards": [[0.0, 1.0]], "max_depth": 1, **wrong}
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        optimal_greedy_tree(**options)

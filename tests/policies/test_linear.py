@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.reference.linear import Linear
 
+from stumpery.encoding import Schema
 from stumpery.jit import INTERPRETED
 from stumpery.policies import LinearPolicy, LinearThompson, LinUCB, explorers
 from stumpery.policies import explorers_kernels as board_rows
@@ -153,11 +154,18 @@ def test_a_file_with_impossible_inverses_is_refused(value):
         LinUCB.from_state(State(options, arrays))
 
 
+def test_a_file_with_a_lopsided_inverse_is_refused():
+    options, arrays = LinUCB(actions=["a"], schema=Schema.of({"x": "number"})).state()
+    arrays["inverses"][0, 0, 1] = 0.5
+    with pytest.raises(ValueError, match="its inverses are not those of any rows"):
+        LinUCB.from_state(State(options, arrays))
+
+
 @pytest.mark.parametrize(
     ("kind", "options", "sentence"),
     [
         (LinearPolicy, {"explorer": "greedy"}, "explorer is 'greedy'; it must come from stumpery.policies.explorers"),
-        (LinearPolicy, {"ridge": 0}, "ridge is 0; it must be a number above 0"),
+        (LinearPolicy, {"ridge": 0}, "ridge is 0; it must be a number of 1e-09 or more"),
         (LinUCB, {"alpha": -1}, "alpha is -1; it must be a number of 0 or more"),
         (LinearThompson, {"scale": 0}, "scale is 0; it must be a number from 1e-06 to 1000"),
     ],

@@ -1,5 +1,7 @@
 """The reward forest: bounded memory, growth that changes nothing, its mixture, and actions that went."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -193,3 +195,43 @@ def test_rewards_of_either_sign_are_learned():
     played = policy.play(rows, 2 * rewards - 1)
     paid = rewards[np.arange(3000), played.actions]
     assert paid[-1000:].mean() > 0.6
+
+
+def test_a_forest_that_has_grown_after_a_copy_is_the_same():
+    rows, rewards = stream(6000)
+    policy = new()
+    policy.play(rows[:600], rewards[:600])
+    other = copy.deepcopy(policy)
+    assert np.array_equal(policy.play(rows, rewards).actions, other.play(rows, rewards).actions)
+
+
+def test_a_column_of_numbers_stays_one_when_its_numbers_are_forgotten():
+    policy = new(max_bytes=200_000, schema=st.Schema.of({"x": "number", "z": "number"}))
+    policy.play(np.ones((10, 2)), np.ones((10, 3)))
+    n = 2 * policy._most.n_events
+    policy.play(np.column_stack([np.ones(n), np.full(n, np.nan)]), np.ones((n, 3)))
+    for each in (policy, copy.deepcopy(policy)):
+        with pytest.raises(ValueError, match="column 'z' is 'red'; it must be a number"):
+            each.decide({"x": 1.0, "z": "red"})
+
+
+def test_explaining_a_first_number_does_not_make_its_column_one_of_numbers():
+    policy = new()
+    policy.decide({"x": 1.0, "z": None})
+    policy.explain(Decision("a", 0.5, {"x": 1.0, "z": 3.0}))
+    policy.decide({"x": 1.0, "z": "red"})
+    assert policy.schema.kinds == {"x": "number", "z": "name"}
+
+
+def test_a_schema_with_too_much_room_for_names_says_what_to_do():
+    with pytest.raises(ValueError, match=r"room for 64 names; 62 is the most: give max_names=62 to Schema\.infer"):
+        new(schema=st.Schema.infer([{"name": "red"}]))
+
+
+def test_any_names_can_be_drawn(tmp_path):
+    names = ["price in $", "a_{b}$ \\frac", "日本語", "<b>"]
+    rows = [{"$x^{": place % 10, "d$_": names[place % 4]} for place in range(400)]
+    policy = new(actions=["$1 & $", "b$\\bad{"])
+    st.play(policy, contexts=rows, rewards=[policy.actions[place % 4 == 0] for place in range(400)])
+    assert policy.n_leaves > N_TREES
+    policy.draw().figure.canvas.draw()

@@ -89,12 +89,17 @@ class Twin:
         numbers = [number for number in reversed(leaf.events) if number >= oldest]  # newest first
         events = [self.history[number] for number in numbers]
         active = self.active(events)
+        needed = splitting.MOST_ROOM
         if active and len(events) >= 2 * trees.LEAST_SIDE:
             gain, cut, n_tried = self.best_cut(events, active, leaf.number)
-            if cut is not None and gain > plain(splitting.bar)(len(active), n_tried):
+            bar = plain(splitting.bar)(len(active), n_tried)
+            if cut is not None and gain > bar:
                 self.split(leaf, cut, numbers)
                 return
-        leaf.next_check = plain(splitting.next_check)(len(leaf.events))
+            needed = bar / gain if gain > 0.0 else math.inf
+        if len(numbers) < len(leaf.events) - trees.BLOCK:
+            leaf.events = numbers[::-1]
+        leaf.next_check = plain(splitting.next_check)(len(leaf.events), needed)
 
     def active(self, events):
         """Actions with two rewards or more that are not all equal, and the variance of these."""
@@ -167,15 +172,15 @@ class Twin:
         return points
 
     def sets_of_names(self, column, events, active):
-        """The poorest names together, then each alone."""
+        """Each name alone that is neither the poorest nor the richest, then the poorest together."""
         means = {}
         for code in sorted({int(row[column]) for row, *_ in events}):
             paid = [reward for row, action, reward in events if int(row[column]) == code and action in active]
             means[code] = sum(paid) / (len(paid) + 1e-9)
         order = sorted(means, key=means.get)
         together = [order[:size] for size in range(1, len(order))]
-        alone = [[code] for code in order[1:]] if len(order) > 2 else []
-        return together + alone
+        alone = [[code] for code in order[1:-1]]
+        return alone + together
 
     def split(self, leaf, cut, numbers):
         """Two leaves share the events and start from what the parent knew."""
@@ -189,7 +194,7 @@ class Twin:
                 counts[action] += 1
                 sums[action] += reward
             means = (sums + trees.PRIOR * leaf.means) / (counts + trees.PRIOR)
-            next_check = max(trees.FIRST_CHECK, plain(splitting.next_check)(len(events)))
+            next_check = max(trees.FIRST_CHECK, plain(splitting.next_check)(len(events), splitting.LEAST_ROOM))
             number = self.n_nodes + len(children)
             children.append(Node(number, means.astype(np.float32), counts.astype(np.float32), events, next_check))
         self.n_nodes += 2

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import stumpery as st
 from stumpery.evaluation.regret import RegretResult
 from stumpery.streams import ClassificationBandit
 from stumpery.studies import STUDIES, bandit_forest_depth, bandit_forest_rivals, contest, problems, stopping_times, toy
@@ -101,7 +102,7 @@ def test_the_toy_problem_is_the_papers_but_for_its_range():
 
 def test_stopping_times_are_right_and_within_the_bounds():
     point = stopping_times.Point("gap", n_variables=4, gap=0.4)
-    for what, (events, right) in stopping_times.measure(point, seed=1, trial=0, most=20_000).items():
+    for what, (events, right) in stopping_times.measure(point, seed=1, trial=0, most=100_000).items():
         assert right
         assert 0 < events <= stopping_times.bounds(point)[what]
     stopped = stopping_times.measure(point, seed=1, trial=0, most=10)
@@ -133,3 +134,16 @@ def test_the_contest_says_who_is_ahead_of_our_forest():
 @pytest.mark.parametrize(("steps", "marks"), [(500, [500]), (10_000, [10_000]), (200_000, [10_000, 100_000, 200_000])])
 def test_the_contest_reads_rewards_at_powers_of_ten_and_in_the_end(steps, marks):
     assert contest.marks_of(steps) == marks
+
+
+def test_who_is_too_slow_for_the_contest_plays_what_fits_and_is_ahead_of_nobody(monkeypatch):
+    monkeypatch.setattr(contest, "MOST_SECONDS", 0.0)
+    stream = problems.CONTEST["digits"].open()
+    advanced = []
+    trial = contest.played(st.UCB, stream, Settings(steps=20_000, trials=1), 0, advanced.append)
+    assert (trial["averages"], trial["events"], sum(advanced)) == ([], contest.N_FIRST, 20_000)
+    row = contest.row("digits", "UCB", [trial], [10_000, 20_000])
+    assert contest.line(row, [10_000, 20_000])["20,000"] == contest.TOO_SLOW
+    ours = {**row, "policy": "RewardForest", "reward_at_10000": 0.1, "reward_at_20000": 0.1}
+    assert [entry.verdict for entry in contest.claims([row, ours], [10_000, 20_000])] == ["reproduced"] * 2
+    assert contest.draw([row, ours], 20_000, 1).axes

@@ -69,11 +69,12 @@ def grown(name, seed, n_kept, n_blocks=4000, n_nodes=600, n_rows=N_ROWS):
 
 
 def events_of(forest, leaf):
-    """The numbers in a leaf's blocks, oldest first."""
-    block, fill, found = forest.leaves[leaf, trees.HEAD], forest.leaves[leaf, trees.FILL], []
+    """The numbers in a leaf and in its blocks, oldest first."""
+    block, fill = forest.leaves[leaf, [trees.HEAD, trees.FILL]].tolist()
+    found = forest.leaves[leaf, trees.NEWEST : trees.NEWEST + fill].tolist()
     while block != trees.NOTHING:
-        found = forest.blocks[block, 1 : fill + 1].tolist() + found
-        block, fill = forest.blocks[block, 0], trees.BLOCK
+        found = forest.blocks[block, 1:].tolist() + found
+        block = forest.blocks[block, 0]
     return found
 
 
@@ -82,7 +83,7 @@ def assert_same_node(forest, node, twin):
     assert node == twin.number
     child, column = forest.nodes[node, [trees.CHILD, trees.COLUMN]].tolist()
     if twin.children is None:
-        leaf = forest.leaf_of[node]
+        leaf = forest.nodes[node, trees.LEAF]
         assert child == node
         assert forest.leaves[leaf, trees.NODE] == node
         assert events_of(forest, leaf) == twin.events
@@ -143,7 +144,7 @@ def test_without_free_blocks_a_leaf_keeps_what_fits(n_blocks):
     forest, *_ = grown("mixed", seed=5, n_kept=N_ROWS, n_blocks=n_blocks)
     n_leaves = forest.counters[trees.N_LEAVES]
     noted = [events_of(forest, leaf) for leaf in range(n_leaves)]
-    assert sum(map(len, noted)) <= n_blocks * trees.BLOCK
+    assert sum(map(len, noted)) <= (n_blocks + n_leaves) * trees.BLOCK
     assert [len(each) for each in noted] == forest.leaves[:n_leaves, trees.N_EVENTS].tolist()
     assert all(0 <= number < N_ROWS for each in noted for number in each)
 

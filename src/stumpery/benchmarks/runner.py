@@ -30,10 +30,12 @@ class Figure:
 
 def run_benchmarks(*, only: str | None = None, repeats: int = 5) -> Iterator[str]:
     """One JSON line for each figure, with ours / peer as its ratio; a peer that is not installed is null."""
-    from stumpery.benchmarks import bandits, contextual, encoding, selection, start
+    from stumpery.benchmarks import bandits, clicks, contextual, encoding, selection, start
 
     check_whole("repeats", repeats, 1)
-    figures = [figure for module in (bandits, contextual, encoding, selection, start) for figure in module.figures()]
+    figures = [
+        figure for module in (bandits, contextual, clicks, selection, encoding, start) for figure in module.figures()
+    ]
     chosen = [figure for figure in figures if only is None or only in figure.name]
     if not chosen:
         raise ValueError(f"no workload's name contains {only!r}; there are {', '.join(f.name for f in figures)}")

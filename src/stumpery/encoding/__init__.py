@@ -2,7 +2,8 @@
 
 from stumpery.encoding.bits import BitEncoder
 from stumpery.encoding.codes import CodeEncoder
+from stumpery.encoding.hashed import HashEncoder
 from stumpery.encoding.schema import Schema
 from stumpery.encoding.vectors import VectorEncoder
 
-__all__ = ["BitEncoder", "CodeEncoder", "Schema", "VectorEncoder"]
+__all__ = ["BitEncoder", "CodeEncoder", "HashEncoder", "Schema", "VectorEncoder"]

@@ -41,6 +41,8 @@ def _records(rows: Sequence[Mapping[str, Any]], names: Sequence[str] | None) -> 
 
 def _matrix(rows: NDArray[Any], names: Sequence[str] | None) -> Table:
     """A 2-D array, whose columns come in the order of `names` or are called x0, x1, ..."""
+    if np.ma.is_masked(rows):
+        rows = np.array(rows.tolist(), dtype=object)  # what is masked is missing
     if rows.ndim != 2:
         raise ValueError(f"rows has {rows.ndim} dimensions; it must have 2")
     if names is not None and rows.shape[1] != len(names):

@@ -144,6 +144,10 @@ def _head(batch: Batch, n: int) -> Batch:
 
 
 def _known(policy: Policy, contexts: Any, rewards: Any, steps: int | None) -> tuple[Iterator[Batch], int]:
+    if np.ma.is_masked(rewards):
+        raise ValueError("some rewards are masked; leave out the rows whose rewards are not known")
+    if isinstance(contexts, Sequence) and not isinstance(contexts, str | bytes):
+        contexts = list(contexts)  # not every sequence can be sliced
     rewards = _in_order(policy, rewards)
     try:
         table = np.asarray(rewards)
@@ -164,7 +168,8 @@ def _known(policy: Policy, contexts: Any, rewards: Any, steps: int | None) -> tu
 
 def _in_order(policy: Policy, rewards: Any) -> Any:
     """Rewards in the policy's order of actions, where they are a frame whose columns name the actions."""
-    columns = [str(name) for name in getattr(rewards, "columns", ())] if hasattr(rewards, "shape") else []
+    given: Any = getattr(rewards, "column_names", None) or getattr(rewards, "columns", ())  # pyarrow's, others'
+    columns = list(map(str, given)) if hasattr(rewards, "shape") else []
     names = [str(action) for action in policy.actions]
     if not set(names) & set(columns):
         return rewards

@@ -5,6 +5,7 @@ from stumpery.policies.bandit_forest import BanditForest
 from stumpery.policies.bandit_stump import BanditStump
 from stumpery.policies.bandit_tree import BanditTree
 from stumpery.policies.banditron import Banditron
+from stumpery.policies.content_selector import ContentSelector
 from stumpery.policies.contextual import ContextualPolicy
 from stumpery.policies.epsilon_greedy import EpsilonGreedy
 from stumpery.policies.greedy import Greedy
@@ -24,6 +25,7 @@ __all__ = [
     "BanditStump",
     "BanditTree",
     "Banditron",
+    "ContentSelector",
     "ContextualPolicy",
     "EpsilonGreedy",
     "Greedy",

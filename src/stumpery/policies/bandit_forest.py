@@ -33,7 +33,7 @@ class BanditForest(BanditTrees):
     vote: str | float = "any"
 
     def _planned(self) -> Plan:
-        check_whole("n_trees", self.n_trees, 1)
+        check_whole("n_trees", self.n_trees, 1, 10_000)
         check_number("variables", self.variables, 0.0, 1.0, above=True)
         if isinstance(self.vote, str):
             check_one_of("vote", self.vote, ("any", "all"))

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.policies import bandit_arena_kernels as arena
 from stumpery.policies import bandit_growth_kernels as growth
-from stumpery.policies.bandit_growth_kernels import (
+from stumpery.policies.bandit_arena_kernels import (
     CHILD,
     CHOICE,
     COUNTS,
@@ -41,8 +42,8 @@ class Room(NamedTuple):
 
 def leaf_bytes(n_actions: int) -> int:
     """What a leaf and its two nodes take."""
-    nodes = 2 * growth.N_NODE_FIELDS * 4
-    return nodes + growth.N_LEAF_FIELDS * 4 + n_actions * growth.N_ARM_FIELDS * 8
+    nodes = 2 * arena.N_NODE_FIELDS * 4
+    return nodes + arena.N_LEAF_FIELDS * 4 + n_actions * arena.N_ARM_FIELDS * 8
 
 
 def block_bytes(n_actions: int, width: int) -> int:
@@ -55,8 +56,8 @@ def room(max_bytes: int, n_actions: int, width: int, depths: list[int], n_used: 
     leaf, block = leaf_bytes(n_actions), block_bytes(n_actions, width)
     n_trees = len(depths)
     least_leaves = max(n_trees + 1, n_used)
-    least_blocks = sum(growth.N_LAST_BLOCKS if depth == 1 else 1 for depth in depths)
-    fixed = 8 * (n_trees * growth.N_TREE_FIELDS + growth.N_RULE_FIELDS + growth.STACK + 16)
+    least_blocks = sum(arena.N_LAST_BLOCKS if depth == 1 else 1 for depth in depths)
+    fixed = 8 * (n_trees * arena.N_TREE_FIELDS + arena.N_RULE_FIELDS + arena.STACK + 16)
     needed = fixed + least_leaves * leaf + least_blocks * block
     if max_bytes < needed:
         trees = "one tree" if n_trees == 1 else f"{n_trees} trees"
@@ -64,7 +65,7 @@ def room(max_bytes: int, n_actions: int, width: int, depths: list[int], n_used: 
             f"max_bytes is {max_bytes}; {trees} over {width} bits and {n_actions} actions need at least {needed}"
         )
     n_ends = sum(2 ** min(depth, DEEPEST) for depth in depths)
-    most_blocks = growth.N_LAST_BLOCKS * n_ends // 2
+    most_blocks = arena.N_LAST_BLOCKS * n_ends // 2
     left = max_bytes - fixed
     for_leaves = min(max(LEAF_SHARE * left, left - most_blocks * block), left - least_blocks * block)
     n_leaves = max(min(n_ends + 1, int(for_leaves // leaf)), least_leaves)
@@ -74,9 +75,9 @@ def room(max_bytes: int, n_actions: int, width: int, depths: list[int], n_used: 
 def new_forest(room: Room, n_actions: int, width: int, trees: Floats, rule: Floats) -> Forest:
     """Arrays without trees."""
     return Forest(
-        np.zeros((2 * room.n_leaves, growth.N_NODE_FIELDS), np.int32),
-        np.zeros((room.n_leaves, growth.N_LEAF_FIELDS), np.int32),
-        np.zeros((room.n_leaves, n_actions, growth.N_ARM_FIELDS)),
+        np.zeros((2 * room.n_leaves, arena.N_NODE_FIELDS), np.int32),
+        np.zeros((room.n_leaves, arena.N_LEAF_FIELDS), np.int32),
+        np.zeros((room.n_leaves, n_actions, arena.N_ARM_FIELDS)),
         np.zeros((room.n_blocks, n_actions, width), np.float32),
         np.zeros((room.n_blocks, width), np.uint8),
         np.zeros(STACK + room.n_blocks, np.int32),

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,22 +10,27 @@ from numpy.typing import NDArray
 from stumpery.encoding import BitEncoder, Schema
 from stumpery.encoding.numbers import Number
 from stumpery.options import check_number, check_one_of, check_whole
+from stumpery.policies import bandit_arena_kernels as arena
 from stumpery.policies import bandit_forest_kernels as kernels
 from stumpery.policies import bandit_growth_kernels as growth
-from stumpery.policies import bandit_rooms, bandit_words
-from stumpery.policies.bandit_growth_kernels import Forest
+from stumpery.policies import bandit_rooms, bandit_words, tree_words
+from stumpery.policies import bandit_votes_kernels as voting
+from stumpery.policies.bandit_arena_kernels import Forest
 from stumpery.policies.contextual import ContextualPolicy
 from stumpery.policies.policy import Played
 from stumpery.policies.sample_complexity import plays_until_elimination
 from stumpery.random import integer, new_generator, uniform
 from stumpery.types import Bits, Decision, Explanation, Floats, State, Words
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 LEAVES = {
-    "elimination": growth.ELIMINATION,
-    "ucb": growth.UPPER_CONFIDENCE,
-    "thompson": growth.THOMPSON,
+    "elimination": arena.ELIMINATION,
+    "ucb": arena.UPPER_CONFIDENCE,
+    "thompson": arena.THOMPSON,
 }
-WEIGHTS = {"self-normalised": growth.SELF_NORMALISED, "ips": growth.INVERSE, "none": growth.PLAIN}
+WEIGHTS = {"self-normalised": arena.SELF_NORMALISED, "ips": arena.INVERSE, "none": arena.PLAIN}
 CHECK_GROWTH = 0.05  # of the plays between two checks: a split comes at most so much later
 TREE_STREAM = 1  # of a seed's random numbers: depths and epsilons
 
@@ -62,7 +67,7 @@ class BanditTrees(ContextualPolicy):
         check_whole("max_bytes", self.max_bytes, 1)
         self.delta = float(self.delta)
         self._plan = self._planned()
-        self._clock = np.zeros(kernels.N_CLOCK_FIELDS)
+        self._clock = np.zeros(voting.N_CLOCK_FIELDS)
         self._forest: Forest | None = None
         super().__post_init__()
 
@@ -73,27 +78,44 @@ class BanditTrees(ContextualPolicy):
     @property
     def exploring(self) -> float:
         """The share of the last thousand decisions, fading, that explored; 1 before the first."""
-        return float(self._clock[kernels.EXPLORING]) if self._clock[kernels.N_DECIDED] else 1.0
+        return float(self._clock[voting.EXPLORING]) if self._clock[voting.N_DECIDED] else 1.0
 
     @property
     def n_bytes(self) -> int:
         """The memory that the policy's arrays hold; it grows no more once the columns are known."""
         return super().n_bytes + (sum(part.nbytes for part in self._forest) if self._forest else 0)
 
-    def to_text(self, tree: int = 0) -> str:
-        """A tree as indented lines: the variable of each node, the state of each leaf."""
-        check_whole("tree", tree, 0, self._plan.n_trees - 1)
-        return self._words().tree(tree)
+    def to_text(self, tree: int = 0, max_depth: int = 4) -> str:
+        """One tree as indented lines: the variable of each node, the state of each leaf."""
+        return tree_words.text(self._places(tree, max_depth))
+
+    def draw(self, tree: int = 0, max_depth: int = 3, ax: "Axes | None" = None) -> "Axes":
+        """One tree as a picture."""
+        return tree_words.draw(self._places(tree, max_depth), f"tree {tree}", ax)
+
+    def leaves(self, tree: int = 0) -> list[dict[str, Any]]:
+        """What one tree knows: a row for each leaf and action, with the leaf's rule, rewards, their mean and interval.
+
+        `remains` says whether the action is still in the race there; where a leaf has decided, only the winner is.
+        """
+        return self._words(tree).leaves(tree)
+
+    def _places(self, tree: int, max_depth: int) -> list[tree_words.Place]:
+        check_whole("max_depth", max_depth, 0, 20)
+        return self._words(tree).places(tree, max_depth)
 
     def explain(self, decision: Decision | None = None) -> Explanation:
         """Every action's rewards and, for a decision, the rule of the tree or the votes of the forest behind it."""
         if decision is None:
             return self._words().overall(self.exploring)
         action, chance, context = self._opened(decision)
+        if self._encoder is None:  # an explanation settles no columns
+            return self._words().overall(self.exploring)
         row = self._row(context)
         return self._words().decision(row, action, chance)
 
-    def _words(self) -> bandit_words.Words:
+    def _words(self, tree: int = 0) -> bandit_words.Words:
+        check_whole("tree", tree, 0, self._plan.n_trees - 1)
         names = ("no bit",) if self._encoder is None else self._encoder.feature_names
         forest = self._planted(1, new_generator(self.seed)) if self._forest is None else self._forest
         return bandit_words.Words(forest, names, self.actions, self._reward, self.delta)
@@ -106,13 +128,19 @@ class BanditTrees(ContextualPolicy):
             return super()._infer(rows)
         return Schema(columns=tuple(Number(name=f"x{place}", points=(0.0, 1.0)) for place in range(rows.shape[1])))
 
+    def _tells_all(self, row: Any) -> bool:
+        return False  # bins need more than one value
+
     def _begin(self, schema: Schema) -> None:
-        self._room(self._encoder_of(schema).width)  # refuses before anything changes
+        width = self._encoder_of(schema).width
+        if width == 0:
+            raise ValueError("schema has no bit: no column knows a name; show rows to Schema.extend")
+        self._room(width)  # refuses before anything changes
         super()._begin(schema)
 
     def _rows(self, contexts: Any) -> NDArray[Any]:
         if self._encoder is not None and are_bits(contexts) and self._takes_bits(contexts.shape[1]):
-            return np.ascontiguousarray(contexts, dtype=np.uint8)
+            return np.require(contexts, np.uint8, ["C", "W"])  # one kind of array, one compiled form
         return super()._rows(contexts)
 
     def _takes_bits(self, width: int) -> bool:
@@ -133,8 +161,8 @@ class BanditTrees(ContextualPolicy):
     def _room(self, width: int) -> tuple[Floats, bandit_rooms.Room]:
         """The trees' own options, and how many leaves and blocks they may have within `max_bytes`."""
         trees = self._drawn_trees(width)
-        depths = trees[:, growth.MAX_DEPTH].astype(int).tolist()
-        n_used = 0 if self._forest is None else int(self._forest.pool[growth.N_LEAVES])
+        depths = trees[:, arena.MAX_DEPTH].astype(int).tolist()
+        n_used = 0 if self._forest is None else int(self._forest.pool[arena.N_LEAVES])
         return trees, bandit_rooms.room(self.max_bytes, len(self.actions), width, depths, n_used)
 
     def _drawn_trees(self, width: int) -> Floats:
@@ -142,7 +170,7 @@ class BanditTrees(ContextualPolicy):
         rng = new_generator(self.seed, TREE_STREAM)
         least, most = self._plan.depths
         low, high = number_range("epsilon", self.epsilon)
-        trees = np.empty((self._plan.n_trees, growth.N_TREE_FIELDS))
+        trees = np.empty((self._plan.n_trees, arena.N_TREE_FIELDS))
         for tree in trees:
             depth, epsilon = min(least + integer(rng, most - least + 1), width), low + uniform(rng) * (high - low)
             tree[:] = depth, epsilon, *self._first_checks(width, depth, epsilon)
@@ -161,14 +189,14 @@ class BanditTrees(ContextualPolicy):
         return split, drop
 
     def _rule(self) -> Floats:
-        rule = np.empty(growth.N_RULE_FIELDS)
-        rule[growth.DELTA] = self.delta
-        rule[growth.NEEDED] = self._plan.n_needed
-        rule[growth.IN_TURN] = self.explore == "in turn"
-        rule[growth.LEAF_KIND] = LEAVES[self.leaf]
-        rule[growth.SHARE] = self._plan.share
-        rule[growth.WEIGHING] = WEIGHTS[self.weights]
-        rule[growth.GROWTH] = CHECK_GROWTH
+        rule = np.empty(arena.N_RULE_FIELDS)
+        rule[arena.DELTA] = self.delta
+        rule[arena.NEEDED] = self._plan.n_needed
+        rule[arena.IN_TURN] = self.explore == "in turn"
+        rule[arena.LEAF_KIND] = LEAVES[self.leaf]
+        rule[arena.SHARE] = self._plan.share
+        rule[arena.WEIGHING] = WEIGHTS[self.weights]
+        rule[arena.GROWTH] = CHECK_GROWTH
         return rule
 
     def _trees(self) -> Forest:
@@ -176,16 +204,8 @@ class BanditTrees(ContextualPolicy):
             raise ValueError(f"{type(self).__name__} has seen no context yet")
         return self._forest
 
-    def _decide_row(self, row: Bits, available: NDArray[np.bool_]) -> tuple[int, float]:
-        return kernels.decide(self._rng, *self._trees(), self._clock, row, available)
-
-    def _learn_row(self, row: Bits, action: int, reward: float, probability: float) -> None:
-        kernels.learn(self._rng, *self._trees(), row, action, reward, probability)
-
-    def _play_rows(self, rows: Bits, rewards: Floats) -> Played:
-        played = Played(np.empty(len(rows), dtype=np.int64), np.empty(len(rows)))
-        kernels.play(self._rng, *self._trees(), self._clock, rows, rewards, *played)
-        return played
+    def _run(self, rows: Bits, rewards: Floats, played: Played, available: NDArray[np.bool_], does: int) -> None:
+        kernels.run(self._rng, *self._trees(), self._clock, rows, rewards, *played, available, does)
 
     # Saving: of the arena only what is in use.
 
@@ -212,7 +232,7 @@ class BanditTrees(ContextualPolicy):
     def _restored(self) -> None:
         super()._restored()
         exploring, n_decided, turn = self._clock.tolist()
-        if not (0 <= exploring <= 1 and 0 <= n_decided <= kernels.RECENT and turn in range(len(self.actions))):
+        if not (0 <= exploring <= 1 and 0 <= n_decided <= voting.RECENT and turn in range(len(self.actions))):
             raise ValueError("its clock is wrong")
 
     # Actions that come and go.
@@ -220,15 +240,15 @@ class BanditTrees(ContextualPolicy):
     def _grow(self) -> None:
         """The new action remains everywhere: finished leaves compare it with their choice, the others wait for it."""
         try:
-            self._regrow([*range(len(self.actions) - 1), growth.NOTHING])
+            self._regrow([*range(len(self.actions) - 1), arena.NOTHING])
         except ValueError:
             self.__dict__["actions"] = self.actions[:-1]
             raise
 
     def _shrink(self, action: int) -> None:
         """The action's sums go everywhere; where it was the last one left, all the others compete again."""
-        turn = self._clock[kernels.TURN]
-        self._clock[kernels.TURN] = (turn - (action < turn)) % len(self.actions)
+        turn = self._clock[voting.TURN]
+        self._clock[voting.TURN] = (turn - (action < turn)) % len(self.actions)
         self._regrow([index for index in range(len(self.actions) + 1) if index != action])
 
     def _regrow(self, origins: list[int]) -> None:
@@ -250,6 +270,8 @@ def number_range(name: str, value: Any) -> tuple[float, float]:
 def are_bits(rows: Any) -> bool:
     """Whether these rows are a matrix of zeros and ones."""
     if not isinstance(rows, np.ndarray) or rows.ndim != 2 or not rows.size or rows.dtype.kind not in "biuf":
+        return False
+    if np.ma.is_masked(rows):
         return False
     if rows.dtype.kind in "bu":
         return bool(rows.max() <= 1)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.policies import bandit_forest_kernels as kernels
-from stumpery.policies import bandit_growth_kernels as growth
-from stumpery.policies.bandit_growth_kernels import CHILD, CHOICE, LEAF, VARIABLE, Forest
+from stumpery.policies import bandit_arena_kernels as arena
+from stumpery.policies import tree_words
+from stumpery.policies.bandit_arena_kernels import CHILD, CHOICE, LEAF, VARIABLE, Forest, Int32s
+from stumpery.policies.tree_words import Place
 from stumpery.types import Action, Bits, Explanation, Floats
 
 N_NAMED = 3  # variables of a forest that an explanation names
@@ -37,46 +38,66 @@ class Words:
 
     def decision(self, bits: Bits, action: int, chance: float) -> Explanation:
         """The rule of the one tree, or the votes of many, behind a choice."""
-        reached = np.empty(len(self.forest.trees), dtype=np.uint32)
-        kernels.descend(self.forest.nodes, np.append(bits, np.uint8(0)), reached)
+        reached = [self._path(tree, bits)[-1] for tree in range(len(self.forest.trees))]
         said = f"{self.actions[action]!r} was chosen with chance {chance:.4g}"
         if len(reached) == 1:
-            return self._by_rule(said, bits, int(reached[0]))
-        return self._by_votes(said, bits, reached.tolist())
+            return self._by_rule(said, bits, reached[0])
+        return self._by_votes(said, bits, reached)
 
-    def tree(self, root: int) -> str:
-        """A whole tree as indented lines, the state of every leaf in its line."""
-        lines = []
-        todo = [(root, 0, "")]
-        while todo:
-            node, indent, answer = todo.pop()
-            child, variable = self.forest.nodes[node, CHILD], self.forest.nodes[node, VARIABLE]
-            if child == node:
-                lines.append("  " * indent + answer + self._leaf_state(node))
-            else:
-                lines.append("  " * indent + answer + f"{self.names[variable]}?")
-                todo += [(child + 1, indent + 1, "yes: "), (child, indent + 1, "no: ")]
-        return "\n".join(lines)
+    def places(self, tree: int, max_depth: int) -> list[Place]:
+        """One tree down to a depth: the variable of each node, the state of each leaf."""
+        return tree_words.places(self._children, tree, max_depth, lambda _: ("no", "yes"), self._state)
+
+    def leaves(self, tree: int) -> list[dict[str, Any]]:
+        """A row for each leaf of a tree and each action: the leaf's rule and what is known of the action there."""
+        return [
+            {"rule": " and ".join(path) or "all", "action": action, **known}
+            for node, path in tree_words.paths(self._children, tree, self._rules)
+            for action, known in zip(self.actions, self._leaf(node), strict=True)
+        ]
+
+    @property
+    def _children(self) -> Int32s:
+        children: Int32s = self.forest.nodes[:, CHILD]
+        return children
+
+    def _rules(self, node: int) -> tuple[str, str]:
+        name = self.names[self.forest.nodes[node, VARIABLE]]
+        return f"not {name}", name
+
+    def _leaf(self, node: int) -> list[dict[str, Any]]:
+        """Every action's rewards in a leaf, an interval of their mean, and whether it is still in the race."""
+        leaf = self.forest.nodes[node, LEAF]
+        known = []
+        for arm, mean in zip(self.forest.arms[leaf].tolist(), self._means(leaf).tolist(), strict=True):
+            plays = arm[arena.PLAYS]
+            reach = math.sqrt(math.log(2 / self.delta) / (2 * plays)) if plays else math.inf
+            known.append(
+                {
+                    "rewards": int(plays),
+                    "mean": self.reward(mean) if plays else math.nan,
+                    "from": self.reward(max(0.0, mean - reach)),
+                    "to": self.reward(min(1.0, mean + reach)),
+                    "remains": arm[arena.REMAINS] != 0.0,
+                }
+            )
+        return known
 
     def _by_rule(self, said: str, bits: Bits, node: int) -> Explanation:
-        path = [self.names[each] if bits[each] else f"not {self.names[each]}" for each in self._path(0, bits)]
+        path = [self._rules(each)[int(bits[self.forest.nodes[each, VARIABLE]])] for each in self._path(0, bits)[:-1]]
         rule = f"where {' and '.join(path)}" if path else "everywhere"
-        leaf = self.forest.nodes[node, LEAF]
         rows = self._rows()
-        for row, arm, mean in zip(rows, self.forest.arms[leaf].tolist(), self._means(leaf).tolist(), strict=True):
-            plays = arm[growth.PLAYS]
-            reach = math.sqrt(math.log(2 / self.delta) / (2 * plays)) if plays else math.inf
-            row["rewards here"] = int(plays)
-            row["mean here"] = self.reward(mean) if plays else math.nan
-            row["from"], row["to"] = self.reward(max(0.0, mean - reach)), self.reward(min(1.0, mean + reach))
-            row["remains"] = arm[growth.REMAINS] != 0.0
+        for row, known in zip(rows, self._leaf(node), strict=True):
+            row["rewards here"], row["mean here"] = known.pop("rewards"), known.pop("mean")
+            row.update(known)
         rows.sort(key=lambda row: (not row["remains"], -row["mean here"] if row["rewards here"] else math.inf))
-        return Explanation(f"{said}: {rule}, {self._leaf_state(node)}.", tuple(rows))
+        return Explanation(f"{said}: {rule}, {self._state(node)}.", tuple(rows))
 
     def _by_votes(self, said: str, bits: Bits, reached: list[int]) -> Explanation:
         choices = [int(self.forest.nodes[node, CHOICE]) for node in reached]
         votes = Counter(choice for choice in choices if choice >= 0)
-        looked_at = Counter(variable for tree in range(len(reached)) for variable in self._path(tree, bits))
+        asked = (node for tree in range(len(reached)) for node in self._path(tree, bits)[:-1])
+        looked_at = Counter(int(self.forest.nodes[node, VARIABLE]) for node in asked)
         rows = self._rows()
         means = np.array([self._means(self.forest.nodes[node, LEAF]) for node in reached]).mean(axis=0)
         for action, row in enumerate(rows):
@@ -96,36 +117,39 @@ class Words:
     def _rows(self) -> list[dict[str, Any]]:
         found = []
         for action, name in enumerate(self.actions):
-            arm = self.forest.arms[growth.EVERYTHING, action]
-            plays = int(arm[growth.PLAYS])
-            mean = self.reward(float(arm[growth.SUM]) / plays) if plays else math.nan
+            arm = self.forest.arms[arena.EVERYTHING, action]
+            plays = int(arm[arena.PLAYS])
+            mean = self.reward(float(arm[arena.SUM]) / plays) if plays else math.nan
             found.append({"action": name, "rewards": plays, "mean": mean})
         return found
 
     def _means(self, leaf: int) -> Floats:
-        scales = np.empty(len(self.actions))
-        growth.fill_scales(self.forest, leaf, scales)
-        means: Floats = self.forest.arms[leaf, :, growth.SUM] * scales
+        arms = self.forest.arms[leaf]
+        is_inverse = self.forest.rule[arena.WEIGHING] == arena.INVERSE
+        parts = np.full(len(arms), arms[:, arena.PLAYS].sum()) if is_inverse else arms[:, arena.WEIGHT]
+        means: Floats = arms[:, arena.SUM] / np.where(parts > 0.0, parts, 1.0)
         return means
 
     def _path(self, tree: int, bits: Bits) -> list[int]:
-        """The variables that a tree asks about these bits, from the root on."""
-        path, node = [], tree
-        while self.forest.nodes[node, CHILD] != node:
-            variable = int(self.forest.nodes[node, VARIABLE])
-            path.append(variable)
-            node = int(self.forest.nodes[node, CHILD]) + int(bits[variable])
+        """The nodes on these bits' way through a tree, from the root to the leaf."""
+        path = [tree]
+        while self.forest.nodes[path[-1], CHILD] != path[-1]:
+            child, variable = self.forest.nodes[path[-1], [CHILD, VARIABLE]].tolist()
+            path.append(child + int(bits[variable]))
         return path
 
-    def _leaf_state(self, node: int) -> str:
+    def _state(self, node: int) -> str:
+        """What a node asks, or how far a leaf has come."""
+        if self.forest.nodes[node, CHILD] != node:
+            return f"{self.names[self.forest.nodes[node, VARIABLE]]}?"
         leaf, choice = self.forest.nodes[node, LEAF], self.forest.nodes[node, CHOICE]
         arms = self.forest.arms[leaf]
-        n_plays = int(arms[:, growth.PLAYS].sum())
+        n_plays = int(arms[:, arena.PLAYS].sum())
         if choice >= 0:
             mean = self.reward(float(self._means(leaf)[choice]))
             return f"{self.actions[choice]!r} pays {mean:.4g} after {n_plays} rewards"
-        if choice == growth.SELECTING_VARIABLE:
-            n_left = int((self.forest.marks[self.forest.leaves[leaf, growth.SUMS]] == growth.IN).sum())
+        if choice == arena.SELECTING_VARIABLE:
+            n_left = int((self.forest.marks[self.forest.leaves[leaf, arena.SUMS]] == arena.IN).sum())
             return f"{n_left} bits to split on remain after {n_plays} rewards"
-        left = [repr(name) for name, arm in zip(self.actions, arms, strict=True) if arm[growth.REMAINS]]
+        left = [repr(name) for name, arm in zip(self.actions, arms, strict=True) if arm[arena.REMAINS]]
         return f"{', '.join(left)} remain after {n_plays} rewards"

@@ -1,16 +1,12 @@
 """The Banditron: a perceptron for bandit feedback (Kakade, Shalev-Shwartz, Tewari 2008)."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stumpery.options import check_number
-from stumpery.policies import banditron_kernels as kernels
-from stumpery.policies import explorers
-from stumpery.policies import explorers_kernels as board_rows
-from stumpery.policies.policy import Played
+from stumpery.policies import banditron_kernels, explorers
 from stumpery.policies.vector_policy import VectorPolicy
 from stumpery.types import Floats
 
@@ -38,29 +34,15 @@ class Banditron(VectorPolicy):
 
     gamma: float = 0.05
 
+    _kernels: ClassVar[Any] = banditron_kernels
+
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, 0.0, 1.0, above=True)
         self.gamma = float(self.gamma)
-        self._rule = explorers.greedy(epsilon=self.gamma).rule()
         super().__post_init__()
+
+    def _new_rule(self) -> Floats:
+        return explorers.greedy(epsilon=self.gamma).rule()
 
     def _new_model(self, n_actions: int, size: int) -> Perceptron:
         return Perceptron(np.zeros((n_actions, size)))
-
-    def _decide_row(self, row: Floats, available: NDArray[np.bool_]) -> tuple[int, float]:
-        return kernels.decide(self._rng, self._rule, available, self._columns, self._model.weights, row)
-
-    def _learn_row(self, row: Floats, action: int, reward: float, probability: float) -> None:
-        kept = (self._rule, self._clock, self._arms, self._columns, self._model.weights)
-        kernels.learn(*kept, row, action, reward, probability)
-
-    def _play_rows(self, rows: Floats, rewards: Floats) -> Played:
-        played = Played(np.empty(len(rows), dtype=np.int64), np.empty(len(rows)))
-        kept = (self._rng, self._rule, self._clock, self._arms, self._columns, self._model.weights)
-        kernels.play(*kept, rows, rewards, *played)
-        return played
-
-    def _board_of(self, row: Floats) -> Floats:
-        board = board_rows.new_board(len(self.actions))
-        kernels.fill_board(board, self._rule, self._all, self._columns, self._model.weights, row)
-        return board

@@ -6,25 +6,23 @@ Banditron's step is W_c += x r / P and W_l -= x. Leaders that tie share the seco
 
 import numpy as np
 
-from stumpery.jit import kernel
+from stumpery.jit import kernel, part
 from stumpery.policies import explorers_kernels as explorers
 from stumpery.policies import features_kernels as features
-from stumpery.policies.explorers_kernels import N_ROWS, SCORE, VALUE
+from stumpery.policies.explorers_kernels import DECIDES, DOUBT, LEARNS, SCORE, VALUE
 from stumpery.policies.features_kernels import Sparse
-from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Floats, Integers, Words
 
 
-@kernel
-def new_scores(weights: Floats, seen: Sparse) -> Floats:
-    """A board with every action's score; a perceptron knows no doubt."""
-    board = np.zeros((N_ROWS, weights.shape[0]))
+@part
+def fill_scores(board: Floats, weights: Floats, seen: Sparse) -> None:
+    """Write every action's score onto the board, in place; a perceptron knows no doubt."""
     for action in range(weights.shape[0]):
         board[SCORE, action] = features.dot(weights[action], seen)
-    return board
+        board[DOUBT, action] = 0.0
 
 
-@kernel
+@part
 def add(weights: Floats, seen: Sparse, factor: float) -> None:
     """Add a multiple of a row to one action's weights, in place."""
     for nth in range(seen.n_set):
@@ -32,70 +30,45 @@ def add(weights: Floats, seen: Sparse, factor: float) -> None:
         weights[place] += factor * seen.x[place]
 
 
-@kernel
-def fill_board(
-    board: Floats,
-    rule: Floats,
-    available: np.ndarray,
-    columns: Floats,
-    weights: Floats,
-    row: Floats,
+@part
+def update(
+    weights: Floats, board: Floats, rule: Floats, seen: Sparse, action: int, reward: float, chance: float
 ) -> None:
-    """Write scores, values and chances for one row onto the board, in place."""
-    board[:] = new_scores(weights, features.sparse(columns, row))
-    explorers.fill_chances(rule, board, available, 1.0)
-
-
-@kernel
-def decide(
-    rng: Words, rule: Floats, available: np.ndarray, columns: Floats, weights: Floats, row: Floats
-) -> tuple[int, float]:
-    """Choose for one row."""
-    return explorers.choose(rng, rule, new_scores(weights, features.sparse(columns, row)), available, 1.0)
-
-
-@kernel
-def learn(
-    rule: Floats,
-    clock: Floats,
-    arms: Floats,
-    columns: Floats,
-    weights: Floats,
-    row: Floats,
-    action: int,
-    reward: float,
-    chance: float,
-) -> None:
-    """Take the reward of one row, in place; the leaders are those of now, among all actions."""
-    seen = features.sparse(columns, row)
-    board = new_scores(weights, seen)
+    """Take the reward of a row whose scores are on the board, in place; the leaders are those among all actions."""
     best, _, n_best, _ = explorers.rank(rule, board, np.ones(weights.shape[0], dtype=np.bool_), 1.0)
     for leader in range(weights.shape[0]):
         if board[VALUE, leader] == best:
             add(weights[leader], seen, -1.0 / n_best)
     if reward > 0.0:
         add(weights[action], seen, reward / chance)
-    features.observe(columns, row)
-    moments.add(arms, action, reward, 1.0)
-    clock[0] += 1.0
 
 
 @kernel
-def play(
+def run(
     rng: Words,
     rule: Floats,
     clock: Floats,
     arms: Floats,
     columns: Floats,
     weights: Floats,
+    board: Floats,
     rows: Floats,
     rewards: Floats,
     actions: Integers,
     chances: Floats,
+    available: np.ndarray,
+    does: int,
 ) -> None:
-    """Decide, look up the reward and learn, once for every row; the choices go into the last two."""
-    available = np.ones(weights.shape[0], dtype=np.bool_)
+    """Go along rows, in place: decide, learn given actions, both, or fill the board."""
     for place in range(rows.shape[0]):
-        action, chance = decide(rng, rule, available, columns, weights, rows[place])
-        learn(rule, clock, arms, columns, weights, rows[place], action, rewards[place, action], chance)
-        actions[place], chances[place] = action, chance
+        seen = features.sparse(columns, rows[place])
+        fill_scores(board, weights, seen)
+        if does & DECIDES:
+            actions[place], chances[place] = explorers.choose(rng, rule, board, available, 1.0)
+        elif not does:
+            explorers.fill_chances(rule, board, available, 1.0)
+        if does & LEARNS:
+            action = actions[place]
+            reward = rewards[place, action if does & DECIDES else 0]
+            update(weights, board, rule, seen, action, reward, chances[place])
+            features.note(clock, arms, columns, rows[place], action, reward)

@@ -1,7 +1,7 @@
 """Policies that look at a context: a dict, a row of an array, a frame."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
 from stumpery.encoding.encoder import Encoder
+from stumpery.frames import n_rows
+from stumpery.policies.explorers_kernels import DECIDES, LEARNS
 from stumpery.policies.policy import Played, Policy
 from stumpery.types import Context, Floats, Integers, State
 
 N_FIRST_ROWS = 1000  # of a frame, from which a schema is inferred
+NO_REWARDS = np.zeros((0, 1))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -26,7 +29,7 @@ class ContextualPolicy(Policy):
 
     schema: Schema | None = None
 
-    needs_sample: ClassVar[bool] = True  # whether one dict is too little to infer a schema from
+    needs_sample: ClassVar[bool] = True  # whether one row of mixed values is too little to infer a schema from
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -47,21 +50,13 @@ class ContextualPolicy(Policy):
         """Take the memory for rows of so many numbers."""
 
     @abstractmethod
-    def _decide_row(self, row: NDArray[Any], available: NDArray[np.bool_]) -> tuple[int, float]:
-        """Choose for one encoded row."""
+    def _run(
+        self, rows: NDArray[Any], rewards: Floats, played: Played, available: NDArray[np.bool_], does: int
+    ) -> None:
+        """Go along encoded rows: decide, learn from what was played, or both, as `does` says.
 
-    @abstractmethod
-    def _learn_row(self, row: NDArray[Any], action: int, reward: float, probability: float) -> None:
-        """Take the reward of one encoded row."""
-
-    def _play_rows(self, rows: NDArray[Any], rewards: Floats) -> Played:
-        """Decide and learn along encoded rows; a compiled loop gives the same."""
-        played = Played(np.empty(len(rows), dtype=np.int64), np.empty(len(rows)))
-        for place, row in enumerate(rows):
-            index, probability = self._decide_row(row, self._all)
-            self._learn_row(row, index, float(rewards[place, index]), probability)
-            played.actions[place], played.probabilities[place] = index, probability
-        return played
+        `rewards` has a column for every action where it does both, else one.
+        """
 
     # How contexts become rows.
 
@@ -71,17 +66,14 @@ class ContextualPolicy(Policy):
         try:
             encoder = self._encoder_of(schema)
             self._allocate(encoder.width)
-        except ValueError:
+        except (ValueError, MemoryError):
             self.__dict__["schema"] = before
             raise
         self._encoder = encoder
 
     def _rows(self, contexts: Any) -> NDArray[Any]:
         """Many contexts, encoded."""
-        if contexts is None:
-            raise ValueError(f"{type(self).__name__} needs a context to decide on; none came")
-        if isinstance(contexts, list | tuple) and any(isinstance(each, np.ndarray) for each in contexts):
-            contexts = _matrix(contexts)
+        contexts = self._table(contexts)
         rows: NDArray[Any]
         if self._encoder is None:
             schema = self._infer(contexts[:N_FIRST_ROWS] if hasattr(contexts, "__getitem__") else contexts)
@@ -92,45 +84,59 @@ class ContextualPolicy(Policy):
         rows = self._encoder.encode_many(contexts)
         return rows
 
+    def _table(self, contexts: Any) -> Any:
+        """Many contexts in a form that encoders take."""
+        if contexts is None:
+            raise ValueError(f"{type(self).__name__} needs a context to decide on; none came")
+        if not isinstance(contexts, Sequence):
+            return contexts
+        return _matrix(contexts) if any(isinstance(each, np.ndarray) for each in contexts) else list(contexts)
+
     def _row(self, context: Context) -> NDArray[Any]:
         """One context, encoded."""
-        if self._encoder is None:
-            if context is None:
-                raise ValueError(f"{type(self).__name__} needs a context to decide on; none came")
-            if self.needs_sample and isinstance(context, Mapping):
-                raise ValueError(
-                    f"{type(self).__name__} cannot learn its columns from one row: "
-                    "give it schema=stumpery.Schema.infer(first_rows)"
-                )
-            self._begin(self._infer(np.asarray(context)[None] if isinstance(context, np.ndarray) else [context]))
         if context is None:
             raise ValueError(f"{type(self).__name__} needs a context to decide on; none came")
+        if self._encoder is None:
+            self._begin(self._infer(np.asarray(context)[None] if isinstance(context, np.ndarray) else [context]))
         row: NDArray[Any] = self._encoder.encode_one(context)
         return row
 
     def _infer(self, rows: Any) -> Schema:
-        return Schema.infer(rows)
+        schema = Schema.infer(rows)
+        if self.needs_sample and n_rows(rows) == 1 and not self._tells_all(rows):
+            raise ValueError(
+                f"{type(self).__name__} cannot learn its columns from one row: "
+                "give it schema=stumpery.Schema.infer(first_rows)"
+            )
+        return schema
+
+    def _tells_all(self, row: Any) -> bool:
+        """Whether a single row is enough to know the columns: an array of numbers is."""
+        return isinstance(row, np.ndarray) and row.dtype.kind in "biuf"
 
     # The policy's interface, by rows.
 
     def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
-        return self._decide_row(self._row(context), available)
+        played = Played.blank(1)
+        self._run(self._row(context)[None], NO_REWARDS, played, available, DECIDES)
+        return int(played.actions[0]), float(played.probabilities[0])
 
     def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
-        self._learn_row(self._row(context), action, reward, probability)
+        played = Played(np.array([action]), np.array([probability]))
+        self._run(self._row(context)[None], np.array([[reward]]), played, self._all, LEARNS)
 
     def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Played:
-        played = Played(np.empty(n, dtype=np.int64), np.empty(n))
-        for place, row in enumerate(self._rows(contexts)):
-            played.actions[place], played.probabilities[place] = self._decide_row(row, available)
+        played = Played.blank(n)
+        self._run(self._rows(contexts), NO_REWARDS, played, available, DECIDES)
         return played
 
     def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
-        for place, row in enumerate(self._rows(contexts)):
-            self._learn_row(row, int(actions[place]), float(rewards[place]), float(probabilities[place]))
+        self._run(self._rows(contexts), rewards[:, None], Played(actions, probabilities), self._all, LEARNS)
 
     def _play(self, contexts: Any, rewards: Floats) -> Played:
-        return self._play_rows(self._rows(contexts), rewards)
+        played = Played.blank(len(rewards))
+        self._run(self._rows(contexts), rewards, played, self._all, DECIDES | LEARNS)
+        return played
 
     # Saving: the schema's points travel with the arrays.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.jit import kernel
+from stumpery.jit import kernel, part
 from stumpery.random import beta, choice, integer, normal, uniform
 from stumpery.types import Floats, Words
 
@@ -26,6 +26,8 @@ N_FIELDS = 8
 SCORE, DOUBT, VALUE, CHANCE = range(4)
 N_ROWS = 4
 
+DECIDES, LEARNS = 1, 2  # what a contextual policy's run along rows does; neither: it only fills the board
+
 LEAST_CHANCE = 1e-6  # of a Thompson choice: its inverse stays usable as a weight
 N_NODES = 24
 REACH = 4.0  # posterior standard deviations to either side
@@ -38,7 +40,7 @@ def new_board(n_actions: int) -> Floats:
     return board
 
 
-@kernel
+@part
 def epsilon_at(rule: Floats, time: float) -> float:
     """The share of uniform choices at a time: epsilon * time^-decay, never below the floor."""
     epsilon: float = rule[EPSILON]
@@ -57,7 +59,7 @@ class Ranking(NamedTuple):
     n_available: int
 
 
-@kernel
+@part
 def rank(rule: Floats, board: Floats, available: np.ndarray, time: float) -> Ranking:
     """Write every value onto the board, in place: the score, plus a bonus where the rule has one and there is doubt."""
     scores, doubts, values = board[SCORE], board[DOUBT], board[VALUE]
@@ -80,7 +82,7 @@ def rank(rule: Floats, board: Floats, available: np.ndarray, time: float) -> Ran
     return Ranking(best, leader, n_best, n_available)
 
 
-@kernel
+@part
 def nth(board: Floats, available: np.ndarray, least: float, n: int) -> int:
     """The n-th available action, from 0, whose value is at least `least`."""
     for action in range(board.shape[1]):
@@ -89,6 +91,14 @@ def nth(board: Floats, available: np.ndarray, least: float, n: int) -> int:
                 return action
             n -= 1
     return -1
+
+
+@part
+def leading(rng: Words, board: Floats, available: np.ndarray, ranking: Ranking) -> int:
+    """The action of the highest value, drawn where several share it."""
+    if ranking.n_best == 1:
+        return ranking.leader
+    return nth(board, available, ranking.best, integer(rng, ranking.n_best))
 
 
 class Belief(NamedTuple):
@@ -105,7 +115,7 @@ class Belief(NamedTuple):
     log_scale: float
 
 
-@kernel
+@part
 def log_gamma(x: float) -> float:
     """The logarithm of the Gamma function, to 1e-6; the library's own differs between compiled and plain Python."""
     y = x + 5.0
@@ -113,14 +123,14 @@ def log_gamma(x: float) -> float:
     return (y - 0.5) * math.log(y) - y + 0.9189385332046727 + 1.0 / (12.0 * y) - math.log(steps)
 
 
-@kernel
+@part
 def digamma(x: float) -> float:
     """The logarithmic derivative of the Gamma function, to 1e-5: its recurrence, then its series."""
     y = x + 3.0
     return math.log(y) - 0.5 / y - 1.0 / (12.0 * y * y) - 1.0 / x - 1.0 / (x + 1.0) - 1.0 / (x + 2.0)
 
 
-@kernel
+@part
 def trigamma(x: float) -> float:
     """The derivative of `digamma`, to 1e-4."""
     y = x + 3.0
@@ -128,7 +138,7 @@ def trigamma(x: float) -> float:
     return rest + 1.0 / (x * x) + 1.0 / ((x + 1.0) * (x + 1.0)) + 1.0 / ((x + 2.0) * (x + 2.0))
 
 
-@kernel
+@part
 def shapes(rule: Floats, board: Floats, action: int) -> tuple[float, float]:
     """Successes and failures of an action, the prior's among them."""
     n = 1.0 / (board[DOUBT, action] * board[DOUBT, action])
@@ -136,7 +146,7 @@ def shapes(rule: Floats, board: Floats, action: int) -> tuple[float, float]:
     return rule[PRIOR_SUCCESSES] + successes, rule[PRIOR_FAILURES] + max(n - successes, 0.0)
 
 
-@kernel
+@part
 def belief_in(rule: Floats, board: Floats, action: int) -> Belief:
     """What Thompson sampling believes of an action, but for the scale of its density."""
     if rule[KIND] == DOUBT_THOMPSON:
@@ -149,7 +159,7 @@ def belief_in(rule: Floats, board: Floats, action: int) -> Belief:
     return Belief(digamma(a) - digamma(b), math.sqrt(trigamma(a) + trigamma(b)), a, b, 0.0)
 
 
-@kernel
+@part
 def expected(rule: Floats, board: Floats, action: int) -> float:
     """The mean reward that Thompson sampling believes in."""
     if rule[KIND] == BETA_THOMPSON:
@@ -158,7 +168,7 @@ def expected(rule: Floats, board: Floats, action: int) -> float:
     return belief_in(rule, board, action).middle
 
 
-@kernel
+@part
 def scaled(belief: Belief) -> Belief:
     """The same belief with the scale of its density."""
     middle, sd, a, b, _ = belief
@@ -167,7 +177,7 @@ def scaled(belief: Belief) -> Belief:
     return Belief(middle, sd, a, b, log_gamma(a) + log_gamma(b) - log_gamma(a + b))
 
 
-@kernel
+@part
 def density(belief: Belief, x: float) -> float:
     """The density of a scaled belief."""
     middle, sd, a, b, log_scale = belief
@@ -178,7 +188,7 @@ def density(belief: Belief, x: float) -> float:
     return math.exp((a + b) * log_chance - b * x - log_scale)
 
 
-@kernel
+@part
 def below(z: float) -> float:
     """The standard normal distribution function, to 1.5e-4 (Page 1977)."""
     if z < -2.0 * REACH:  # an exponential that plain Python refuses
@@ -186,7 +196,7 @@ def below(z: float) -> float:
     return 1.0 / (1.0 + math.exp(-z * (1.5976 + 0.070566 * z * z)))
 
 
-@kernel
+@part
 def lead(rule: Floats, board: Floats, available: np.ndarray, action: int) -> float:
     """Estimate the chance that an action's posterior draw is the largest.
 
@@ -248,7 +258,7 @@ def fill_chances(rule: Floats, board: Floats, available: np.ndarray, time: float
                 board[CHANCE, action] = epsilon / n_available + (1.0 - epsilon) * left / n_best
 
 
-@kernel
+@part
 def sample(rng: Words, rule: Floats, board: Floats, available: np.ndarray) -> int:
     """Draw once from every available action's posterior and take the largest."""
     winner, highest = -1, -np.inf
@@ -272,7 +282,8 @@ def choose(rng: Words, rule: Floats, board: Floats, available: np.ndarray, time:
         fill_chances(rule, board, available, time)
         action = choice(rng, board[CHANCE])
         return action, board[CHANCE, action]
-    best, leader, n_best, n_available = rank(rule, board, available, time)
+    ranking = rank(rule, board, available, time)
+    n_available = ranking.n_available
     epsilon = epsilon_at(rule, time)
     explores = epsilon > 0.0 and uniform(rng) < epsilon
     if explores:
@@ -280,9 +291,9 @@ def choose(rng: Words, rule: Floats, board: Floats, available: np.ndarray, time:
     elif rule[KIND] >= BETA_THOMPSON:
         action = sample(rng, rule, board, available)
     else:
-        action = leader if n_best == 1 else nth(board, available, best, integer(rng, n_best))
+        action = leading(rng, board, available, ranking)
     if rule[KIND] >= BETA_THOMPSON:
         share = lead(rule, board, available, action)
     else:
-        share = 1.0 / n_best if board[VALUE, action] == best else 0.0
+        share = 1.0 / ranking.n_best if board[VALUE, action] == ranking.best else 0.0
     return action, epsilon / n_available + (1.0 - epsilon) * share

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.jit import kernel
+from stumpery.jit import kernel, part
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Floats, Integers
 
@@ -25,7 +25,7 @@ class Sparse(NamedTuple):
     n_set: int
 
 
-@kernel
+@part
 def standardise(x: Floats, places: Integers, columns: Floats, row: Floats) -> int:
     """Write a row and a last constant 1 into `x`, in place, and where it is not 0 into `places`; give how many."""
     width = row.shape[0]
@@ -56,7 +56,7 @@ def sparse(columns: Floats, row: Floats) -> Sparse:
     return Sparse(x, places, standardise(x, places, columns, row))
 
 
-@kernel
+@part
 def dot(weights: Floats, row: Sparse) -> float:
     """The sum of weights times values, over the places that are set."""
     total = 0.0
@@ -66,7 +66,7 @@ def dot(weights: Floats, row: Sparse) -> float:
     return total
 
 
-@kernel
+@part
 def observe(columns: Floats, row: Floats) -> None:
     """Fold a row's numbers into their columns' moments, in place."""
     for column in range(row.shape[0]):
@@ -74,3 +74,11 @@ def observe(columns: Floats, row: Floats) -> None:
         is_bit = value in (0.0, 1.0)
         if abs(value) <= LARGEST and not (is_bit and columns[column, moments.COUNT] == 0.0):
             moments.add(columns, column, value, 1.0)
+
+
+@part
+def note(clock: Floats, arms: Floats, columns: Floats, row: Floats, action: int, reward: float) -> None:
+    """Count a reward, for its action and for the numbers of its row, in place."""
+    observe(columns, row)
+    moments.add(arms, action, reward, 1.0)
+    clock[0] += 1.0

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.jit import part
-from stumpery.trees.cuts_kernels import sort
 from stumpery.trees.forest_kernels import BIT, NUMBER, Float32s, Int32s
 from stumpery.types import Floats
 
@@ -21,6 +20,7 @@ N_CODES = 64
 N_BINS = 16
 FIRST_BINS = 50  # events after which numbers get their first bins; new ones whenever these have doubled
 SAMPLE = 1024
+REACH = 128  # a feature makes pairs with so many, itself the first: a row of thousands costs no square of them
 
 
 class Linear(NamedTuple):
@@ -61,12 +61,12 @@ def fill_codes(row: Float32s, kinds: NDArray[np.uint8], edges: Float32s, codes: 
 
 @part
 def fill_pairs(codes: Int32s, n: int, n_slots: int, slots: Int32s) -> int:
-    """Write the slots of all features and all pairs of them into `slots`, in place; give their number."""
+    """Write the slots of all features and of their pairs into `slots`, in place; give their number."""
     mask = np.uint32(n_slots - 1)
     n_pairs = 0
     for first in range(n):
         base = np.uint32(codes[first]) * np.uint32(0x9E3779B1)
-        for second in range(first, n):
+        for second in range(first, min(n, first + REACH)):
             key = (base ^ (np.uint32(codes[second]) * np.uint32(0x85EBCA77))) * np.uint32(0xC2B2AE3D)
             slots[n_pairs] = np.int32((key ^ (key >> np.uint32(15))) & mask)
             n_pairs += 1
@@ -102,6 +102,20 @@ def learn(linear: Linear, slots: Int32s, n: int, action: int, error: float, scal
         slot = slots[index]
         if linear.squares[slot, action] > 0.0:
             linear.weights[slot, action] += np.float32(step / math.sqrt(linear.squares[slot, action]))
+
+
+@part
+def sort(values: Float32s, n: int) -> None:
+    """Put the first n values in ascending order, in place (Shell 1959)."""
+    gap = n // 2
+    while gap > 0:
+        for index in range(gap, n):
+            value, place = values[index], index
+            while place >= gap and values[place - gap] > value:
+                values[place] = values[place - gap]
+                place -= gap
+            values[place] = value
+        gap //= 2
 
 
 @part

@@ -1,21 +1,18 @@
 """Linear policies: a ridge regression of each action's reward on the context (Li, Chu, Langford, Schapire 2010)."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stumpery.options import check_number
-from stumpery.policies import explorers, features_kernels
-from stumpery.policies import explorers_kernels as board_rows
-from stumpery.policies import linear_kernels as kernels
+from stumpery.policies import explorers, features_kernels, linear_kernels
 from stumpery.policies.explorers import Explorer
-from stumpery.policies.policy import Played
 from stumpery.policies.vector_policy import VectorPolicy
 from stumpery.types import Floats
 
 N_REASONS = 3  # columns that an explanation names
+LEAST_RIDGE = 1e-9  # with less, rounding rules the inverses
 
 
 @dataclass(kw_only=True, eq=False)
@@ -36,37 +33,20 @@ class LinearPolicy(VectorPolicy):
     explorer: Explorer = field(default_factory=explorers.inverse_gap)
     ridge: float = 1.0
 
+    _kernels: ClassVar[Any] = linear_kernels
+
     def __post_init__(self) -> None:
         if not isinstance(self.explorer, Explorer):
             raise ValueError(f"explorer is {self.explorer!r}; it must come from stumpery.policies.explorers")
-        check_number("ridge", self.ridge, 0.0, above=True)
+        check_number("ridge", self.ridge, LEAST_RIDGE)
         self.ridge = float(self.ridge)
-        self._rule = self.explorer.rule()
         super().__post_init__()
 
-    def _new_model(self, n_actions: int, size: int) -> kernels.Linear:
-        return kernels.new_linear(n_actions, size, self.ridge)
+    def _new_rule(self) -> Floats:
+        return self.explorer.rule()
 
-    def _decide_row(self, row: Floats, available: NDArray[np.bool_]) -> tuple[int, float]:
-        inverses, thetas = self._model
-        return kernels.decide(self._rng, self._rule, available, self._clock, self._columns, inverses, thetas, row)
-
-    def _learn_row(self, row: Floats, action: int, reward: float, probability: float) -> None:
-        inverses, thetas = self._model
-        kernels.learn(self._clock, self._arms, self._columns, inverses, thetas, row, action, reward)
-
-    def _play_rows(self, rows: Floats, rewards: Floats) -> Played:
-        played = Played(np.empty(len(rows), dtype=np.int64), np.empty(len(rows)))
-        inverses, thetas = self._model
-        kept = (self._rng, self._rule, self._clock, self._arms, self._columns, inverses, thetas)
-        kernels.play(*kept, rows, rewards, *played)
-        return played
-
-    def _board_of(self, row: Floats) -> Floats:
-        board = board_rows.new_board(len(self.actions))
-        inverses, thetas = self._model
-        kernels.fill_board(board, self._rule, self._all, self._clock, self._columns, inverses, thetas, row)
-        return board
+    def _new_model(self, n_actions: int, size: int) -> linear_kernels.Linear:
+        return linear_kernels.new_linear(n_actions, size, self.ridge)
 
     def _reasons(self, row: Floats, action: int) -> str:
         x = features_kernels.sparse(self._columns, row).x
@@ -78,10 +58,11 @@ class LinearPolicy(VectorPolicy):
 
     def _restored(self) -> None:
         super()._restored()
-        variances = np.diagonal(self._model.inverses, axis1=1, axis2=2)
-        if not (
-            variances.min() > 0.0 and variances.max() <= (1.0 + 1e-9) / self.ridge
-        ):  # rewards only make them smaller
+        inverses = self._model.inverses
+        variances = np.diagonal(inverses, axis1=1, axis2=2)
+        most = (1.0 + 1e-9) / self.ridge  # rewards only make them smaller
+        is_symmetric = np.array_equal(inverses, inverses.swapaxes(1, 2))
+        if not (is_symmetric and variances.min() > 0.0 and variances.max() <= most):
             raise ValueError("its inverses are not those of any rows")
 
     def _options(self) -> dict[str, Any]:

@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.jit import kernel
+from stumpery.jit import kernel, part
 from stumpery.policies import explorers_kernels as explorers
 from stumpery.policies import features_kernels as features
-from stumpery.policies.explorers_kernels import DOUBT, N_ROWS, SCORE
+from stumpery.policies.explorers_kernels import DECIDES, DOUBT, LEARNS, SCORE
 from stumpery.policies.features_kernels import Sparse, dot, sparse
-from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Floats, Integers, Words
 
 
@@ -32,7 +31,7 @@ def new_linear(n_actions: int, size: int, ridge: float) -> Linear:
     return Linear(np.tile(np.eye(size) / ridge, (n_actions, 1, 1)), np.zeros((n_actions, size)))
 
 
-@kernel
+@part
 def fill_scores(board: Floats, model: Linear, row: Sparse) -> None:
     """Write every action's score and doubt onto the board, in place."""
     for action in range(model.thetas.shape[0]):
@@ -68,85 +67,34 @@ def update(inverse: Floats, theta: Floats, row: Sparse, reward: float) -> None:
 
 
 @kernel
-def learn_from(
-    clock: Floats, arms: Floats, columns: Floats, model: Linear, row: Floats, seen: Sparse, action: int, reward: float
-) -> None:
-    """Fold the reward of a row, as it came and as it was seen, into all that is kept, in place."""
-    update(model.inverses[action], model.thetas[action], seen, reward)
-    features.observe(columns, row)
-    moments.add(arms, action, reward, 1.0)
-    clock[0] += 1.0
-
-
-@kernel
-def fill_board(
+def run(
+    rng: Words,
+    rule: Floats,
+    clock: Floats,
+    arms: Floats,
+    columns: Floats,
+    inverses: Floats,
+    thetas: Floats,
     board: Floats,
-    rule: Floats,
-    available: np.ndarray,
-    clock: Floats,
-    columns: Floats,
-    inverses: Floats,
-    thetas: Floats,
-    row: Floats,
-) -> None:
-    """Write scores, doubts, values and chances for one row onto the board, in place."""
-    fill_scores(board, Linear(inverses, thetas), sparse(columns, row))
-    explorers.fill_chances(rule, board, available, clock[0] + 1.0)
-
-
-@kernel
-def decide(
-    rng: Words,
-    rule: Floats,
-    available: np.ndarray,
-    clock: Floats,
-    columns: Floats,
-    inverses: Floats,
-    thetas: Floats,
-    row: Floats,
-) -> tuple[int, float]:
-    """Choose for one row; the time is one more than the rewards seen."""
-    board = np.empty((N_ROWS, thetas.shape[0]))
-    fill_scores(board, Linear(inverses, thetas), sparse(columns, row))
-    return explorers.choose(rng, rule, board, available, clock[0] + 1.0)
-
-
-@kernel
-def learn(
-    clock: Floats,
-    arms: Floats,
-    columns: Floats,
-    inverses: Floats,
-    thetas: Floats,
-    row: Floats,
-    action: int,
-    reward: float,
-) -> None:
-    """Fold the reward of one row into all that is kept, in place."""
-    learn_from(clock, arms, columns, Linear(inverses, thetas), row, sparse(columns, row), action, reward)
-
-
-@kernel
-def play(
-    rng: Words,
-    rule: Floats,
-    clock: Floats,
-    arms: Floats,
-    columns: Floats,
-    inverses: Floats,
-    thetas: Floats,
     rows: Floats,
     rewards: Floats,
     actions: Integers,
     chances: Floats,
+    available: np.ndarray,
+    does: int,
 ) -> None:
-    """Decide, look up the reward and learn, once for every row; the choices go into the last two."""
+    """Go along rows, in place: decide, learn given actions, both, or fill the board; the time is that of rewards."""
     model = Linear(inverses, thetas)
-    available = np.ones(thetas.shape[0], dtype=np.bool_)
-    board = np.empty((N_ROWS, thetas.shape[0]))
     for place in range(rows.shape[0]):
+        time = clock[0] + 1.0
         seen = sparse(columns, rows[place])
         fill_scores(board, model, seen)
-        action, chance = explorers.choose(rng, rule, board, available, clock[0] + 1.0)
-        learn_from(clock, arms, columns, model, rows[place], seen, action, rewards[place, action])
-        actions[place], chances[place] = action, chance
+        if does & DECIDES:
+            actions[place], chances[place] = explorers.choose(rng, rule, board, available, time)
+        elif not does:
+            explorers.fill_chances(rule, board, available, time)
+        if does & LEARNS:
+            action = actions[place]
+            reward = rewards[place, action if does & DECIDES else 0]
+            update(inverses[action], thetas[action], seen, reward)
+            features.note(clock, arms, columns, rows[place], action, reward)

@@ -85,7 +85,7 @@ class MeansPolicy(Policy):
         means_kernels.learn(self._arms, self._board, self._clock, action, reward)
 
     def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Played:
-        played = Played(np.empty(n, dtype=np.int64), np.empty(n))
+        played = Played.blank(n)
         means_kernels.decide_all(self._rng, self._rule, self._board, available, self._clock, *played)
         return played
 
@@ -93,7 +93,7 @@ class MeansPolicy(Policy):
         means_kernels.learn_all(self._arms, self._board, self._clock, actions, rewards)
 
     def _play(self, contexts: Any, rewards: Floats) -> Played:
-        played = Played(np.empty(len(rewards), dtype=np.int64), np.empty(len(rewards)))
+        played = Played.blank(len(rewards))
         means_kernels.play(self._rng, self._rule, self._arms, self._board, self._clock, rewards, *played)
         return played
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.jit import kernel
+from stumpery.jit import kernel, part
 from stumpery.policies import features_kernels as features
 from stumpery.policies.features_kernels import Sparse
 from stumpery.random import uniform
@@ -45,7 +45,7 @@ def new_committee(members: list[tuple[int, float]]) -> Floats:
     return np.array(rows, dtype=np.float64)
 
 
-@kernel
+@part
 def fill(rng: Words, weights: Floats, reach: float) -> None:
     """Draw weights from -reach to reach, in place."""
     for place in range(weights.shape[0]):
@@ -66,7 +66,7 @@ def new_networks(rng: Words, committee: Floats, n_actions: int, size: int) -> Ne
     return Networks(hidden, outputs)
 
 
-@kernel
+@part
 def think(committee: Floats, columns: Floats, networks: Networks, row: Floats) -> Thoughts:
     """Every member's prediction of every action's reward."""
     seen = features.sparse(columns, row)
@@ -88,7 +88,7 @@ def think(committee: Floats, columns: Floats, networks: Networks, row: Floats) -
     return Thoughts(seen, units, guesses)
 
 
-@kernel
+@part
 def correct(
     committee: Floats, networks: Networks, thoughts: Thoughts, action: int, reward: float, chance: float
 ) -> None:

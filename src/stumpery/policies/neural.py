@@ -2,18 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.options import check_number, check_whole
-from stumpery.policies import explorers_kernels as board_rows
 from stumpery.policies import networks_kernels as networks
-from stumpery.policies import neural_kernels as kernels
-from stumpery.policies.policy import Played
+from stumpery.policies import neural_kernels
 from stumpery.policies.vector_policy import VectorPolicy
 from stumpery.types import Floats
+
+MAX_UNITS = 10_000  # of a network
 
 
 @dataclass(kw_only=True, eq=False)
@@ -36,43 +36,28 @@ class NeuralBandit(VectorPolicy):
     committee: Sequence[tuple[int, float]] = ((16, 0.03), (16, 0.1), (32, 0.01), (32, 0.03))
     explore: float = 0.1
 
+    _kernels: ClassVar[Any] = neural_kernels
+
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, 0.0, 1.0, above=True)
         check_number("explore", self.explore, 0.0, 1.0, above=True)
         self.gamma, self.explore = float(self.gamma), float(self.explore)
         members = _checked(self.committee)
         self.committee = tuple(members)
-        self._rule = np.array([self.gamma, self.explore])
         self._members = networks.new_committee(members)
         super().__post_init__()
+
+    def _new_rule(self) -> Floats:
+        return np.array([self.gamma, self.explore])
 
     def _new_model(self, n_actions: int, size: int) -> networks.Networks:
         return networks.new_networks(self._rng, self._members, n_actions, size)
 
-    def _decide_row(self, row: Floats, available: NDArray[np.bool_]) -> tuple[int, float]:
-        hidden, outputs = self._model
-        return kernels.decide(self._rng, self._rule, available, self._columns, self._members, hidden, outputs, row)
-
-    def _learn_row(self, row: Floats, action: int, reward: float, probability: float) -> None:
-        hidden, outputs = self._model
-        kept = (self._rule, self._clock, self._arms, self._columns, self._members, hidden, outputs)
-        kernels.learn(*kept, row, action, reward, probability)
-
-    def _play_rows(self, rows: Floats, rewards: Floats) -> Played:
-        played = Played(np.empty(len(rows), dtype=np.int64), np.empty(len(rows)))
-        hidden, outputs = self._model
-        kept = (self._rng, self._rule, self._clock, self._arms, self._columns, self._members, hidden, outputs)
-        kernels.play(*kept, rows, rewards, *played)
-        return played
-
-    def _board_of(self, row: Floats) -> Floats:
-        board = board_rows.new_board(len(self.actions))
-        hidden, outputs = self._model
-        kernels.fill_board(board, self._rule, self._all, self._columns, self._members, hidden, outputs, row)
-        return board
+    def _known(self) -> tuple[Floats, ...]:
+        return (self._members, *self._model)
 
     def _reasons(self, row: Floats, action: int) -> str:
-        trusted = kernels.trust(self._rule, self._members)
+        trusted = neural_kernels.trust(self._rule, self._members)
         n_units, rate = self.committee[int(trusted.argmax())]
         return f"; most trust, {trusted.max():.4g}, has the network of {n_units} units and rate {rate:g}"
 
@@ -96,6 +81,6 @@ def _checked(committee: Any) -> list[tuple[int, float]]:
     if not members:
         raise ValueError(f"committee is {committee!r}; it must be a list of pairs of hidden units and learning rate")
     for n_units, rate in members:
-        check_whole("a number of hidden units in committee", n_units, 1)
+        check_whole("a number of hidden units in committee", n_units, 1, MAX_UNITS)
         check_number("a learning rate in committee", rate, 0.0, above=True)
     return [(int(n_units), float(rate)) for n_units, rate in members]

@@ -9,19 +9,18 @@ import math
 
 import numpy as np
 
-from stumpery.jit import kernel
+from stumpery.jit import kernel, part
 from stumpery.policies import features_kernels as features
-from stumpery.policies.explorers_kernels import CHANCE, DOUBT, N_ROWS, SCORE, VALUE
-from stumpery.policies.networks_kernels import CREDIT, Networks, Thoughts, correct, think
+from stumpery.policies.explorers_kernels import CHANCE, DECIDES, DOUBT, LEARNS, SCORE, VALUE
+from stumpery.policies.networks_kernels import CREDIT, Networks, correct, think
 from stumpery.random import choice
-from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Floats, Integers, Words
 
 # A rule's fields: the shares of uniform choices among actions and among members.
 GAMMA, EXPLORE = range(2)
 
 
-@kernel
+@part
 def lead(guesses: Floats, available: np.ndarray, action: int) -> float:
     """An action's share of a member's lead: 1 for the highest guess alone, equal shares where some tie."""
     n_best = 1
@@ -45,8 +44,8 @@ def trust(rule: Floats, committee: Floats) -> Floats:
     return chances
 
 
-@kernel
-def fill_from(board: Floats, rule: Floats, available: np.ndarray, committee: Floats, guesses: Floats) -> None:
+@part
+def fill_board(board: Floats, rule: Floats, available: np.ndarray, committee: Floats, guesses: Floats) -> None:
     """Write the trusted mean of the guesses, their spread and the chances onto the board, in place."""
     trusted = trust(rule, committee)
     n_available = 0
@@ -68,7 +67,7 @@ def fill_from(board: Floats, rule: Floats, available: np.ndarray, committee: Flo
         board[CHANCE, action] /= total
 
 
-@kernel
+@part
 def credit(rule: Floats, committee: Floats, guesses: Floats, action: int, reward: float, chance: float) -> None:
     """Give every member its estimated reward, in place: its own chance of the action times reward / chance."""
     n_members, n_actions = guesses.shape
@@ -83,104 +82,35 @@ def credit(rule: Floats, committee: Floats, guesses: Floats, action: int, reward
 
 
 @kernel
-def learn_from(
+def run(
+    rng: Words,
     rule: Floats,
     clock: Floats,
     arms: Floats,
     columns: Floats,
     committee: Floats,
-    networks: Networks,
-    thoughts: Thoughts,
-    row: Floats,
-    action: int,
-    reward: float,
-    chance: float,
-) -> None:
-    """Fold the reward of a row into all that is kept, in place."""
-    credit(rule, committee, thoughts.guesses, action, reward, chance)
-    correct(committee, networks, thoughts, action, reward, chance)
-    features.observe(columns, row)
-    moments.add(arms, action, reward, 1.0)
-    clock[0] += 1.0
-
-
-@kernel
-def fill_board(
+    hidden: Floats,
+    outputs: Floats,
     board: Floats,
-    rule: Floats,
-    available: np.ndarray,
-    columns: Floats,
-    committee: Floats,
-    hidden: Floats,
-    outputs: Floats,
-    row: Floats,
-) -> None:
-    """Write scores, doubts, values and chances for one row onto the board, in place."""
-    fill_from(board, rule, available, committee, think(committee, columns, Networks(hidden, outputs), row).guesses)
-
-
-@kernel
-def decide(
-    rng: Words,
-    rule: Floats,
-    available: np.ndarray,
-    columns: Floats,
-    committee: Floats,
-    hidden: Floats,
-    outputs: Floats,
-    row: Floats,
-) -> tuple[int, float]:
-    """Choose for one row."""
-    board = np.empty((N_ROWS, outputs.shape[0]))
-    fill_board(board, rule, available, columns, committee, hidden, outputs, row)
-    action = choice(rng, board[CHANCE])
-    return action, board[CHANCE, action]
-
-
-@kernel
-def learn(
-    rule: Floats,
-    clock: Floats,
-    arms: Floats,
-    columns: Floats,
-    committee: Floats,
-    hidden: Floats,
-    outputs: Floats,
-    row: Floats,
-    action: int,
-    reward: float,
-    chance: float,
-) -> None:
-    """Fold the reward of one row into all that is kept, in place."""
-    networks = Networks(hidden, outputs)
-    thoughts = think(committee, columns, networks, row)
-    learn_from(rule, clock, arms, columns, committee, networks, thoughts, row, action, reward, chance)
-
-
-@kernel
-def play(
-    rng: Words,
-    rule: Floats,
-    clock: Floats,
-    arms: Floats,
-    columns: Floats,
-    committee: Floats,
-    hidden: Floats,
-    outputs: Floats,
     rows: Floats,
     rewards: Floats,
     actions: Integers,
     chances: Floats,
+    available: np.ndarray,
+    does: int,
 ) -> None:
-    """Decide, look up the reward and learn, once for every row; the choices go into the last two."""
+    """Go along rows, in place: decide, learn given actions, both, or fill the board."""
     networks = Networks(hidden, outputs)
-    available = np.ones(outputs.shape[0], dtype=np.bool_)
-    board = np.empty((N_ROWS, outputs.shape[0]))
     for place in range(rows.shape[0]):
-        row = rows[place]
-        thoughts = think(committee, columns, networks, row)
-        fill_from(board, rule, available, committee, thoughts.guesses)
-        action = choice(rng, board[CHANCE])
-        actions[place], chances[place] = action, board[CHANCE, action]
-        reward, chance = rewards[place, action], chances[place]
-        learn_from(rule, clock, arms, columns, committee, networks, thoughts, row, action, reward, chance)
+        thoughts = think(committee, columns, networks, rows[place])
+        if not does & LEARNS or does & DECIDES:
+            fill_board(board, rule, available, committee, thoughts.guesses)
+        if does & DECIDES:
+            actions[place] = choice(rng, board[CHANCE])
+            chances[place] = board[CHANCE, actions[place]]
+        if does & LEARNS:
+            action, chance = actions[place], chances[place]
+            reward = rewards[place, action if does & DECIDES else 0]
+            credit(rule, committee, thoughts.guesses, action, reward, chance)
+            correct(committee, networks, thoughts, action, reward, chance)
+            features.note(clock, arms, columns, rows[place], action, reward)

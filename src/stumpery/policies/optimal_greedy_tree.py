@@ -54,7 +54,7 @@ def optimal_greedy_tree(
     """
     check_whole("max_depth", max_depth, 0)
     bits, chances, means = np.asarray(contexts), np.asarray(probabilities, float), np.asarray(rewards, float)
-    if bits.ndim != 2 or means.ndim != 2 or not len(bits) == len(chances) == len(means) > 0:
+    if (bits.ndim, chances.ndim, means.ndim) != (2, 1, 2) or not len(bits) == len(chances) == len(means) > 0:
         raise ValueError(
             f"contexts, probabilities and rewards have shapes {bits.shape}, {chances.shape} and {means.shape}; "
             "each needs one row for every combination of bits"
@@ -63,12 +63,16 @@ def optimal_greedy_tree(
         raise ValueError("contexts must hold zeros and ones only")
     if (chances < 0).any() or not np.isclose(chances.sum(), 1.0):
         raise ValueError(f"probabilities sum up to {chances.sum():g}; they must be 0 or more and sum up to 1")
+    if not means.size or not np.isfinite(means).all():
+        raise ValueError(f"rewards have shape {means.shape}; they must be finite numbers, a column for each action")
     allowed = candidates or (lambda path: range(bits.shape[1]))
 
     def grow(path: Path, inside: Any) -> GreedyTree:
         paid = chances[inside] @ means[inside]  # of each action, in this part
         used = {variable for variable, _ in path}
         open_variables = [each for each in allowed(path) if each not in used]
+        for each in open_variables:
+            check_whole("a candidate", each, 0, bits.shape[1] - 1)
         if len(path) == max_depth or not open_variables or not chances[inside].any():
             return GreedyTree(reward=float(paid.max()), action=int(paid.argmax()))
         values = variable_rewards(bits[inside], chances[inside], means[inside])[open_variables]

@@ -22,6 +22,11 @@ class Played(NamedTuple):
     actions: Integers
     probabilities: Floats
 
+    @classmethod
+    def blank(cls, n: int) -> Self:
+        """Room for so many events."""
+        return cls(np.empty(n, dtype=np.int64), np.empty(n))
+
 
 @dataclass(kw_only=True, eq=False)
 class Policy(ABC):
@@ -72,7 +77,7 @@ class Policy(ABC):
             n, contexts = int(contexts), None
         else:
             n = n_rows(contexts, "contexts")
-        actions, probabilities = self._decide_many(contexts, n, mask)
+        actions, probabilities = self._decide_many(contexts, n, mask) if n else Played.blank(0)
         return Decisions([self.actions[index] for index in actions.tolist()], probabilities, contexts)
 
     def learn_many(self, decisions: Decisions | Sequence[Decision], rewards: Iterable[float] | Floats) -> None:
@@ -81,7 +86,8 @@ class Policy(ABC):
         indices, probabilities, contexts = self._opened_many(decisions)
         if values.ndim != 1 or len(values) != len(indices):
             raise ValueError(f"there are {len(indices)} decisions and {values.size} rewards: one of each is needed")
-        self._learn_many(contexts, indices, self._unit(values), probabilities)
+        if len(indices):
+            self._learn_many(contexts, indices, self._unit(values), probabilities)
 
     def play(self, contexts: Any, rewards: Floats) -> Played:
         """Decide and learn along rows whose every reward is known, a column of `rewards` for each action."""
@@ -94,7 +100,7 @@ class Policy(ABC):
             raise ValueError(
                 f"there are {len(contexts)} contexts and {len(values)} rows of rewards: one of each is needed"
             )
-        return self._play(contexts, self._unit(values))
+        return self._play(contexts, self._unit(values)) if len(values) else Played.blank(0)
 
     @abstractmethod
     def explain(self, decision: Decision | None = None) -> Explanation:
@@ -109,7 +115,7 @@ class Policy(ABC):
         self.__dict__["actions"] = (*before, name)
         try:
             self._grow()
-        except ValueError:  # there is no room for it
+        except (ValueError, MemoryError):  # there is no room for it
             self.__dict__["actions"] = before
             raise
         self._renumber()
@@ -147,6 +153,10 @@ class Policy(ABC):
             worst = float(values[~((values >= self._low) & (values <= self._high))].flat[0])
             raise ValueError(f"a reward is {worst!r}; it must be a number from {self._low:g} to {self._high:g}")
         return values
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, here or in another process, is as one that was saved and loaded: it shares nothing."""
+        return type(self).from_state, (self.state(),)
 
     def fresh(self, seed: int) -> Self:
         """A new policy of the same recipe that has learned nothing, with another seed."""
@@ -194,7 +204,7 @@ class Policy(ABC):
     # What a policy may do faster than these loops, with the same result.
 
     def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Played:
-        played = Played(np.empty(n, dtype=np.int64), np.empty(n))
+        played = Played.blank(n)
         for row, context in enumerate(rows(contexts) if contexts is not None else [None] * n):
             played.actions[row], played.probabilities[row] = self._decide(context, available)
         return played
@@ -206,7 +216,7 @@ class Policy(ABC):
 
     def _play(self, contexts: Any, rewards: Floats) -> Played:
         n = len(rewards)
-        played = Played(np.empty(n, dtype=np.int64), np.empty(n))
+        played = Played.blank(n)
         for row, context in enumerate(rows(contexts) if contexts is not None else [None] * n):
             index, probability = self._decide(context, self._all)
             self._learn(context, index, float(rewards[row, index]), probability)

@@ -1,7 +1,7 @@
 """The reward forest: an incremental forest for contextual bandits that learns."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,10 +14,10 @@ from stumpery.encoding.names import Name
 from stumpery.encoding.schema import Column
 from stumpery.frames import n_rows, open_frame
 from stumpery.options import check_whole
-from stumpery.policies import explorers
+from stumpery.policies import explorers, tree_words
 from stumpery.policies import explorers_kernels as board_rows
 from stumpery.policies import reward_forest_kernels as kernels
-from stumpery.policies.contextual import ContextualPolicy
+from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
 from stumpery.policies.explorers import Explorer
 from stumpery.policies.policy import Played
 from stumpery.policies.reward_forest_memory import (
@@ -29,15 +29,13 @@ from stumpery.policies.reward_forest_memory import (
     sizes_of,
     sizes_within,
 )
-from stumpery.policies.reward_forest_words import draw_tree, tree_text
+from stumpery.policies.reward_forest_words import Words
 from stumpery.trees import forest_kernels as trees
-from stumpery.types import Action, Context, Decision, Explanation, Floats, Integers
+from stumpery.types import Context, Decision, Explanation, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-N_EXCHANGED = 16  # events whose values stand in for a column's
-NO_REWARDS = np.zeros((0, 1))
 LARGEST = 3e38  # of a number that is not missing
 MAX_NAMES = trees.N_CODES - 2  # with missing and other, a column's codes are the bits of one word
 
@@ -74,7 +72,7 @@ class RewardForest(ContextualPolicy):
             raise ValueError(f"explorer is {self.explorer!r}; it must come from stumpery.policies.explorers")
         self._rule = self.explorer.rule()
         self._models: Any = None
-        self._seen: NDArray[np.bool_] | None = None
+        self._seen = np.zeros(0, dtype=np.bool_)
         super().__post_init__()
         self._board = board_rows.new_board(len(self.actions))
 
@@ -97,75 +95,52 @@ class RewardForest(ContextualPolicy):
         return self.n_trees if self._models is None else int(self._models.forest.counters[trees.N_LEAVES])
 
     def explain(self, decision: Decision | None = None) -> Explanation:
-        """Every action's score, doubt and chance for the decision's context, and the columns that mattered."""
-        if decision is None or self._models is None:
-            rows = tuple({"action": action, "score": math.nan, "chance": math.nan} for action in self.actions)
-            return Explanation("Without a context there is nothing to explain.", rows)
+        """Every action's score, doubt and chance for the decision's context, and the columns that mattered.
+
+        Without a decision: every action's rewards among the remembered events, and how much is explored.
+        """
+        if self._models is None:
+            rows = tuple({"action": action, "rewards": 0, "mean": math.nan} for action in self.actions)
+            return Explanation("No context has come yet: every decision explores.", rows)
+        if decision is None:
+            return self._words().overall()
         chosen, chance, context = self._opened(decision)
-        row = self._plain(self._encoder.encode_one(context))  # without learning a name from it
-        board = self._scored(row)
-        order = np.argsort(-board[board_rows.VALUE], kind="stable").tolist()
-        shown = tuple(
-            {
-                "action": self.actions[index],
-                "score": self._reward(float(board[board_rows.SCORE, index])),
-                "doubt": float(board[board_rows.DOUBT, index]),
-                "chance": float(board[board_rows.CHANCE, index]),
-            }
-            for index in order
-        )
-        said = f"{self.actions[chosen]!r} was chosen with chance {chance:.4g}"
-        rival = next((index for index in order if index != chosen), None)
-        if rival is not None:
-            margin = board[board_rows.SCORE, chosen] - board[board_rows.SCORE, rival]
-            width = self._high - self._low
-            said += f", {margin * width:+.4g} against {self.actions[rival]!r}"
-            mattered = self._mattered(row, chosen, rival, float(margin))
-            if mattered:
-                names = ", ".join(f"{name} ({drop * width:+.3g})" for name, drop in mattered)
-                said += f"; with values of other events it would change most for {names}"
-        return Explanation(said + ".", shown)
+        row = self._plain(self._encoder.encode_one(context))  # without learning a name or a column's kind from it
+        return self._words().decision(row, chosen, chance)
 
     def to_text(self, tree: int = 0, max_depth: int = 4) -> str:
         """One tree as an indented list of rules, with what is known below each."""
-        return tree_text(*self._tree(tree, max_depth))
+        return tree_words.text(self._places(tree, max_depth))
 
     def draw(self, tree: int = 0, max_depth: int = 3, ax: "Axes | None" = None) -> "Axes":
         """One tree as a picture."""
-        return draw_tree(*self._tree(tree, max_depth), ax)
+        return tree_words.draw(self._places(tree, max_depth), f"tree {tree}", ax)
 
-    def _tree(self, tree: int, max_depth: int) -> tuple[trees.Forest, Schema, Sequence[Action], int, int]:
-        check_whole("tree", tree, 0, self.n_trees - 1)
+    def leaves(self, tree: int = 0) -> list[dict[str, Any]]:
+        """What one tree knows: a row for each leaf and action, with the leaf's rule, rewards, their mean and doubt."""
+        return self._words(tree).leaves(tree)
+
+    @property
+    def exploring(self) -> float:
+        """The chance that a decision takes another action than the best, over the latest events; 1 before the first."""
+        return 1.0 if self._models is None else self._words().exploring()
+
+    def _places(self, tree: int, max_depth: int) -> list[tree_words.Place]:
         check_whole("max_depth", max_depth, 0, 20)
+        return self._words(tree).places(tree, max_depth)
+
+    def _words(self, tree: int = 0) -> Words:
+        check_whole("tree", tree, 0, self.n_trees - 1)
         if self._models is None or self.schema is None:
             raise ValueError("this forest has seen no context yet: there is no tree to show")
-        return self._models.forest, self.schema, self.actions, tree, max_depth
+        return Words(self._models, self.schema, self.actions, self._reward, self._scored)
 
     def _scored(self, row: NDArray[np.float32]) -> Floats:
         """A board of its own, filled for one row."""
-        self._run(row[None], NO_REWARDS, _nothing_played(1), self._all, 0)
+        self._run(row[None], NO_REWARDS, Played.blank(1), self._all, 0)
         board = self._board.copy()
         board_rows.fill_chances(self._rule, board, self._all, float(self._models.forest.counters[trees.TIME] + 1))
         return board
-
-    def _mattered(self, row: NDArray[np.float32], chosen: int, rival: int, margin: float) -> list[tuple[str, float]]:
-        """The three columns whose values, exchanged for those of other events, would change the margin most."""
-        seen = min(int(self._models.forest.counters[trees.TIME]), len(self._models.events))
-        others = self._models.events[np.arange(N_EXCHANGED) * seen // N_EXCHANGED]
-        changes = []
-        for column, name in enumerate(self._names()):
-            margins = []
-            for other in others if seen else ():
-                exchanged = row.copy()
-                exchanged[column] = other[column]
-                board = self._scored(exchanged)
-                margins.append(board[board_rows.SCORE, chosen] - board[board_rows.SCORE, rival])
-            changes.append((name, float(np.mean(margins)) - margin if margins else 0.0))
-        largest = sorted(changes, key=lambda change: -abs(change[1]))[:3]
-        return [change for change in largest if abs(change[1]) > 1e-6]
-
-    def _names(self) -> tuple[str, ...]:
-        return () if self.schema is None else self.schema.names
 
     # Contexts: numbers as they are with -inf for missing, names as codes with 0 for missing.
 
@@ -177,7 +152,8 @@ class RewardForest(ContextualPolicy):
         for column in schema.columns:
             if isinstance(column, Name) and column.max_names > MAX_NAMES:
                 raise ValueError(
-                    f"column {column.name!r} has room for {column.max_names} names; {MAX_NAMES} is the most"
+                    f"column {column.name!r} has room for {column.max_names} names; {MAX_NAMES} is the most: "
+                    f"give max_names={MAX_NAMES} to Schema.infer or Schema.of"
                 )
         self._others = np.array(
             [
@@ -189,11 +165,13 @@ class RewardForest(ContextualPolicy):
         return VectorEncoder(schema=schema)
 
     def _rows(self, contexts: Any) -> NDArray[np.float32]:
+        contexts = self._table(contexts)
         self._settle(contexts)
         values = super()._rows(contexts)
         if (values == self._others).any():
             self._meet(contexts)
             values = super()._rows(contexts)
+        self._notice(values)
         return self._plain(values)
 
     def _row(self, context: Context) -> NDArray[np.float32]:
@@ -203,11 +181,12 @@ class RewardForest(ContextualPolicy):
         if (values == self._others).any():
             self._meet(context[None] if isinstance(context, np.ndarray) else [context])
             values = super()._row(context)
+        self._notice(values)
         return self._plain(values)
 
     def _settle(self, contexts: Any) -> None:
         """Find out that a column which has only been missing so far holds names."""
-        if self.schema is None or self._seen is None or self._seen.all() or isinstance(contexts, np.ndarray):
+        if self.schema is None or self._seen.all() or isinstance(contexts, np.ndarray):
             return
         columns = list(self.schema.columns)
         late = {columns[place].name: place for place in np.flatnonzero(~self._seen).tolist()}
@@ -234,9 +213,12 @@ class RewardForest(ContextualPolicy):
         self.__dict__["schema"] = schema
         self._encoder = self._encoder_of(schema)
 
-    def _plain(self, values: Floats) -> NDArray[np.float32]:
-        if self._seen is not None and not self._seen.all():
+    def _notice(self, values: Floats) -> None:
+        """Take columns with a value for what they are from now on."""
+        if not self._seen.all():
             self._seen |= ~np.isnan(values.reshape(-1, len(self._seen))).all(axis=0)
+
+    def _plain(self, values: Floats) -> NDArray[np.float32]:
         bounded = np.clip(values, -LARGEST, LARGEST)
         return np.where(np.isnan(values), self._missing, bounded).astype(np.float32)
 
@@ -252,28 +234,6 @@ class RewardForest(ContextualPolicy):
     @property
     def _may_grow(self) -> bool:
         return sizes_of(self._models).may_grow(self._most)
-
-    def _decide_row(self, row: NDArray[Any], available: NDArray[np.bool_]) -> tuple[int, float]:
-        played = _nothing_played(1)
-        self._run(row[None], NO_REWARDS, played, available, kernels.DECIDES)
-        return int(played.actions[0]), float(played.probabilities[0])
-
-    def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Played:
-        played = _nothing_played(n)
-        self._run(self._rows(contexts), NO_REWARDS, played, available, kernels.DECIDES)
-        return played
-
-    def _learn_row(self, row: NDArray[Any], action: int, reward: float, probability: float) -> None:
-        played = Played(np.array([action]), np.array([probability]))
-        self._run(row[None], np.array([[reward]]), played, self._all, kernels.LEARNS)
-
-    def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
-        self._run(self._rows(contexts), rewards[:, None], Played(actions, probabilities), self._all, kernels.LEARNS)
-
-    def _play_rows(self, rows: NDArray[Any], rewards: Floats) -> Played:
-        played = _nothing_played(len(rows))
-        self._run(rows, rewards, played, self._all, kernels.DECIDES | kernels.LEARNS)
-        return played
 
     def _run(
         self, rows: NDArray[Any], rewards: Floats, played: Played, available: NDArray[np.bool_], does: int
@@ -326,7 +286,9 @@ class RewardForest(ContextualPolicy):
         return {**forest, **linear, **rest, "sizes": np.array(sizes_of(models))}
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {"rng": self._rng, **({} if self._models is None else self._model_arrays())}
+        if self._models is None:
+            return {"rng": self._rng}
+        return {"rng": self._rng, "seen": self._seen, **self._model_arrays()}
 
     def _options(self) -> dict[str, Any]:
         return {**super()._options(), "explorer": self.explorer.options()}
@@ -351,7 +313,8 @@ class RewardForest(ContextualPolicy):
         if not plausible(self._models, self.n_trees, self._is_name()):
             raise ValueError("its trees are not those of any stream")
         seen = int(self._models.forest.counters[trees.TIME])
-        self._seen = self._is_name() | (self._models.events[:seen, :-2] > -np.inf).any(axis=0)
+        if (self._is_name() | (self._models.events[:seen, :-2] > -np.inf).any(axis=0))[~self._seen].any():
+            raise ValueError("its columns have values that it has not seen")
 
     def _is_name(self) -> NDArray[np.bool_]:
         columns = () if self.schema is None else self.schema.columns
@@ -372,7 +335,3 @@ def _declared(column: Column) -> str:
     if isinstance(column, Name):
         return "numbered name" if column.numbered else "name"
     return "number"
-
-
-def _nothing_played(n: int) -> Played:
-    return Played(np.empty(n, dtype=np.int64), np.empty(n))

@@ -14,7 +14,7 @@ from stumpery.policies import correction_kernels as correction
 from stumpery.policies import explorers_kernels as explorers
 from stumpery.policies import hashed_kernels as hashed
 from stumpery.policies import mixture_kernels as mixture
-from stumpery.policies.explorers_kernels import SCORE
+from stumpery.policies.explorers_kernels import DECIDES, LEARNS, SCORE
 from stumpery.policies.hashed_kernels import Linear
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import splitting_kernels as splitting
@@ -25,7 +25,7 @@ from stumpery.types import Floats, Integers, Words
 FOREST, PLAIN, PAIRS, CORRECTED = range(4)
 N_SCORERS = 4
 MEAN_CODES, MEAN_PAIRS, NEXT_EDGES = range(3)  # of the clock
-DECIDES, LEARNS, GROWS = 1, 2, 4  # what a run does; none of these: it scores
+GROWS = 4  # what a run may do, besides deciding and learning: ask for more memory
 
 
 class Models(NamedTuple):
@@ -47,7 +47,7 @@ class Work(NamedTuple):
 
     reached: Int32s  # (trees,)
     codes: Int32s  # (1 + columns,)
-    slots: Int32s  # (pairs of codes,)
+    slots: Int32s  # (features and their pairs,)
     predictions: Floats  # (N_SCORERS, actions)
     system: Floats
     sample: Float32s
@@ -111,7 +111,7 @@ def new_work(models: Models, n_trees: int) -> Work:
     return Work(
         np.zeros(n_trees, np.int32),
         np.zeros(n_columns + 1, np.int32),
-        np.zeros((n_columns + 1) * (n_columns + 2) // 2, np.int32),
+        np.zeros((n_columns + 1) * min(n_columns + 1, hashed.REACH), np.int32),
         np.zeros((N_SCORERS, n_actions)),
         np.zeros((N_SCORERS - 1, N_SCORERS)),
         np.zeros(hashed.SAMPLE, np.float32),

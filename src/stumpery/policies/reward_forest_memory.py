@@ -16,6 +16,7 @@ FIRST_EVENTS = 4096
 MAX_EVENTS = 2**20
 MAX_SLOTS = 2**18
 LEAST_EVENTS = 256
+STALE = 1.35  # times the blocks of the remembered events: leaves forget the others only when they are asked to split
 
 
 class Sizes(NamedTuple):
@@ -51,21 +52,21 @@ class Sizes(NamedTuple):
 
 
 def sizes_within(max_bytes: int, n_trees: int, n_actions: int, n_columns: int) -> Sizes:
-    """The most that fits: a quarter for pairs, a quarter for nodes and leaves, the rest for events."""
+    """The most that fits: at most a quarter for pairs, half of the rest for nodes and leaves, half for events."""
     slot_bytes = 2 * 4 * n_actions
     n_slots = MAX_SLOTS
     while n_slots > 64 and n_slots * slot_bytes > max_bytes // 4:
         n_slots //= 2
     columns_bytes = 2 * (n_columns + 1) * hashed.N_CODES * slot_bytes
     left = 0.97 * max_bytes - n_slots * slot_bytes - columns_bytes  # a little is for what does not grow
-    node_bytes = 16 + 4 + (4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions) / 2
-    n_nodes = int(left / 3 / node_bytes)
+    node_bytes = 16 + (4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions) / 2
+    n_nodes = int(left / 2 / node_bytes)
     block_bytes = 4 * (1 + BLOCK)
-    event_bytes = 4 * n_columns + 8 + n_trees * block_bytes / BLOCK * 1.5
-    n_events = min(int(left * 2 / 3 / event_bytes), MAX_EVENTS)
-    n_blocks = int(n_trees * n_events / BLOCK * 1.5)
+    event_bytes = 4 * n_columns + 8 + n_trees * block_bytes / BLOCK * STALE
+    n_events = min(int(left / 2 / event_bytes), MAX_EVENTS)
+    n_blocks = int(n_trees * n_events / BLOCK * STALE)
     if n_nodes < 4 * n_trees or n_events < LEAST_EVENTS or n_blocks < 2 * n_trees:
-        needed = 3 * max(4 * n_trees * node_bytes, LEAST_EVENTS * event_bytes / 2) + columns_bytes + 64 * slot_bytes
+        needed = 2 * max(4 * n_trees * node_bytes, LEAST_EVENTS * event_bytes) + columns_bytes + 64 * slot_bytes
         raise ValueError(
             f"max_bytes is {max_bytes}; {n_trees} trees over {n_columns} columns and {n_actions} actions need "
             f"about {int(needed * 4 / 3):,}"
@@ -123,7 +124,6 @@ def _wider(forest: Forest, sizes: Sizes) -> Forest:
         nodes,
         nodes.view(np.float64),
         nodes.view(np.uint64),
-        _longer(forest.leaf_of, sizes.n_nodes),
         _longer(forest.leaves, n_leaves),
         _longer(forest.stats, n_leaves),
         blocks,
@@ -230,11 +230,10 @@ def _nodes_fit(forest: Forest, n_nodes: int, n_leaves: int, is_name: NDArray[np.
     if not (ends | inner).all() or (column[ends] != 0).any():
         return False
     asked = column[~ends]
-    leaf_of, node_of = forest.leaf_of[:n_nodes][ends], forest.leaves[:n_leaves, trees.NODE]
+    leaf_of, node_of = forest.nodes[:n_nodes, trees.LEAF][ends], forest.leaves[:n_leaves, trees.NODE]
     return bool(
         (is_name[np.where(asked < 0, ~asked, asked)] == (asked < 0)).all()
-        and (forest.thresholds[:n_nodes, trees.PAYLOAD][ends] == np.inf).all()
-        and (forest.leaf_of[:n_nodes][~ends] == trees.NOTHING).all()
+        and np.isnan(forest.thresholds[:n_nodes, trees.PAYLOAD][ends]).all()
         and np.array_equal(np.sort(leaf_of), np.arange(n_leaves))
         and np.array_equal(node_of[leaf_of], here[ends])
     )
@@ -248,4 +247,5 @@ def _blocks_fit(forest: Forest, n_leaves: int, free: int, time: int) -> bool:
         return False
     used = np.bincount(links[links >= 0], minlength=len(forest.blocks))
     counted = (forest.leaves[:n_leaves, trees.N_EVENTS] >= 0).all()
-    return bool(counted and (used <= 1).all() and (noted >= 0).all() and (noted < max(time, 1)).all())
+    numbers = np.concatenate([noted.ravel(), forest.leaves[:n_leaves, trees.NEWEST :].ravel()])
+    return bool(counted and (used <= 1).all() and (numbers >= 0).all() and (numbers < max(time, 1)).all())

@@ -1,116 +1,163 @@
-"""A tree of the reward forest in words and as a picture."""
+"""The reward forest in words: decisions, trees, and what their leaves know."""
 
-import textwrap
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
 from stumpery.encoding.names import Name
-from stumpery.extras import need
+from stumpery.policies import explorers_kernels as board_rows
+from stumpery.policies import tree_words
+from stumpery.policies.reward_forest_kernels import Models
+from stumpery.policies.tree_words import Place
 from stumpery.trees import forest_kernels as trees
-from stumpery.trees.forest_kernels import Forest
-from stumpery.types import Action
+from stumpery.trees.forest_kernels import Float32s, Forest
+from stumpery.types import Action, Explanation, Floats
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
-class Place(NamedTuple):
-    """A node of a drawn tree: where it is, how it is reached from its parent, and the leaves below it."""
-
-    node: int
-    parent: int  # among the places; NOTHING for the root
-    depth: int
-    rule: str  # of the step that leads here
-    leaves: tuple[int, ...]
+N_EXCHANGED = 16  # events whose values stand in for a column's
+N_NAMED = 3  # columns that an explanation names
+N_LATEST = 200  # events for which it is asked how much a decision explores
 
 
-def places(forest: Forest, schema: Schema, tree: int, max_depth: int) -> list[Place]:
-    """The nodes of one tree down to a depth, each before its children, left before right."""
-    found: list[Place] = []
-    waiting = [(tree, trees.NOTHING, 0, "")]
-    while waiting:
-        node, parent, depth, rule = waiting.pop()
-        found.append(Place(node, parent, depth, rule, tuple(leaves_below(forest, node))))
-        child = int(forest.nodes[node, trees.CHILD])
-        if child != node and depth < max_depth:
-            here = len(found) - 1
-            left, right = split_in_words(forest, schema, node)
-            waiting += [(child + 1, here, depth + 1, right), (child, here, depth + 1, left)]
-    return found
+@dataclass(frozen=True)
+class Words:
+    """What the trees know, said with the names of columns and actions."""
 
+    models: Models
+    schema: Schema
+    actions: Sequence[Action]
+    reward: Callable[[float], float]  # from the unit scale to the user's
+    scored: Callable[[Float32s], Floats]  # a board for a row
 
-def leaves_below(forest: Forest, node: int) -> Iterator[int]:
-    """The leaves that can be reached from a node."""
-    waiting = [node]
-    while waiting:
-        here = waiting.pop()
-        child = int(forest.nodes[here, trees.CHILD])
-        if child == here:
-            yield int(forest.leaf_of[here])
-        else:
-            waiting += [child, child + 1]
+    @property
+    def forest(self) -> Forest:
+        """The trees."""
+        return self.models.forest
 
+    @property
+    def _width(self) -> float:
+        return self.reward(1.0) - self.reward(0.0)
 
-def split_in_words(forest: Forest, schema: Schema, node: int) -> tuple[str, str]:
-    """What holds to the left and to the right of a node."""
-    column = int(forest.nodes[node, trees.COLUMN])
-    if column >= 0:
-        name, threshold = schema.columns[column].name, forest.thresholds[node, trees.PAYLOAD]
-        if threshold == -np.inf:
-            return f"{name} is missing", f"{name} is known"
-        return f"{name} <= {threshold:.4g} or missing", f"{name} > {threshold:.4g}"
-    named = schema.columns[~column]
-    mask = int(forest.masks[node, trees.PAYLOAD])
-    known = named.names if isinstance(named, Name) else ()
-    meant = {0: "missing", **dict(enumerate(known, start=1)), len(known) + 1: "any new name"}
-    inside = [word for code, word in meant.items() if mask >> code & 1]
-    return f"{named.name} in {{{', '.join(inside)}}}", f"{named.name} not in {{{', '.join(inside)}}}"
+    def overall(self) -> Explanation:
+        """What the remembered events say of each action, whatever the context."""
+        events = self._events()
+        rows: list[dict[str, Any]] = []
+        for index, action in enumerate(self.actions):
+            paid = events[events[:, trees.ACTION] == index, trees.REWARD].astype(np.float64)
+            mean = self.reward(float(paid.mean())) if len(paid) else math.nan
+            rows.append({"action": action, "rewards": len(paid), "mean": mean})
+        rows.sort(key=lambda row: -row["mean"] if row["rewards"] else math.inf)
+        said = f"{len(events)} events are remembered; decided now, {self.exploring():.0%} of the latest would explore."
+        return Explanation(said, tuple(rows))
 
+    def decision(self, row: Float32s, chosen: int, chance: float) -> Explanation:
+        """Every action's score, doubt and chance for a row, and what moves the margin of the chosen one."""
+        board = self.scored(row)
+        order = np.argsort(-board[board_rows.VALUE], kind="stable").tolist()
+        shown = tuple(
+            {
+                "action": self.actions[index],
+                "score": self.reward(float(board[board_rows.SCORE, index])),
+                "doubt": float(board[board_rows.DOUBT, index]) * self._width,
+                "chance": float(board[board_rows.CHANCE, index]),
+            }
+            for index in order
+        )
+        said = f"{self.actions[chosen]!r} was chosen with chance {chance:.4g}"
+        rival = next((index for index in order if index != chosen), None)
+        if rival is not None:
+            margin = float(board[board_rows.SCORE, chosen] - board[board_rows.SCORE, rival])
+            said += f", {margin * self._width:+.4g} against {self.actions[rival]!r}"
+            mattered = self._mattered(row, chosen, rival, margin)
+            if mattered:
+                names = ", ".join(f"{name} ({change * self._width:+.3g})" for name, change in mattered)
+                said += f"; with values of other events it would change most for {names}"
+        return Explanation(f"{said}.", shown)
 
-def knowledge(forest: Forest, actions: Sequence[Action], leaves: Sequence[int]) -> str:
-    """How many events leaves have seen, and the best action there by their mean."""
-    counts = forest.stats[list(leaves), trees.COUNT].astype(np.float64)
-    means = forest.stats[list(leaves), trees.MEAN].astype(np.float64)
-    totals = counts.sum(axis=0)
-    average = (counts * means).sum(axis=0) / np.maximum(totals, 1.0)
-    best = int(np.argmax(np.where(totals > 0, average, -np.inf)))
-    return f"{int(totals.sum())} events, {actions[best]!r} earns {average[best]:.3g} ({int(totals[best])} plays)"
+    def exploring(self) -> float:
+        """The chance that a decision for the latest events takes another action than the best; 1 before the first."""
+        time, n_kept = int(self.forest.counters[trees.TIME]), len(self.models.events)
+        if not time:
+            return 1.0
+        latest = np.arange(time - min(time, n_kept, N_LATEST), time) % n_kept
+        boards = [self.scored(row) for row in self.models.events[latest, : trees.ACTION]]
+        best = [board[board_rows.CHANCE, board[board_rows.VALUE] == board[board_rows.VALUE].max()] for board in boards]
+        return float(1.0 - np.mean([chances.sum() for chances in best]))
 
+    def _events(self) -> Float32s:
+        return self.models.events[: self.forest.counters[trees.TIME]]
 
-def tree_text(forest: Forest, schema: Schema, actions: Sequence[Action], tree: int, max_depth: int) -> str:
-    """One tree as an indented list of rules."""
-    lines = []
-    for place in places(forest, schema, tree, max_depth):
-        more = f", {len(place.leaves)} leaves" if len(place.leaves) > 1 else ""
-        lines.append(f"{'  ' * place.depth}{place.rule or 'all'}: {knowledge(forest, actions, place.leaves)}{more}")
-    return "\n".join(lines)
+    def _mattered(self, row: Float32s, chosen: int, rival: int, margin: float) -> list[tuple[str, float]]:
+        """The columns whose values, exchanged for those of other events, would change the margin most."""
+        events = self._events()
+        others = events[np.arange(N_EXCHANGED) * len(events) // N_EXCHANGED] if len(events) else events
+        changes = []
+        for column, name in enumerate(self.schema.names):
+            margins = []
+            for other in others:
+                exchanged = row.copy()
+                exchanged[column] = other[column]
+                board = self.scored(exchanged)
+                margins.append(board[board_rows.SCORE, chosen] - board[board_rows.SCORE, rival])
+            changes.append((name, float(np.mean(margins)) - margin if margins else 0.0))
+        largest = sorted(changes, key=lambda change: -abs(change[1]))[:N_NAMED]
+        return [change for change in largest if abs(change[1]) > 1e-6]
 
+    def places(self, tree: int, max_depth: int) -> list[Place]:
+        """One tree down to a depth."""
+        return tree_words.places(self._children, tree, max_depth, self._rules, self._known)
 
-def draw_tree(
-    forest: Forest, schema: Schema, actions: Sequence[Action], tree: int, max_depth: int, ax: "Axes | None" = None
-) -> "Axes":
-    """One tree as a picture: rules on the way down, what is known in the boxes."""
-    shown = places(forest, schema, tree, max_depth)
-    ends = [index for index in range(len(shown)) if not any(place.parent == index for place in shown)]
-    across = dict.fromkeys(range(len(shown)), 0.0)
-    across.update({index: float(order) for order, index in enumerate(ends)})
-    for index in reversed(range(len(shown))):
-        below = [across[child] for child, place in enumerate(shown) if place.parent == index]
-        across[index] = sum(below) / len(below) if below else across[index]
-    if ax is None:
-        size = (max(6.0, 2.2 * len(ends)), 1.6 * (max_depth + 1))
-        ax = need("matplotlib.pyplot", "study").subplots(figsize=size, layout="constrained")[1]
-    for index, place in enumerate(shown):
-        if place.parent != trees.NOTHING:
-            start, end = (across[place.parent], -shown[place.parent].depth), (across[index], -place.depth)
-            ax.plot(*zip(start, end, strict=True), color="0.7", zorder=1)
-        words = knowledge(forest, actions, place.leaves).replace(", ", "\n").replace(" (", "\n(")
-        rule = textwrap.fill(textwrap.shorten(place.rule, 66, placeholder=" ..."), 24)
-        text = f"{rule}\n{words}" if rule else words
-        ax.text(across[index], -place.depth, text, ha="center", va="center", fontsize=7, bbox={"fc": "w", "ec": "0.4"})
-    ax.set(xlim=(-0.6, len(ends) - 0.4), ylim=(-max_depth - 0.5, 0.5), xlabel="left: the rule holds", ylabel="depth")
-    ax.set(xticks=[], yticks=range(-max_depth, 1), yticklabels=range(max_depth, -1, -1), title=f"tree {tree}")
-    return ax
+    def leaves(self, tree: int) -> list[dict[str, Any]]:
+        """A row for each leaf of a tree and each action: the leaf's rule and the action's rewards there."""
+        return [
+            {"rule": " and ".join(path) or "all", **row}
+            for node, path in tree_words.paths(self._children, tree, self._rules)
+            for row in self._leaf(node)
+        ]
+
+    @property
+    def _children(self) -> NDArray[np.int32]:
+        return self.forest.nodes[:, trees.CHILD]
+
+    def _leaf(self, node: int) -> list[dict[str, Any]]:
+        stats = self.forest.stats[self.forest.nodes[node, trees.LEAF]].tolist()
+        return [
+            {
+                "action": action,
+                "rewards": int(stats[trees.COUNT][index]),
+                "mean": self.reward(stats[trees.MEAN][index]),
+                "doubt": stats[trees.DOUBT][index] * self._width,
+            }
+            for index, action in enumerate(self.actions)
+        ]
+
+    def _rules(self, node: int) -> tuple[str, str]:
+        """What holds to the left and to the right of a node."""
+        column = int(self.forest.nodes[node, trees.COLUMN])
+        if column >= 0:
+            name, threshold = self.schema.columns[column].name, self.forest.thresholds[node, trees.PAYLOAD]
+            if threshold == -np.inf:
+                return f"{name} is missing", f"{name} is known"
+            return f"{name} <= {threshold:.4g} or missing", f"{name} > {threshold:.4g}"
+        named = self.schema.columns[~column]
+        mask = int(self.forest.masks[node, trees.PAYLOAD])
+        known = named.names if isinstance(named, Name) else ()
+        meant = {0: "missing", **dict(enumerate(known, start=1)), len(known) + 1: "any new name"}
+        inside = ", ".join(word for code, word in meant.items() if mask >> code & 1)
+        return f"{named.name} in {{{inside}}}", f"{named.name} not in {{{inside}}}"
+
+    def _known(self, node: int) -> str:
+        """How many events were seen below a node, and the best action there by their mean."""
+        leaves = self.forest.nodes[tree_words.leaves_below(self._children, node), trees.LEAF]
+        counts = self.forest.stats[leaves, trees.COUNT].astype(np.float64)
+        totals = counts.sum(axis=0)
+        if not totals.any():
+            return "no events yet"
+        average = (counts * self.forest.stats[leaves, trees.MEAN]).sum(axis=0) / np.maximum(totals, 1.0)
+        best = int(np.argmax(np.where(totals > 0, average, -np.inf)))
+        earned = f"{self.actions[best]!r} earns {self.reward(float(average[best])):.3g} ({int(totals[best])} plays)"
+        return f"{int(totals.sum())} events, {earned}"

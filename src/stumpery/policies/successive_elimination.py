@@ -80,7 +80,7 @@ class SuccessiveElimination(Policy):
         kernels.learn(self._arms, self._remaining, self._clock, self._rule, action, reward)
 
     def _play(self, contexts: Any, rewards: Floats) -> Played:
-        played = Played(np.empty(len(rewards), dtype=np.int64), np.empty(len(rewards)))
+        played = Played.blank(len(rewards))
         kernels.play(self._rng, self._arms, self._remaining, self._clock, self._rule, rewards, *played)
         return played
 

@@ -3,14 +3,15 @@
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding import Schema, VectorEncoder
 from stumpery.policies import explorers_kernels as board_rows
-from stumpery.policies.contextual import ContextualPolicy
+from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
+from stumpery.policies.policy import Played
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Decision, Explanation, Floats
 
@@ -24,7 +25,10 @@ class VectorPolicy(ContextualPolicy):
     constant 1 comes last.
     """
 
+    _kernels: ClassVar[Any]  # the file with the policy's `run`
+
     def __post_init__(self) -> None:
+        self._rule = self._new_rule()
         super().__post_init__()
         if self._encoder is None:
             self._allocate(0)
@@ -32,18 +36,31 @@ class VectorPolicy(ContextualPolicy):
     # What a vector policy brings.
 
     @abstractmethod
+    def _new_rule(self) -> Floats:
+        """What the kernels are to know of the options."""
+
+    @abstractmethod
     def _new_model(self, n_actions: int, size: int) -> Any:
         """A NamedTuple of new arrays, each with a row per action, for vectors of that size."""
 
-    @abstractmethod
-    def _board_of(self, row: Floats) -> Floats:
-        """Every action's score, doubt, value and chance for one encoded row."""
+    def _known(self) -> tuple[Floats, ...]:
+        """What the kernel `run` takes after the columns' moments."""
+        return tuple(self._model)
 
     def _reasons(self, row: Floats, action: int) -> str:
         """What speaks for an action, as the end of a sentence, or nothing."""
         return ""
 
     # What all vector policies share.
+
+    def _run(self, rows: Floats, rewards: Floats, played: Played, available: NDArray[np.bool_], does: int) -> None:
+        kept = (self._rng, self._rule, self._clock, self._arms, self._columns, *self._known())
+        self._kernels.run(*kept, self._board, rows, rewards, *played, available, does)
+
+    def _board_of(self, row: Floats) -> Floats:
+        """Every action's score, doubt, value and chance for one encoded row."""
+        self._run(row[None], NO_REWARDS, Played.blank(1), self._all, 0)
+        return self._board.copy()
 
     @property
     def n_bytes(self) -> int:
@@ -93,18 +110,21 @@ class VectorPolicy(ContextualPolicy):
         self._arms = moments.new_moments(len(self.actions))
         self._columns = moments.new_moments(width)
         self._model = self._new_model(len(self.actions), width + 1)
+        self._board = board_rows.new_board(len(self.actions))  # scratch of the kernels
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         kept = {"rng": self._rng, "clock": self._clock, "arms": self._arms, "columns": self._columns}
         return {**kept, **self._model._asdict()}
 
     def _grow(self) -> None:
-        self._arms = np.vstack([self._arms, moments.new_moments(1)])
         more = self._new_model(1, len(self._columns) + 1)
         self._model = type(more)(*map(np.concatenate, zip(self._model, more, strict=True)))
+        self._arms = np.vstack([self._arms, moments.new_moments(1)])
+        self._board = board_rows.new_board(len(self.actions))
 
     def _shrink(self, action: int) -> None:
         self._arms = np.delete(self._arms, action, axis=0)
+        self._board = board_rows.new_board(len(self.actions))
         self._model = type(self._model)(*(np.delete(array, action, axis=0) for array in self._model))
 
     def _restored(self) -> None:

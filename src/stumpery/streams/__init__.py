@@ -3,6 +3,7 @@
 from stumpery.streams import transforms
 from stumpery.streams.arms import BernoulliArms, GaussianArms
 from stumpery.streams.classification import ClassificationBandit
+from stumpery.streams.click_log import ClickLog, ClickRows
 from stumpery.streams.dataset import Column, Dataset
 from stumpery.streams.load import available as available_datasets
 from stumpery.streams.load import fetch as fetch_dataset
@@ -18,6 +19,8 @@ __all__ = [
     "DATASETS",
     "BernoulliArms",
     "ClassificationBandit",
+    "ClickLog",
+    "ClickRows",
     "Column",
     "Dataset",
     "GaussianArms",

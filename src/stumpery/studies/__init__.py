@@ -5,9 +5,14 @@ from stumpery.studies import (
     bandit_forest_rivals,
     bandit_forest_size,
     bandits_101,
+    click_challenge,
+    click_discretisation,
+    click_drift,
+    click_replay,
     contest,
     demo,
     feature_selection,
+    forest_cost,
     stump_sample_complexity,
     toy,
 )
@@ -23,6 +28,11 @@ _ALL = (
     bandit_forest_size.STUDY,
     contest.STUDY,
     feature_selection.STUDY,
+    forest_cost.STUDY,
+    *click_challenge.STUDIES,
+    click_drift.STUDY,
+    click_discretisation.STUDY,
+    click_replay.STUDY,
 )
 STUDIES: dict[str, Study] = {study.name: study for study in _ALL}
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from math import isnan
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -31,7 +32,10 @@ from stumpery.types import Floats, Stream
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+N_FIRST = 50  # events to compile a policy with, and to learn how fast it is
+MOST_SECONDS = 300.0  # of one trial: who is too slow for all events plays as many as fit
 MARKS = (10_000, 100_000, 1_000_000)
+TOO_SLOW = "too slow"
 CHAMPION = "RewardForest"
 CLOSE = 0.002  # of average reward: level
 OURS = (
@@ -82,7 +86,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
                 make = partial(played, maker, stream, settings, trial, progress)
                 trials.append(once(parts, f"{name} on {title}, trial {trial}", settings.steps, progress, make))
             of_stream.append(row(title, name, trials, marks))
-        rows += sorted(of_stream, key=lambda each: -each[reward_at(marks[-1])])
+        rows += sorted(of_stream, key=lambda each: -np.nan_to_num(each[reward_at(marks[-1])], nan=-1.0))
     return Outcome(
         result=TableResult(rows),
         table=[line(each, marks) for each in rows],
@@ -109,31 +113,39 @@ def reach_at(mark: int) -> str:
 def played(
     maker: Callable[..., Player], stream: Stream, settings: Settings, trial: int, progress: Progress
 ) -> dict[str, Any]:
-    """One player's average rewards at the marks, its seconds and its bytes."""
+    """One player's average rewards at the marks that it reached, its events, its seconds and its bytes."""
     events_seed, policy_seed = trial_seeds(settings.seed, trial)
-    first = next(exactly(stream.batches(seed=events_seed, size=BATCH), 1))
-    maker(actions=stream.actions, seed=policy_seed).play(first.contexts, first.rewards)  # to compile off the clock
+    first = next(exactly(stream.batches(seed=events_seed, size=BATCH), N_FIRST))
+    for _ in range(2):  # the first compiles
+        start = perf_counter()
+        maker(actions=stream.actions, seed=policy_seed).play(first.contexts, first.rewards)
+        pace = (perf_counter() - start) / N_FIRST
+    steps = settings.steps if pace * settings.steps <= MOST_SECONDS else max(int(MOST_SECONDS / pace), N_FIRST)
     player = maker(actions=stream.actions, seed=policy_seed)
     seconds, earned = 0.0, []
-    for batch in exactly(stream.batches(seed=events_seed, size=BATCH), settings.steps):
+    for batch in exactly(stream.batches(seed=events_seed, size=BATCH), steps):
         start = perf_counter()
         actions = player.play(batch.contexts, batch.rewards).actions
         seconds += perf_counter() - start
         earned.append(batch.rewards[np.arange(len(actions)), actions])
         progress(len(actions))
+    progress(settings.steps - steps)
     gains = np.cumsum(np.concatenate(earned))
-    averages = [float(gains[mark - 1]) / mark for mark in marks_of(settings.steps)]
-    return {"averages": averages, "seconds": seconds, "bytes": player.n_bytes}
+    averages = [float(gains[mark - 1]) / mark for mark in marks_of(settings.steps) if mark <= steps]
+    return {"averages": averages, "events": steps, "seconds": seconds, "bytes": player.n_bytes}
 
 
 def row(title: str, name: str, trials: list[dict[str, Any]], marks: list[int]) -> dict[str, Any]:
     """A player's line for a stream: average rewards with half their 95 % intervals, speed and memory."""
-    mean, _, high = band(np.array([each["averages"] for each in trials]))
+    averages = np.full((len(trials), len(marks)), np.nan)
+    for line, each in zip(averages, trials, strict=True):
+        line[: len(each["averages"])] = each["averages"]
+    mean, _, high = band(averages)
     found: dict[str, Any] = {"stream": title, "policy": name}
     for place, mark in enumerate(marks):
         found[reward_at(mark)] = float(mean[place])
         found[reach_at(mark)] = float(high[place] - mean[place])
-    found["events_per_s"] = marks[-1] / float(np.median([each["seconds"] for each in trials]))
+    found["events_per_s"] = float(np.median([each["events"] / each["seconds"] for each in trials]))
     found["bytes"] = max(each["bytes"] for each in trials)
     return found
 
@@ -142,7 +154,8 @@ def line(row: dict[str, Any], marks: list[int]) -> dict[str, Any]:
     """A row in few columns, to print."""
     shown: dict[str, Any] = {"stream_and_policy": f"{row['stream']}: {row['policy']}"}
     for mark in marks:
-        shown[f"{mark:,}"] = estimate(row[reward_at(mark)], row[reach_at(mark)], ".4f")
+        mean = row[reward_at(mark)]
+        shown[f"{mark:,}"] = TOO_SLOW if isnan(mean) else estimate(mean, row[reach_at(mark)], ".4f")
     return {**shown, "events_per_s": row["events_per_s"], "kB": row["bytes"] / 1000}
 
 
@@ -153,7 +166,9 @@ def claims(rows: list[dict[str, Any]], marks: list[int]) -> list[Finding]:
         column = reward_at(mark)
         behind = []
         for title in dict.fromkeys(each["stream"] for each in rows):
-            scores = {each["policy"]: each[column] for each in rows if each["stream"] == title}
+            scores = {
+                each["policy"]: each[column] for each in rows if each["stream"] == title and not isnan(each[column])
+            }
             best = max(scores, key=lambda name: scores[name])
             if scores[best] > scores[CHAMPION] + CLOSE:
                 behind.append(f"{title} ({scores[CHAMPION]:.4f}, {best} {scores[best]:.4f})")
@@ -194,8 +209,10 @@ def draw(rows: list[dict[str, Any]], mark: int, trials: int) -> "Figure":
             reward, height = each[reward_at(mark)], names.index(each["policy"])
             colour = "tab:orange" if each["policy"] in peers.PEERS else "tab:blue"
             panel.errorbar(reward, height, xerr=each[reach_at(mark)], fmt="o", markersize=5, color=colour)
-            panel.text(1.02, height, f"{reward:.4f}", transform=panel.get_yaxis_transform(), va="center", fontsize=7)
-        panel.axvline(max(each[reward_at(mark)] for each in rows if each["stream"] == title), color="0.8", zorder=0)
+            shown = TOO_SLOW if isnan(reward) else f"{reward:.4f}"
+            panel.text(1.02, height, shown, transform=panel.get_yaxis_transform(), va="center", fontsize=7)
+        best = np.nanmax([each[reward_at(mark)] for each in rows if each["stream"] == title])
+        panel.axvline(best, color="0.8", zorder=0)
         panel.set_title(title, fontsize="medium")
         panel.set_yticks(range(len(names)), names)
         panel.grid(axis="y", color="0.93")

@@ -75,7 +75,7 @@ class Peer(ABC):
     def play(self, contexts: Any, rewards: Floats) -> Played:
         """Decide and learn along rows whose every reward is known."""
         self._vectors = self._vectors or Vectors(contexts)
-        played = Played(np.empty(len(rewards), dtype=np.int64), np.empty(len(rewards)))
+        played = Played.blank(len(rewards))
         for place, vector in enumerate(self._vectors(contexts)):
             row = self.form(vector)
             action, probability = self.decide(row)

@@ -82,6 +82,13 @@ CONTEST: dict[str, Problem] = {
 }
 
 
+def opened(dataset: str) -> "pl.DataFrame":
+    """A dataset of this machine, whole; one that is not here is refused, not downloaded."""
+    if not is_here(dataset):
+        dataset_path(dataset)  # says so
+    return load_dataset(find_dataset(dataset))
+
+
 def _opened(dataset: str) -> tuple["pl.DataFrame", str]:
     """A dataset of this machine and its target; one that is not here is refused, not downloaded."""
     entry = find_dataset(dataset)

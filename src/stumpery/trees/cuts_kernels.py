@@ -26,37 +26,61 @@ from stumpery.types import Floats
 
 N, S, Q, INVERSE = range(4)  # of the totals: count, sum, sum of squares, 1 / (variance + 0.01)
 MAX_EVENTS = 8192  # of a leaf that are looked at
+LANES = 16  # loops go to a multiple of it, past what counts: the compiler then leaves no rest to go through one by one
+SAMPLE = 2 * LANES  # values of a column that are put in order
+
+
+class Table(NamedTuple):
+    """Events and their rewards on one side of many cuts, and what these are worth."""
+
+    counts: Float32s  # a row of cuts for inactive actions, then one for each active one, end to end
+    sums: Float32s  # the same of their rewards
+    gains: Float32s  # (cuts,)
+    sizes: Float32s  # (cuts,)
 
 
 class Scratch(NamedTuple):
     """Room to think, used by one check at a time."""
 
     found: Int32s  # (events,)
-    arms: Int32s  # (events,): place among the active actions, or NOTHING
+    arms: Int32s  # (events,): 1 + the place among the active actions, or 0
+    rewards: Float32s  # (events,)
     events: Float32s  # (events, columns + 2): copies, side by side
     values: Float32s  # (events,): one column of them
-    places: NDArray[np.uint8]  # (events,): between which cuts, or of which code
-    counts: Float32s  # (1 + actions, N_CODES): events of inactive actions, then of each active one, by place
-    sums: Float32s  # (1 + actions, N_CODES): their rewards
+    places: Int32s  # (events,): between which cuts, or of which code
+    table: Table  # by place, of one column
+    ordered: Table  # the same, in another order
+    bits: Table  # by column: the events whose bit is set
     totals: Floats  # (4, actions)
-    left: Floats  # (2, actions): N and S of one side
-    bits: Float32s  # (2, 1 + actions, columns): counts and sums of events with the bit set, inactive actions first
+
+
+@part
+def new_table(n_actions: int, n_cuts: int) -> Table:
+    """Room for so many cuts."""
+    width = padded(n_cuts)
+    return Table(
+        np.zeros((1 + n_actions) * width, np.float32),
+        np.zeros((1 + n_actions) * width, np.float32),
+        np.zeros(width, np.float32),
+        np.zeros(width, np.float32),
+    )
 
 
 @part
 def new_scratch(n_actions: int, n_columns: int, n_events: int) -> Scratch:
     """Room for leaves of so many events."""
+    width = padded(n_events)
     return Scratch(
-        np.empty(n_events, np.int32),
-        np.empty(n_events, np.int32),
-        np.empty((n_events, n_columns + 2), np.float32),
-        np.empty(n_events, np.float32),
-        np.empty(n_events, np.uint8),
-        np.empty((1 + n_actions, N_CODES), np.float32),
-        np.empty((1 + n_actions, N_CODES), np.float32),
+        np.empty(width, np.int32),
+        np.empty(width, np.int32),
+        np.empty(width, np.float32),
+        np.empty((width, n_columns + 2), np.float32),
+        np.empty(width, np.float32),
+        np.empty(width, np.int32),
+        new_table(n_actions, N_CODES),
+        new_table(n_actions, N_CODES),
+        new_table(n_actions, n_columns + 2),
         np.empty((4, n_actions)),
-        np.empty((2, n_actions)),
-        np.empty((2, 1 + n_actions, n_columns), np.float32),
     )
 
 
@@ -71,25 +95,18 @@ class Cut(NamedTuple):
 
 
 @part
-def clear(table: Floats | Float32s, n_rows: int, n_columns: int) -> None:
-    """Set a corner of a table to 0, in place; an assignment to a slice compiles ten times as long."""
-    for row in range(n_rows):
-        for column in range(n_columns):
-            table[row, column] = 0.0
+def padded(n: int) -> int:
+    """The next multiple of LANES."""
+    return (n + LANES - 1) // LANES * LANES
 
 
 @part
-def sort(values: Float32s, n: int) -> None:
-    """Put the first n values in ascending order, in place (Shell 1959)."""
-    gap = n // 2
-    while gap > 0:
-        for index in range(gap, n):
-            value, place = values[index], index
-            while place >= gap and values[place - gap] > value:
-                values[place] = values[place - gap]
-                place -= gap
-            values[place] = value
-        gap //= 2
+def clear(table: Table, size: int) -> None:
+    """Set a table's counts and sums to 0, in place; an assignment to a slice compiles ten times as long."""
+    for cell in range(size):
+        table.counts[cell] = 0.0
+    for cell in range(size):
+        table.sums[cell] = 0.0
 
 
 @part
@@ -101,237 +118,263 @@ def mixed(key: np.uint64) -> np.uint64:
 
 
 @part
-def gather(events: Float32s, scratch: Scratch, n: int) -> int:
+def gather(events: Float32s, scratch: Scratch, n: int, time: int) -> int:
     """Copy the found events, fill the totals of the active actions, in place; give the number of these."""
     totals = scratch.totals
     n_actions = totals.shape[1]
-    clear(totals, 4, n_actions)
-    active = np.empty(n_actions, np.int32)  # place of each action among the active ones
+    size = events.shape[0]
+    lap = time // size * size  # a division for each event would cost more than the copy
     for index in range(n):
-        event, copy = events[scratch.found[index] % events.shape[0]], scratch.events[index]
+        place = scratch.found[index] - lap
+        event, copy = events[place if place >= 0 else place + size], scratch.events[index]
         for column in range(event.shape[0]):
             copy[column] = event[column]
-        action, reward = int(copy[ACTION]), copy[REWARD]
+    for action in range(n_actions):
+        totals[N, action] = 0.0
+        totals[S, action] = 0.0
+        totals[Q, action] = 0.0
+    for index in range(n):
+        action, reward = int(scratch.events[index, ACTION]), scratch.events[index, REWARD]
         scratch.arms[index] = action
+        scratch.rewards[index] = reward
         if action == trees.NOTHING:  # it was removed
             continue
         totals[N, action] += 1.0
         totals[S, action] += reward
         totals[Q, action] += reward * reward
+    active = np.zeros(n_actions + 1, np.int32)  # 1 + place of each action among the active ones; last: of no action
     n_active = 0
     for action in range(n_actions):
         count, total, squares = totals[N, action], totals[S, action], totals[Q, action]
-        active[action] = trees.NOTHING
         if count >= 2.0:
             variance = squares / count - (total / count) ** 2
             if variance > 1e-9:
                 totals[N, n_active], totals[S, n_active] = count, total
                 totals[INVERSE, n_active] = 1.0 / (variance + 0.01)
-                active[action] = n_active
                 n_active += 1
+                active[action] = n_active
     for index in range(n):
-        if scratch.arms[index] != trees.NOTHING:
-            scratch.arms[index] = active[scratch.arms[index]]
+        scratch.arms[index] = active[scratch.arms[index]]
     return n_active
 
 
 @part
-def worth(scratch: Scratch, n_active: int) -> float:
-    """What the cut whose left side is in the tables is worth."""
-    totals, left = scratch.totals, scratch.left
-    gain = 0.0
+def weigh(table: Table, totals: Floats, width: int, n_active: int) -> None:
+    """Write what every cut is worth, and the size of its one side, in place."""
+    gains, sizes = table.gains, table.sizes
+    base = 0.0
     for arm in range(n_active):
-        n1, s1 = left[N, arm], left[S, arm]
-        n, s = totals[N, arm], totals[S, arm]
-        n0, s0 = n - n1, s - s1
-        gain += (s1 * s1 / (n1 + 0.5) + s0 * s0 / (n0 + 0.5) - s * s / n) * totals[INVERSE, arm]
-    return gain
+        base += totals[S, arm] * totals[S, arm] / totals[N, arm] * totals[INVERSE, arm]
+    for cut in range(width):
+        gains[cut] = np.float32(-base)
+        sizes[cut] = table.counts[cut]
+    half = np.float32(0.5)
+    for arm in range(n_active):
+        n, s = np.float32(totals[N, arm]), np.float32(totals[S, arm])
+        inverse = np.float32(totals[INVERSE, arm])
+        row = (arm + 1) * width
+        counts, sums = table.counts[row : row + width], table.sums[row : row + width]
+        for cut in range(width):
+            n1, s1 = counts[cut], sums[cut]
+            n0, s0 = n - n1, s - s1
+            gains[cut] += (s1 * s1 / (n1 + half) + s0 * s0 / (n0 + half)) * inverse
+            sizes[cut] += n1
 
 
 @part
-def choose_cuts(events: Float32s, n: int, column: int, cuts: Float32s) -> int:
-    """Put cut points between quantiles of a column into `cuts`, in place and ascending; give their number."""
+def best_of(table: Table, first: int, end: int, n: int, gain: float) -> int:
+    """The cut that is worth most, and more than `gain`, with enough events on both sides; NOTHING where none is."""
+    found = trees.NOTHING
+    for cut in range(first, end):
+        if table.gains[cut] > gain and table.sizes[cut] >= LEAST_SIDE and n - table.sizes[cut] >= LEAST_SIDE:
+            gain, found = np.float64(table.gains[cut]), cut
+    return found
+
+
+@part
+def accumulate(table: Table, width: int, n_active: int) -> None:
+    """Turn counts and sums of places into those of all places up to each, in place."""
+    for arm in range(n_active + 1):
+        row = arm * width
+        counts, sums = table.counts[row : row + width], table.sums[row : row + width]
+        count, total = np.float32(0.0), np.float32(0.0)
+        for place in range(width):
+            count += counts[place]
+            total += sums[place]
+            counts[place] = count
+            sums[place] = total
+
+
+@part
+def count_places(scratch: Scratch, n: int, width: int, n_active: int) -> None:
+    """Count the events of each place and sum their rewards, in place."""
+    counts, sums = scratch.table.counts, scratch.table.sums
+    clear(scratch.table, (n_active + 1) * width)
+    for index in range(n):
+        cell = np.uint64(scratch.arms[index] * width + scratch.places[index])  # unsigned: never from behind
+        counts[cell] += np.float32(1.0)
+        sums[cell] += scratch.rewards[index]
+
+
+@part
+def sort(values: Float32s, ordered: Float32s, n: int) -> None:
+    """Write the first n values in ascending order, in place; without a branch, each goes where as many are less."""
+    width = padded(n)
+    for index in range(width):
+        ordered[index] = -np.inf
+    for index in range(n, width):
+        values[index] = np.inf
+    for index in range(n):
+        value = values[index]
+        place = np.int32(0)
+        for other in range(width):
+            place += np.int32(values[other] < value)
+        ordered[place] = value
+    for index in range(1, n):  # equal values went to the first of their places
+        ordered[index] = max(ordered[index], ordered[index - 1])
+
+
+@part
+def choose_cuts(values: Float32s, n: int, cuts: Float32s) -> int:
+    """Put cut points between quantiles of the values into `cuts`, in place and ascending; give their number."""
+    sample, ordered = np.empty(SAMPLE, np.float32), np.empty(SAMPLE, np.float32)
     most = min(MAX_CUTS, n // LEAST_SIDE)
     size = min(n, 2 * most + 1)
+    step = ((n << 20) + size - 1) // size  # one division for all: times the index, its 20 bits of fraction dropped
     for index in range(size):
-        cuts[index] = events[index * n // size, column]
-    sort(cuts, size)
+        sample[index] = values[(index * step) >> 20]
+    sort(sample, ordered, size)
     n_cuts = 0
-    last = cuts[size - 1]
+    last = ordered[size - 1]
     floor = np.float32(-np.inf)
+    step = ((size << 20) + most) // (most + 1)
     for quantile in range(1, most + 1):
-        place = quantile * size // (most + 1)
-        value = cuts[place]
+        place = (quantile * step) >> 20
+        value = ordered[place]
         if value == last:
             break
         if n_cuts > 0 and value <= floor:
             continue
         above = place + 1
-        while cuts[above] == value:
+        while ordered[above] == value:
             above += 1
         floor = value
-        # The place to write lies at or before the place just read.
-        cuts[n_cuts] = value if value == -np.inf else value + (cuts[above] - value) * np.float32(0.5)
+        cuts[n_cuts] = value if value == -np.inf else value + (ordered[above] - value) * np.float32(0.5)
         n_cuts += 1
     return n_cuts
 
 
 @part
-def fill_places(scratch: Scratch, n: int, column: int, cuts: Float32s, n_cuts: int) -> None:
-    """Write into `scratch.places` between which cuts every event lies, in place; cut by cut, so that it vectorises."""
+def fill_places(scratch: Scratch, n: int, cuts: Float32s, n_cuts: int) -> None:
+    """Write into `scratch.places` between which cuts every value lies, in place; cut by cut, so that it vectorises."""
     values, places = scratch.values, scratch.places
-    for index in range(n):
-        values[index] = scratch.events[index, column]
+    width = padded(n)
+    for index in range(width):
         places[index] = 0
     for cut in range(n_cuts):
         threshold = cuts[cut]
-        for index in range(n):
+        for index in range(width):
             places[index] += values[index] > threshold
-
-
-@part
-def count_places(scratch: Scratch, n: int, n_places: int, n_active: int) -> None:
-    """Count the events of each place and sum their rewards, in place."""
-    counts, sums = scratch.counts, scratch.sums
-    clear(counts, n_active + 1, n_places)
-    clear(sums, n_active + 1, n_places)
-    for index in range(n):
-        place, arm, reward = scratch.places[index], scratch.arms[index] + 1, scratch.events[index, REWARD]
-        counts[arm, place] += np.float32(1.0)
-        if reward != 0.0:
-            sums[arm, place] += reward
-
-
-@part
-def weigh_cuts(scratch: Scratch, n_cuts: int, n_active: int, gains: Float32s, sizes: Float32s) -> None:
-    """Write what every cut is worth, and the size of its left side, in place; the inner loops over cuts vectorise."""
-    counts, sums, totals = scratch.counts, scratch.sums, scratch.totals
-    base = 0.0
-    for arm in range(n_active):
-        base += totals[S, arm] * totals[S, arm] / totals[N, arm] * totals[INVERSE, arm]
-    for cut in range(n_cuts):
-        gains[cut] = np.float32(-base)
-        sizes[cut] = 0.0
-    for arm in range(n_active + 1):
-        for cut in range(1, n_cuts):
-            counts[arm, cut] += counts[arm, cut - 1]
-            sums[arm, cut] += sums[arm, cut - 1]
-        for cut in range(n_cuts):
-            sizes[cut] += counts[arm, cut]
-    half = np.float32(0.5)
-    for arm in range(n_active):
-        n, s = np.float32(totals[N, arm]), np.float32(totals[S, arm])
-        inverse = np.float32(totals[INVERSE, arm])
-        of_left, from_left = counts[arm + 1], sums[arm + 1]
-        for cut in range(n_cuts):
-            n1, s1 = of_left[cut], from_left[cut]
-            n0, s0 = n - n1, s - s1
-            gains[cut] += (s1 * s1 / (n1 + half) + s0 * s0 / (n0 + half)) * inverse
 
 
 @part
 def best_number_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cut) -> Cut:
     """The better of `best` and the best cut of a column of numbers."""
-    cuts = np.empty(2 * MAX_CUTS + 1, np.float32)
-    gains, sizes = np.empty(MAX_CUTS, np.float32), np.empty(MAX_CUTS, np.float32)
-    n_cuts = choose_cuts(scratch.events, n, column, cuts)
-    fill_places(scratch, n, column, cuts, n_cuts)
-    count_places(scratch, n, n_cuts + 1, n_active)
-    weigh_cuts(scratch, n_cuts, n_active, gains, sizes)
-    found = trees.NOTHING
-    gain = np.float64(best.gain)
-    for cut in range(n_cuts):
-        if gains[cut] > gain and sizes[cut] >= LEAST_SIDE and n - sizes[cut] >= LEAST_SIDE:
-            gain, found = np.float64(gains[cut]), cut
-    if found != trees.NOTHING:
-        return Cut(gain, column, np.float64(cuts[found]), np.uint64(0), best.n_tried + n_cuts)
-    return Cut(best.gain, best.column, best.threshold, best.mask, best.n_tried + n_cuts)
+    cuts = np.empty(MAX_CUTS, np.float32)
+    for index in range(n):
+        scratch.values[index] = scratch.events[index, column]
+    n_cuts = choose_cuts(scratch.values, n, cuts)
+    fill_places(scratch, n, cuts, n_cuts)
+    width = padded(n_cuts + 1)
+    count_places(scratch, n, width, n_active)
+    accumulate(scratch.table, width, n_active)
+    weigh(scratch.table, scratch.totals, width, n_active)
+    found = best_of(scratch.table, 0, n_cuts, n, best.gain)
+    n_tried = best.n_tried + n_cuts
+    if found == trees.NOTHING:
+        return Cut(best.gain, best.column, best.threshold, best.mask, n_tried)
+    return Cut(np.float64(scratch.table.gains[found]), column, np.float64(cuts[found]), np.uint64(0), n_tried)
 
 
 @part
-def best_name_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cut) -> Cut:
-    """The better of `best` and the best set of names of a column: one alone, or the poorest ones together."""
-    counts, sums, left = scratch.counts, scratch.sums, scratch.left
-    order, keys, sizes = np.empty(N_CODES, np.int32), np.empty(N_CODES), np.empty(N_CODES)
-    for index in range(n):
-        scratch.places[index] = np.uint8(scratch.events[index, column])
-    count_places(scratch, n, N_CODES, n_active)
+def order_codes(table: Table, n_active: int, order: Int32s) -> int:
+    """Write the codes that occur into `order`, in place, those of poor rewards first; give their number."""
+    keys, counts, sums = np.empty(N_CODES), np.zeros(N_CODES), np.zeros(N_CODES)
+    for arm in range(1, n_active + 1):
+        for code in range(N_CODES):
+            counts[code] += np.float64(table.counts[arm * N_CODES + code])  # wide also in plain Python
+            sums[code] += np.float64(table.sums[arm * N_CODES + code])
     n_codes = 0
     for code in range(N_CODES):
-        count, total = 0.0, 0.0
-        for arm in range(1, n_active + 1):
-            count += np.float64(counts[arm, code])  # wide also in plain Python
-            total += np.float64(sums[arm, code])
-        sizes[code] = count + counts[0, code]
-        if sizes[code] > 0.0:
-            key = total / (count + 1e-9)
+        if counts[code] + table.counts[code] > 0.0:
+            key = sums[code] / (counts[code] + 1e-9)
             place = n_codes
             while place > 0 and keys[place - 1] > key:
                 keys[place], order[place] = keys[place - 1], order[place - 1]
                 place -= 1
             keys[place], order[place] = key, code
             n_codes += 1
-    gain, mask, n_tried = best.gain, best.mask, best.n_tried
-    better = False
-    for single in range(2):
-        so_far, size = np.uint64(0), 0.0
-        clear(left, 2, n_active)
-        for place in range(n_codes if single else n_codes - 1):
-            code = order[place]
-            if single:
-                so_far, size = np.uint64(0), 0.0
-                clear(left, 2, n_active)
-            so_far |= np.uint64(1) << np.uint64(code)
-            size += sizes[code]
-            for arm in range(n_active):
-                left[N, arm] += counts[arm + 1, code]
-                left[S, arm] += sums[arm + 1, code]
-            if single and (place == 0 or n_codes <= 2):
-                continue  # tried among the prefixes
-            n_tried += 1
-            if size >= LEAST_SIDE and n - size >= LEAST_SIDE:
-                value = worth(scratch, n_active)
-                if value > gain:
-                    gain, mask, better = value, so_far, True
-    if better:
+    return n_codes
+
+
+@part
+def best_name_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cut) -> Cut:
+    """The better of `best` and the best set of names of a column: one alone, or the poorest ones together."""
+    table, ordered = scratch.table, scratch.ordered
+    order = np.empty(N_CODES, np.int32)
+    for index in range(n):
+        scratch.places[index] = np.int32(scratch.events[index, column])
+    count_places(scratch, n, N_CODES, n_active)
+    n_codes = order_codes(table, n_active, order)
+    width = padded(n_codes)
+    for arm in range(n_active + 1):
+        for place in range(n_codes):
+            ordered.counts[arm * width + place] = table.counts[arm * N_CODES + order[place]]
+            ordered.sums[arm * width + place] = table.sums[arm * N_CODES + order[place]]
+    gain, mask = best.gain, np.uint64(0)
+    if n_codes > 2:  # the first and the last alone are a set of the poorest and what it leaves
+        weigh(ordered, scratch.totals, width, n_active)
+        found = best_of(ordered, 1, n_codes - 1, n, gain)
+        if found != trees.NOTHING:
+            gain, mask = np.float64(ordered.gains[found]), np.uint64(1) << np.uint64(order[found])
+    accumulate(ordered, width, n_active)
+    weigh(ordered, scratch.totals, width, n_active)
+    found = best_of(ordered, 0, n_codes - 1, n, gain)
+    if found != trees.NOTHING:
+        gain, mask = np.float64(ordered.gains[found]), np.uint64(0)
+        for place in range(found + 1):
+            mask |= np.uint64(1) << np.uint64(order[place])
+    n_tried = best.n_tried + max(2 * n_codes - 3, 0)
+    if mask != np.uint64(0):
         return Cut(gain, ~column, 0.0, mask, n_tried)
     return Cut(best.gain, best.column, best.threshold, best.mask, n_tried)
 
 
 @part
-def count_bits(scratch: Scratch, n: int, n_active: int) -> None:
-    """Count, for all columns at once, the events whose bit is set, and sum their rewards, in place."""
-    counts, sums = scratch.bits[0], scratch.bits[1]
-    n_columns = counts.shape[1]
-    clear(counts, n_active + 1, n_columns)
-    clear(sums, n_active + 1, n_columns)
+def weigh_bits(scratch: Scratch, n: int, n_active: int) -> None:
+    """Weigh the cuts of all columns of bits at once, in place."""
+    bits = scratch.bits
+    n_values = scratch.events.shape[1]  # with action and reward, which nobody reads
+    width = padded(n_values)
+    clear(bits, (n_active + 1) * width)
     for index in range(n):
-        event = scratch.events[index]
-        of_arm = counts[scratch.arms[index] + 1]
-        for column in range(n_columns):
-            of_arm[column] += event[column]
-        reward = event[REWARD]
+        event, reward = scratch.events[index], scratch.rewards[index]
+        row = scratch.arms[index] * width
+        counts = bits.counts[row : row + n_values]
+        for column in range(n_values):
+            counts[column] += event[column]
         if reward != 0.0:
-            of_arm = sums[scratch.arms[index] + 1]
-            for column in range(n_columns):
-                of_arm[column] += reward * event[column]
+            sums = bits.sums[row : row + n_values]
+            for column in range(n_values):
+                sums[column] += reward * event[column]
+    weigh(bits, scratch.totals, width, n_active)
 
 
 @part
-def best_bit_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cut) -> Cut:
-    """The better of `best` and the one cut of a column of bits, set ones to the right."""
-    counts, sums = scratch.bits[0], scratch.bits[1]
-    size = counts[0, column]  # of actions that are not active
-    left = scratch.left
-    for arm in range(n_active):
-        count = counts[arm + 1, column]
-        size += count
-        left[N, arm] = count
-        left[S, arm] = sums[arm + 1, column]
-    gain = 0.0
-    if size >= LEAST_SIDE and n - size >= LEAST_SIDE:
-        gain = worth(scratch, n_active)  # the same whichever side is called left
-    if gain > best.gain:
+def best_bit_cut(scratch: Scratch, n: int, column: int, best: Cut) -> Cut:
+    """The better of `best` and the one cut of a column of bits, set ones to the right; all have been weighed."""
+    gain, size = np.float64(scratch.bits.gains[column]), scratch.bits.sizes[column]
+    if gain > best.gain and size >= LEAST_SIDE and n - size >= LEAST_SIDE:
         return Cut(gain, column, 0.5, np.uint64(0), best.n_tried + 1)
     return Cut(best.gain, best.column, best.threshold, best.mask, best.n_tried + 1)
 
@@ -344,7 +387,7 @@ def best_cut(kinds: NDArray[np.uint8], scratch: Scratch, n: int, n_active: int, 
     needed = (n_columns + 1) // 2
     for column in range(n_columns):
         if kinds[column] == trees.BIT:
-            count_bits(scratch, n, n_active)
+            weigh_bits(scratch, n, n_active)
             break
     for column in range(n_columns):
         key = mixed(key + np.uint64(0x9E3779B97F4A7C15))
@@ -352,7 +395,7 @@ def best_cut(kinds: NDArray[np.uint8], scratch: Scratch, n: int, n_active: int, 
             continue
         needed -= 1
         if kinds[column] == trees.BIT:
-            best = best_bit_cut(scratch, n, n_active, column, best)
+            best = best_bit_cut(scratch, n, column, best)
         elif kinds[column] == trees.NAME:
             best = best_name_cut(scratch, n, n_active, column, best)
         else:

@@ -1,10 +1,11 @@
 """Trees over remembered events: the array forest.
 
-Events are kept once, in a ring; a leaf holds only their numbers, in short blocks, so that it can look at its own past
-with cut points of its own when it is asked whether to split. A node is sixteen bytes: the place of its left child (the
-right one follows), its column, and a threshold or a set of codes; a leaf is its own left child, so that all trees
-descend level by level without a branch. Missing numbers are -inf and missing names code 0: always on a side of their
-own. All memory is taken at the start; where it runs out, a leaf forgets its oldest events or stays a leaf.
+Events are kept once, in a ring; a leaf holds only their numbers, so that it can look at its own past with cut points of
+its own when it is asked whether to split: the newest in its own line of memory, older ones in blocks. A node is sixteen
+bytes: the place of its left child (the right one follows), its column, and a threshold or a set of codes; a leaf is its
+own left child, so that all trees descend level by level without a branch. Missing numbers are -inf and missing names
+code 0: always on a side of their own. All memory is taken at the start; where it runs out, a leaf forgets its newest
+events or stays a leaf.
 """
 
 from typing import NamedTuple
@@ -12,17 +13,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.jit import kernel, part
+from stumpery.jit import part
 from stumpery.types import Floats
 
 CHILD, COLUMN = range(2)  # of a node's four words; the last two are its threshold or mask
 PAYLOAD = 1  # the same two words, seen as one of two wide ones
+LEAF = 2  # the first of them in a node that is a leaf: its number; with the other it is no threshold but NaN
+NAN = np.uint64(0x7FF8000000000000)
 # Of a leaf, for each action: what a decision reads first. WEIGHT and SQUARE are the correction's.
 MEAN, DOUBT, WEIGHT, COUNT, SQUARE = range(5)
 N_STATS = 5
-NODE, N_EVENTS, NEXT_CHECK, HEAD, FILL = range(5)  # of a leaf
-N_LEAF_FIELDS = 5
-BLOCK = 16  # events in a block
+NODE, N_EVENTS, NEXT_CHECK, HEAD, FILL, NEWEST = range(6)  # of a leaf; from NEWEST on, FILL numbers of events
+BLOCK = 11  # events in a block
+N_LEAF_FIELDS = NEWEST + BLOCK  # one line of memory
 PRIOR = 0.5  # events that the parent's estimate is worth
 FIRST_MEAN = 0.5
 NOTHING = -1
@@ -50,7 +53,6 @@ class Forest(NamedTuple):
     nodes: Int32s  # (nodes, 4)
     thresholds: Floats  # (nodes, 2), the same memory
     masks: NDArray[np.uint64]  # (nodes, 2), the same memory
-    leaf_of: Int32s  # (nodes,): which leaf a node is
     leaves: Int32s  # (leaves, fields)
     stats: Float32s  # (leaves, N_STATS, actions)
     blocks: Int32s  # (blocks, 1 + BLOCK): the block before it, then numbers of events
@@ -71,7 +73,6 @@ def new_forest(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], n_nodes
         nodes,
         nodes.view(np.float64),
         nodes.view(np.uint64),
-        np.full(n_nodes, NOTHING, np.int32),
         np.zeros((n_leaves, N_LEAF_FIELDS), np.int32),
         np.zeros((n_leaves, N_STATS, n_actions), np.float32),
         np.zeros((n_blocks, 1 + BLOCK), np.int32),
@@ -82,7 +83,12 @@ def new_forest(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], n_nodes
     forest.blocks[-1, 0] = NOTHING
     forest.stats[:n_trees, MEAN] = FIRST_MEAN
     forest.stats[:n_trees, DOUBT] = 1.0
-    make_first_leaves(forest, n_trees)
+    roots = np.arange(n_trees)
+    forest.nodes[:n_trees, CHILD] = roots
+    forest.masks[:n_trees, PAYLOAD] = NAN | roots.astype(np.uint64)
+    forest.leaves[:n_trees, NODE] = roots
+    forest.leaves[:n_trees, NEXT_CHECK] = FIRST_CHECK
+    forest.leaves[:n_trees, HEAD] = NOTHING
     forest.counters[N_NODES] = forest.counters[N_LEAVES] = n_trees
     forest.counters[N_FREE_BLOCKS] = n_blocks
     return forest
@@ -93,20 +99,12 @@ def make_leaf(forest: Forest, node: int, leaf: int) -> None:
     """Turn a node into a leaf without events, in place; its statistics stay."""
     forest.nodes[node, CHILD] = node
     forest.nodes[node, COLUMN] = 0
-    forest.thresholds[node, PAYLOAD] = np.inf
-    forest.leaf_of[node] = leaf
+    forest.masks[node, PAYLOAD] = NAN | np.uint64(leaf)
     forest.leaves[leaf, NODE] = node
     forest.leaves[leaf, N_EVENTS] = 0
     forest.leaves[leaf, NEXT_CHECK] = FIRST_CHECK
     forest.leaves[leaf, HEAD] = NOTHING
-    forest.leaves[leaf, FILL] = BLOCK
-
-
-@kernel
-def make_first_leaves(forest: Forest, n_trees: int) -> None:
-    """Make the first nodes leaves, in place: the roots."""
-    for tree in range(n_trees):
-        make_leaf(forest, tree, tree)
+    forest.leaves[leaf, FILL] = 0
 
 
 @part
@@ -133,7 +131,7 @@ def descend(forest: Forest, row: Float32s, reached: Int32s) -> None:
             moving |= following != node
             reached[tree] = following
     for tree in range(reached.shape[0]):
-        reached[tree] = forest.leaf_of[reached[tree]]
+        reached[tree] = forest.nodes[reached[tree], LEAF]
 
 
 @part
@@ -184,21 +182,21 @@ def new_block(forest: Forest) -> int:
 
 @part
 def append(forest: Forest, leaf: int, time: int) -> None:
-    """Note the number of an event in a leaf, in place; without a free block its newest block is used again."""
-    leaves = forest.leaves
-    if leaves[leaf, FILL] == BLOCK:
+    """Note the number of an event in a leaf, in place; without a free block its newest ones make way."""
+    line = forest.leaves[leaf]
+    if line[FILL] == BLOCK:
         block = new_block(forest)
         if block == NOTHING:
-            if leaves[leaf, HEAD] == NOTHING:
-                return
-            leaves[leaf, N_EVENTS] -= BLOCK
+            line[N_EVENTS] -= BLOCK
         else:
-            forest.blocks[block, 0] = leaves[leaf, HEAD]
-            leaves[leaf, HEAD] = block
-        leaves[leaf, FILL] = 0
-    leaves[leaf, FILL] += 1
-    forest.blocks[leaves[leaf, HEAD], leaves[leaf, FILL]] = time
-    leaves[leaf, N_EVENTS] += 1
+            forest.blocks[block, 0] = line[HEAD]
+            line[HEAD] = block
+            for place in range(BLOCK):
+                forest.blocks[block, 1 + place] = line[NEWEST + place]
+        line[FILL] = 0
+    line[NEWEST + line[FILL]] = time
+    line[FILL] += 1
+    line[N_EVENTS] += 1
 
 
 @part
@@ -212,7 +210,7 @@ def free_blocks(forest: Forest, leaf: int) -> None:
         forest.counters[N_FREE_BLOCKS] += 1
         block = before
     forest.leaves[leaf, HEAD] = NOTHING
-    forest.leaves[leaf, FILL] = BLOCK
+    forest.leaves[leaf, FILL] = 0
     forest.leaves[leaf, N_EVENTS] = 0
 
 
@@ -220,16 +218,16 @@ def free_blocks(forest: Forest, leaf: int) -> None:
 def recall(forest: Forest, leaf: int, oldest: int, found: Int32s) -> int:
     """Write the numbers of a leaf's events that are still in the ring into `found`, in place; give how many."""
     n = 0
-    block = forest.leaves[leaf, HEAD]
-    fill = forest.leaves[leaf, FILL]
-    while block != NOTHING:
-        for place in range(fill, 0, -1):
-            time = forest.blocks[block, place]
-            if time >= oldest and n < found.shape[0]:
-                found[n] = time
-                n += 1
+    line = forest.leaves[leaf]
+    for place in range(line[FILL] - 1, -1, -1):
+        found[n] = line[NEWEST + place]
+        n += line[NEWEST + place] >= oldest
+    block = line[HEAD]
+    while block != NOTHING and n + BLOCK <= found.shape[0]:
+        for place in range(BLOCK, 0, -1):
+            found[n] = forest.blocks[block, place]
+            n += forest.blocks[block, place] >= oldest
         block = forest.blocks[block, 0]
-        fill = BLOCK
     return n
 
 

@@ -1,7 +1,7 @@
 """Whether a leaf splits, and what becomes of its events.
 
-A cut must beat a bar that rises with the active actions and with the number of cuts tried; a leaf that fails is asked
-again when it has some more events.
+A cut must beat a bar that rises with the active actions and with the number of cuts tried. What a true cut is worth
+grows with the events: a leaf that fails is asked again when it has as many as its best cut would need.
 """
 
 import math
@@ -33,13 +33,13 @@ from stumpery.trees.forest_kernels import (
     Int32s,
 )
 
-ROOM = 1.25  # a leaf is asked again when it has so many times the events
+LEAST_ROOM, MOST_ROOM = 1.25, 1.8  # a leaf is asked again when it has so many times the events
 
 
 @part
-def next_check(n_events: int) -> int:
-    """How many events a leaf must have to be asked again."""
-    return int(ROOM * n_events) + 1
+def next_check(n_events: int, needed: float) -> int:
+    """How many events a leaf must have to be asked again, if a cut needs so many times the present ones."""
+    return int(min(max(needed, LEAST_ROOM), MOST_ROOM) * n_events) + 1
 
 
 @part
@@ -54,15 +54,27 @@ def check(forest: Forest, events: Float32s, scratch: Scratch, leaf: int, seed: n
     leaves = forest.leaves
     time = forest.counters[trees.TIME]
     n = trees.recall(forest, leaf, time - events.shape[0], scratch.found)
-    n_active = cuts.gather(events, scratch, n)
+    n_active = cuts.gather(events, scratch, n, time)
     node = leaves[leaf, NODE]
+    needed = MOST_ROOM
     if n_active > 0 and n >= 2 * LEAST_SIDE:
         cut = cuts.best_cut(forest.kinds, scratch, n, n_active, cuts.mixed(seed + np.uint64(node)))
-        if cut.gain > bar(n_active, cut.n_tried) and forest.counters[N_NODES] + 2 <= forest.nodes.shape[0]:
+        needed = bar(n_active, cut.n_tried) / max(cut.gain, 1e-9)
+        if needed < 1.0 and forest.counters[N_NODES] + 2 <= forest.nodes.shape[0]:
             split(forest, scratch, n, leaf, cut)
             return True
-    leaves[leaf, NEXT_CHECK] = next_check(leaves[leaf, N_EVENTS])
+    if n < leaves[leaf, N_EVENTS] - trees.BLOCK:
+        forget(forest, scratch, n, leaf)
+    leaves[leaf, NEXT_CHECK] = next_check(leaves[leaf, N_EVENTS], needed)
     return False
+
+
+@part
+def forget(forest: Forest, scratch: Scratch, n: int, leaf: int) -> None:
+    """Keep only the found events of a leaf, in place: those that have left the ring make room for others."""
+    trees.free_blocks(forest, leaf)
+    for index in range(n - 1, -1, -1):  # oldest first
+        trees.append(forest, leaf, scratch.found[index])
 
 
 @part
@@ -77,7 +89,6 @@ def split(forest: Forest, scratch: Scratch, n: int, leaf: int, cut: Cut) -> None
     for row in range(trees.N_STATS):
         for action in range(forest.stats.shape[2]):
             forest.stats[other, row, action] = forest.stats[leaf, row, action]
-    forest.leaf_of[node] = trees.NOTHING
     trees.make_leaf(forest, child, leaf)
     trees.make_leaf(forest, child + 1, other)
     forest.nodes[node, CHILD] = child
@@ -104,7 +115,7 @@ def split(forest: Forest, scratch: Scratch, n: int, leaf: int, cut: Cut) -> None
             forest.stats[here, COUNT, action] = count
             forest.stats[here, MEAN, action] = (sums[side, action] + PRIOR * parent) / (count + PRIOR)
             forest.stats[here, DOUBT, action] = 1.0 / math.sqrt(count + 1.0)
-        forest.leaves[here, NEXT_CHECK] = max(trees.FIRST_CHECK, next_check(forest.leaves[here, N_EVENTS]))
+        forest.leaves[here, NEXT_CHECK] = max(trees.FIRST_CHECK, next_check(forest.leaves[here, N_EVENTS], LEAST_ROOM))
 
 
 @part

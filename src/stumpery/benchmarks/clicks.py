@@ -1,0 +1,168 @@
+"""Summaries beside DataSketches', and the click challenge's submissions from dicts: time and memory of a batch."""
+
+from collections.abc import Iterator
+from functools import cache
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from stumpery.benchmarks.runner import Figure, Measure
+from stumpery.evaluation.submissions import OURS, generated, selector
+from stumpery.extras import need
+from stumpery.streams import ClickLog
+from stumpery.summaries import CountMin, QuantileSummary
+from stumpery.summaries.quantiles_kernels import new_quantiles
+from stumpery.trees.univariate_kernels import ROOM
+from stumpery.types import Floats
+
+N_VALUES = 2_000_000
+N_NAMES = 200_000
+N_TUPLES = 92  # as many bytes as KLL with k = 200 takes
+N_BATCHES, N_FIRST = 1_000, 1_000
+BATCH = 6
+DEPTH, WIDTH = 4, 256
+MOST_US = {"SimpleStumps": 1e3, "UTree": 1e3, OURS: 1e3, "Orange Best": 25e3}
+MOST_BYTES = {"SimpleStumps": 50e6, "UTree": 50e6, "RHT": 50e6, OURS: 50e6, "Orange Best": 500e6}
+
+
+def figures() -> Iterator[Figure]:
+    """Values and names a second, errors and bytes; microseconds a batch of six rows with 120 columns."""
+    peer: dict[str, Any] = {"peer_name": "datasketches KLL, k=200", "needs": "datasketches"}
+    yield Figure(name="clicks/quantiles/add-many", unit="values/s", ours=quantiles, peer=kll, **peer)
+    yield Figure(name="clicks/quantiles/largest-error", unit="share", ours=quantiles_error, peer=kll_error, **peer)
+    yield Figure(name="clicks/quantiles/bytes", unit="bytes", ours=quantiles_bytes, peer=kll_bytes, **peer)
+    yield Figure(
+        name="clicks/count-min/add-many",
+        unit="names/s",
+        ours=count_min,
+        peer=peer_count_min,
+        peer_name="datasketches count_min_sketch, one by one",
+        needs="datasketches",
+    )
+    yield Figure(name="clicks/summary/120-columns", unit="bytes", ours=summary_bytes, peer=300e3, peer_name="target")
+    for name, most in MOST_US.items():
+        yield Figure(name=f"clicks/{_slug(name)}/batch", unit="us", ours=batch(name), peer=most, peer_name="target")
+    for name, most in MOST_BYTES.items():
+        measure = memory(name)
+        yield Figure(
+            name=f"clicks/{_slug(name)}/memory", unit="bytes", ours=measure, peer=most, peer_name="target", once=True
+        )
+
+
+@cache
+def values() -> Floats:
+    """Normal numbers."""
+    return np.random.default_rng(7).standard_normal(N_VALUES)
+
+
+@cache
+def names() -> list[str]:
+    """Names of unequal frequency."""
+    return [f"name{place}" for place in np.random.default_rng(7).zipf(1.3, N_NAMES) % 5000]
+
+
+def quantiles() -> float:
+    """Values a second into a summary."""
+    return _rate(lambda: QuantileSummary(max_tuples=N_TUPLES).add_many(values()), N_VALUES)
+
+
+def kll() -> float:
+    """Values a second into KLL."""
+    sketch, floats = need("datasketches", "bench").kll_floats_sketch(200), values().astype(np.float32)
+    return _rate(lambda: sketch.update(floats), N_VALUES)
+
+
+def quantiles_error() -> float:
+    """The largest error of a rank, as a share of the count."""
+    summary = QuantileSummary(max_tuples=N_TUPLES)
+    summary.add_many(values())
+    return _largest_error(lambda x: summary.rank(x) / N_VALUES)
+
+
+def kll_error() -> float:
+    """The same of KLL."""
+    sketch = need("datasketches", "bench").kll_floats_sketch(200)
+    sketch.update(values().astype(np.float32))
+    return _largest_error(lambda x: sketch.get_rank(x, inclusive=True))
+
+
+def quantiles_bytes() -> float:
+    """What our summary holds."""
+    return float(QuantileSummary(max_tuples=N_TUPLES).n_bytes)
+
+
+def kll_bytes() -> float:
+    """What KLL writes."""
+    sketch = need("datasketches", "bench").kll_floats_sketch(200)
+    sketch.update(values().astype(np.float32))
+    return float(len(sketch.serialize()))
+
+
+def count_min() -> float:
+    """Names a second into a sketch."""
+    return _rate(lambda: CountMin(width=WIDTH, depth=DEPTH).add_many(names()), N_NAMES)
+
+
+def peer_count_min() -> float:
+    """Names a second into the peer's, which takes one at a time."""
+    sketch = need("datasketches", "bench").count_min_sketch(DEPTH, WIDTH)
+
+    def run() -> None:
+        for name in names():
+            sketch.update(name)
+
+    return _rate(run, N_NAMES)
+
+
+def summary_bytes() -> float:
+    """A summary of 120 columns, 100 intervals and two classes."""
+    return float(sum(array.nbytes for array in new_quantiles(120, 100, 2, ROOM, np.int32)))
+
+
+def batch(name: str) -> Measure:
+    """Microseconds to decide and learn on a batch of six dicts with 120 columns, after a thousand batches."""
+
+    def run() -> float:
+        player, rounds = selector(name, generated(), 7), dicts()
+        for place in range(N_FIRST + N_BATCHES):
+            if place == N_FIRST:
+                start = perf_counter()
+            candidates, clicks = rounds[place]
+            decision = player.decide(candidates)
+            player.learn(decision, clicks[int(decision.action)])
+        return (perf_counter() - start) / N_BATCHES * 1e6
+
+    return run
+
+
+def memory(name: str) -> Measure:
+    """The bytes of a submission; they are taken at the start and never grow."""
+    return lambda: float(selector(name, generated(), 7).n_bytes)
+
+
+@cache
+def dicts() -> list[tuple[list[dict[str, Any]], list[int]]]:
+    """Batches of six dicts, and their clicks."""
+    log = ClickLog()
+    rows = next(log.blocks(seed=7, size=BATCH * (N_FIRST + N_BATCHES)))
+    each = log.frame(rows).to_dicts()
+    clicks = rows.clicks.tolist()
+    return [(each[start : start + BATCH], clicks[start : start + BATCH]) for start in range(0, len(each), BATCH)]
+
+
+def _rate(work: Any, n: int) -> float:
+    start = perf_counter()
+    work()
+    return n / (perf_counter() - start)
+
+
+def _largest_error(rank: Any) -> float:
+    ordered = np.sort(values())
+    asked = np.linspace(-3.0, 3.0, 2001)
+    true = np.searchsorted(ordered, asked, side="right") / N_VALUES
+    return float(max(abs(rank(float(x)) - known) for x, known in zip(asked, true, strict=True)))
+
+
+def _slug(name: str) -> str:
+    return name.partition(" (")[0].lower().replace(" ", "-")

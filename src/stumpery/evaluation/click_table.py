@@ -1,0 +1,49 @@
+"""A table of rows and clicks as a stream of batches, shuffled anew by every seed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stumpery.encoding import HashEncoder, Schema
+from stumpery.options import check_whole
+from stumpery.streams.click_log import ClickRows
+from stumpery.types import Floats, Integers
+
+
+@dataclass(kw_only=True)
+class ClickTable:
+    """Rows of a frame and whether each was clicked, for the click challenge.
+
+    Each seed shuffles the rows; when they are used up they come again in another order.
+
+    >>> table = ClickTable(rows=[{"age": 20}, {"age": 30}, {"age": 40}], clicks=[0, 1, 0])
+    >>> next(table.blocks(seed=7, size=3)).clicks.sum()
+    np.int64(1)
+    """
+
+    rows: Any
+    clicks: Any
+    schema: Schema | None = None
+
+    def __post_init__(self) -> None:
+        self.schema = Schema.infer(self.rows) if self.schema is None else self.schema
+        self._matrix: Floats = HashEncoder(schema=self.schema).encode_many(self.rows)
+        self._clicks: Integers = np.asarray(self.clicks).astype(np.int64)
+        if self._clicks.shape != (len(self._matrix),) or not np.isin(self._clicks, (0, 1)).all():
+            raise ValueError(f"clicks must be 0 or 1, one for each of {len(self._matrix)} rows")
+
+    def __len__(self) -> int:
+        return len(self._matrix)
+
+    def blocks(self, *, seed: int, size: int) -> Iterator[ClickRows]:
+        """Runs of `size` rows without end; their chances are not known."""
+        check_whole("size", size, 1, len(self._matrix))
+        rng = np.random.default_rng(seed)
+        nothing = np.zeros((size, 0), np.int64)
+        while True:
+            order = rng.permutation(len(self._matrix))
+            for start in range(0, len(order) - size + 1, size):
+                chosen = order[start : start + size]
+                yield ClickRows(self._matrix[chosen], self._clicks[chosen], np.full(size, np.nan), nothing)

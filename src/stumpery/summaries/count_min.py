@@ -1,0 +1,108 @@
+"""Counts of names in a fixed table, with a count per class."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from stumpery import files
+from stumpery.options import check_whole
+from stumpery.summaries import count_min_kernels as kernels
+from stumpery.summaries.hashing import hash_name, hash_names
+from stumpery.summaries.labels import checked_labels
+from stumpery.types import Integers, State
+
+MOST_CELLS = 2**28
+
+
+@dataclass(kw_only=True, eq=False)
+class CountMin:
+    """How often each name came, however many names there are: never too low, seldom much too high.
+
+    The count-min sketch (Cormode and Muthukrishnan 2005) with a count per class. Names are strings or whole numbers.
+    A count is too high by more than `overcount` with a chance of at most `risk`; both can be read at any time.
+
+    >>> sketch = CountMin(width=256, depth=4, n_classes=2)
+    >>> sketch.add_many(["phone", "watch", "phone"], labels=[0, 0, 1])
+    >>> sketch.count("phone"), sketch.class_counts("phone")
+    (2, array([1, 1]))
+    """
+
+    width: int = 256
+    depth: int = 4
+    n_classes: int = 1
+
+    _counts: Integers = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_whole("width", self.width, 1, 2**24)
+        check_whole("depth", self.depth, 1, 64)
+        check_whole("n_classes", self.n_classes, 1, 1000)
+        if self.width * self.depth * self.n_classes > MOST_CELLS:
+            raise ValueError(f"width * depth * n_classes is above {MOST_CELLS}; the table must have fewer cells")
+        self._counts = np.zeros((self.depth, self.width, self.n_classes), np.int64)
+
+    def add(self, name: str | int, label: int = 0, weight: int = 1) -> None:
+        """Count one name, `weight` times."""
+        check_whole("weight", weight, 1, 2**31)
+        labels = checked_labels([label], 1, self.n_classes)
+        kernels.add_all(self._counts, np.array([hash_name(name)], np.uint64), labels, int(weight))
+
+    def add_many(self, names: Any, labels: Any = None) -> None:
+        """Count many names, a label for each: equals the loop of `add`."""
+        hashes = hash_names(names)
+        kernels.add_all(self._counts, hashes, checked_labels(labels, len(hashes), self.n_classes), 1)
+
+    def merge(self, other: Self) -> None:
+        """Fold another sketch of the same options in; the result is exactly that of one stream after the other."""
+        if not isinstance(other, CountMin):
+            raise ValueError(f"a CountMin merges with its like, not with {type(other).__name__!r}")
+        if self._counts.shape != other._counts.shape:
+            raise ValueError(f"sketches of different options do not merge: {self} and {other}")
+        self._counts += other._counts
+
+    def class_counts(self, name: str | int) -> Integers:
+        """At most how often a name came with each label."""
+        found = np.zeros(self.n_classes, np.int64)
+        kernels.least(found, self._counts, np.array([hash_name(name)], np.uint64))
+        return found
+
+    def count(self, name: str | int) -> int:
+        """At most how often a name came."""
+        return int(self.class_counts(name).sum())
+
+    @property
+    def total(self) -> int:
+        """How many names were counted."""
+        return int(self._counts[0].sum())
+
+    @property
+    def overcount(self) -> float:
+        """By how much a count may be too high, but for the `risk`: e / width of the total."""
+        return math.e * self.total / self.width
+
+    @property
+    def risk(self) -> float:
+        """The chance that a given name's count is too high by more than `overcount`: exp(-depth)."""
+        return math.exp(-self.depth)
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that the sketch holds; it never grows."""
+        return self._counts.nbytes
+
+    def state(self) -> State:
+        """The recipe and the arrays."""
+        options = {"width": int(self.width), "depth": int(self.depth), "n_classes": int(self.n_classes)}
+        return State(options, {"counts": self._counts})
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild from `state`; a ValueError says what does not fit."""
+        sketch = cls(**state.options)
+        files.restore({"counts": sketch._counts}, state.arrays)
+        totals = sketch._counts.sum(axis=1)
+        if (sketch._counts < 0).any() or (totals != totals[0]).any():
+            raise ValueError("its counts are not those of any stream")
+        return sketch

@@ -1,0 +1,222 @@
+"""What every click predictor and combination must obey; a new one is found here by itself."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import stumpery as st
+from stumpery import public
+from stumpery.ensembles import Combination
+from stumpery.trees import ClickModel
+from stumpery.types import State
+
+MODELS = [
+    getattr(public, name)
+    for name in public.__all__
+    if isinstance(getattr(public, name), type) and issubclass(getattr(public, name), ClickModel)
+]
+OPTIONS = {st.RandomHoeffdingTree: {"grace_period": 50, "tau": 0.2}}
+PREDICTORS = [st.Stump(), st.HashedStump(), (st.RandomHoeffdingTree(grace_period=50, tau=0.2), 3)]
+
+
+def rows_and_clicks(n, seed=2):
+    rng = np.random.default_rng(seed)
+    rows = [
+        {"age": float(rng.integers(18, 80)), "device": str(rng.choice(["phone", "watch", "desk"])), "x": rng.normal()}
+        for _ in range(n)
+    ]
+    for row in rows[1:]:
+        if rng.random() < 0.15:
+            row[str(rng.choice(["age", "device", "x"]))] = None
+    return rows, [bool(rng.random() < 0.05 + 0.5 * (row["device"] == "watch")) for row in rows]
+
+
+@pytest.fixture(params=MODELS, ids=lambda kind: kind.__name__)
+def new(request):
+    def make(**options):
+        if issubclass(request.param, Combination):
+            options = {"predictors": PREDICTORS, **options}
+        return request.param(**{**OPTIONS.get(request.param, {}), "seed": 5, **options})
+
+    return make
+
+
+@pytest.fixture
+def trained(new):
+    model = new()
+    model.learn_many(*rows_and_clicks(200))
+    return model
+
+
+def assert_same(found, expected):
+    assert found.state().options == expected.state().options
+    mine, theirs = found.state().arrays, expected.state().arrays
+    assert mine.keys() == theirs.keys()
+    for name, array in theirs.items():
+        assert array.tobytes() == mine[name].tobytes(), name
+
+
+def copied(model):
+    options, arrays = model.state()
+    return type(model).from_state(State(options, {name: array.copy() for name, array in arrays.items()}))
+
+
+def test_there_are_models_to_check():
+    assert {st.Stump, st.RandomHoeffdingTree, st.OnlineBagging} <= set(MODELS)
+
+
+def test_learning_many_equals_learning_one_by_one(new, trained):
+    single = new(schema=trained.schema)
+    rows, clicks = rows_and_clicks(200)
+    for row, click in zip(rows, clicks, strict=True):
+        single.learn_one(row, click)
+    assert_same(single, trained)
+
+
+def test_what_watches_are_clicked_ranks_higher_or_nothing_tells_them_apart(trained):
+    watch, phone = trained.score_many(
+        [{"age": 30, "device": "watch", "x": 0.0}, {"age": 30, "device": "phone", "x": 0.0}]
+    )
+    assert watch >= phone
+
+
+def test_frames_lists_and_single_rows_give_the_same(new, trained):
+    rows, clicks = rows_and_clicks(200)
+    for form in (pl.DataFrame(rows), pd.DataFrame(rows), tuple(rows)):
+        model = new(schema=trained.schema)
+        model.learn_many(form, np.array(clicks))
+        assert_same(model, trained)
+        assert model.score_many(form).tobytes() == trained.score_many(rows).tobytes()
+    one_by_one = [trained.predict_proba_one(row)[True] for row in rows]
+    assert trained.predict_proba_many(rows)[:, 1].tolist() == one_by_one
+    assert trained.predict_many(rows).tolist() == [trained.predict_one(row) for row in rows]
+
+
+def test_no_rows_have_no_scores(trained):
+    assert len(trained.score_many([])) == len(trained.predict_many([])) == 0
+
+
+def test_chances_are_chances(trained):
+    found = trained.predict_proba_many(rows_and_clicks(50)[0])
+    assert (found >= 0).all()
+    assert np.allclose(found.sum(axis=1), 1.0)
+
+
+def test_a_saved_model_goes_on(trained, tmp_path):
+    st.save(trained, tmp_path / "model")
+    loaded = st.load(tmp_path / "model")
+    more = rows_and_clicks(100, seed=9)
+    for model in (trained, loaded):
+        model.learn_many(*more)
+    assert_same(loaded, trained)
+    assert loaded.score_many(more[0]).tobytes() == trained.score_many(more[0]).tobytes()
+
+
+def test_an_untrained_model_can_be_saved_and_gives_every_row_the_same(new, tmp_path):
+    model = new()
+    st.save(model, tmp_path / "model")
+    loaded = st.load(tmp_path / "model")
+    assert len(set(loaded.score_many([{"age": 1.0}, {"age": 2.0}]).tolist())) == 1
+    loaded.learn_many(*rows_and_clicks(50))
+    model.learn_many(*rows_and_clicks(50))
+    assert_same(loaded, model)
+
+
+def test_the_seed_decides_and_fresh_starts_anew(new, trained):
+    again = trained.fresh(5)
+    assert again.schema is not None
+    again.learn_many(*rows_and_clicks(200))
+    assert_same(again, trained)
+
+
+def test_weights_count_as_so_many_events_and_zero_as_none(new, trained):
+    before = copied(trained)
+    trained.learn_one({"age": 3}, y=True, w=0)
+    assert_same(trained, before)
+    trained.learn_one({"age": 3}, y=True, w=2.0)
+
+
+def test_the_memory_never_grows(trained):
+    before = trained.n_bytes
+    trained.learn_many(*rows_and_clicks(300, seed=3))
+    assert trained.n_bytes == before
+
+
+def test_new_names_missing_values_and_extra_columns_are_ordinary(trained):
+    for row in ({"device": "never seen"}, {}, {"age": math.inf, "x": -math.inf}, {"age": math.nan, "more": "x"}):
+        trained.learn_one(row, y=True)
+        assert np.isfinite(trained.score_many([row])).all()
+
+
+BAD_ROWS = [{"age": "old"}, {"device": 3}, {"x": "1"}, {"age": [1]}, "row", 5, None, {"age": 1j}, {"device": b"x"}]
+
+
+@pytest.mark.parametrize("wrong", BAD_ROWS, ids=str)
+def test_a_value_of_another_type_than_the_columns_changes_nothing(trained, wrong):
+    before = copied(trained)
+    with pytest.raises(ValueError, match="must be"):
+        trained.learn_one(wrong, y=True)
+    with pytest.raises(ValueError, match="must be"):
+        trained.learn_many([{"age": 3.0}, wrong], [True, False])
+    with pytest.raises(ValueError, match="must be"):
+        trained.predict_proba_one(wrong)
+    assert_same(trained, before)
+
+
+@pytest.mark.parametrize("wrong", [math.nan, None, 2, -1, 0.5, "1", "click", [1], math.inf], ids=str)
+def test_a_label_that_is_no_click_changes_nothing(trained, wrong):
+    before = copied(trained)
+    with pytest.raises(ValueError, match=r"^a label is .*True or False"):
+        trained.learn_one({"age": 3.0}, wrong)
+    with pytest.raises(ValueError, match=r"^a label is .*True or False"):
+        trained.learn_many([{"age": 3.0}, {"age": 4.0}], [True, wrong])
+    assert_same(trained, before)
+
+
+@pytest.mark.parametrize("wrong", [-1, 0.5, math.nan, "1", 10**6, None])
+def test_a_weight_that_is_none_changes_nothing(trained, wrong):
+    before = copied(trained)
+    with pytest.raises(ValueError, match=r"^w is "):
+        trained.learn_one({"age": 3.0}, y=True, w=wrong)
+    assert_same(trained, before)
+
+
+def test_rows_labels_and_weights_must_be_as_many(trained):
+    before = copied(trained)
+    with pytest.raises(ValueError, match="1 rows, 2 labels and 2 weights"):
+        trained.learn_many([{"age": 3.0}], [True, False])
+    trained.learn_many([], [])
+    assert_same(trained, before)
+
+
+def test_a_wrong_first_row_leaves_a_model_untrained(new):
+    model = new()
+    with pytest.raises(ValueError, match="must be"):
+        model.learn_one({"age": [1]}, y=True)
+    assert model.schema is None
+    model.learn_many(*rows_and_clicks(50))
+
+
+@pytest.mark.parametrize("wrong", [{"seed": -1}, {"schema": {}}])
+def test_wrong_options_are_refused(new, wrong):
+    with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is "):
+        new(**wrong)
+
+
+def test_contributions_name_every_column(trained):
+    shares = trained.contributions({"age": 40, "device": "watch", "x": 0.0})
+    assert set(shares) == {"age", "device", "x"}
+    assert all(math.isfinite(share) for share in shares.values())
+
+
+def test_arrays_that_would_lead_a_kernel_astray_are_refused(trained):
+    options, arrays = trained.state()
+    for name in ("streams.sizes", "streams.fills", "partitions.n_cuts", "children", "slots", "used", "splits"):
+        for key in (key for key in arrays if key.endswith(f".{name}")):
+            damaged = {each: array.copy() for each, array in arrays.items()}
+            damaged[key].flat[0] = 10**6
+            with pytest.raises(ValueError, match="not those of any stream"):
+                type(trained).from_state(State(options, damaged))

@@ -1,0 +1,221 @@
+"""Click predictors in plain Python, straight from the definitions."""
+
+import math
+
+from tests.reference import quantiles
+
+ROOM, GROWTH = 32, 32
+
+
+def chance(clicks, count, prior, m):
+    return (clicks + m * prior) / (count + m)
+
+
+def impure(p):
+    return p * (1.0 - p)
+
+
+class Stream:
+    """A summary whose values wait until there are ROOM of them."""
+
+    def __init__(self, most):
+        self.summary = quantiles.Summary(most, ROOM, 2)
+        self.waiting = []
+
+    def add(self, value, label, weight):
+        """Whether the waiting values went in."""
+        self.waiting.append((value, label, weight))
+        if len(self.waiting) == ROOM:
+            self.flush()
+        return not self.waiting
+
+    def flush(self):
+        pairs = [(value, label) for value, label, weight in self.waiting for _ in range(weight)]
+        joined = quantiles.interleave(self.summary.items, quantiles.exact(pairs, 2))
+        self.summary.items, self.waiting = self.summary.shorten(joined), []
+
+    @property
+    def items(self):
+        return self.summary.items
+
+
+def split_impurity(left, right, prior, m, weighted):
+    """Left and right are (no clicks, clicks)."""
+    sides = [(sum(side), impure(chance(side[1], sum(side), prior, m))) for side in (left, right)]
+    if weighted:
+        return sum(n * each for n, each in sides) / sum(n for n, _ in sides)
+    return sum(each for _, each in sides)
+
+
+def added(items):
+    return [sum(item.counts[label] for item in items) for label in (0, 1)]
+
+
+def best_cut(items, prior, m, weighted):
+    """How many items go left in the best cut, and what it gains."""
+    scored = [
+        (split_impurity(added(items[:place]), added(items[place:]), prior, m, weighted), place)
+        for place in range(1, len(items))
+    ]
+    if not scored:
+        return None, 0.0
+    least, place = min(scored)
+    total = added(items)
+    whole = impure(chance(total[1], sum(total), prior, m))
+    return place, (whole if weighted else 2 * whole) - least
+
+
+class Univariate:
+    """One predictor of one value."""
+
+    def __init__(
+        self,
+        kind,
+        *,
+        prior=0.0025,
+        m=100.0,
+        weighted=True,
+        most=100,
+        unfold=1000,
+        n_leaves=32,
+        binary=False,
+        lift=False,
+    ):
+        self.kind, self.prior, self.m, self.weighted, self.binary = kind, prior, m, weighted, binary
+        self.unfold, self.n_leaves, self.lift = unfold, n_leaves, lift
+        self.missing_lift = 0.0
+        self.stream, self.missing, self.due = Stream(most), [0, 0], 0
+        self.leaves = [(math.inf, prior)]  # upper ends and chances
+
+    def learn(self, value, label, weight=1):
+        if math.isnan(value):
+            self.missing[label] += weight
+            base = self.of([a + b for a, b in zip(added(self.stream.items), self.missing, strict=True)])
+            self.missing_lift = math.log(chance(self.missing[1], sum(self.missing), base, self.m) / base)
+        elif self.stream.add(value, label, weight):
+            total = sum(added(self.stream.items))
+            if total >= self.due:
+                self.due = total + total // GROWTH
+                self.leaves = getattr(self, self.kind)(self.stream.items)
+                if self.lift:
+                    base = self.of([a + b for a, b in zip(added(self.stream.items), self.missing, strict=True)])
+                    self.leaves = [(end, math.log(found / base)) for end, found in self.leaves]
+
+    def predict(self, value):
+        if math.isnan(value):
+            if self.lift:
+                return self.missing_lift
+            n = sum(self.missing)
+            return self.prior if self.binary or not n else chance(self.missing[1], n, self.prior, self.m)
+        return next(found for end, found in self.leaves if value <= end)
+
+    def of(self, counts):
+        return chance(counts[1], sum(counts), self.prior, self.m)
+
+    def stump(self, items):
+        place, _ = best_cut(items, self.prior, self.m, self.weighted)
+        if place is None:
+            return [(math.inf, self.of(added(items)))]
+        left, right = items[:place], items[place:]
+        return [(left[-1].value, self.of(added(left))), (math.inf, self.of(added(right)))]
+
+    def interval(self, items, pairs):
+        scored = []
+        for low, high in pairs:
+            inside, outside = added(items[low:high]), added(items[:low] + items[high:])
+            if sum(outside) and high - low < len(items):
+                found = split_impurity(inside, outside, self.prior, self.m, self.weighted)
+                scored.append((found, low, high, self.of(inside), self.of(outside)))
+        if not scored:
+            return [(math.inf, self.of(added(items)))]
+        _, low, high, inside, outside = min(scored)
+        if self.binary:
+            inside, outside = (1.0, 0.0) if inside > outside else (0.0, 1.0)
+        found = [(items[low - 1].value, outside)] if low else []
+        found += [(items[high - 1].value if high < len(items) else math.inf, inside)]
+        return found + ([(math.inf, outside)] if high < len(items) else [])
+
+    def one_versus_all(self, items):
+        return self.interval(items, [(low, low + 1) for low in range(len(items))])
+
+    def one_rule(self, items):
+        n = len(items)
+        return self.interval(items, [(low, high) for low in range(n) for high in range(low + 1, n + 1)])
+
+    def tree(self, items):
+        n_cuts = 0
+        to_do, leaves = [(items, self.prior, True)], []
+        while to_do:
+            here, parent, is_root = to_do.pop()
+            counts = added(here)
+            own = chance(counts[1], sum(counts), parent, self.m)
+            place = None
+            if n_cuts < self.n_leaves - 1 and (is_root or sum(counts) >= self.unfold):
+                place, _ = best_cut(here, self.prior if is_root else own, self.m, self.weighted)
+            if place is None:
+                leaves.append((here[-1].value, own))
+            else:
+                n_cuts += 1
+                to_do += [(here[place:], own, False), (here[:place], own, False)]
+        return [*leaves[:-1], (math.inf, leaves[-1][1])]
+
+
+class HoeffdingTree:
+    """A tree of dicts."""
+
+    def __init__(self, features, *, prior, m, grace, delta, tau, max_depth):
+        self.features, self.prior, self.m, self.grace = features, prior, m, grace
+        self.delta, self.tau, self.max_depth = delta, tau, max_depth
+        self.root = self.leaf(0, prior)
+
+    def leaf(self, depth, prior):
+        streams = {feature: Stream(100) for feature in self.features} if depth < self.max_depth else None
+        return {"depth": depth, "counts": [0, 0], "chance": prior, "streams": streams, "since": 0, "cut": None}
+
+    def path(self, row):
+        nodes = [self.root]
+        while nodes[-1]["cut"]:
+            feature, threshold, children = nodes[-1]["cut"]
+            value = row[feature]
+            nodes.append(children[2 if math.isnan(value) else int(value > threshold)])
+        return nodes
+
+    def predict(self, row):
+        return self.path(row)[-1]["chance"]
+
+    def learn(self, row, label, weight=1):
+        parent = self.prior
+        for node in self.path(row):
+            node["counts"][label] += weight
+            node["chance"] = parent = chance(node["counts"][1], sum(node["counts"]), parent, self.m)
+        if node["streams"] is None:
+            return
+        for feature, stream in node["streams"].items():
+            if not math.isnan(row[feature]):
+                stream.add(row[feature], label, weight)
+        node["since"] += weight
+        if node["since"] >= self.grace:
+            node["since"] = 0
+            self.weigh(node)
+
+    def weigh(self, node):
+        scored = []
+        for place, (feature, stream) in enumerate(node["streams"].items()):
+            if stream.waiting:
+                stream.flush()
+            cut, gain = best_cut(stream.items, node["chance"], self.m, True)
+            if cut is not None and gain > 0.0:
+                scored.append((-gain, place, feature, cut, stream.items))
+        if not scored:
+            return
+        scored.sort(key=lambda entry: entry[:2])
+        gains = [-entry[0] for entry in scored]
+        bound = math.sqrt(math.log(1.0 / self.delta) / (2.0 * sum(node["counts"])))
+        if not (gains[0] - (gains[1] if len(gains) > 1 else 0.0) > bound or bound < self.tau):
+            return
+        _, _, feature, cut, items = scored[0]
+        children = [self.leaf(node["depth"] + 1, node["chance"]) for _ in range(3)]
+        for child, part in zip(children, (items[:cut], items[cut:], []), strict=True):
+            child["counts"] = added(part) if part else [0, 0]
+            child["chance"] = chance(child["counts"][1], sum(child["counts"]), node["chance"], self.m)
+        node["cut"], node["streams"] = (feature, items[cut - 1].value, children), None
