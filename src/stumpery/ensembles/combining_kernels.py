@@ -9,9 +9,8 @@ import numpy as np
 
 from stumpery.jit import kernel
 from stumpery.random import poisson
+from stumpery.trees.partitions_kernels import CERTAIN, lifted
 from stumpery.types import Floats, Integers, Words
-
-CERTAIN = 1e-6  # chances are kept this far from 0 and 1 where their logarithm is taken
 
 
 @kernel
@@ -30,7 +29,7 @@ def lift(outputs: Floats, bases: Floats) -> None:
     first = outputs.shape[1] - bases.shape[0]
     for p in range(bases.shape[0]):
         for row in range(outputs.shape[0]):
-            outputs[row, first + p] = math.log(max(outputs[row, first + p], CERTAIN) / max(bases[p], CERTAIN))
+            outputs[row, first + p] = lifted(outputs[row, first + p], bases[p])
 
 
 @kernel

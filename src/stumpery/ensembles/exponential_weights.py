@@ -26,7 +26,7 @@ class ExponentialWeights(Combination):
     eta: float = 1.0
 
     def __post_init__(self) -> None:
-        check_number("eta", self.eta, 0, above=True)
+        check_number("eta", self.eta, 0, 1000, above=True)
         super().__post_init__()
 
     def _learn_weights(self, outputs: Floats, label: int, weight: int) -> None:

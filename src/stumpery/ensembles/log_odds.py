@@ -11,7 +11,7 @@ from stumpery.ensembles import combining_kernels as kernels
 from stumpery.ensembles.combination import Combination
 from stumpery.options import check_whole
 from stumpery.trees import random_trees_kernels as trees
-from stumpery.trees.partitions_kernels import LIFT, OUTPUT
+from stumpery.trees.partitions_kernels import CERTAIN, LIFT, OUTPUT
 from stumpery.trees.predictor import Predictor
 from stumpery.trees.team import Team
 from stumpery.types import Floats, Integers
@@ -57,10 +57,10 @@ class LogOdds(Combination):
 
     def _learn(self, row: Floats, raw: Any, label: int, weight: int) -> None:
         team: Any = self._team
-        self._seen[label] += weight
         if team.learners:
             said = team.outputs(row[np.newaxis], [raw])[0, -len(team.learners) :]
-            self._means += (said - self._means) * (weight / self._seen.sum())
+            self._means += (said - self._means) * (weight / (self._seen.sum() + weight))
+        self._seen[label] += weight
         if label == 0 and self.thin > 1:
             left_out = int(self._left_out[0]) + weight
             self._left_out[0] = 0 if left_out >= self.thin else left_out
@@ -99,7 +99,7 @@ class LogOdds(Combination):
             end = start + len(grove.features)
             roots = grove.chances[: end - start]
             moved = chances[start:end] - roots
-            lifts = np.log(np.maximum(chances[start:end], kernels.CERTAIN) / np.maximum(roots, kernels.CERTAIN))
+            lifts = np.log(np.maximum(chances[start:end], CERTAIN) / np.maximum(roots, CERTAIN))
             trees.attribute(found, grove, row, np.where(moved == 0.0, 0.0, lifts / np.where(moved == 0.0, 1.0, moved)))
             start = end
         return found
@@ -107,3 +107,8 @@ class LogOdds(Combination):
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays = super()._arrays()
         return {**arrays, "seen": self._seen, "left_out": self._left_out} if arrays else {}
+
+    def _restored(self) -> None:
+        super()._restored()
+        if self._team is not None and not (0 <= self._left_out[0] < self.thin and (self._seen >= 0).all()):
+            raise ValueError("its counts are not those of any stream")

@@ -14,7 +14,7 @@ import numpy as np
 from stumpery.evaluation.regret import band
 from stumpery.evaluation.result import Result
 from stumpery.extras import need
-from stumpery.options import check_whole
+from stumpery.options import check_one_of, check_whole
 from stumpery.policies.content_selector import ContentSelector
 from stumpery.streams.click_log import ClickRows
 from stumpery.types import Floats, Integers
@@ -120,13 +120,19 @@ def play_challenge(
     """
     check_whole("n_batches", n_batches, 1)
     check_whole("size", size, 1)
+    for name in freeze or {}:
+        check_one_of("a frozen player", name, players)
     points = set(checkpoints_of(n_batches).tolist())
     known = {name: _Player(player, (freeze or {}).get(name, n_batches)) for name, player in players.items()}
     beside = {name: _Curve() for name in (RANDOM, PERFECT, BEST_CHANCE)}
+    for name in beside.keys() & known.keys():
+        raise ValueError(f"a player is called {name!r}; that is the name of a curve beside the players'")
     has_chances = False
     done = 0
     while done < n_batches:
-        block = next(blocks)
+        block = next(blocks, None)
+        if block is None:
+            raise ValueError(f"the blocks end after {done} batches; there must be {n_batches}")
         n = min(len(block.matrix) // size, n_batches - done)
         if n == 0:
             raise ValueError(f"a block has {len(block.matrix)} rows; it must have at least the {size} of a batch")
