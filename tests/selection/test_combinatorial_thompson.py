@@ -74,6 +74,20 @@ def test_costs_that_are_no_whole_numbers_stay_within_the_budget_and_near_the_bes
     assert sum(scores[each] for each in found) >= rounded - 1e-12
 
 
+def test_what_costs_the_whole_budget_can_be_bought_and_what_costs_any_more_cannot():
+    for budget in (0.33585575305464355, 2.697867137638703, 2.997118905373848):  # times 1000 / itself is above 1000
+        assert st.Knapsack(costs={"a": budget, "b": 1e308}, budget=budget)({"a": 0.5, "b": 0.9}) == ["a"]
+
+
+def test_names_are_the_policys_own_and_sets_take_its_order():
+    policy = st.CombinatorialThompson(actions=[3, 1, 2], maximiser=lambda scores: {*scores} - {3})
+    assert repr(policy.decide(available={2, 3, np.int64(1)}).actions) == "(1, 2)"
+    offered = []
+    policy.maximiser = lambda scores: offered.extend(scores) or np.array([2, 3])
+    assert repr(policy.decide(available=[2, 3]).actions) == "(2, 3)"
+    assert offered == [3, 2]
+
+
 def test_one_per_group_is_the_best_such_set():
     rng = np.random.default_rng(2)
     groups = dict(zip("abcdefg", "xxyzzzy", strict=True))
@@ -155,6 +169,9 @@ def test_an_explanation_tells_the_posterior_and_moves_nothing():
     assert rows["b"]["sd"] == pytest.approx(0.2)  # of Beta(2, 3)
     assert sum(row["chance"] for row in told.rows) == pytest.approx(2)
     assert told.summary.startswith("'a', 'c' were chosen together. ")
+    assert policy.explain(["a", "c"]) == told
+    with pytest.raises(ValueError, match=r"^decision is 3; it must be a list of actions$"):
+        policy.explain(3)
 
 
 def test_actions_come_and_go():
@@ -180,6 +197,7 @@ def test_actions_come_and_go():
         (lambda scores: ["a", "z"], "the maximiser's set holds 'z'; actions are 'a', 'b', 'c', 'd'"),
         (lambda scores: ["b", "b"], r"the maximiser's set is \('b', 'b'\); no action may be there twice"),
         (lambda scores: ["a", "d"], "the maximiser gave 'd', which is not available"),
+        (lambda scores: [np.ones(2)], r"the maximiser's set holds array\(\[1., 1.\]\); actions are 'a', .*"),
     ],
 )
 def test_an_infeasible_set_is_refused_and_nothing_moves(maximiser, sentence):
@@ -209,6 +227,8 @@ def test_a_maximiser_that_breaks_its_own_rule_is_refused():
         (["a", "b"], "1", "reward is '1'; it must be a number from 0 to 1"),
         (["a", "z"], 1, "decision holds 'z'; actions are 'a', 'b', 'c', 'd'"),
         (["a", "a"], 1, r"decision is \('a', 'a'\); no action may be there twice"),
+        (iter("aa"), 1, r"decision is \('a', 'a'\); no action may be there twice"),
+        ([np.ones(2), "a"], 1, r"decision holds array\(\[1., 1.\]\); actions are 'a', .*"),
         ([], 1, "decision is empty; it must hold at least one action"),
         (7, 1, "decision is 7; it must be a list of actions"),
     ],
@@ -265,6 +285,7 @@ def test_too_few_or_unknown_available_actions_are_refused(available, sentence):
         (lambda: st.Knapsack(costs={"a": 1}, budget=2)({"b": 0.5}), "costs has no cost for action 'b'"),
         (lambda: st.OnePerGroup(groups=3), "groups is 3; it must be a dict from action to group"),
         (lambda: st.OnePerGroup(groups={"a": 1})({"b": 0.5}), "groups has no group for action 'b'"),
+        (lambda: st.OnePerGroup(groups={"a": [1]}), r"the group of 'a' is \[1\]; it must be a string or a number"),
     ],
 )
 def test_wrong_maximisers_are_refused(make, sentence):
@@ -274,5 +295,6 @@ def test_wrong_maximisers_are_refused(make, sentence):
 
 def test_a_file_with_impossible_counts_is_refused():
     options, arrays = trained().state()
-    with pytest.raises(ValueError, match="not those of any rewards"):
-        st.CombinatorialThompson.from_state(State(options, {**arrays, "sums": arrays["sums"] - 1000}))
+    for sums in (arrays["sums"] - 1000, arrays["sums"] * (1, np.nan)):
+        with pytest.raises(ValueError, match="not those of any rewards"):
+            st.CombinatorialThompson.from_state(State(options, {**arrays, "sums": sums}))

@@ -202,6 +202,68 @@ def test_frames_are_read_by_the_names_of_their_columns():
     assert state_of(by_frame) == state_of(by_matrix)
 
 
+def test_a_frames_columns_may_be_numbers_and_bits_with_gaps_but_not_text():
+    import pandas as pd
+    import polars as pl
+
+    bits = [True, None, False, True]
+    expected = np.array([[1, np.nan, 0, 1]] * K, dtype=float).T
+    names = [f"f{index}" for index in range(K)]
+    frames = [
+        pl.DataFrame(dict.fromkeys(names, bits)),
+        pd.DataFrame({name: pd.array(bits, dtype="boolean") for name in names}),
+        pd.DataFrame({name: pd.array([1, None, 0, 1], dtype="Int64") for name in names}),
+    ]
+    by_matrix = selector(features=names)
+    by_matrix.play(expected, [0, 1, 1, 0])
+    for frame in frames:
+        by_frame = selector(features=names)
+        by_frame.play(frame, [0, 1, 1, 0])
+        assert state_of(by_frame) == state_of(by_matrix)
+    numbered, plain = selector(), selector()
+    numbered.play(pd.DataFrame(expected), [0, 1, 1, 0])
+    plain.play(expected, [0, 1, 1, 0])
+    assert state_of(numbered) == state_of(plain)
+    with pytest.raises(ValueError, match=r"^'f0' is '1'; a feature must be a number of at most 1e\+09 in size$"):
+        selector(features=names).play(pl.DataFrame({name: ["1"] for name in names}), [0])
+
+
+def test_masked_values_are_missing():
+    rows, labels = events()
+    masked, plain = selector(), selector()
+    masked.play(np.ma.masked_array(np.nan_to_num(rows, nan=1e99), mask=np.isnan(rows)), labels)
+    plain.play(rows, labels)
+    assert state_of(masked) == state_of(plain)
+    plain.tell([np.ma.masked] * K, 1)
+
+
+def test_no_rows_and_no_order_are_no_rounds():
+    model = selector()
+    before = state_of(model)
+    for rows, labels, order in ((np.ones((0, K)), [], None), (np.ones((2, K)), [0, 1], [])):
+        assert len(model.play(rows, labels, order).predictions) == 0
+    assert state_of(model) == before
+
+
+def test_a_late_round_that_looked_at_nothing_is_learned_as_well():
+    model = selector("OFS", chooser=choosers.epsilon_greedy(epsilon=0))
+    asked = model.ask()
+    model.skip()
+    assert asked == ()
+    model.tell({}, 1, asked=asked)
+    assert model.explain().summary.startswith("After 1 rounds")
+
+
+def test_classes_and_prices_are_kept_as_they_were_given(tmp_path):
+    prices = dict.fromkeys(range(K), 2)
+    model = selector(classes=iter(["no", 1]), prices=prices)
+    prices.clear()
+    assert model.play(np.ones((2, K)), ["no", 1]).predictions.dtype == object
+    st.save(model, tmp_path / "selector.safetensors")
+    again = st.load(tmp_path / "selector.safetensors")
+    assert (again.classes, again.prices) == (("no", 1), dict.fromkeys(range(K), 2.0))
+
+
 def test_an_order_is_as_good_as_ordered_rows():
     rows, labels = events()
     order = np.random.default_rng(1).permutation(N)[:100]
@@ -235,8 +297,24 @@ def test_any_learner_with_rivers_verbs_may_classify_any_number_of_classes():
     assert {len(seen) for seen in learner.seen} == {2}
     model.tell(dict.fromkeys(model.ask(), 1.0), "z")
     assert learner.counts["z"] == 1
+    assert {type(label) for label in learner.counts} == {str}
+    for label in (None, float("nan"), ["z"]):
+        with pytest.raises(ValueError, match=r"^label is .*; it must name a class, a round without one ends with skip"):
+            model.tell(dict.fromkeys(model.ask(), 1.0), label)
     with pytest.raises(ValueError, match=r"^a selector over 'Majority' cannot be saved, only over models of ours$"):
         model.state()
+
+
+def test_a_learner_whose_guess_is_no_class_is_not_taught():
+    class Wrong(Majority):
+        def predict_one(self, x):
+            return np.ones(2)
+
+    model = st.FeatureSelector(features=K, n_features=2, chooser=choosers.thompson(), classifier=Wrong(), classes=None)
+    with pytest.raises(TypeError):
+        model.tell([1.0] * K, "a")
+    assert model.classifier.counts == {}
+    assert model.explain().rows[0]["looks"] == 0
 
 
 class Counts:
@@ -417,6 +495,16 @@ def test_wrong_parts_are_refused(make, sentence):
         (lambda model: model.tell([np.inf] * K, 1), ".* is inf; a feature must be a number of at most .*"),
         (lambda model: model.tell([1e10] * K, 1), ".* is 1.*; a feature must be a number of at most .*"),
         (lambda model: model.tell([1.0] * K, 1, asked=[77]), "asked holds 77; features are 0, .*"),
+        (
+            lambda model: model.tell([1.0] * K, 1, asked=range(K)),
+            "asked holds 9 features; a round of this selector looks at 3 at most",
+        ),
+        (lambda model: model.tell([1.0] * K, [[1], [1, 2]]), r"label is \[\[1\], \[1, 2\]\]; classes are 0, 1"),
+        (lambda model: model.play(np.ones((2, K)), [[1], [1, 2]]), r"label is \[1\]; classes are 0, 1"),
+        (lambda model: model.play(np.ones((2, K)), [1, None]), "label is None; classes are 0, 1"),
+        (lambda model: model.play(np.full((1, K), "1", object), [0]), "0 is '1'; a feature must be a number of .*"),
+        (lambda model: model.play(np.full((1, K), 10**400), [0]), "0 is 1000.*; a feature must be a number of .*"),
+        (lambda model: model.play(np.full((1, K), np.longdouble("1e400")), [0]), "rows hold inf; a feature must .*"),
         (lambda model: model.predict_one({}), "x has no .*; what was asked is needed: .*"),
         (lambda model: model.play(np.ones((3, 4)), [0, 1, 0]), r"rows have shape \(3, 4\); a column for each of 9 .*"),
         (lambda model: model.play(np.full((3, K), "x"), [0, 1, 0]), "rows hold <U1; features must be numbers"),
@@ -431,11 +519,12 @@ def test_bad_input_is_one_sentence_and_changes_nothing(wrong, sentence):
     rows, labels = events(100)
     model = selector()
     model.play(rows, labels)
-    model.ask()
-    before = state_of(model)
-    with pytest.raises(ValueError, match=f"^{sentence}$"):
-        wrong(model)
-    assert state_of(model) == before
+    for verb in (model.ask, model.skip):  # with a round open, and without
+        verb()
+        before = state_of(model)
+        with pytest.raises(ValueError, match=f"^{sentence}$"):
+            wrong(model)
+        assert state_of(model) == before
 
 
 def test_a_file_that_no_stream_could_have_led_to_is_refused():
@@ -443,10 +532,17 @@ def test_a_file_that_no_stream_could_have_led_to_is_refused():
     model = selector()
     model.play(rows, labels)
     options, arrays = model.state()
-    for name, array in (("sums", arrays["sums"] * -1), ("weights", arrays["weights"] * np.nan)):
+    wrong = {
+        "sums": arrays["sums"] * -1,
+        "weights": arrays["weights"] * np.nan,
+        "paces": arrays["paces"] - 2,
+        "grounds": -arrays["grounds"],
+        "columns": arrays["columns"] * 1e300,
+    }
+    for name, array in wrong.items():
         with pytest.raises(ValueError, match="not those of any stream"):
             st.FeatureSelector.from_state(State(options, {**arrays, name: array}))
-    pending = arrays["pending"].copy()
-    pending[:2] = (1, 99)
-    with pytest.raises(ValueError, match="not those of any stream"):
-        st.FeatureSelector.from_state(State(options, {**arrays, "pending": pending}))
+    for n_open, first in ((1, 99), (K, 0)):  # the second asks for more than a round has room for
+        pending = np.array([n_open, *range(first, first + K)])
+        with pytest.raises(ValueError, match="not those of any stream"):
+            st.FeatureSelector.from_state(State(options, {**arrays, "pending": pending}))

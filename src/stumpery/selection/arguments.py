@@ -10,12 +10,12 @@ from stumpery.options import shown
 from stumpery.types import Action
 
 
-def checked_names(what: str, names: Any) -> tuple[Action, ...]:
+def checked_names(what: str, names: Any, *, may_be_empty: bool = False) -> tuple[Action, ...]:
     """Names as plain values, each once."""
     if isinstance(names, str | bytes | Set) or not isinstance(names, Iterable):  # a set has no order of its own
         raise ValueError(f"{what} is {shown(names)}; it must be a list of names")
     found = tuple(name.item() if isinstance(name, np.generic) else name for name in names)
-    if not found:
+    if not found and not may_be_empty:
         raise ValueError(f"{what} is empty; at least one name is needed")
     for name in found:
         if not isinstance(name, Action) or (isinstance(name, float) and not math.isfinite(name)):

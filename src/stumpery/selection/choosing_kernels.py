@@ -69,15 +69,16 @@ def take_top(scores: Floats, size: int, least: float, asked: Integers, best: Flo
 
 
 @part
-def take_within(scores: Floats, facts: Floats, budget: float, asked: Integers, best: Floats) -> int:
+def take_within(scores: Floats, facts: Floats, size: int, budget: float, asked: Integers, best: Floats) -> int:
     """Write what pays most for its price, again and again while it can be afforded, into `asked`, in place.
 
-    The greedy answer to the knapsack: `best` is scratch, a score that is not above 0 is worth no money.
+    The greedy answer to the knapsack: `best` is scratch, a score that is not above 0 is worth no money, and `size` is
+    as many as the cheapest would be.
     """
     n_arms, n, left = scores.shape[0], 0, budget * (1.0 + 1e-12)
     for arm in range(n_arms):
         best[arm] = scores[arm] / facts[arm, PRICE] if scores[arm] > 0.0 else -np.inf
-    while n < n_arms:
+    while n < size:
         top, found = -np.inf, -1
         for arm in range(n_arms):
             if best[arm] > top and facts[arm, PRICE] <= left:
@@ -110,7 +111,7 @@ def take_any(rng: Words, n_arms: int, size: int, asked: Integers, best: Floats) 
 def take(rule: Floats, facts: Floats, scores: Floats, asked: Integers, best: Floats) -> int:
     """The feasible set with the largest scores: so many features, or what the budget allows."""
     if rule[BUDGET] > 0.0:
-        return take_within(scores, facts, rule[BUDGET], asked, best)
+        return take_within(scores, facts, int(rule[SIZE]), rule[BUDGET], asked, best)
     return take_top(scores, int(rule[SIZE]), 0.0 if rule[NON_ZERO] > 0.0 else -np.inf, asked, best)
 
 

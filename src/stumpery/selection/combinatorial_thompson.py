@@ -1,7 +1,7 @@
 """Thompson sampling over sets of actions (Durand and Gagné 2014, Algorithm 1)."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -60,7 +60,7 @@ class CombinatorialThompson:
             check_whole("size", self.size, 1, len(self.actions))
             self.size = int(self.size)
         else:
-            check_maximiser(self.maximiser)
+            maximisers.check_maximiser(self.maximiser)
         self.prior = checked_prior(self.prior)
         self._rng = new_generator(self.seed)
         self.seed = int(self.seed)
@@ -71,7 +71,7 @@ class CombinatorialThompson:
         if name in self.__dataclass_fields__ and "_sealed" in self.__dict__:
             if name != "maximiser" or self.maximiser is None:
                 raise ValueError(f"{name} is part of a policy's recipe and stays as it is; make a new policy instead")
-            check_maximiser(value)
+            maximisers.check_maximiser(value)
         super().__setattr__(name, value)
 
     def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> SetDecision:
@@ -84,10 +84,7 @@ class CombinatorialThompson:
 
     def learn(self, decision: SetDecision | Iterable[Action], reward: float) -> None:
         """Take the reward of a set: now, late, out of order, or from a log, where a list of actions is enough."""
-        taken = decision.actions if isinstance(decision, SetDecision) else decision
-        rows = self._rows("decision", taken)
-        if not rows:
-            raise ValueError("decision is empty; it must hold at least one action")
+        rows = self._taken(decision)
         value = float(reward) if isinstance(reward, bool | np.bool_) or is_number(reward) else math.nan
         if not 0.0 <= value <= 1.0:
             raise ValueError(f"reward is {shown(reward)}; it must be a number from 0 to 1")
@@ -101,8 +98,9 @@ class CombinatorialThompson:
             raise ValueError("two policies merge only if they have the same actions and the same prior")
         self._sums += other._sums[[list(other.actions).index(action) for action in self.actions]]
 
-    def explain(self, decision: SetDecision | None = None) -> Explanation:
+    def explain(self, decision: SetDecision | Iterable[Action] | None = None) -> Explanation:
         """Every action's posterior, and how often it is taken in 500 draws from now."""
+        taken = [] if decision is None else self._named(self._taken(decision))
         counts = dict.fromkeys(self.actions, 0)
         rng, offered = self._rng.copy(), list(self.actions)
         for _ in range(N_DRAWS):
@@ -125,9 +123,8 @@ class CombinatorialThompson:
             for arm in order
         )
         said = f"{rows[0]['action']!r} is believed to pay best, {rows[0]['mean']:.4g} on average in any set."
-        if decision is not None:
-            self._rows("decision", decision.actions)
-            said = f"{listed(decision.actions)} were chosen together. {said}"
+        if taken:
+            said = f"{listed(taken)} were chosen together. {said}"
         return Explanation(said, rows)
 
     def add_action(self, action: Action) -> None:
@@ -170,7 +167,7 @@ class CombinatorialThompson:
         policy = cls(**options)
         files.restore({"rng": policy._rng, "sums": policy._sums}, state.arrays)
         plays, reward = policy._sums.T
-        if not policy._rng.any() or not np.isfinite(plays).all() or (reward < 0).any() or (reward > plays).any():
+        if not policy._rng.any() or not np.isfinite(policy._sums).all() or (reward < 0).any() or (reward > plays).any():
             raise ValueError("its counts are not those of any rewards")
         return policy
 
@@ -190,10 +187,8 @@ class CombinatorialThompson:
             scores[hidden] = -np.inf
             return tuple(self.actions[arm] for arm in kernels.top_arms(scores, self.size or 1).tolist())
         drawn = dict(zip(self.actions, scores.tolist(), strict=True))
-        chosen = tuple(
-            self._known("the maximiser's set", self.maximiser({action: drawn[action] for action in offered}))
-        )
-        self._rows("the maximiser's set", chosen)
+        found = self.maximiser({action: drawn[action] for action in offered})
+        chosen = self._named(self._rows("the maximiser's set", found))
         if not chosen:
             raise ValueError("the maximiser gave an empty set; at least one action is needed")
         absent = [action for action in chosen if action not in offered]
@@ -205,34 +200,41 @@ class CombinatorialThompson:
         return chosen
 
     def _offered(self, available: Iterable[Action] | None) -> list[Action]:
-        offered = list(self.actions) if available is None else [*dict.fromkeys(self._known("available", available))]
+        rows = range(len(self.actions)) if available is None else sorted(set(self._known("available", available)))
+        offered = list(self._named(rows))
         if not offered:
             raise ValueError("available is empty; at least one action is needed")
         if self.size is not None and len(offered) < self.size:
             raise ValueError(f"size is {self.size}, but only {len(offered)} actions are available")
         return offered
 
-    def _known(self, name: str, actions: Any) -> list[Action]:
+    def _known(self, name: str, actions: Any) -> list[int]:
+        """The rows of actions; a set has no order of its own and takes the policy's."""
         if isinstance(actions, str | bytes) or not isinstance(actions, Iterable):
             raise ValueError(f"{name} is {shown(actions)}; it must be a list of actions")
-        found = list(actions)
-        for action in found:
-            if action not in self.actions:
+        rows = []
+        for action in actions:
+            if not isinstance(action, Action | np.generic) or action not in self.actions:
                 raise ValueError(f"{name} holds {shown(action)}; actions are {listed(self.actions)}")
-        return found
+            rows.append(self.actions.index(action))
+        return sorted(rows) if isinstance(actions, Set) else rows
 
     def _rows(self, name: str, actions: Any) -> list[int]:
         """The rows of actions, each once."""
-        rows = [list(self.actions).index(action) for action in self._known(name, actions)]
+        rows = self._known(name, actions)
         if len(set(rows)) != len(rows):
-            raise ValueError(f"{name} is {shown(tuple(actions))}; no action may be there twice")
+            raise ValueError(f"{name} is {shown(self._named(rows))}; no action may be there twice")
         return rows
 
+    def _taken(self, decision: Any) -> list[int]:
+        """The rows of a decision, or of the actions of one."""
+        rows = self._rows("decision", decision.actions if isinstance(decision, SetDecision) else decision)
+        if not rows:
+            raise ValueError("decision is empty; it must hold at least one action")
+        return rows
 
-def check_maximiser(maximiser: Any) -> None:
-    """A function; what it gives is checked each time."""
-    if not callable(maximiser):
-        raise ValueError(f"maximiser is {shown(maximiser)}; it must be a function from scores to actions")
+    def _named(self, rows: Iterable[int]) -> tuple[Action, ...]:
+        return tuple(self.actions[row] for row in rows)
 
 
 def checked_prior(prior: Any) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
-from stumpery.options import check_bool, check_whole, listed, shown
+from stumpery.options import check_bool, check_whole, shown
 from stumpery.random import new_generator
 from stumpery.selection import additive_kernels as tables
 from stumpery.selection import choosers, choosing_kernels, classifiers, recipes
@@ -17,7 +17,8 @@ from stumpery.selection import selector_kernels as kernels
 from stumpery.selection.arguments import checked_names
 from stumpery.selection.choosers import Chooser
 from stumpery.selection.classifiers import Classifier, Learner
-from stumpery.selection.rows import checked_rows, looked_at
+from stumpery.selection.labels import checked_label, checked_labels, class_type
+from stumpery.selection.rows import LARGEST, checked_rows, looked_at
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Action, Explanation, Floats, Integers, State
 
@@ -71,8 +72,11 @@ class FeatureSelector:
             raise ValueError(f"chooser is {shown(self.chooser)}; it must come from stumpery.selection.choosers")
         n = len(self._names)
         self._labels = recipes.checked_classes(self.classes, self.classifier)
+        self.classes = self._labels or None
         self._facts = recipes.new_facts(self._names, self.prices, self.chooser)
         has_prices = self.prices is not None
+        if has_prices:
+            self.prices = dict(zip(self._names, self._facts[:, choosing_kernels.PRICE].tolist(), strict=True))
         self._rule = recipes.new_rule(self.chooser, self._facts, self.n_features, self.budget, has_prices=has_prices)
         self._options = recipes.new_options(self.chooser, self._rule, self.classifier, n, standardise=self.standardise)
         self._rng = new_generator(self.seed)
@@ -101,11 +105,10 @@ class FeatureSelector:
 
         `asked` names the features of another round, one that was skipped and whose class comes late.
         """
-        late = asked is not None
-        chosen = recipes.indices(self._names, checked_names("asked", asked)) if late else self._asked()
-        values = looked_at(x, [self._names[index] for index in chosen], is_other=self._is_other)
-        self._learn(chosen, values, self._checked_class(y))
-        if not late:
+        label = checked_label(y, self._labels)
+        late = None if asked is None else recipes.late_round(self._names, asked, self._most)
+        self._learn(*self._look(x, late), label)
+        if late is None:
             self.skip()
 
     def skip(self) -> None:
@@ -118,17 +121,18 @@ class FeatureSelector:
 
     def predict_one(self, x: Any) -> Any:
         """The class of an event, from the asked features of `x` alone."""
-        asked = self._asked()
-        values = looked_at(x, [self._names[index] for index in asked], is_other=self._is_other)
-        return self._predict(asked, values)[0]
+        return self._predict(*self._look(x))[0]
 
     def play(self, rows: Any, labels: Any, order: Integers | None = None) -> Rounds:
-        """Ask, predict and learn along all `rows`, or those that `order` names: equals the loop, all or nothing."""
+        """Ask, predict and learn along all `rows`, or those that `order` names: equals the loop.
+
+        Bad input leaves all as it was; a learner of another kind that fails ends the run there.
+        """
         table = checked_rows(rows, self._names)
-        classes = self._checked_classes(labels, len(table))
+        classes = checked_labels(labels, len(table), self._labels)
         turns = recipes.checked_order(order, len(table))
         played = Rounds(
-            np.empty(len(turns), dtype=self._class_type()),
+            np.empty(len(turns), dtype=object if self._is_other else class_type(self._labels)),
             np.zeros(len(turns), dtype=np.bool_),
             np.zeros(len(turns)),
             np.zeros(len(self._names), dtype=np.int64),
@@ -210,14 +214,27 @@ class FeatureSelector:
     def _check_restored(self) -> None:
         """Refuse a state that no stream could have led to."""
         plays, reward = self._sums.T
+        count, mean, squares = self._columns.T
         numbers = (self._sums, self._clock, self._weights, self._paces, self._grounds)
-        sane = self._rng.any() and all(np.isfinite(array).all() for array in numbers)
-        sane = sane and (reward >= 0.0).all() and (reward <= plays).all() and (plays <= self._clock[0]).all()
-        n_open, n = int(self._pending[0]), len(self._names)
+        n_open = int(self._pending[0])
         opened = self._pending[1 : n_open + 1].tolist()
-        sane = sane and -1 <= n_open <= n and len(set(opened)) == len(opened) and set(opened) <= set(range(n))
-        if not (sane and moments.plausible(self._columns)):
+        sane = (
+            self._rng.any(),
+            all(np.isfinite(array).all() for array in numbers),
+            (reward >= 0.0).all() and (reward <= plays).all() and (plays <= self._clock[0]).all(),
+            (self._paces >= 0.0).all() and (self._grounds[:, tables.CURVES : tables.LEVEL] >= 0.0).all(),
+            moments.plausible(self._columns),
+            (abs(mean) <= LARGEST * (1.0 + 1e-9)).all() and (squares / LARGEST**2 <= count * (1.0 + 1e-9)).all(),
+            -1 <= n_open <= self._most,
+            len(set(opened)) == len(opened) and set(opened) <= set(range(len(self._names))),
+        )
+        if not all(sane):
             raise ValueError("its numbers are not those of any stream")
+
+    @property
+    def _most(self) -> int:
+        """How many features a round may look at; the kernels have room for no more."""
+        return int(self._rule[choosing_kernels.SIZE])
 
     @property
     def _is_other(self) -> bool:
@@ -238,6 +255,18 @@ class FeatureSelector:
             self._pending[1 : len(chosen) + 1] = chosen
         return self._pending[1 : self._pending[0] + 1].copy()
 
+    def _look(self, x: Any, late: Integers | None = None) -> tuple[Integers, Any]:
+        """What this round, or a late one, asked, and its values; where they are bad no round was opened."""
+        rng, was_open = self._rng.copy(), self._pending[0] >= 0
+        asked = self._asked() if late is None else late
+        try:
+            return asked, looked_at(x, [self._names[index] for index in asked], is_other=self._is_other)
+        except ValueError:
+            if not was_open:
+                self._rng[:] = rng
+                self.skip()
+            raise
+
     def _predict(self, asked: Integers, values: Any) -> tuple[Any, float]:
         if isinstance(self.classifier, Classifier):
             score = kernels.predict(*self._model, asked, values)
@@ -250,14 +279,15 @@ class FeatureSelector:
             score, mistake = kernels.tell(*self._arms, *self._model, asked, values, sign)
             return self._labels[1 if score >= 0.0 else 0], mistake
         guess = self.classifier.predict_one(values)
+        success = float(guess == y)  # before anything is learned: a guess may be no class at all
         self.classifier.learn_one(values, y)
-        kernels.reward(*self._arms, asked, float(guess == y))
-        return guess, guess != y
+        kernels.reward(*self._arms, asked, success)
+        return guess, not success
 
     def _play_one(self, row: Floats, y: Any, turn: int, played: Rounds) -> None:
         asked = self._asked()
         values = {self._names[index]: float(row[index]) for index in asked} if self._is_other else row[asked]
-        played.predictions[turn], played.mistakes[turn] = self._learn(asked, values, y)
+        played.predictions[turn], played.mistakes[turn] = self._learn(asked, values, checked_label(y, self._labels))
         played.spent[turn] = self._facts[asked, choosing_kernels.PRICE].sum()
         played.looks[asked] += 1
         self.skip()
@@ -267,24 +297,6 @@ class FeatureSelector:
         scores, mistakes, spent = np.empty(len(turns)), played.mistakes[start:], played.spent[start:]
         chooser, model = (self._rng, self._rule, *self._arms), self._model
         kernels.play(*chooser, *model, table, signs, turns, scores, mistakes, spent, played.looks)
-        played.predictions[start:] = np.array(self._labels, dtype=self._class_type())[(scores >= 0.0).astype(np.int64)]
-
-    def _checked_class(self, y: Any) -> Any:
-        if isinstance(y, np.generic):
-            y = y.item()
-        if np.ndim(y) or (self._labels and y not in self._labels):
-            raise ValueError(f"label is {shown(y)}; classes are {listed(self._labels)}")
-        return y
-
-    def _class_type(self) -> Any:
-        """An array's type that holds every class as it is."""
-        alike = len({type(label) for label in self._labels}) == 1
-        return np.array(self._labels).dtype if alike and not self._is_other else np.dtype(object)
-
-    def _checked_classes(self, labels: Any, n: int) -> NDArray[Any]:
-        found = np.asarray(labels)
-        if found.ndim != 1 or len(found) != n:
-            raise ValueError(f"there are {n} rows and labels of shape {found.shape}: one label for each row is needed")
-        for label in dict.fromkeys(found.tolist()):
-            self._checked_class(label)
-        return found
+        played.predictions[start:] = np.array(self._labels, dtype=class_type(self._labels))[
+            (scores >= 0.0).astype(np.int64)
+        ]

@@ -4,6 +4,7 @@ A maximiser is any function from a dict of scores, one for each available action
 has a method `is_feasible(actions)`, a policy asks it about every set. These two can be saved with a policy.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -42,14 +43,15 @@ class Knapsack:
         """The affordable set with the largest sum of scores; scores of 0 and less are left out."""
         whole = self.budget <= N_CELLS and all(float(cost).is_integer() for cost in (self.budget, *self.costs.values()))
         n_cells = int(self.budget) if whole else N_CELLS
-        steps = {action: self.cost(action) for action in scores}
-        if not whole:
-            steps = {action: -int(-(cost * n_cells / self.budget) // 1) for action, cost in steps.items()}
-        wanted = [action for action, score in scores.items() if score > 0.0 and steps[action] <= n_cells]
+        wanted = [action for action, score in scores.items() if self.cost(action) <= self.budget and score > 0.0]
+        shares = {
+            action: self.cost(action) if whole else self.cost(action) / self.budget * n_cells for action in wanted
+        }
+        steps = {action: math.ceil(share) for action, share in shares.items()}
         best = np.zeros(n_cells + 1)
         taken = np.zeros((len(wanted), n_cells + 1), dtype=np.bool_)
         for row, action in enumerate(wanted):
-            step = int(steps[action])
+            step = steps[action]
             with_it = best[: n_cells + 1 - step] + scores[action]
             taken[row, step:] = with_it > best[step:]
             best[step:] = np.maximum(best[step:], with_it)
@@ -57,7 +59,7 @@ class Knapsack:
         for row in reversed(range(len(wanted))):
             if taken[row, left]:
                 found.append(wanted[row])
-                left -= int(steps[wanted[row]])
+                left -= steps[wanted[row]]
         return found[::-1]
 
     def is_feasible(self, actions: Iterable[Action]) -> bool:
@@ -83,6 +85,9 @@ class OnePerGroup:
 
     def __post_init__(self) -> None:
         check_mapping("groups", self.groups, "group")
+        for action, group in self.groups.items():
+            if not isinstance(group, Action | np.generic):
+                raise ValueError(f"the group of {shown(action)} is {shown(group)}; it must be a string or a number")
 
     def __call__(self, scores: Mapping[Action, float]) -> list[Action]:
         """The best of each group; of equals the earlier."""
@@ -112,6 +117,12 @@ class Unsaved:
     def __call__(self, scores: Mapping[Action, float]) -> list[Action]:
         """Say what is to be done."""
         raise ValueError("the maximiser was a function, which no file holds; set it anew: policy.maximiser = ...")
+
+
+def check_maximiser(maximiser: Any) -> None:
+    """A function; what it gives is checked each time."""
+    if not callable(maximiser):
+        raise ValueError(f"maximiser is {shown(maximiser)}; it must be a function from scores to actions")
 
 
 def check_mapping(name: str, value: Any, of: str) -> None:

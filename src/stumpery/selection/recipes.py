@@ -30,6 +30,14 @@ def indices(names: Sequence[Action], wanted: Sequence[Action]) -> Integers:
     return np.array([known[name] for name in wanted], dtype=np.int64)
 
 
+def late_round(names: Sequence[Action], asked: Any, most: int) -> Integers:
+    """The places of what an earlier round asked: perhaps nothing, and never more than a round may."""
+    wanted = checked_names("asked", asked, may_be_empty=True)
+    if len(wanted) > most:
+        raise ValueError(f"asked holds {len(wanted)} features; a round of this selector looks at {most} at most")
+    return indices(names, wanted)
+
+
 def new_facts(names: Sequence[Action], prices: Any, chooser: Chooser) -> Floats:
     """Each feature's price, 1 where nothing is said, and whether it is one of the fixed."""
     facts = np.column_stack([np.ones(len(names)), np.zeros(len(names))])
@@ -128,6 +136,7 @@ def loaded_classifier(recipe: dict[str, Any], arrays: dict[str, NDArray[Any]]) -
 def checked_order(order: Any, n: int) -> Integers:
     """Numbers of rows; all of them, in their order, where nothing is said."""
     turns = np.arange(n) if order is None else np.asarray(order)
-    if turns.ndim != 1 or turns.dtype.kind not in "iu" or (len(turns) and not (turns.min() >= 0 and turns.max() < n)):
+    known = turns.size == 0 or (turns.dtype.kind in "iu" and turns.min() >= 0 and turns.max() < n)
+    if turns.ndim != 1 or not known:
         raise ValueError(f"order is {shown(order)}; it must be a list of row numbers from 0 to {n - 1}")
     return turns.astype(np.int64)
