@@ -34,8 +34,10 @@ bench: .venv-bench/.bench  ## ours and the peers side by side, one JSON line a f
 docs: .venv/.study  ## draw the pictures of the guides anew
 	$(BIN)/stumpery study demo --out out/docs/demo
 	$(BIN)/stumpery study bandits-101 --out out/docs/bandits-101
+	$(BIN)/stumpery study click-challenge --trials 1 --out out/docs/click-challenge
 	cp out/docs/demo/demo.png docs/demo.png
 	cp out/docs/bandits-101/bandits-101.png docs/bandits-101.png
+	cp out/docs/click-challenge/click-challenge.png docs/click-challenge.png
 
 clean:  ## remove what the other targets made
 	rm -rf .venv .venv-bench out dist build

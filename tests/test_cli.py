@@ -39,7 +39,7 @@ def test_every_command_has_help_and_every_leaf_an_example(run, command):
 def test_the_demo_prints_a_table_and_says_where_its_files_are(run, tmp_path):
     answer = run("demo", "--steps", 300, "--trials", 2)
     assert answer.exit_code == 0, answer.output
-    assert "Thompson sampling" in answer.output
+    assert "reward forest" in answer.output
     for name in ("result.json", "result.csv", "demo.png"):
         assert f"wrote out/demo/{name}" in answer.output
         assert (tmp_path / "out" / "demo" / name).stat().st_size > 0

@@ -28,14 +28,40 @@ ROWS = [{"age": 20 + number % 7, "device": ["phone", "desktop", None][number % 3
 REWARDS = (np.arange(600).reshape(200, 3) * 7919 % 101) / 100.0
 CONTEXTS = [ROWS[number % 30] for number in range(200)]
 SCHEMA = st.Schema.infer(ROWS, max_names=5)
+PREDICTORS = [st.Stump(), st.HashedStump(n_hashes=2), (st.RandomHoeffdingTree(grace_period=20, max_leaves=2), 2)]
+COMBINED = {"predictors": PREDICTORS, "schema": SCHEMA, "seed": 5}
 BUILDERS = {
+    "Average": lambda: st.Average(**COMBINED),
+    "ContentSelector": lambda: st.ContentSelector(model=st.Average(**COMBINED), epsilon=0.1, seed=5),
+    "CountMin": lambda: st.CountMin(width=4, depth=2),
+    "ExponentialWeights": lambda: st.ExponentialWeights(**COMBINED, eta=0.5),
+    "HashEncoder": lambda: st.HashEncoder(schema=st.Schema.infer(ROWS)),
+    "HashedStump": lambda: st.HashedStump(schema=SCHEMA, n_hashes=2),
+    "LinearRanker": lambda: st.LinearRanker(**COMBINED),
+    "LogOdds": lambda: st.LogOdds(predictors=[(st.UnivariateTree(names=True), 3)], schema=SCHEMA, thin=3),
+    "OneRule": lambda: st.OneRule(schema=SCHEMA, max_tuples=4, binary=True),
+    "OneVersusAll": lambda: st.OneVersusAll(schema=SCHEMA, m=5.0),
+    "OnlineBagging": lambda: st.OnlineBagging(**COMBINED),
+    "QuantileSummary": lambda: st.QuantileSummary(max_tuples=5),
+    "RandomHoeffdingTree": lambda: st.RandomHoeffdingTree(schema=SCHEMA, grace_period=20, max_leaves=2, seed=5),
+    "Stump": lambda: st.Stump(schema=SCHEMA, column="age"),
+    "UnivariateTree": lambda: st.UnivariateTree(schema=SCHEMA, unfold=20, max_leaves=5),
     "BanditForest": lambda: st.BanditForest(actions=ACTIONS, schema=SCHEMA, n_trees=3, max_bytes=20_000, seed=5),
     "BanditStump": lambda: st.BanditStump(actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0),
     "BanditTree": lambda: st.BanditTree(actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0, max_bytes=20_000),
     "Banditron": lambda: st.Banditron(actions=ACTIONS, schema=SCHEMA, gamma=0.3, seed=5),
     "BitEncoder": lambda: st.BitEncoder(schema=st.Schema.infer(ROWS), marks=True),
     "CodeEncoder": lambda: st.CodeEncoder(schema=st.Schema.infer(ROWS), n_bins=4),
+    "CombinatorialThompson": lambda: st.CombinatorialThompson(actions=ACTIONS, size=2, prior=(2.0, 1.0), seed=5),
     "EpsilonGreedy": lambda: st.EpsilonGreedy(actions=ACTIONS, epsilon=0.2, decay=0.3, seed=5),
+    "FeatureSelector": lambda: st.FeatureSelector(
+        features=ACTIONS,
+        n_features=2,
+        chooser=st.choosers.thompson(),
+        classifier=st.classifiers.SmallNetwork(),
+        prices={"a": 1.0, "b": 2.0, "c": 3.0},
+        seed=5,
+    ),
     "Greedy": lambda: st.Greedy(actions=ACTIONS, initial=0.4),
     "LinUCB": lambda: st.LinUCB(actions=ACTIONS, schema=SCHEMA, alpha=0.5, seed=5),
     "LinearPolicy": lambda: st.LinearPolicy(
@@ -56,16 +82,32 @@ BUILDERS = {
 KINDS = sorted(
     name for name in public.__all__ if inspect.isclass(getattr(st, name)) and hasattr(getattr(st, name), "from_state")
 )
-POLICIES = [kind for kind in KINDS if hasattr(getattr(st, kind), "decide")]
+POLICIES = [kind for kind in KINDS if hasattr(getattr(st, kind), "add_action")]
 
 
 def use(model, part=slice(None)):
     """Let a model see something; give what it answers."""
+    if isinstance(model, st.FeatureSelector):
+        return model.play(REWARDS[part], REWARDS[part].argmax(axis=1) % 2).predictions.tolist()
+    if isinstance(model, st.CombinatorialThompson):
+        decisions = []
+        for reward in REWARDS[part, 0].tolist():
+            decisions.append(model.decide().actions)
+            model.learn(decisions[-1], reward)
+        return decisions
     if hasattr(model, "play"):
         played = model.play(CONTEXTS[part] if isinstance(model, ContextualPolicy) else None, REWARDS[part])
         return [played.actions.tolist(), played.probabilities.tolist()]
+    if hasattr(model, "learn_many"):
+        model.learn_many(CONTEXTS[part], REWARDS[part, 0] > 0.5)
+        return model.score_many(ROWS).tolist()
+    if isinstance(model, st.ContentSelector):
+        decisions = [model.decide(ROWS[:3]) for _ in CONTEXTS[part]]
+        for decision, reward in zip(decisions, REWARDS[part, 0], strict=True):
+            model.learn(decision, click=reward > 0.5)
+        return [tuple(decision) for decision in decisions]
     if hasattr(model, "add_many"):
-        return model.add_many(REWARDS[part, 0])
+        return model.add_many((REWARDS[part, 0] * 100).astype(int))
     if hasattr(model, "encode_many"):
         return np.nan_to_num(model.encode_many(ROWS), nan=-1.0).tolist()
     return model.kinds
@@ -426,6 +468,13 @@ HOSTILE_OPTIONS = {
     "n_bins is a text": ("CodeEncoder", {"n_bins": "4"}),
     "n_bins is huge": ("CodeEncoder", {"n_bins": 10**9}),
     "a summary with options": ("Moments", {"x": 1}),
+    "a set larger than all": ("CombinatorialThompson", {"size": 4}),
+    "a maximiser of an unknown kind": ("CombinatorialThompson", {"size": None, "maximiser": {"kind": "os"}}),
+    "features without number": ("FeatureSelector", {"features": 10**9}),
+    "a classifier of an unknown kind": ("FeatureSelector", {"classifier": {"kind": "os", "options": {}}}),
+    "a classifier with a wrong option": ("FeatureSelector", {"classifier": {"kind": "Perceptron", "rate": -1}}),
+    "a chooser of an unknown kind": ("FeatureSelector", {"chooser": {"kind": "os"}}),
+    "prices for nothing": ("FeatureSelector", {"prices": [["z", 1]]}),
 }
 
 

@@ -271,13 +271,16 @@ def _print_table(title: str, table: list[dict[str, Any]]) -> None:
     for name, value in (table[0] if table else {}).items():
         numeric = isinstance(value, int | float)
         title = name.removeprefix("n_").replace("_", " ")
-        shown.add_column(title, justify="right" if numeric else "left", no_wrap=numeric or not shown.columns)
+        width = max(len(_cell(row[name])) for row in table) if numeric else None  # a number is never cut
+        shown.add_column(title, justify="right" if numeric else "left", min_width=width, overflow="fold")
     for row in table:
         shown.add_row(*(_cell(value) for value in row.values()))
     console.print(shown)
 
 
 def _cell(value: Any) -> str:
+    if value is None or value != value:  # noqa: PLR0124 - NaN: one trial has no interval
+        return ""
     if isinstance(value, int | float):
         return f"{value:,.0f}" if isinstance(value, int) or abs(value) >= 1000 else f"{value:.4g}"
-    return "" if value is None else str(value)
+    return str(value)

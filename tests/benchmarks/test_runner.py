@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from stumpery.benchmarks import contextual, contextual_peers, covertype, run_benchmarks
+from stumpery.benchmarks import contextual, contextual_peers, covertype, run_benchmarks, selection
 from stumpery.benchmarks.runner import Figure, measure
 
 
@@ -104,3 +104,14 @@ def test_text_lines_hold_numbers_names_and_set_bits(made_up):
 
 def test_the_compiled_loop_is_timed_on_these_rows(made_up):
     assert contextual.compiled(contextual.LinUCB, covertype.standardised, 200)() > 0
+
+
+def test_selection_is_measured_where_no_dataset_is_there_too(monkeypatch, tmp_path):
+    monkeypatch.setenv("STUMPERY_DATA", str(tmp_path))
+    monkeypatch.setenv("STUMPERY_CACHE", str(tmp_path))
+    selection.events.cache_clear()
+    rows, labels, order = selection.events()
+    selection.events.cache_clear()
+    assert rows.shape == (selection.N_EVENTS, selection.N_FEATURES)
+    assert set(labels.tolist()) == {-1, 1}
+    assert len(order) == len(rows)

@@ -1,10 +1,15 @@
 """What every click predictor and combination must obey; a new one is found here by itself."""
 
+import copy
 import math
+import sys
+from abc import ABCMeta
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import stumpery as st
@@ -85,14 +90,24 @@ def test_what_watches_are_clicked_ranks_higher_or_nothing_tells_them_apart(train
 
 def test_frames_lists_and_single_rows_give_the_same(new, trained):
     rows, clicks = rows_and_clicks(200)
-    for form in (pl.DataFrame(rows), pd.DataFrame(rows), tuple(rows)):
+    forms = {
+        "polars": (pl.DataFrame(rows), pl.Series(clicks)),
+        "pandas": (pd.DataFrame(rows), pd.Series(clicks, dtype="boolean")),
+        "pyarrow": (pa.Table.from_pylist(rows), pa.array(clicks)),
+        "plain": (tuple(rows), np.array(clicks)),
+    }
+    for form, labels in forms.values():
         model = new(schema=trained.schema)
-        model.learn_many(form, np.array(clicks))
+        model.learn_many(form, labels)
         assert_same(model, trained)
         assert model.score_many(form).tobytes() == trained.score_many(rows).tobytes()
     one_by_one = [trained.predict_proba_one(row)[True] for row in rows]
     assert trained.predict_proba_many(rows)[:, 1].tolist() == one_by_one
     assert trained.predict_many(rows).tolist() == [trained.predict_one(row) for row in rows]
+
+
+def test_no_rows_have_no_scores(trained):
+    assert len(trained.score_many([])) == len(trained.predict_many([])) == 0
 
 
 def test_chances_are_chances(trained):
@@ -210,9 +225,62 @@ def test_contributions_name_every_column(trained):
 
 def test_arrays_that_would_lead_a_kernel_astray_are_refused(trained):
     options, arrays = trained.state()
-    for name in ("streams.sizes", "streams.fills", "partitions.n_cuts", "children", "slots", "used", "splits"):
-        for key in (key for key in arrays if key.endswith(f".{name}")):
+    whole = {"streams.sizes", "streams.fills", "partitions.n_cuts", "children", "slots", "used", "splits"}
+    decided = {"columns", "hashes", "kinds", "limits", "settings", "features"}
+    real = {"streams.values", "streams.waiting", "streams.shares", "partitions.chances", "chances"}
+    wrong = {10**6: whole | decided, -7: {"children", "slots"}, math.nan: real}
+    for value, names in wrong.items():
+        for key in (key for key in arrays if key.partition(".")[2] in names):
             damaged = {each: array.copy() for each, array in arrays.items()}
-            damaged[key].flat[0] = 10**6
+            damaged[key].flat[0] = value
             with pytest.raises(ValueError, match="not those of any stream"):
                 type(trained).from_state(State(options, damaged))
+
+
+@pytest.mark.parametrize("wrong", [[3], [None], ["row"], np.zeros(3), 5], ids=str)
+def test_what_are_no_rows_is_refused_before_anything_is_learned_too(new, wrong):
+    model = new()
+    with pytest.raises(ValueError, match="must"):
+        model.score_many(wrong)
+    assert model.schema is None
+
+
+def test_encoded_rows_have_the_columns_of_the_schema(trained):
+    before = copied(trained)
+    with pytest.raises(ValueError, match="they must have the schema's 3 columns"):
+        trained.score_rows(np.zeros((4, 2)))
+    with pytest.raises(ValueError, match="they must have the schema's 3 columns"):
+        trained.learn_row(np.zeros(2), 1)
+    assert_same(trained, before)
+
+
+@pytest.mark.parametrize("n", [3, 100])
+def test_rows_may_be_arrays(new, n):
+    rows, clicks = rows_and_clicks(n)
+    names = ("age", "device", "x")
+    schema = st.Schema.of({"age": "number", "device": "name", "x": "number"})
+    dicts, arrays = new(schema=schema), new(schema=schema)
+    dicts.learn_many(rows, clicks)
+    arrays.learn_many([np.array([row[name] for name in names], dtype=object) for row in rows], clicks)
+    assert_same(arrays, dicts)
+
+
+def test_a_copy_goes_its_own_way(trained):
+    before, twin = copied(trained), copy.deepcopy(trained)
+    twin.learn_many(*rows_and_clicks(50, seed=4))
+    assert_same(trained, before)
+    trained.learn_many(*rows_and_clicks(50, seed=4))
+    assert_same(twin, trained)
+
+
+def test_river_takes_a_model_for_a_classifier(new, trained, monkeypatch):
+    classifier = ABCMeta("Classifier", (), {})
+    monkeypatch.setitem(sys.modules, "river.base", SimpleNamespace(Classifier=classifier))
+    model = new()
+    assert isinstance(model, classifier)
+    assert (model._supervised, model._multiclass) == (True, False)
+    assert trained._raw_memory_usage == trained.n_bytes
+    assert_same(trained.clone(include_attributes=True), trained)
+    again = trained.clone({"seed": 5})
+    again.learn_many(*rows_and_clicks(200))
+    assert_same(again, trained)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stumpery as st
+from stumpery.types import State
 
 SCHEMA = st.Schema.of({"a": "number", "b": "number", "name": "name"})
 RECIPES = [st.Stump(prior=0.2, m=5.0), st.HashedStump(prior=0.2, m=5.0)]
@@ -92,7 +93,7 @@ def test_columns_are_dealt_out_in_turn():
     assert model._team.stumps.hashes.tolist() == [0, 0, 0, 0, 0, 0, 1, 0]
 
 
-@pytest.mark.parametrize("kind", [st.Average, st.ExponentialWeights, st.LinearRanker, st.OnlineBagging])
+@pytest.mark.parametrize("kind", [st.Average, st.ExponentialWeights, st.LinearRanker, st.LogOdds, st.OnlineBagging])
 def test_any_learner_may_take_part(kind):
     rows, clicks = stream(60)
     inner = st.Average(predictors=[st.Stump()])
@@ -114,6 +115,19 @@ def test_the_average_of_foreign_learners_alone():
     assert model.predict_proba_one({"a": 2.0})[True] == 0.5
     with pytest.raises(ValueError, match="Fixed among the predictors is no recipe"):
         model.state()
+
+
+def test_log_odds_lift_trees_beside_their_roots_and_learners_beside_their_mean():
+    grove = st.RandomHoeffdingTree(grace_period=20, tau=1.0, prior=0.2, m=5.0)
+    model = st.LogOdds(predictors=[(grove, 2), Fixed(0.25)], schema=SCHEMA)
+    rows, clicks = stream()
+    model.learn_many(rows, clicks)
+    raw = model._team.outputs(model._matrix(rows[:5]), rows[:5])
+    roots = model._team.groves[0].chances[:2]
+    expected = np.log(raw[:, :2] / roots).sum(axis=1)  # the third says the same of every row
+    assert model.score_many(rows[:5]) == pytest.approx(expected, abs=1e-9)
+    assert sum(model.contributions(rows[0]).values()) == pytest.approx(expected[0], abs=1e-9)
+    assert np.ptp(expected) > 0
 
 
 def test_a_thousand_predictors_are_one_set_of_arrays():
@@ -143,15 +157,71 @@ def test_a_recipe_that_can_use_no_column_is_refused():
         st.Stump(column="c").learn_one({"a": 1.0}, y=True)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, math.nan, math.inf, "1"])
+@pytest.mark.parametrize("wrong", [0, -1, math.nan, math.inf, 1e308, "1"])
 def test_eta_must_be_a_number_above_zero(wrong):
     with pytest.raises(ValueError, match=r"^eta is "):
         st.ExponentialWeights(predictors=RECIPES, eta=wrong)
 
 
+@pytest.mark.parametrize("prior", [0, 1])
+@pytest.mark.parametrize("clicks", [[False] * 400, [True] * 400, None], ids=["never", "always", "some"])
+@pytest.mark.parametrize("recipe", [st.Stump, st.UnivariateTree, st.OneRule, st.RandomHoeffdingTree])
+def test_log_odds_stay_finite_where_a_chance_is_nought(recipe, clicks, prior):
+    model = st.LogOdds(predictors=[recipe(prior=prior)], schema=SCHEMA)
+    rows, some = stream()
+    model.learn_many(rows, clicks or some)
+    model.learn_many([{}] * 40, (clicks or some)[:40])
+    assert np.isfinite(model.score_many([*rows, {}])).all()
+    assert all(math.isfinite(share) for share in model.contributions(rows[0]).values())
+
+
+@pytest.mark.parametrize("said", [{True: math.nan}, {True: 5.0}, {True: -0.1}, {True: "1"}, None, 0.5], ids=str)
+@pytest.mark.parametrize("kind", [st.Average, st.ExponentialWeights, st.LinearRanker, st.LogOdds, st.OnlineBagging])
+def test_a_learner_that_gives_no_chances_is_told_so(kind, said):
+    learner = Fixed(0.5)
+    learner.predict_proba_one = lambda x: said
+    model = kind(predictors=[learner, *RECIPES], schema=SCHEMA)
+    with pytest.raises(ValueError, match=r"^predict_proba_one of a Fixed gave .* chances from 0 to 1"):
+        model.score_many(stream(1)[0])
+    before = {name: array.tobytes() for name, array in model._arrays().items()}
+    if kind.uses_outputs or kind is st.LogOdds:
+        with pytest.raises(ValueError, match="chances from 0 to 1"):
+            model.learn_one(stream(1)[0][0], y=True)
+        assert {name: array.tobytes() for name, array in model._arrays().items()} == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [(st.LinearRanker, "centroids", math.nan), (st.LinearRanker, "seen", -1), (st.LogOdds, "left_out", 9)],
+)
+def test_what_no_stream_leaves_in_a_combination_is_refused(kind, name, value):
+    options, arrays = kind(predictors=RECIPES, schema=SCHEMA).state()
+    damaged = arrays[name].copy()
+    damaged.flat[0] = value
+    with pytest.raises(ValueError, match="not those of any stream"):
+        kind.from_state(State(options, {**arrays, name: damaged}))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "kinds"),
+    [
+        (st.Stump(column="name"), "a name; a Stump takes a number"),
+        (st.HashedStump(column="a", n_hashes=3), "a number; a HashedStump takes a name"),
+        (st.UnivariateTree(column="name"), "a name; a UnivariateTree takes a number"),
+    ],
+    ids=str,
+)
+def test_a_column_of_another_kind_is_refused(recipe, kinds):
+    with pytest.raises(ValueError, match=f"^column is '(a|name)', {kinds}$"):
+        st.Average(predictors=[recipe], schema=SCHEMA)
+
+
 @pytest.mark.parametrize(
     ("kind", "wrong"),
     [
+        (st.UnivariateTree, {"unfold": 10**400}),
+        (st.RandomHoeffdingTree, {"grace_period": 10**400}),
+        (st.RandomHoeffdingTree, {"max_depth": 10**400}),
         (st.Stump, {"prior": 2}),
         (st.Stump, {"m": 0}),
         (st.Stump, {"criterion": "gini"}),

@@ -83,6 +83,15 @@ def test_a_block_that_is_shorter_than_a_batch_is_refused():
             play_challenge({"first": Chosen(0)}, blocks(1), **wrong)
 
 
+def test_players_have_names_of_their_own_and_blocks_enough():
+    with pytest.raises(ValueError, match=r"^a player is called 'Random'"):
+        play_challenge({RANDOM: Chosen(0)}, blocks(1), n_batches=1)
+    with pytest.raises(ValueError, match=r"^a frozen player is 'second'; it must be one of 'first'"):
+        play_challenge({"first": Chosen(0)}, blocks(1), n_batches=1, freeze={"second": 1})
+    with pytest.raises(ValueError, match="the blocks end after 4 batches; there must be 5"):
+        play_challenge({"first": Chosen(0)}, iter([next(blocks(4))]), n_batches=5)
+
+
 def curves(clicks):
     return {"clicks": list(clicks), "rates": list(clicks), "seconds": 2.0, "n_bytes": 10}
 
@@ -95,6 +104,9 @@ def test_ratios_have_intervals_over_trials_or_of_one_count():
     assert high - mean == pytest.approx(4.303 * 0.2 / np.sqrt(3), rel=1e-3)
     alone = result_of(trials[:1], 2).ratio("a")
     assert alone == pytest.approx((1.8, 1.8 - 1.96 * np.sqrt(18) / 10, 1.8 + 1.96 * np.sqrt(18) / 10))
+    assert result_of(trials[:1], 2).ratio(RANDOM) == (1.0, 1.0, 1.0)
+    _, low_of_two, _ = result_of([{"b": curves([1, 100]), "a": curves([1, 100])}], 2).ratio("a", "b")
+    assert low_of_two == pytest.approx(1 - 1.96 * np.sqrt(2 / 100))
     assert [row["player"] for row in result.final()] == [RANDOM, "a"]
     assert result.final()[1]["us_per_batch"] == pytest.approx(1e6)
     assert result.summary()["final"] == result.final()
@@ -134,9 +146,11 @@ def test_a_table_comes_shuffled_and_whole():
     assert len(table) == 12
 
 
-@pytest.mark.parametrize("clicks", [[0, 1], [0, 2, 1], [0, 1, float("nan")]])
+@pytest.mark.parametrize(
+    "clicks", [[0, 1], [0, 2, 1], [0, 1, float("nan")], [0.7, 0, 1], ["1", "0", "1"], [0, None, 1]]
+)
 def test_clicks_of_a_table_are_zeros_and_ones(clicks):
-    with pytest.raises(ValueError, match="clicks must be 0 or 1"), np.errstate(invalid="ignore"):
+    with pytest.raises(ValueError, match=r"2 clicks: one of each is needed|it must be True or False, 1 or 0"):
         ClickTable(rows=[{"x": 1}, {"x": 2}, {"x": 3}], clicks=np.array(clicks))
 
 
@@ -157,6 +171,22 @@ def test_replay_counts_only_lines_whose_pick_was_shown():
     assert low <= rates.mean() <= high
     assert at_random.log_rate == clicks.mean()
     assert at_random.columns()["lines"] == [4000]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (([{"item": "a"}], 1, 0), r"^the place that was shown is 1; .* from 0 to 0"),
+        (([{"item": "a"}], 0, float("nan")), r"^a label is nan"),
+        (([], 0, 0), r"^candidates is empty"),
+    ],
+)
+def test_a_line_that_cannot_be_is_refused(line, said):
+    chooser = st.ContentSelector(model=st.OneVersusAll())
+    before = chooser.state().arrays["rng"].copy()
+    with pytest.raises(ValueError, match=said):
+        replay(chooser, [line])
+    assert (chooser.state().arrays["rng"] == before).all()
 
 
 def test_a_replay_of_nothing_has_the_widest_interval():

@@ -152,6 +152,24 @@ def test_a_decision_without_its_candidate_changes_nothing(trained, decision):
     before = bits(trained)
     with pytest.raises(ValueError, match="it must be"):
         trained.learn(decision, click=True)
+    with pytest.raises(ValueError, match="it must be"):
+        trained.explain(decision)
+    assert bits(trained) == before
+
+
+@pytest.mark.parametrize("wrong", [[3], [None], np.zeros(3)], ids=str)
+def test_what_are_no_candidates_is_refused_before_anything_is_learned_too(wrong):
+    selector = new()
+    before = bits(selector)
+    with pytest.raises(ValueError, match="must"):
+        selector.decide(wrong)
+    assert bits(selector) == before
+
+
+def test_an_explanation_changes_nothing_and_takes_a_logged_decision(trained):
+    before = bits(trained)
+    rows = candidates(4, 8)
+    assert trained.explain((1, 0.5, rows[1]), rows) == trained.explain(Decision(1, 0.5, rows[1]), pl.DataFrame(rows))
     assert bits(trained) == before
 
 

@@ -68,23 +68,43 @@ def best_cut(items, prior, m, weighted):
 class Univariate:
     """One predictor of one value."""
 
-    def __init__(self, kind, *, prior=0.0025, m=100.0, weighted=True, most=100, unfold=1000, n_leaves=32, binary=False):
+    def __init__(
+        self,
+        kind,
+        *,
+        prior=0.0025,
+        m=100.0,
+        weighted=True,
+        most=100,
+        unfold=1000,
+        n_leaves=32,
+        binary=False,
+        lift=False,
+    ):
         self.kind, self.prior, self.m, self.weighted, self.binary = kind, prior, m, weighted, binary
-        self.unfold, self.n_leaves = unfold, n_leaves
+        self.unfold, self.n_leaves, self.lift = unfold, n_leaves, lift
+        self.missing_lift = 0.0
         self.stream, self.missing, self.due = Stream(most), [0, 0], 0
         self.leaves = [(math.inf, prior)]  # upper ends and chances
 
     def learn(self, value, label, weight=1):
         if math.isnan(value):
             self.missing[label] += weight
+            base = self.of([a + b for a, b in zip(added(self.stream.items), self.missing, strict=True)])
+            self.missing_lift = math.log(chance(self.missing[1], sum(self.missing), base, self.m) / base)
         elif self.stream.add(value, label, weight):
             total = sum(added(self.stream.items))
             if total >= self.due:
                 self.due = total + total // GROWTH
                 self.leaves = getattr(self, self.kind)(self.stream.items)
+                if self.lift:
+                    base = self.of([a + b for a, b in zip(added(self.stream.items), self.missing, strict=True)])
+                    self.leaves = [(end, math.log(found / base)) for end, found in self.leaves]
 
     def predict(self, value):
         if math.isnan(value):
+            if self.lift:
+                return self.missing_lift
             n = sum(self.missing)
             return self.prior if self.binary or not n else chance(self.missing[1], n, self.prior, self.m)
         return next(found for end, found in self.leaves if value <= end)

@@ -97,6 +97,8 @@ class Twin:
                 self.split(leaf, cut, numbers)
                 return
             needed = bar / gain if gain > 0.0 else math.inf
+        if len(numbers) < len(leaf.events) - trees.BLOCK:
+            leaf.events = numbers[::-1]
         leaf.next_check = plain(splitting.next_check)(len(leaf.events), needed)
 
     def active(self, events):

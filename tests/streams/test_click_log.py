@@ -76,3 +76,10 @@ def test_no_strength_means_one_chance_for_all():
 def test_wrong_options_are_refused(wrong):
     with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is "):
         ClickLog(**wrong)
+
+
+@pytest.mark.parametrize("options", [{"strength": 100.0}, {"rate": 1e-9}, {"rate": 0.9}], ids=str)
+def test_the_share_of_clicks_is_the_stated_one_in_every_world(options):
+    log = ClickLog(n_numbers=9, n_names=3, most_values=5, **options)
+    chances = next(log.blocks(seed=2, size=20_000)).chances
+    assert chances.mean() == pytest.approx(log.rate, rel=0.3)

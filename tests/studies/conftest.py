@@ -1,8 +1,8 @@
-"""A contest that is short on every machine."""
+"""Studies that are short on every machine."""
 
 import pytest
 
-from stumpery.studies import peers, problems
+from stumpery.studies import feature_problems, peers, problems
 
 
 @pytest.fixture(autouse=True)
@@ -10,3 +10,4 @@ def small_contest(monkeypatch):
     """One stream that needs no file, and no library but ours."""
     monkeypatch.setattr(problems, "CONTEST", {"digits": problems.CONTEST["digits"]})
     monkeypatch.setattr(peers, "PEERS", {})
+    monkeypatch.setattr(feature_problems, "PROBLEMS", {"a8a": feature_problems.Problem("digits", 3)})

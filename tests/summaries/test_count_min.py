@@ -4,6 +4,7 @@ import math
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
@@ -109,7 +110,7 @@ def test_sketches_of_different_options_do_not_merge():
     assert sketch.total == 0
 
 
-@pytest.mark.parametrize("wrong", ["abc", 5, None, [None], [1.5], [math.nan], ["a", b"b"], [2**70]])
+@pytest.mark.parametrize("wrong", ["abc", 5, None, {"a": 1}, [None], [1.5], [math.nan], ["a", b"b"], [2**70]])
 def test_what_is_no_list_of_names_changes_nothing(wrong):
     sketch = CountMin(width=8)
     with pytest.raises(ValueError, match="name"):
@@ -148,3 +149,8 @@ def test_a_table_that_no_stream_leaves_is_refused():
         damaged.flat[place] = change
         with pytest.raises(ValueError, match="not those of any stream"):
             CountMin.from_state(State(options, {"counts": damaged}))
+
+
+def test_names_of_pyarrow_are_those_of_python():
+    assert hash_names(pa.array(["a", "b"])).tolist() == hash_names(["a", "b"]).tolist()
+    assert hash_names(pa.array([3, 5])).tolist() == hash_names([3, 5]).tolist()

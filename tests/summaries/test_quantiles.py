@@ -305,3 +305,62 @@ def test_what_is_asked_must_be_a_number():
             summary.rank(wrong)
     with pytest.raises(ValueError, match=r"^share is 2"):
         summary.quantile(2)
+
+
+def test_a_summary_that_holds_infinity_twice_can_be_saved():
+    summary = QuantileSummary(max_tuples=5)
+    rng = np.random.default_rng(0)
+    twice = 0
+    for _ in range(40):
+        summary.add_many(rng.choice([math.inf, *range(1, 10), -math.inf], 17))
+        values = summary._streams.values[0, : summary._streams.sizes[0]]
+        twice += int((np.isinf(values[1:]) & (values[1:] == values[:-1])).any())
+        assert bits(QuantileSummary.from_state(summary.state())) == bits(summary)
+    assert twice, "nothing was tested if infinity never stood there twice"
+
+
+def test_shares_that_would_never_let_a_list_end_are_refused():
+    options, arrays = summary_of([1.0, 2.0]).state()
+    for wrong in (math.nan, math.inf, -1.0):
+        with pytest.raises(ValueError, match="not those of any stream"):
+            QuantileSummary.from_state(State(options, {**arrays, "shares": np.array([wrong])}))
+
+
+def test_what_is_masked_is_missing():
+    summary = summary_of(np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False]))
+    assert (summary.count, summary.missing.tolist()) == (2, [1])
+    assert summary_of(np.ma.array([1, 2, 3], mask=[True, False, False])).missing.tolist() == [1]
+
+
+@pytest.mark.parametrize("wrong", [[[1, None], [2, 3]], np.array(None), [[None]]], ids=str)
+def test_a_table_is_no_list_of_values(wrong):
+    summary = QuantileSummary()
+    with pytest.raises(ValueError, match=r"^values is .* list or an array of numbers"):
+        summary.add_many(wrong)
+    assert (summary.count, summary.missing.tolist()) == (0, [0])
+
+
+@pytest.mark.parametrize("wrong", ["3", [1], math.nan, None, 1j])
+def test_a_rank_is_asked_of_a_number(wrong):
+    with pytest.raises(ValueError, match=r"^value is .*; it must be a number$"):
+        summary_of([1.0]).rank(wrong)
+
+
+def test_a_histogram_of_too_many_bins_is_refused():
+    with pytest.raises(ValueError, match=r"^n_bins is 10000000000"):
+        summary_of([1.0]).histogram(10**10)
+
+
+def test_a_label_beyond_all_whole_numbers_is_refused():
+    with pytest.raises(ValueError, match=r"^labels is .*whole numbers from 0 to 1"):
+        summary_of([1.0, 2.0], [1e300, 0.0], n_classes=2)
+
+
+def test_empty_summaries_merge():
+    for options in ({"max_tuples": 5}, {"epsilon": 0.1}):
+        empty, full = QuantileSummary(**options), summary_of([1.0, 2.0], **options)
+        empty.merge(QuantileSummary(**options))
+        assert (empty.count, empty.rank_error) == (0, 0.0)
+        empty.merge(full)
+        full.merge(QuantileSummary(**options))
+        assert (empty.quantile(1), full.count, empty.count) == (2.0, 2, 2)

@@ -62,6 +62,29 @@ def test_a_predictor_equals_its_slow_twin(name):
         twin.learn(value, int(click), weight)
 
 
+def test_log_odds_are_the_sum_of_what_slow_twins_add():
+    tree = st.UnivariateTree(names=True, prior=0.1, m=30.0, unfold=100, max_leaves=6)
+    model = st.LogOdds(predictors=[tree], schema=st.Schema.of({"x": "number", "few": "number", "name": "name"}))
+    options = {"prior": 0.1, "m": 30.0, "unfold": 100, "n_leaves": 6, "lift": True}
+    twins = [slow.Univariate("tree", **options) for _ in range(3)]
+    for event, (row, click) in enumerate(zip(*stream(N), strict=True)):
+        values = model._encoder.encode_one(row).tolist()
+        if event % 5 == 0 and event > 40:  # by then every twin has cut once
+            added = sum(twin.predict(value) for twin, value in zip(twins, values, strict=True))
+            assert model.score_many([row])[0] == pytest.approx(added, rel=1e-9, abs=1e-12)
+        model.learn_one(row, click)
+        for twin, value in zip(twins, values, strict=True):
+            twin.learn(value, int(click))
+
+
+def test_thinned_rows_count_for_those_left_out():
+    model = st.LogOdds(predictors=[st.Stump(m=1.0)], thin=4, schema=st.Schema.of({"x": "number"}))
+    model.learn_many([{"x": float(event)} for event in range(400)], [event % 10 == 0 for event in range(400)])
+    streams = model._team.stumps.streams
+    assert streams.counts[0, : streams.sizes[0]].sum() + (streams.marks[0, : streams.fills[0]] // 2).sum() == 400
+    assert model.predict_proba_one({"x": 3.0})[True] == pytest.approx(0.1, abs=0.05)
+
+
 def test_every_hash_function_orders_names_in_its_own_way():
     model = st.HashedStump(n_hashes=5, column="name", schema=st.Schema.of({"name": "name"}))
     rows, clicks = stream(200)

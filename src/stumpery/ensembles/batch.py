@@ -16,7 +16,7 @@ from stumpery.ensembles.softmax import Softmax
 from stumpery.options import check_whole, shown
 from stumpery.streams import transforms
 from stumpery.trees import HoeffdingTreeClassifier
-from stumpery.trees.labels import coded
+from stumpery.trees.classes import coded
 from stumpery.types import Floats, Integers
 
 LEAST_ERROR = 1e-10

@@ -77,10 +77,7 @@ class Combination(ClickModel):
 
     def _shares(self, row: Floats) -> Floats:
         team: Any = self._team
-        n = team.n_outputs - len(team.learners)
-        outputs = np.zeros(team.n_outputs)
-        outputs[:n] = Team.outputs(_without_learners(team), row[np.newaxis], None)[0]
-        found: Floats = team.shares(row, self._weights, outputs)
+        found: Floats = team.shares(row, self._weights, team.outputs(row[np.newaxis], None)[0])
         return found
 
     def _blank(self, n: int) -> Floats:
@@ -125,14 +122,6 @@ class Combination(ClickModel):
     def _times(self, weight: int) -> NDArray[np.int64]:
         """How often each predictor sees the event."""
         return self._ones if weight == 1 else self._ones * weight
-
-
-def _without_learners(team: Team) -> Team:
-    """The arrays alone."""
-    alone = object.__new__(Team)
-    alone.__dict__.update(team.__dict__)
-    alone.n_outputs, alone.learners = team.n_outputs - len(team.learners), []
-    return alone
 
 
 def _listed(predictors: Any) -> list[Any]:

@@ -7,11 +7,10 @@ import math
 
 import numpy as np
 
-from stumpery.jit import kernel, part
+from stumpery.jit import kernel
 from stumpery.random import poisson
+from stumpery.trees.partitions_kernels import CERTAIN, lifted
 from stumpery.types import Floats, Integers, Words
-
-CERTAIN = 1e-6  # chances are kept this far from 0 and 1 where their logarithm is taken
 
 
 @kernel
@@ -24,20 +23,13 @@ def weighted_sums(scores: Floats, outputs: Floats, weights: Floats) -> None:
         scores[row] = total
 
 
-@part
-def log_odds(chance: float) -> float:
-    """The logarithm of the odds."""
-    chance = min(max(chance, CERTAIN), 1.0 - CERTAIN)
-    return math.log(chance / (1.0 - chance))
-
-
 @kernel
-def to_log_odds(outputs: Floats, averages: Floats) -> None:
-    """Turn outputs into log odds beside those of each predictor's average, in place."""
-    for p in range(outputs.shape[1]):
-        base = log_odds(averages[p])
+def lift(outputs: Floats, bases: Floats) -> None:
+    """Turn the last outputs of every row into their logarithms beside those of the bases, in place."""
+    first = outputs.shape[1] - bases.shape[0]
+    for p in range(bases.shape[0]):
         for row in range(outputs.shape[0]):
-            outputs[row, p] = log_odds(outputs[row, p]) - base
+            outputs[row, first + p] = lifted(outputs[row, first + p], bases[p])
 
 
 @kernel

@@ -34,7 +34,7 @@ class ExponentialWeights(Combination):
         return WeightedLearners(**options) if "models" in options else super().__new__(cls)
 
     def __post_init__(self) -> None:
-        check_number("eta", self.eta, 0, above=True)
+        check_number("eta", self.eta, 0, 1000, above=True)
         super().__post_init__()
 
     def _learn_weights(self, outputs: Floats, label: int, weight: int) -> None:

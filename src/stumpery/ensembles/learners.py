@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stumpery import files, frames
 from stumpery.options import check_whole, shown
-from stumpery.trees.labels import listed, plain
+from stumpery.trees.classes import listed, plain
 from stumpery.trees.river_kinds import introduce
 from stumpery.types import State
 

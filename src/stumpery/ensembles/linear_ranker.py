@@ -40,3 +40,8 @@ class LinearRanker(Combination):
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays = super()._arrays()
         return {**arrays, "centroids": self._centroids, "seen": self._seen} if arrays else {}
+
+    def _restored(self) -> None:
+        super()._restored()
+        if self._team is not None and not (np.isfinite(self._centroids).all() and (self._seen >= 0).all()):
+            raise ValueError("its centroids are not those of any stream")

@@ -1,4 +1,4 @@
-"""The sum of what each column adds to the logarithm of the chance of a click."""
+"""The sum of what each predictor adds to the logarithm of the chance of a click."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -7,21 +7,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
+from stumpery.ensembles import combining_kernels as kernels
 from stumpery.ensembles.combination import Combination
-from stumpery.options import check_whole, shown
-from stumpery.trees.partitions_kernels import LIFT
-from stumpery.trees.predictor import UnivariatePredictor
+from stumpery.options import check_whole
+from stumpery.trees import random_trees_kernels as trees
+from stumpery.trees.partitions_kernels import CERTAIN, LIFT, OUTPUT
+from stumpery.trees.predictor import Predictor
 from stumpery.trees.team import Team
 from stumpery.types import Floats, Integers
 
 
 @dataclass(kw_only=True, eq=False)
 class LogOdds(Combination):
-    """The sum over predictors of log(chance / average chance), as if columns told independent things of a click.
+    """The sum over predictors of log(chance / average chance), as if they told independent things of a click.
 
     Averaging chances lets the many columns that tell nothing drown the few that tell something; here a column that
     tells nothing adds nothing. A large `m` keeps what few clicks seem to tell small. Where clicks are rare, rows
-    without one tell little: with `thin`, one in so many is learned and counts for all. Univariate predictors only.
+    without one tell little: with `thin`, one in so many is learned and counts for all.
 
     >>> from stumpery.trees import UnivariateTree
     >>> model = LogOdds(predictors=[UnivariateTree(names=True, m=20.0)])
@@ -39,21 +41,25 @@ class LogOdds(Combination):
     def __post_init__(self) -> None:
         check_whole("thin", self.thin, 1, 1000)
         super().__post_init__()
-        for recipe, _ in self.predictors:
-            if not isinstance(recipe, UnivariatePredictor) or getattr(recipe, "binary", False):
-                raise ValueError(f"a predictor is {shown(recipe)}; LogOdds takes univariate predictors of chances")
 
     def _new_team(self, schema: Schema) -> Team:
         team = super()._new_team(schema)
-        lifted = Team([spec._replace(settings=[*spec.settings[:4], float(LIFT)]) for spec in team.specs], [])
-        self._weights = np.ones(lifted.n_outputs)
-        return lifted
+        if team.stumps is not None:  # their outputs are logarithms from the start
+            team.stumps.settings[:, OUTPUT] = LIFT
+            team.stumps.partitions.chances[:] = 0.0
+        self._weights = np.ones(team.n_outputs)
+        self._means: Floats = np.zeros(len(team.learners))
+        return team
 
     def _allocate(self, n: int) -> None:
         self._seen: Integers = np.zeros(2, np.int64)
         self._left_out: Integers = np.zeros(1, np.int64)
 
     def _learn(self, row: Floats, raw: Any, label: int, weight: int) -> None:
+        team: Any = self._team
+        if team.learners:
+            said = team.outputs(row[np.newaxis], [raw])[0, -len(team.learners) :]
+            self._means += (said - self._means) * (weight / (self._seen.sum() + weight))
         self._seen[label] += weight
         if label == 0 and self.thin > 1:
             left_out = int(self._left_out[0]) + weight
@@ -63,11 +69,20 @@ class LogOdds(Combination):
             weight = left_out
         super()._learn(row, raw, label, weight)
 
+    def _outputs(self, matrix: Floats, rows: Any) -> Floats:
+        team: Any = self._team
+        found = super()._outputs(matrix, rows)
+        if team.groves or team.learners:
+            bases = [*(grove.chances[: len(grove.features)] for grove in team.groves), self._means]
+            kernels.lift(found, np.concatenate(bases))
+        return found
+
     def _blank(self, n: int) -> Floats:
         return np.zeros(n)
 
     def _chances(self, scores: Floats) -> Floats:
-        prior, m = self.predictors[0][0].prior, self.predictors[0][0].m
+        recipe = self.predictors[0][0]
+        prior, m = (recipe.prior, recipe.m) if isinstance(recipe, Predictor) else (0.5, 1.0)
         clicks, count = (0, 0) if self._team is None else (int(self._seen[1]), int(self._seen.sum()))
         base = (clicks + m * prior) / (count + m)
         chances: Floats = np.minimum(base * np.exp(np.minimum(scores, 700.0)), 1.0)
@@ -75,10 +90,25 @@ class LogOdds(Combination):
 
     def _shares(self, row: Floats) -> Floats:
         team: Any = self._team
+        chances = team.outputs(row[np.newaxis], None)[0]
         found = np.zeros(len(row))
-        np.add.at(found, team.stumps.columns, team.outputs(row[np.newaxis], None)[0])
+        start = 0 if team.stumps is None else len(team.stumps.columns)
+        if team.stumps is not None:
+            np.add.at(found, team.stumps.columns, chances[:start])
+        for grove in team.groves:
+            end = start + len(grove.features)
+            roots = grove.chances[: end - start]
+            moved = chances[start:end] - roots
+            lifts = np.log(np.maximum(chances[start:end], CERTAIN) / np.maximum(roots, CERTAIN))
+            trees.attribute(found, grove, row, np.where(moved == 0.0, 0.0, lifts / np.where(moved == 0.0, 1.0, moved)))
+            start = end
         return found
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays = super()._arrays()
         return {**arrays, "seen": self._seen, "left_out": self._left_out} if arrays else {}
+
+    def _restored(self) -> None:
+        super()._restored()
+        if self._team is not None and not (0 <= self._left_out[0] < self.thin and (self._seen >= 0).all()):
+            raise ValueError("its counts are not those of any stream")

@@ -14,7 +14,7 @@ import numpy as np
 from stumpery.evaluation.regret import band
 from stumpery.evaluation.result import Result
 from stumpery.extras import need
-from stumpery.options import check_whole
+from stumpery.options import check_one_of, check_whole
 from stumpery.policies.content_selector import ContentSelector
 from stumpery.streams.click_log import ClickRows
 from stumpery.types import Floats, Integers
@@ -73,14 +73,19 @@ class ChallengeResult(Result):
         return sorted(table, key=lambda row: row["score"])
 
     def ratio(self, name: str, other: str = RANDOM) -> tuple[float, float, float]:
-        """A player's clicks beside another's, with a 95 % interval: over trials, or of one trial's count of clicks."""
+        """A player's clicks beside another's, with a 95 % interval: over trials, or of one trial's counts of clicks.
+
+        What Random earns is an exact mean and adds nothing to the interval.
+        """
         mine, theirs = self.clicks[name][:, -1], np.maximum(self.clicks[other][:, -1], 1e-9)
         ratios = mine / theirs
         if len(ratios) > 1:
             mean, low, high = (float(each[0]) for each in band(ratios[:, np.newaxis]))
             return mean, low, high
-        reach = 1.96 * float(np.sqrt(np.maximum(mine[0], 1.0))) / float(theirs[0])
-        return float(ratios[0]), float(ratios[0]) - reach, float(ratios[0]) + reach
+        ratio = float(ratios[0])
+        noise = sum(1.0 / max(float(clicks), 1.0) for clicks in (mine[0], theirs[0])[: 1 if other == RANDOM else 2])
+        reach = 0.0 if name == RANDOM else 1.96 * max(ratio, 1.0 / float(theirs[0])) * float(np.sqrt(noise))
+        return ratio, ratio - reach, ratio + reach
 
     def plot(self, ax: "Axes | None" = None, *, rate: bool = False) -> "Axes":
         """Accumulated clicks, or the smoothed click rate, against the batch."""
@@ -115,13 +120,19 @@ def play_challenge(
     """
     check_whole("n_batches", n_batches, 1)
     check_whole("size", size, 1)
+    for name in freeze or {}:
+        check_one_of("a frozen player", name, players)
     points = set(checkpoints_of(n_batches).tolist())
     known = {name: _Player(player, (freeze or {}).get(name, n_batches)) for name, player in players.items()}
     beside = {name: _Curve() for name in (RANDOM, PERFECT, BEST_CHANCE)}
+    for name in beside.keys() & known.keys():
+        raise ValueError(f"a player is called {name!r}; that is the name of a curve beside the players'")
     has_chances = False
     done = 0
     while done < n_batches:
-        block = next(blocks)
+        block = next(blocks, None)
+        if block is None:
+            raise ValueError(f"the blocks end after {done} batches; there must be {n_batches}")
         n = min(len(block.matrix) // size, n_batches - done)
         if n == 0:
             raise ValueError(f"a block has {len(block.matrix)} rows; it must have at least the {size} of a batch")

@@ -9,6 +9,7 @@ import numpy as np
 from stumpery.encoding import HashEncoder, Schema
 from stumpery.options import check_whole
 from stumpery.streams.click_log import ClickRows
+from stumpery.trees.labels import checked_clicks
 from stumpery.types import Floats, Integers
 
 
@@ -30,9 +31,11 @@ class ClickTable:
     def __post_init__(self) -> None:
         self.schema = Schema.infer(self.rows) if self.schema is None else self.schema
         self._matrix: Floats = HashEncoder(schema=self.schema).encode_many(self.rows)
-        self._clicks: Integers = np.asarray(self.clicks).astype(np.int64)
-        if self._clicks.shape != (len(self._matrix),) or not np.isin(self._clicks, (0, 1)).all():
-            raise ValueError(f"clicks must be 0 or 1, one for each of {len(self._matrix)} rows")
+        self._clicks: Integers = np.array(checked_clicks("clicks", self.clicks), np.int64)
+        if len(self._clicks) != len(self._matrix):
+            raise ValueError(
+                f"there are {len(self._matrix)} rows and {len(self._clicks)} clicks: one of each is needed"
+            )
 
     def __len__(self) -> int:
         return len(self._matrix)

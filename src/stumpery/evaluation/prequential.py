@@ -17,7 +17,7 @@ from stumpery.evaluation.result import Result
 from stumpery.extras import need
 from stumpery.options import check_number, check_one_of, check_whole, shown
 from stumpery.streams import transforms
-from stumpery.trees.labels import listed, plain
+from stumpery.trees.classes import listed, plain
 from stumpery.types import Floats, Integers
 
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Reference = Callable[[Batch], Floats]  # what it would have earned at each event of a batch
 Trial = dict[str, Any]  # curves at the checkpoints, as plain lists
 N_CHECKPOINTS = 80
+N_FIRST = 50  # events to compile a policy with: enough to know the columns
 # The 97.5 % quantiles of Student's distribution with 1 to 9 degrees of freedom.
 _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 
@@ -122,7 +123,7 @@ def regret(
     checkpoints = log_grid(steps)
     stop = Event()
     for policy in policies.values():  # compiled before the clock runs
-        first = next(exactly(stream_events(policy, stream, seed), 1))
+        first = next(exactly(stream_events(policy, stream, seed), min(N_FIRST, steps)))
         policy.fresh(seed).play(first.contexts, first.rewards)
 
     def key(name: str, trial: int) -> str:  # whatever else it holds, a trial is found only by all that shaped it

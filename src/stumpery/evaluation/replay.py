@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from stumpery.evaluation.result import Result
+from stumpery.frames import n_rows
+from stumpery.options import check_whole
 from stumpery.policies.content_selector import ContentSelector
+from stumpery.trees.labels import checked_click
 
 Z = 1.96  # of a 95 % interval
 
@@ -72,6 +75,8 @@ def replay(selector: ContentSelector, lines: Iterable[tuple[Any, int, int]]) -> 
     """
     n_lines = n_counted = n_clicks = all_clicks = 0
     for candidates, shown, click in lines:
+        click = checked_click(click)  # noqa: PLW2901 - a bool or a float may stand for it
+        check_whole("the place that was shown", shown, 0, max(0, n_rows(candidates, "candidates") - 1))
         decision = selector.decide(candidates)
         n_lines += 1
         all_clicks += click

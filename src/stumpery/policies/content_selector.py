@@ -11,7 +11,8 @@ from stumpery.frames import n_rows, rows
 from stumpery.options import check_number, check_whole, shown
 from stumpery.policies import content_selector_kernels as kernels
 from stumpery.random import new_generator
-from stumpery.trees.click_model import ClickModel, checked_click
+from stumpery.trees.click_model import ClickModel
+from stumpery.trees.labels import checked_click
 from stumpery.types import Decision, Explanation, Floats, State
 
 N_SHOWN = 10  # columns in an explanation
@@ -58,17 +59,11 @@ class ContentSelector:
 
     def learn(self, decision: Decision, click: Any) -> None:
         """Take what became of one pick: now, late, out of order, or from a log."""
-        try:
-            _, _, context = decision
-        except (TypeError, ValueError):
-            form = "Decision(action, probability, context)"
-            raise ValueError(f"decision is {shown(decision)}; it must be a {form}") from None
-        if not isinstance(context, Mapping | np.ndarray):
-            raise ValueError(f"the decision's context is {shown(context)}; it must be the candidate that was picked")
-        self.model.learn_one(context, click)
+        self.model.learn_one(_checked_decision(decision).context, click)
 
     def explain(self, decision: Decision, candidates: Any = None) -> Explanation:
         """Which columns lift the picked candidate, above the average or, if given, above the mean of `candidates`."""
+        decision = _checked_decision(decision)
         mine = self.model.contributions(decision.context)
         if not mine:
             return Explanation("nothing was learned yet: every candidate is as good as any other", ())
@@ -128,6 +123,17 @@ def _checked_candidates(candidates: Any) -> int:
     if n == 0:
         raise ValueError("candidates is empty; at least one is needed to pick from")
     return n
+
+
+def _checked_decision(decision: Any) -> Decision:
+    try:
+        action, probability, context = decision
+    except (TypeError, ValueError):
+        form = "Decision(action, probability, context)"
+        raise ValueError(f"decision is {shown(decision)}; it must be a {form}") from None
+    if not isinstance(context, Mapping | np.ndarray):
+        raise ValueError(f"the decision's context is {shown(context)}; it must be the candidate that was picked")
+    return Decision(action, probability, context)
 
 
 def _row(candidates: Any, place: int, n: int) -> Any:

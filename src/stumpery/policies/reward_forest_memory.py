@@ -16,6 +16,7 @@ FIRST_EVENTS = 4096
 MAX_EVENTS = 2**20
 MAX_SLOTS = 2**18
 LEAST_EVENTS = 256
+STALE = 1.35  # times the blocks of the remembered events: leaves forget the others only when they are asked to split
 
 
 class Sizes(NamedTuple):
@@ -51,7 +52,7 @@ class Sizes(NamedTuple):
 
 
 def sizes_within(max_bytes: int, n_trees: int, n_actions: int, n_columns: int) -> Sizes:
-    """The most that fits: a quarter for pairs, a quarter for nodes and leaves, the rest for events."""
+    """The most that fits: at most a quarter for pairs, half of the rest for nodes and leaves, half for events."""
     slot_bytes = 2 * 4 * n_actions
     n_slots = MAX_SLOTS
     while n_slots > 64 and n_slots * slot_bytes > max_bytes // 4:
@@ -59,13 +60,13 @@ def sizes_within(max_bytes: int, n_trees: int, n_actions: int, n_columns: int) -
     columns_bytes = 2 * (n_columns + 1) * hashed.N_CODES * slot_bytes
     left = 0.97 * max_bytes - n_slots * slot_bytes - columns_bytes  # a little is for what does not grow
     node_bytes = 16 + (4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions) / 2
-    n_nodes = int(left / 3 / node_bytes)
+    n_nodes = int(left / 2 / node_bytes)
     block_bytes = 4 * (1 + BLOCK)
-    event_bytes = 4 * n_columns + 8 + n_trees * block_bytes / BLOCK * 1.5
-    n_events = min(int(left * 2 / 3 / event_bytes), MAX_EVENTS)
-    n_blocks = int(n_trees * n_events / BLOCK * 1.5)
+    event_bytes = 4 * n_columns + 8 + n_trees * block_bytes / BLOCK * STALE
+    n_events = min(int(left / 2 / event_bytes), MAX_EVENTS)
+    n_blocks = int(n_trees * n_events / BLOCK * STALE)
     if n_nodes < 4 * n_trees or n_events < LEAST_EVENTS or n_blocks < 2 * n_trees:
-        needed = 3 * max(4 * n_trees * node_bytes, LEAST_EVENTS * event_bytes / 2) + columns_bytes + 64 * slot_bytes
+        needed = 2 * max(4 * n_trees * node_bytes, LEAST_EVENTS * event_bytes) + columns_bytes + 64 * slot_bytes
         raise ValueError(
             f"max_bytes is {max_bytes}; {n_trees} trees over {n_columns} columns and {n_actions} actions need "
             f"about {int(needed * 4 / 3):,}"

@@ -69,8 +69,8 @@ class ClickLog:
         check_whole("n_names", self.n_names, 1)
         check_whole("most_values", self.most_values, 2)
         check_whole("n_pairs", self.n_pairs, 0)
-        check_number("strength", self.strength, 0)
-        check_number("rate", self.rate, 0, 1, above=True, below=True)
+        check_number("strength", self.strength, 0, 1000)
+        check_number("rate", self.rate, 1e-12, 1 - 1e-12)
         check_number("missing", self.missing, 0, 1, below=True)
 
     @property
@@ -98,7 +98,7 @@ class ClickLog:
         while True:
             latent, codes = self._draw(rng, BLOCK, world)
             odds = self._effects(world, latent, codes) + world.intercept
-            chances = 1.0 / (1.0 + np.exp(-odds))
+            chances = _chance(odds)
             clicks = (rng.random(BLOCK) < chances).astype(np.int64)
             yield self._matrix(latent, codes), clicks, chances, codes
 
@@ -120,10 +120,10 @@ class ClickLog:
         pair_cuts = rng.normal(0.0, 0.5, self.n_pairs)
         world = World(cuts, effects, popularity, name_effects, pairs.T, pair_effects, pair_cuts, 0.0)
         odds = self._effects(world, *self._draw(rng, N_SAMPLE, world))
-        low, high = -30.0, 30.0
+        low, high = -30.0 - odds.max(), 30.0 - odds.min()
         for _ in range(60):
             middle = (low + high) / 2.0
-            low, high = (middle, high) if np.mean(1.0 / (1.0 + np.exp(-odds - middle))) < self.rate else (low, middle)
+            low, high = (middle, high) if np.mean(_chance(odds + middle)) < self.rate else (low, middle)
         return world._replace(intercept=low)
 
     def _draw(self, rng: np.random.Generator, n: int, world: World) -> tuple[Floats, Integers]:
@@ -161,6 +161,12 @@ class ClickLog:
     def _hashes(self) -> Floats:
         """The hash of each value's text; the last one, which -1 takes, is missing."""
         return np.array([*(unit_hash(_text(value)) for value in range(self.most_values)), np.nan])
+
+
+def _chance(odds: Floats) -> Floats:
+    """Log odds as chances; what is beyond 700 would overflow."""
+    chances: Floats = 1.0 / (1.0 + np.exp(-np.maximum(odds, -700.0)))
+    return chances
 
 
 def _text(value: int) -> str:

@@ -1,45 +1,37 @@
-"""The main job in small: several policies on one stream, a table and a picture of their regret."""
+"""The main job in small: several policies on one stream of mixed columns, a table and a picture of their regret."""
 
 from typing import TYPE_CHECKING
 
 from stumpery.evaluation.play import Progress
 from stumpery.evaluation.regret import RegretResult
 from stumpery.extras import need
-from stumpery.policies import (
-    UCB,
-    EpsilonGreedy,
-    Greedy,
-    Policy,
-    RandomPolicy,
-    SuccessiveElimination,
-    ThompsonSampling,
-)
-from stumpery.streams import BernoulliArms
+from stumpery.policies import UCB, BanditForest, LinUCB, NeuralBandit, Policy, RandomPolicy, RewardForest
+from stumpery.streams import TreeProblem
 from stumpery.studies.comparison import compare, n_events
 from stumpery.studies.study import Outcome, Parts, Settings, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-N_ACTIONS = 10
+STREAM = TreeProblem(n_columns=10, n_names=3, depth=4, n_actions=5, missing=0.05)
 
 
 def policies() -> dict[str, Policy]:
     """Who plays."""
-    actions = range(N_ACTIONS)
+    actions = STREAM.actions
     return {
         "random": RandomPolicy(actions=actions),
-        "greedy": Greedy(actions=actions),
-        "epsilon-greedy": EpsilonGreedy(actions=actions, epsilon=0.1),
-        "successive elimination": SuccessiveElimination(actions=actions),
-        "UCB": UCB(actions=actions),
-        "Thompson sampling": ThompsonSampling(actions=actions),
+        "UCB, no context": UCB(actions=actions),
+        "bandit forest": BanditForest(actions=actions, n_trees=30, max_depth=3),
+        "LinUCB": LinUCB(actions=actions),
+        "neural bandit": NeuralBandit(actions=actions),
+        "reward forest": RewardForest(actions=actions),
     }
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
-    """Play every policy over the same arms, other ones in each trial."""
-    result = compare(policies(), BernoulliArms(n_actions=N_ACTIONS), settings, parts, progress)
+    """Play every policy over the same events, another problem in each trial."""
+    result = compare(policies(), STREAM, settings, parts, progress)
     return Outcome(result=result, table=result.final(), draw=lambda: draw(result, settings.trials))
 
 
@@ -49,19 +41,20 @@ def draw(result: RegretResult, trials: int) -> "Figure":
     left, right = figure.subplots(1, 2)
     result.plot(left)
     result.plot(right, per_step=True)
-    left.set(yscale="log", ylim=(0.3, None), title="what not knowing the best action cost")
-    right.set(title="what was earned", xlim=(10, None))
+    left.set(xscale="linear", xlim=(0, None), title="what not knowing the best action cost")
+    right.set(title="what was earned", xlim=(10, None), ylim=(0, 1))
     right.get_legend().remove()
-    figure.suptitle(f"Ten actions that pay 0 or 1: mean and 95 % interval over {trials} trials")
+    columns = f"{STREAM.n_columns - STREAM.n_names} columns of numbers, {STREAM.n_names} of names"
+    figure.suptitle(f"Five actions, {columns}, some values missing: mean and 95 % interval over {trials} trials")
     return figure
 
 
 STUDY = Study(
     name="demo",
-    title="Several policies on one stream",
+    title="Several policies on one stream of mixed columns",
     source="Stumpery's own",
-    steps=100_000,
-    trials=20,
+    steps=20_000,
+    trials=5,
     n_events=n_events(policies),
     run=run,
 )

@@ -1,5 +1,6 @@
 """Names as hashes."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ def hash_names(names: Any) -> Words:
         return hashes
     if isinstance(names, np.ndarray) and names.ndim == 1:
         names = names.tolist()
-    if isinstance(names, str | bytes) or not hasattr(names, "__iter__"):
+    if hasattr(names, "to_pylist"):  # pyarrow's arrays hold scalars of their own
+        names = names.to_pylist()
+    if isinstance(names, str | bytes | Mapping) or not hasattr(names, "__iter__"):
         raise ValueError(f"names is {shown(names)}; it must be a list or an array of strings or whole numbers")
     listed = names if isinstance(names, list) else list(names)
     try:

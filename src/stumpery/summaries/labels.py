@@ -16,7 +16,7 @@ def checked_labels(labels: Any, n: int, n_classes: int) -> Integers:
         given = np.asarray(labels if hasattr(labels, "__len__") else list(labels))
     except (TypeError, ValueError):
         given = np.array("")
-    if given.dtype.kind == "f" and given.size and np.isfinite(given).all() and (given == np.rint(given)).all():
+    if given.dtype.kind == "f" and given.size and (np.abs(given) < 2.0**53).all() and (given == np.rint(given)).all():
         given = given.astype(np.int64)
     if given.ndim != 1 or (given.dtype.kind not in "biu" and given.size):
         raise ValueError(f"labels is {shown(labels)}; it must be whole numbers from 0 to {n_classes - 1}")

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
-from stumpery.options import check_number, check_whole, shown
+from stumpery.options import check_number, check_whole
 from stumpery.summaries import quantiles_kernels as kernels
 from stumpery.summaries.labels import checked_labels
+from stumpery.summaries.numbers import checked_number, checked_numbers
 from stumpery.types import Floats, Integers, State
 
 MOST_TUPLES = 1_000_000
@@ -21,7 +22,7 @@ TUPLES_PER_ERROR = 20  # a list for the error epsilon has at most this / epsilon
 
 
 class Histogram(NamedTuple):
-    """Bins of about equal frequency: bin i holds what is above edges[i], up to edges[i + 1]."""
+    """About equally frequent bins: bin i holds what is above edges[i], up to edges[i + 1]; the first, edges[0] too."""
 
     edges: Floats  # (bins + 1,)
     counts: Integers  # (bins, classes)
@@ -76,7 +77,7 @@ class QuantileSummary:
 
     def add_many(self, values: Any, labels: Any = None) -> None:
         """Fold many values in, one label from 0 to n_classes - 1 for each: equals the loop of `add`."""
-        numbers = _numbers(values)
+        numbers = checked_numbers(values)
         classes = checked_labels(labels, len(numbers), self.n_classes)
         missing = np.isnan(numbers)
         if missing.any():
@@ -150,7 +151,7 @@ class QuantileSummary:
 
     def rank(self, value: float) -> float:
         """About how many values were at most `value`."""
-        number = _number("value", value)
+        number = checked_number("value", value)
         lower, upper, values, *_ = self._bounds()
         place = int(np.searchsorted(values, number, side="right"))
         if place == len(values):
@@ -169,7 +170,7 @@ class QuantileSummary:
 
     def counts_upto(self, value: float) -> Integers:
         """How many values of each class are surely at most `value`; in all, 2 * rank_error * count more may be."""
-        number = _number("value", value)
+        number = checked_number("value", value)
         tuples, size = self._list()
         counts: Integers = tuples.counts[: np.searchsorted(tuples.values[:size], number, side="right")].sum(axis=0)
         return counts
@@ -180,7 +181,7 @@ class QuantileSummary:
 
     def histogram(self, n_bins: int) -> Histogram:
         """At most `n_bins` bins of about equal frequency, with the counts of each class."""
-        check_whole("n_bins", n_bins, 1)
+        check_whole("n_bins", n_bins, 1, MOST_TUPLES)
         tuples, size = self._list()
         if not size:
             return Histogram(np.zeros(0), np.zeros((0, self.n_classes), np.int64))
@@ -269,9 +270,11 @@ class QuantileSummary:
         s = self._streams
         size, fill = int(s.sizes[0]), int(s.fills[0])
         possible = 0 <= size <= s.values.shape[1] and 0 <= fill <= s.waiting.shape[1] and (self._missing >= 0).all()
-        possible = possible and not np.isnan(s.values[0, :size]).any() and not np.isnan(s.waiting[0, :fill]).any()
-        possible = possible and (np.diff(s.values[0, :size]) >= 0).all() if size < 2 or possible else False
-        possible = possible and (s.counts[0, :size] >= 0).all() and (s.counts[0, :size].sum(axis=1) > 0).all()
+        size, fill = (size, fill) if possible else (0, 0)
+        values = s.values[0, :size]
+        possible &= not np.isnan(values).any() and not np.isnan(s.waiting[0, :fill]).any()
+        possible &= (values[1:] >= values[:-1]).all() and kernels.possible_shares(s.shares)
+        possible &= (s.counts[0, :size] >= 0).all() and (s.counts[0, :size].sum(axis=1) > 0).all()
         marks = s.marks[0, :fill] // self.n_classes
         if not (possible and (s.deltas[0, :size] >= 0).all() and (marks == 1).all()):
             raise ValueError("its tuples are not those of any stream")
@@ -281,29 +284,3 @@ def _recipe(summary: QuantileSummary) -> dict[str, Any]:
     if summary.epsilon is not None:
         return {"epsilon": float(summary.epsilon), "n_classes": int(summary.n_classes)}
     return {"max_tuples": summary._most, "n_classes": int(summary.n_classes)}
-
-
-def _number(name: str, value: Any) -> float:
-    numbers = _numbers([value])
-    if np.isnan(numbers[0]):
-        raise ValueError(f"{name} is {shown(value)}; it must be a number")
-    return float(numbers[0])
-
-
-def _numbers(values: Any) -> Floats:
-    """A list, a range or an array as floats; what holds anything but numbers is refused."""
-    try:
-        given: NDArray[Any] = np.asarray(values if hasattr(values, "__len__") else list(values))
-        if given.dtype.kind == "O":
-            given = np.array([math.nan if value is None else _real(value) for value in given.flat])
-    except (TypeError, ValueError, OverflowError):
-        given = np.array("")
-    if given.ndim != 1 or (given.dtype.kind not in "biuf" and given.size):
-        raise ValueError(f"values is {shown(values)}; it must be a list or an array of numbers")
-    return np.require(given, np.float64, ["C", "W"]) + 0.0  # there is one zero
-
-
-def _real(value: Any) -> float:
-    if isinstance(value, str | bytes):
-        raise TypeError
-    return float(value)

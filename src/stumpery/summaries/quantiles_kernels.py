@@ -69,6 +69,11 @@ def new_tuples(n_tuples: int, like: Quantiles) -> Tuples:
     return Tuples(np.zeros(n_tuples), np.zeros(shape, dtype), np.zeros(n_tuples, dtype), np.zeros(n_tuples, np.bool_))
 
 
+def possible_shares(shares: Floats) -> bool:
+    """Whether `shorten` could have left such shares; others might keep it busy for ever."""
+    return bool((shares >= 0.0).all() and (shares <= 2.0).all())
+
+
 @part
 def tuples_of(streams: Quantiles, stream: int) -> Tuples:
     """One stream's list, live."""

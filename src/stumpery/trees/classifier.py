@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.options import check_one_of, check_whole
+from stumpery.trees.classes import Label, coded
 from stumpery.trees.gains_kernels import GINI, INFORMATION
 from stumpery.trees.hoeffding_kernels import LEARNS, PREDICTS
-from stumpery.trees.labels import Label, coded
 from stumpery.trees.stream_model import StreamModel, checked_weights
 from stumpery.trees.stream_words import ClassWords
 from stumpery.types import Floats

@@ -1,7 +1,8 @@
 """What every click predictor is: river's verbs over rows of mixed columns, and a chance of a click."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -11,17 +12,19 @@ from numpy.typing import NDArray
 from stumpery import files, frames
 from stumpery.encoding import HashEncoder, Schema
 from stumpery.encoding.names import Name
+from stumpery.encoding.tables import open_table
 from stumpery.options import check_whole, shown
-from stumpery.trees.team import Team
+from stumpery.trees.labels import checked_click, checked_clicks, checked_weight, listed_values
+from stumpery.trees.river_classifier import RiverClassifier, meet_river
+from stumpery.trees.team import DECIDED, Team
 from stumpery.types import Floats, State
 
 N_FIRST_ROWS = 1000  # of a frame, from which the columns' kinds are inferred
 N_SMALL = 64  # dicts up to which a row at a time is quicker
-MOST_WEIGHT = 10_000
 
 
 @dataclass(kw_only=True, eq=False)
-class ClickModel(ABC):
+class ClickModel(RiverClassifier):
     """Learn from rows and whether they were clicked; say how likely a click is.
 
     The columns are those of `schema`, or of the first rows to learn from: a column that has no value there holds
@@ -33,7 +36,9 @@ class ClickModel(ABC):
 
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, 2**63 - 1)
+        meet_river()
         self._encoder: HashEncoder | None = None
+        self._width = 0
         self._team: Team | None = None
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
@@ -62,7 +67,7 @@ class ClickModel(ABC):
     def score_many(self, rows: Any) -> Floats:
         """A number for each row by which rows are ranked: the likelier the click, the higher."""
         if self._encoder is None:
-            return self._blank(frames.n_rows(rows, "rows"))
+            return self._blank(_n_rows(rows))
         return self._score(self._matrix(rows), rows)
 
     def learn_one(self, x: Any, y: Any, w: int = 1) -> None:
@@ -74,8 +79,8 @@ class ClickModel(ABC):
 
     def learn_many(self, rows: Any, y: Any, w: Any = None) -> None:
         """Learn from many rows, all or, where one is wrong, none: equals the loop of `learn_one`."""
-        labels = [checked_click(each) for each in _listed("y", y)]
-        weights = [1] * len(labels) if w is None else [checked_weight(each) for each in _listed("w", w)]
+        labels = checked_clicks("y", y)
+        weights = [1] * len(labels) if w is None else [checked_weight(each) for each in listed_values("w", w)]
         if not frames.n_rows(rows, "rows") == len(labels) == len(weights):
             raise ValueError(f"there are {len(rows)} rows, {len(labels)} labels and {len(weights)} weights")
         if not labels:
@@ -90,13 +95,21 @@ class ClickModel(ABC):
         """The scores of rows that are encoded already, as `HashEncoder` gives them."""
         if self._team is None:
             return self._blank(len(matrix))
+        if matrix.ndim != 2 or matrix.shape[1] != self._width:
+            raise self._refusal(matrix)
         return self._score(matrix, self._named(matrix))
 
     def learn_row(self, row: Floats, label: int) -> None:
         """Learn one row that is encoded already."""
         if self._team is None:
             raise ValueError("an encoded row says nothing of its columns; give the model a schema")
+        if row.shape != (self._width,):
+            raise self._refusal(row)
         self._learn(row, next(iter(self._named(row[np.newaxis])), None), label, 1)
+
+    def _refusal(self, encoded: Floats) -> ValueError:
+        what = f"encoded rows have the shape {encoded.shape}"
+        return ValueError(f"{what}; they must have the schema's {self._width} columns")
 
     def _dicts(self, rows: Any) -> list[Any]:
         """Rows as dicts, for the learners that take no others."""
@@ -121,6 +134,10 @@ class ClickModel(ABC):
         """A new model of the same recipe that has learned nothing, with another seed."""
         return replace(self, seed=seed)
 
+    def clone(self, new_params: Mapping[str, Any] | None = None, *, include_attributes: bool = False) -> Self:
+        """As river asks for it: a new model of the same recipe but for `new_params`, or a copy with all it learned."""
+        return deepcopy(self) if include_attributes else replace(self, **(new_params or {}))
+
     @property
     def n_bytes(self) -> int:
         """The memory that the model's arrays hold."""
@@ -137,9 +154,11 @@ class ClickModel(ABC):
         options = cls._opened(dict(state.options))
         kinds = options.pop("schema")
         model = cls(**options, schema=None if kinds is None else Schema.of(kinds))
-        files.restore(model._arrays(), state.arrays)
+        own = model._arrays()
+        decided = {name: array.copy() for name, array in own.items() if name.rpartition(".")[2] in DECIDED}
+        files.restore(own, state.arrays)
         if model._team is not None:
-            model._team.check()
+            model._team.check(decided)
         model._restored()
         return model
 
@@ -179,20 +198,21 @@ class ClickModel(ABC):
     def _opened(cls, options: dict[str, Any]) -> dict[str, Any]:
         return options
 
-    def _restored(self) -> None:  # noqa: B027 - a model may have nothing to refuse
+    def _restored(self) -> None:
         """Refuse a state that no stream could have led to."""
 
     def _begin(self, schema: Schema) -> None:
         self._team = self._new_team(schema)
         self._encoder = HashEncoder(schema=schema)
+        self._width = len(schema)
         self.schema = schema
 
     def _matrix(self, rows: Any) -> Floats:
         """Rows as floats; the first ones decide what the columns are."""
-        if isinstance(rows, Sequence) and not isinstance(rows, str | bytes) and len(rows) <= N_SMALL:
-            if self._encoder is None and rows:
+        if isinstance(rows, Sequence) and not isinstance(rows, str | bytes) and len(rows):
+            if self._encoder is None:
                 self._start(rows)
-            if self._encoder is not None and rows:
+            if self._encoder is not None and (len(rows) <= N_SMALL or isinstance(rows[0], np.ndarray)):
                 return np.stack([self._encoder.encode_one(row) for row in rows])
         if self._encoder is None:
             self._start(rows)
@@ -210,25 +230,15 @@ class ClickModel(ABC):
         self._begin(schema)
 
 
-def checked_click(y: Any) -> int:
-    """0 or 1 from a bool or a number; anything else, a NaN too, is refused."""
-    if isinstance(y, bool | np.bool_ | int | float | np.integer | np.floating) and (y == 0 or y == 1):  # noqa: PLR1714
-        return int(y)
-    raise ValueError(f"a label is {shown(y)}; it must be True or False, 1 or 0")
-
-
-def checked_weight(w: Any) -> int:
-    """A whole number of times."""
-    if isinstance(w, float | np.floating) and float(w).is_integer():
-        w = int(w)
-    check_whole("w", w, 0, MOST_WEIGHT)
-    return int(w)
-
-
-def _listed(name: str, values: Any) -> list[Any]:
-    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
-        raise ValueError(f"{name} is {shown(values)}; it must be a list, an array or a series, a value a row")
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+def _n_rows(rows: Any) -> int:
+    """How many rows there are, once they are seen to be rows."""
+    n = frames.n_rows(rows, "rows")
+    if not isinstance(rows, Sequence):
+        open_table(rows)
+    for row in rows if isinstance(rows, Sequence) else ():
+        if not isinstance(row, Mapping | np.ndarray):
+            raise ValueError(f"row is {shown(row)}; it must be a dict or a 1-D array")
+    return n
 
 
 def _columns(schema: Schema | None) -> dict[str, Any] | None:

@@ -18,6 +18,7 @@ CHANCE, BINARY, LIFT = range(3)  # outputs: a chance, 0 or 1, the logarithm of a
 N_SETTINGS = 5
 NO_CUT = -1
 FEW_CUTS = 40
+CERTAIN = 1e-6  # chances are kept this far from 0 where their logarithm is taken
 
 
 class Partitions(NamedTuple):
@@ -215,10 +216,16 @@ def unfold(
 
 
 @part
+def lifted(chance: float, average: float) -> float:
+    """The logarithm of a chance beside the average one."""
+    return float(np.log(max(chance, CERTAIN) / max(average, CERTAIN)))
+
+
+@part
 def lift(partitions: Partitions, p: int, average: float) -> None:
     """Turn the chances of a predictor's intervals into logarithms beside the average one, in place."""
     for place in range(partitions.n_cuts[p] + 1):
-        partitions.chances[p, place] = np.log(partitions.chances[p, place] / average)
+        partitions.chances[p, place] = lifted(partitions.chances[p, place], average)
 
 
 @part

@@ -14,6 +14,7 @@ from stumpery.trees.team import Grove, Spec, Team
 from stumpery.types import Floats
 
 CRITERIA = ("weighted", "sum")
+MOST_EVENTS = 10**9  # that an option may wait for
 
 
 @dataclass(kw_only=True, eq=False)
@@ -87,10 +88,15 @@ class UnivariatePredictor(Predictor):
         return [Spec(place, each, self.kind, self.max_tuples, self._n_cuts(), settings) for place, each in chosen], []
 
     def _usable(self, schema: Schema) -> list[int]:
-        if self.column is not None:
-            check_one_of("column", self.column, schema.names)
-            return [schema.names.index(self.column)]
-        return [place for place, kind in enumerate(schema.kinds.values()) if kind in self._takes()]
+        takes, kinds = self._takes(), list(schema.kinds.values())
+        if self.column is None:
+            return [place for place, kind in enumerate(kinds) if kind in takes]
+        check_one_of("column", self.column, schema.names)
+        place = schema.names.index(self.column)
+        if kinds[place] not in takes:
+            kind, taken = type(self).__name__, " or a ".join(sorted(takes))
+            raise ValueError(f"column is {self.column!r}, a {kinds[place]}; a {kind} takes a {taken}")
+        return [place]
 
     def _takes(self) -> frozenset[str]:
         return self.takes

@@ -6,7 +6,7 @@ import numpy as np
 
 from stumpery.encoding import Schema
 from stumpery.options import check_number, check_whole
-from stumpery.trees.predictor import Predictor
+from stumpery.trees.predictor import MOST_EVENTS, Predictor
 from stumpery.trees.team import Grove, Spec
 
 
@@ -34,10 +34,10 @@ class RandomHoeffdingTree(Predictor):
 
     def __post_init__(self) -> None:
         check_whole("n_features", self.n_features, 1, 10_000)
-        check_whole("grace_period", self.grace_period, 1)
+        check_whole("grace_period", self.grace_period, 1, MOST_EVENTS)
         check_number("delta", self.delta, 0, 1, above=True, below=True)
         check_number("tau", self.tau, 0)
-        check_whole("max_depth", self.max_depth, 1)
+        check_whole("max_depth", self.max_depth, 1, 10_000)
         check_whole("max_leaves", self.max_leaves, 2, 10_000)
         super().__post_init__()
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.options import check_whole, shown
+from stumpery.trees.classes import listed
 from stumpery.trees.gains_kernels import VARIANCE
 from stumpery.trees.hoeffding_kernels import LEARNS, PREDICTS
-from stumpery.trees.labels import listed
 from stumpery.trees.leaves_kernels import N_MOMENTS
 from stumpery.trees.stream_model import StreamModel, checked_weights
 from stumpery.trees.stream_words import NumberWords

@@ -63,8 +63,18 @@ def check(forest: Forest, events: Float32s, scratch: Scratch, leaf: int, seed: n
         if needed < 1.0 and forest.counters[N_NODES] + 2 <= forest.nodes.shape[0]:
             split(forest, scratch, n, leaf, cut)
             return True
+    if n < leaves[leaf, N_EVENTS] - trees.BLOCK:
+        forget(forest, scratch, n, leaf)
     leaves[leaf, NEXT_CHECK] = next_check(leaves[leaf, N_EVENTS], needed)
     return False
+
+
+@part
+def forget(forest: Forest, scratch: Scratch, n: int, leaf: int) -> None:
+    """Keep only the found events of a leaf, in place: those that have left the ring make room for others."""
+    trees.free_blocks(forest, leaf)
+    for index in range(n - 1, -1, -1):  # oldest first
+        trees.append(forest, leaf, scratch.found[index])
 
 
 @part

@@ -1,15 +1,18 @@
 """Many predictors as a few sets of arrays, and foreign learners beside them: what combinations are made over."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.summaries.quantiles_kernels import Quantiles, Tuples, new_tuples
+from stumpery.options import is_number, shown
+from stumpery.summaries.quantiles_kernels import Quantiles, Tuples, new_tuples, possible_shares
 from stumpery.trees import random_trees_kernels as trees
 from stumpery.trees import univariate_kernels as univariate
 from stumpery.types import Floats, Integers
+
+DECIDED = frozenset({"columns", "hashes", "kinds", "limits", "settings", "features"})  # arrays that options decide
 
 
 class Spec(NamedTuple):
@@ -42,7 +45,7 @@ class Team:
         self._rooms = [_room(bank.streams) for bank in self._banks()]
 
     def outputs(self, matrix: Floats, rows: Any) -> Floats:
-        """Every predictor's chance of a click, (rows, predictors)."""
+        """Every predictor's chance of a click, (rows, predictors); without `rows`, 0 for the foreign learners."""
         found = np.empty((len(matrix), self.n_outputs))
         start = 0
         if self.stumps is not None:
@@ -52,7 +55,7 @@ class Team:
             trees.predict(found, grove, matrix, start)
             start += len(grove.features)
         for place, learner in enumerate(self.learners, start):
-            found[:, place] = [click_chance(learner, row) for row in rows]
+            found[:, place] = 0.0 if rows is None else [click_chance(learner, row) for row in rows]
         return found
 
     def learn(self, row: Floats, raw: Any, label: int, weights: Integers) -> None:
@@ -101,20 +104,25 @@ class Team:
             for name, array in _flat(bank._asdict()).items()
         }
 
-    def check(self) -> None:
-        """Refuse arrays that would lead a kernel astray."""
-        possible = True
+    def check(self, decided: Mapping[str, NDArray[Any]]) -> None:
+        """Refuse arrays that would lead a kernel astray; `decided` are those that options decide."""
+        mine = self.arrays()
+        possible = all(array.tobytes() == mine[name].tobytes() for name, array in decided.items())
         for bank in self._banks():
             s = bank.streams
             possible &= bool((s.sizes >= 0).all() and (s.sizes <= s.values.shape[1]).all())
             possible &= bool((s.fills >= 0).all() and (s.fills < s.waiting.shape[1]).all())
             possible &= bool((s.counts >= 0).all() and (s.deltas >= 0).all() and (s.marks >= 0).all())
+            possible &= possible_shares(s.shares) and not (np.isnan(s.values).any() or np.isnan(s.waiting).any())
         if self.stumps is not None:
             n_cuts = self.stumps.partitions.n_cuts
             possible &= bool((n_cuts >= 0).all() and (n_cuts <= self.stumps.partitions.cuts.shape[1]).all())
+            possible &= bool(np.isfinite(self.stumps.partitions.chances).all() and (self.stumps.missing >= 0).all())
         for grove in self.groves:
             n_slots, n_nodes = len(grove.streams.sizes) // grove.features.shape[1], len(grove.splits)
             inner = grove.children >= 0
+            possible &= bool((grove.children >= trees.NONE).all() and (grove.slots >= trees.NONE).all())
+            possible &= bool(np.isfinite(grove.chances).all() and (grove.counts >= 0).all())
             possible &= 0 <= grove.used[1] <= n_slots and len(grove.features) <= grove.used[0] <= n_nodes
             possible &= bool((grove.children[inner] > np.flatnonzero(inner)).all())
             possible &= bool((grove.children + 3 <= n_nodes).all() and (grove.slots < n_slots).all())
@@ -127,9 +135,13 @@ class Team:
 
 
 def click_chance(learner: Any, row: Any) -> float:
-    """Any learner's chance of a click, whatever it calls one; 0 while it knows of none."""
+    """Any learner's chance of a click, which it may call True or 1; 0 while it knows of none."""
     chances = learner.predict_proba_one(row)
-    return float(chances.get(True, chances.get(1, 0.0)))
+    chance: Any = chances.get(True, 0.0) if isinstance(chances, Mapping) else None
+    if not is_number(chance) or not 0.0 <= chance <= 1.0 + 1e-9:
+        came = f"predict_proba_one of a {type(learner).__name__} gave {shown(chances)}"
+        raise ValueError(f"{came}; it must be a dict of chances from 0 to 1")
+    return min(float(chance), 1.0)
 
 
 def _univariate(specs: Sequence[Spec]) -> univariate.Univariate:

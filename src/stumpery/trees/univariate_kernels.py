@@ -90,7 +90,7 @@ def learn_missing(bank: Univariate, p: int, label: int, weight: int) -> None:
             count += bank.streams.counts[p, place, 0] + bank.streams.counts[p, place, 1]
         base = partition.chance(clicks, count, prior, m)
         missing = partition.chance(bank.missing[p, 1], bank.missing[p, 0] + bank.missing[p, 1], base, m)
-        output = np.log(missing / base)
+        output = partition.lifted(missing, base)
     bank.partitions.chances[p, bank.partitions.chances.shape[1] - 1] = output
 
 

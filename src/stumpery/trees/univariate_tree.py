@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from stumpery.options import check_bool, check_whole
 from stumpery.trees.partitions_kernels import TREE
-from stumpery.trees.predictor import UnivariatePredictor
+from stumpery.trees.predictor import MOST_EVENTS, UnivariatePredictor
 
 
 @dataclass(kw_only=True, eq=False)
@@ -31,7 +31,7 @@ class UnivariateTree(UnivariatePredictor):
     takes: ClassVar[frozenset[str]] = frozenset({"number"})
 
     def __post_init__(self) -> None:
-        check_whole("unfold", self.unfold, 1)
+        check_whole("unfold", self.unfold, 1, MOST_EVENTS)
         check_whole("max_leaves", self.max_leaves, 2, 10_000)
         check_bool("names", self.names)
         super().__post_init__()

@@ -1,0 +1,248 @@
+"""Thompson sampling over sets of actions (Durand and Gagné 2014, Algorithm 1)."""
+
+import math
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery import files
+from stumpery.options import check_number, check_whole, is_number, listed, shown
+from stumpery.random import new_generator
+from stumpery.selection import choosing_kernels as kernels
+from stumpery.selection import maximisers
+from stumpery.selection.arguments import checked_names
+from stumpery.types import Action, Context, Explanation, Floats, State
+
+N_DRAWS = 500  # for the chances of an explanation
+
+
+class SetDecision(NamedTuple):
+    """Which actions a policy took together, and for which context; a set's chance has no closed form.
+
+    >>> SetDecision(("text", "picture"))
+    SetDecision(actions=('text', 'picture'), context=None)
+    """
+
+    actions: tuple[Action, ...]
+    context: Context = None
+
+
+@dataclass(kw_only=True, eq=False)
+class CombinatorialThompson:
+    """Draw a mean for every action from what is believed of it, and take the feasible set with the largest sum.
+
+    Feasible are all sets of `size` actions, or whatever `maximiser` finds: a function from a dict of scores to the
+    actions it takes, `Knapsack` and `OnePerGroup` for example. One reward from 0 to 1 is seen for the whole set, and
+    counts for each action in it, on top of the `prior`. Memory is 16 bytes an action.
+
+    >>> policy = CombinatorialThompson(actions=["a", "b", "c", "d"], size=2, seed=1)
+    >>> for _ in range(300):
+    ...     decision = policy.decide()
+    ...     policy.learn(decision, reward=float("a" in decision.actions and "c" in decision.actions))
+    >>> sorted(policy.decide().actions)
+    ['a', 'c']
+    """
+
+    actions: Sequence[Action]
+    size: int | None = None
+    maximiser: maximisers.Maximiser | None = None
+    prior: tuple[float, float] = (1.0, 1.0)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self.actions = checked_names("actions", self.actions)
+        if (self.size is None) == (self.maximiser is None):
+            raise ValueError("size and maximiser: one of the two must be given, to say which sets are feasible")
+        if self.size is not None:
+            check_whole("size", self.size, 1, len(self.actions))
+            self.size = int(self.size)
+        else:
+            maximisers.check_maximiser(self.maximiser)
+        self.prior = checked_prior(self.prior)
+        self._rng = new_generator(self.seed)
+        self.seed = int(self.seed)
+        self._sums = np.zeros((len(self.actions), kernels.N_SUMS))
+        self._sealed = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dataclass_fields__ and "_sealed" in self.__dict__:
+            if name != "maximiser" or self.maximiser is None:
+                raise ValueError(f"{name} is part of a policy's recipe and stays as it is; make a new policy instead")
+            maximisers.check_maximiser(value)
+        super().__setattr__(name, value)
+
+    def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> SetDecision:
+        """Choose a feasible set, of those `available` if that is given; a bad maximiser leaves all as it was."""
+        offered = self._offered(available)
+        rng = self._rng.copy()
+        chosen = self._best(self._draw(rng), offered)
+        self._rng[:] = rng
+        return SetDecision(chosen, context)
+
+    def learn(self, decision: SetDecision | Iterable[Action], reward: float) -> None:
+        """Take the reward of a set: now, late, out of order, or from a log, where a list of actions is enough."""
+        rows = self._taken(decision)
+        value = float(reward) if isinstance(reward, bool | np.bool_) or is_number(reward) else math.nan
+        if not 0.0 <= value <= 1.0:
+            raise ValueError(f"reward is {shown(reward)}; it must be a number from 0 to 1")
+        self._sums[rows] += (1.0, value)
+
+    def merge(self, other: Self) -> None:
+        """Add what another run of the same actions and prior has counted."""
+        if not isinstance(other, CombinatorialThompson):
+            raise ValueError(f"CombinatorialThompson merges with its like, not with {type(other).__name__!r}")
+        if set(other.actions) != set(self.actions) or other.prior != self.prior:
+            raise ValueError("two policies merge only if they have the same actions and the same prior")
+        self._sums += other._sums[[list(other.actions).index(action) for action in self.actions]]
+
+    def explain(self, decision: SetDecision | Iterable[Action] | None = None) -> Explanation:
+        """Every action's posterior, and how often it is taken in 500 draws from now."""
+        taken = [] if decision is None else self._named(self._taken(decision))
+        counts = dict.fromkeys(self.actions, 0)
+        rng, offered = self._rng.copy(), list(self.actions)
+        for _ in range(N_DRAWS):
+            for action in self._best(self._draw(rng), offered):
+                counts[action] += 1
+        alpha, beta = self._posterior()
+        mean, total = alpha / (alpha + beta), alpha + beta
+        sd = np.sqrt(mean * (1.0 - mean) / (total + 1.0))
+        order = np.argsort(-mean, kind="stable").tolist()
+        rows = tuple(
+            {
+                "action": self.actions[arm],
+                "plays": int(self._sums[arm, kernels.PLAYS]),
+                "alpha": float(alpha[arm]),
+                "beta": float(beta[arm]),
+                "mean": float(mean[arm]),
+                "sd": float(sd[arm]),
+                "chance": counts[self.actions[arm]] / N_DRAWS,
+            }
+            for arm in order
+        )
+        said = f"{rows[0]['action']!r} is believed to pay best, {rows[0]['mean']:.4g} on average in any set."
+        if taken:
+            said = f"{listed(taken)} were chosen together. {said}"
+        return Explanation(said, rows)
+
+    def add_action(self, action: Action) -> None:
+        """Offer one more action from now on."""
+        self.__dict__["actions"] = checked_names("actions", [*self.actions, action])
+        self._sums = np.vstack([self._sums, np.zeros(kernels.N_SUMS)])
+
+    def remove_action(self, action: Action) -> None:
+        """Offer an action no more and forget what was learned of it."""
+        (row,) = self._rows("action", [action])
+        if len(self.actions) == (self.size or 1):
+            raise ValueError(f"there are {len(self.actions)} actions; no set would be feasible without {action!r}")
+        self.__dict__["actions"] = tuple(name for name in self.actions if name != action)
+        self._sums = np.delete(self._sums, row, axis=0)
+
+    def fresh(self, seed: int) -> Self:
+        """A new policy of the same recipe that has learned nothing, with another seed."""
+        return replace(self, seed=seed)
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that the arrays hold."""
+        return self._sums.nbytes + self._rng.nbytes
+
+    def state(self) -> State:
+        """The recipe and the arrays; of a maximiser that is a function only that it was one."""
+        options = {
+            "actions": list(self.actions),
+            "size": self.size,
+            "maximiser": maximisers.recipe(self.maximiser),
+            "prior": list(self.prior),
+            "seed": self.seed,
+        }
+        return State(options, {"rng": self._rng, "sums": self._sums})
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild from `state`; a ValueError says what does not fit."""
+        options = {**state.options, "maximiser": maximisers.from_recipe(state.options["maximiser"])}
+        policy = cls(**options)
+        files.restore({"rng": policy._rng, "sums": policy._sums}, state.arrays)
+        plays, reward = policy._sums.T
+        if not policy._rng.any() or not np.isfinite(policy._sums).all() or (reward < 0).any() or (reward > plays).any():
+            raise ValueError("its counts are not those of any rewards")
+        return policy
+
+    def _posterior(self) -> tuple[Floats, Floats]:
+        plays, reward = self._sums.T
+        return self.prior[0] + reward, self.prior[1] + plays - reward
+
+    def _draw(self, rng: NDArray[np.uint64]) -> Floats:
+        scores = np.empty(len(self.actions))
+        kernels.draw_scores(rng, self._sums, *self.prior, scores)
+        return scores
+
+    def _best(self, scores: Floats, offered: list[Action]) -> tuple[Action, ...]:
+        """The feasible set of offered actions with the largest sum of scores."""
+        if self.maximiser is None:
+            hidden = [arm for arm, action in enumerate(self.actions) if action not in offered]
+            scores[hidden] = -np.inf
+            return tuple(self.actions[arm] for arm in kernels.top_arms(scores, self.size or 1).tolist())
+        drawn = dict(zip(self.actions, scores.tolist(), strict=True))
+        found = self.maximiser({action: drawn[action] for action in offered})
+        chosen = self._named(self._rows("the maximiser's set", found))
+        if not chosen:
+            raise ValueError("the maximiser gave an empty set; at least one action is needed")
+        absent = [action for action in chosen if action not in offered]
+        if absent:
+            raise ValueError(f"the maximiser gave {listed(absent)}, which is not available")
+        is_feasible = getattr(self.maximiser, "is_feasible", None)
+        if is_feasible is not None and not is_feasible(chosen):
+            raise ValueError(f"the maximiser gave {listed(chosen)}, which by its own is_feasible is no feasible set")
+        return chosen
+
+    def _offered(self, available: Iterable[Action] | None) -> list[Action]:
+        rows = range(len(self.actions)) if available is None else sorted(set(self._known("available", available)))
+        offered = list(self._named(rows))
+        if not offered:
+            raise ValueError("available is empty; at least one action is needed")
+        if self.size is not None and len(offered) < self.size:
+            raise ValueError(f"size is {self.size}, but only {len(offered)} actions are available")
+        return offered
+
+    def _known(self, name: str, actions: Any) -> list[int]:
+        """The rows of actions; a set has no order of its own and takes the policy's."""
+        if isinstance(actions, str | bytes) or not isinstance(actions, Iterable):
+            raise ValueError(f"{name} is {shown(actions)}; it must be a list of actions")
+        rows = []
+        for action in actions:
+            if not isinstance(action, Action | np.generic) or action not in self.actions:
+                raise ValueError(f"{name} holds {shown(action)}; actions are {listed(self.actions)}")
+            rows.append(self.actions.index(action))
+        return sorted(rows) if isinstance(actions, Set) else rows
+
+    def _rows(self, name: str, actions: Any) -> list[int]:
+        """The rows of actions, each once."""
+        rows = self._known(name, actions)
+        if len(set(rows)) != len(rows):
+            raise ValueError(f"{name} is {shown(self._named(rows))}; no action may be there twice")
+        return rows
+
+    def _taken(self, decision: Any) -> list[int]:
+        """The rows of a decision, or of the actions of one."""
+        rows = self._rows("decision", decision.actions if isinstance(decision, SetDecision) else decision)
+        if not rows:
+            raise ValueError("decision is empty; it must hold at least one action")
+        return rows
+
+    def _named(self, rows: Iterable[int]) -> tuple[Action, ...]:
+        return tuple(self.actions[row] for row in rows)
+
+
+def checked_prior(prior: Any) -> tuple[float, float]:
+    """The two numbers of a Beta distribution."""
+    try:
+        alpha, beta = prior
+    except (TypeError, ValueError):
+        raise ValueError(f"prior is {shown(prior)}; it must be two numbers above 0") from None
+    for number in (alpha, beta):
+        check_number("a number of prior", number, 0.0, above=True)
+    return float(alpha), float(beta)

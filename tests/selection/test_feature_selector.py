@@ -1,0 +1,548 @@
+"""Online feature selection against its slow twins, round by round, and what a user may rely on."""
+
+import numpy as np
+import pytest
+from tests.reference import selection as slow
+
+import stumpery as st
+from stumpery import files
+from stumpery.jit import INTERPRETED
+from stumpery.selection import choosers, classifiers, selector_kernels
+from stumpery.types import State
+
+N, K, M = (120 if INTERPRETED else 900), 9, 3
+METHODS = {
+    "Thompson and network": (choosers.thompson(prior=(1, 2)), classifiers.SmallNetwork()),
+    "logistic units": (choosers.thompson(), classifiers.SmallNetwork(units="logistic", n_hidden=3)),
+    "all features": (choosers.everything(), classifiers.SmallNetwork()),
+    "OFS": (choosers.epsilon_greedy(epsilon=0.3), classifiers.SparsePerceptron()),
+    "perceptron": (choosers.epsilon_greedy(epsilon=0.3), classifiers.Perceptron()),
+    "perceptron, not truncated": (choosers.epsilon_greedy(), classifiers.Perceptron(truncate=False)),
+    "network by its weights": (choosers.epsilon_greedy(), classifiers.SmallNetwork()),
+    "upper confidence": (choosers.ucb(), classifiers.Perceptron()),
+    "ours": (choosers.worth(), classifiers.AdditiveModel(memory=60)),
+}
+
+
+def events(n=N, *, missing=True):
+    """Numbers, bits, a constant and skewed columns; the class is a noisy rule of two of them and a product."""
+    rng = np.random.default_rng(7)
+    rows = rng.normal(3, 2, (n, K))
+    rows[:, 1] = rng.random(n) < 0.1
+    rows[:, 2] = 4.0
+    rows[:, 3] = np.exp(rows[:, 3])
+    signal = (rows[:, 0] - 3) + (rows[:, 5] - 3) * (rows[:, 6] > 3) + 3 * rows[:, 1]
+    labels = (signal + rng.normal(0, 0.5, n) > 0.3).astype(int)
+    if missing:
+        rows[rng.random((n, K)) < 0.05] = np.nan
+    return rows, labels
+
+
+def selector(name="ours", **options):
+    chooser, classifier = METHODS[name]
+    size = {} if chooser.kind == "everything" or "budget" in options else {"n_features": M}
+    return st.FeatureSelector(
+        **{"features": K, "chooser": chooser, "classifier": classifier, "seed": 5, **size, **options}
+    )
+
+
+def twin_of(name, model, *, online):
+    chooser, classifier = METHODS[name]
+    makers = {
+        "thompson": lambda: slow.Thompson(K, M, 5, chooser.prior),
+        "ucb": lambda: slow.UpperConfidence(K, M, 5),
+        "everything": lambda: slow.Everything(K, M, 5),
+        "epsilon_greedy": lambda: slow.EpsilonGreedy(K, M, 5, chooser.epsilon),
+        "worth": lambda: slow.Worth(K, M, 5),
+    }
+    if isinstance(classifier, classifiers.SmallNetwork):
+        logistic = classifier.units == "logistic"
+        network = slow.Network(K, model._weights, n_hidden=classifier.n_hidden, logistic=logistic)
+    other = {
+        classifiers.Perceptron: lambda: slow.Perceptron(K, M, truncated=classifier.truncate),
+        classifiers.SparsePerceptron: lambda: slow.SparsePerceptron(K, M, epsilon=chooser.epsilon),
+        classifiers.SmallNetwork: lambda: network,
+        classifiers.AdditiveModel: lambda: slow.Additive(K, memory=60),
+    }
+    return slow.Selector(makers[chooser.kind](), other[type(classifier)](), K, online=online)
+
+
+def state_of(model):
+    options, arrays = model.state()
+    return repr(options), {name: array.tobytes() for name, array in arrays.items()}
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("online", [True, False], ids=["online", "as they come"])
+@pytest.mark.parametrize("name", METHODS)
+def test_every_round_is_the_twins(name, online):
+    rows, labels = events()
+    if not online:
+        rows = (rows - np.nanmean(rows, axis=0)) / np.maximum(np.nanstd(rows, axis=0), 1e-9)
+    model = selector(name, standardise=online)
+    twin = twin_of(name, model, online=online)
+    n_mistakes = 0
+    for row, label in zip(rows, labels, strict=True):
+        asked = model.ask()
+        assert model.ask() == asked
+        chosen, score, mistake = twin.round(row, 2 * label - 1)
+        assert asked == tuple(chosen)
+        assert model.predict_one(row) == int(score >= 0)
+        model.tell({feature: row[feature] for feature in asked}, label)
+        n_mistakes += mistake
+    assert 0 < n_mistakes < len(rows)
+    assert selector(name, standardise=online).play(rows, labels).mistakes.sum() == n_mistakes
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("name", METHODS)
+def test_playing_equals_the_loop_bit_for_bit_also_from_an_open_round(name):
+    rows, labels = events()
+    fast, loop = selector(name), selector(name)
+    guesses = []
+    for row, label in zip(rows, labels, strict=True):
+        guesses.append(loop.predict_one(row))
+        loop.learn_one(row, label)
+    fast.ask()
+    played = fast.play(rows, labels)
+    assert played.predictions.tolist() == guesses
+    assert state_of(fast) == state_of(loop)
+    assert played.spent.sum() == played.looks.sum() == sum(row["looks"] for row in fast.explain().rows)
+
+
+class Jealous:
+    """A source that fails when it is asked for more than it should be."""
+
+    def __init__(self, row, allowed):
+        self.row, self.allowed, self.touched = row, allowed, set()
+
+    def __getitem__(self, feature):
+        assert feature in self.allowed, f"{feature} was touched"
+        self.touched.add(feature)
+        return self.row[feature]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_features_that_were_not_asked_are_never_touched(name):
+    rows, labels = events(150)
+    model = selector(name)
+    for row, label in zip(rows, labels, strict=True):
+        asked = model.ask()
+        assert len(asked) <= M or name == "all features"
+        source = Jealous(row, set(asked))
+        model.predict_one(source)
+        model.learn_one(source, label)
+        assert source.touched == set(asked)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_was_not_looked_at_changes_nothing(name):
+    rows, labels = events(200)
+    plain, poisoned = selector(name), selector(name)
+    for row, label in zip(rows, labels, strict=True):
+        asked = plain.ask()
+        garbled = np.where(np.isin(np.arange(K), asked), row, 1e6)
+        assert poisoned.predict_one(garbled) == plain.predict_one(row)
+        plain.learn_one(row, label)
+        poisoned.learn_one(garbled, label)
+    assert state_of(plain) == state_of(poisoned)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_selector_saved_in_the_middle_of_a_round_goes_on_bit_for_bit(name, tmp_path):
+    rows, labels = events()
+    straight, first = selector(name), selector(name)
+    expected = straight.play(rows, labels)
+    first.play(rows[:80], labels[:80])
+    asked = first.ask()
+    st.save(first, tmp_path / "selector.safetensors")
+    second = st.load(tmp_path / "selector.safetensors")
+    assert second.ask() == asked
+    assert second.play(rows[80:], labels[80:]).mistakes.tolist() == expected.mistakes[80:].tolist()
+    assert state_of(second) == state_of(straight)
+
+
+def test_ours_finds_the_features_that_matter():
+    rows, labels = events(4000)
+    played = selector(seed=1).play(rows, labels)
+    assert {0, 5, 6, 1} >= set(np.argsort(-played.looks)[:3].tolist())
+    assert played.mistakes[-1000:].mean() < 0.2
+    assert played.looks.sum() == 3 * 4000
+
+
+def test_a_class_may_come_late():
+    rows, labels = events(60, missing=False)
+    model = selector()
+    open_rounds = []
+    for row, label in zip(rows, labels, strict=True):
+        asked = model.ask()
+        open_rounds.append(({feature: row[feature] for feature in asked}, label))
+        model.skip()
+    for x, label in reversed(open_rounds):
+        model.tell(x, label, asked=list(x))
+    assert sum(row["looks"] for row in model.explain().rows) == 60 * M
+
+
+def test_fixed_features_are_always_the_same():
+    model = st.FeatureSelector(features=["a", "b", "c"], chooser=choosers.fixed(["c", "a"]))
+    for step in range(5):
+        assert set(model.ask()) == {"a", "c"}
+        model.tell({"a": step, "c": 1}, step % 2)
+
+
+def test_frames_are_read_by_the_names_of_their_columns():
+    import polars as pl
+
+    rows, labels = events(missing=False)
+    names = [f"f{index}" for index in range(K)]
+    frame = pl.DataFrame(rows, schema=names).select(reversed(names))
+    by_frame, by_matrix = selector(features=names), selector(features=names)
+    by_frame.play(frame, labels)
+    by_matrix.play(rows, labels)
+    assert state_of(by_frame) == state_of(by_matrix)
+
+
+def test_a_frames_columns_may_be_numbers_and_bits_with_gaps_but_not_text():
+    import pandas as pd
+    import polars as pl
+
+    bits = [True, None, False, True]
+    expected = np.array([[1, np.nan, 0, 1]] * K, dtype=float).T
+    names = [f"f{index}" for index in range(K)]
+    frames = [
+        pl.DataFrame(dict.fromkeys(names, bits)),
+        pd.DataFrame({name: pd.array(bits, dtype="boolean") for name in names}),
+        pd.DataFrame({name: pd.array([1, None, 0, 1], dtype="Int64") for name in names}),
+    ]
+    by_matrix = selector(features=names)
+    by_matrix.play(expected, [0, 1, 1, 0])
+    for frame in frames:
+        by_frame = selector(features=names)
+        by_frame.play(frame, [0, 1, 1, 0])
+        assert state_of(by_frame) == state_of(by_matrix)
+    numbered, plain = selector(), selector()
+    numbered.play(pd.DataFrame(expected), [0, 1, 1, 0])
+    plain.play(expected, [0, 1, 1, 0])
+    assert state_of(numbered) == state_of(plain)
+    with pytest.raises(ValueError, match=r"^'f0' is '1'; a feature must be a number of at most 1e\+09 in size$"):
+        selector(features=names).play(pl.DataFrame({name: ["1"] for name in names}), [0])
+
+
+def test_masked_values_are_missing():
+    rows, labels = events()
+    masked, plain = selector(), selector()
+    masked.play(np.ma.masked_array(np.nan_to_num(rows, nan=1e99), mask=np.isnan(rows)), labels)
+    plain.play(rows, labels)
+    assert state_of(masked) == state_of(plain)
+    plain.tell([np.ma.masked] * K, 1)
+
+
+def test_no_rows_and_no_order_are_no_rounds():
+    model = selector()
+    before = state_of(model)
+    for rows, labels, order in ((np.ones((0, K)), [], None), (np.ones((2, K)), [0, 1], [])):
+        assert len(model.play(rows, labels, order).predictions) == 0
+    assert state_of(model) == before
+
+
+def test_a_late_round_that_looked_at_nothing_is_learned_as_well():
+    model = selector("OFS", chooser=choosers.epsilon_greedy(epsilon=0))
+    asked = model.ask()
+    model.skip()
+    assert asked == ()
+    model.tell({}, 1, asked=asked)
+    assert model.explain().summary.startswith("After 1 rounds")
+
+
+def test_classes_and_prices_are_kept_as_they_were_given(tmp_path):
+    prices = dict.fromkeys(range(K), 2)
+    model = selector(classes=iter(["no", 1]), prices=prices)
+    prices.clear()
+    assert model.play(np.ones((2, K)), ["no", 1]).predictions.dtype == object
+    st.save(model, tmp_path / "selector.safetensors")
+    again = st.load(tmp_path / "selector.safetensors")
+    assert (again.classes, again.prices) == (("no", 1), dict.fromkeys(range(K), 2.0))
+
+
+def test_an_order_is_as_good_as_ordered_rows():
+    rows, labels = events()
+    order = np.random.default_rng(1).permutation(N)[:100]
+    played, expected = selector().play(rows, labels, order), selector().play(rows[order], labels[order])
+    assert played.predictions.tolist() == expected.predictions.tolist()
+
+
+class Majority:
+    """A learner with river's verbs and any classes: the most frequent class of what it saw."""
+
+    def __init__(self):
+        self.seen, self.counts = [], {}
+
+    def predict_one(self, x):
+        self.seen.append(set(x))
+        return max(self.counts, key=self.counts.get, default=None)
+
+    def learn_one(self, x, y):
+        self.counts[y] = self.counts.get(y, 0) + 1
+
+
+def test_any_learner_with_rivers_verbs_may_classify_any_number_of_classes():
+    rows, _ = events(200, missing=False)
+    labels = np.array([*"aabc" * 50])
+    learner = Majority()
+    model = st.FeatureSelector(
+        features=K, n_features=2, chooser=choosers.thompson(), classifier=learner, classes=None, seed=1
+    )
+    played = model.play(rows, labels)
+    assert played.mistakes.mean() == pytest.approx(0.5, abs=0.02)
+    assert {len(seen) for seen in learner.seen} == {2}
+    model.tell(dict.fromkeys(model.ask(), 1.0), "z")
+    assert learner.counts["z"] == 1
+    assert {type(label) for label in learner.counts} == {str}
+    for label in (None, float("nan"), ["z"]):
+        with pytest.raises(ValueError, match=r"^label is .*; it must name a class, a round without one ends with skip"):
+            model.tell(dict.fromkeys(model.ask(), 1.0), label)
+    with pytest.raises(ValueError, match=r"^a selector over 'Majority' cannot be saved, only over models of ours$"):
+        model.state()
+
+
+def test_a_learner_whose_guess_is_no_class_is_not_taught():
+    class Wrong(Majority):
+        def predict_one(self, x):
+            return np.ones(2)
+
+    model = st.FeatureSelector(features=K, n_features=2, chooser=choosers.thompson(), classifier=Wrong(), classes=None)
+    with pytest.raises(TypeError):
+        model.tell([1.0] * K, "a")
+    assert model.classifier.counts == {}
+    assert model.explain().rows[0]["looks"] == 0
+
+
+class Counts:
+    """A model of ours by itself: how often each class came."""
+
+    def __init__(self):
+        self.counts = np.zeros(2)
+
+    def predict_one(self, x):
+        return int(self.counts.argmax())
+
+    def learn_one(self, x, y):
+        self.counts[y] += 1
+
+    def state(self):
+        return State({}, {"counts": self.counts})
+
+    @classmethod
+    def from_state(cls, state):
+        made = cls()
+        made.counts[:] = state.arrays["counts"]
+        return made
+
+
+def test_a_model_of_ours_as_the_classifier_is_saved_with_the_selector(monkeypatch, tmp_path):
+    monkeypatch.setitem(files.KINDS, "Counts", Counts)
+    rows, labels = events(120, missing=False)
+    model = st.FeatureSelector(features=K, n_features=2, chooser=choosers.thompson(), classifier=Counts())
+    model.play(rows[:60], labels[:60])
+    st.save(model, tmp_path / "selector.safetensors")
+    again = st.load(tmp_path / "selector.safetensors")
+    assert again.classifier.counts.tolist() == model.classifier.counts.tolist()
+    first, second = (each.play(rows[60:], labels[60:]) for each in (model, again))
+    assert first.mistakes.tolist() == second.mistakes.tolist()
+    assert state_of(again) == state_of(model)
+
+
+def test_classes_may_have_any_names():
+    rows, labels = events(missing=False)
+    named = np.where(labels > 0, "a long name", "no")
+    plain, texts = selector(), selector(classes=("no", "a long name"))
+    expected, found = plain.play(rows, labels), texts.play(rows, named)
+    assert found.predictions.tolist() == np.where(expected.predictions > 0, "a long name", "no").tolist()
+    only = selector(classes=("no", "a long name")).play(rows[:30], ["no"] * 30)
+    assert set(only.predictions.tolist()) <= {"no", "a long name"}
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "all features"])
+def test_a_budget_is_never_exceeded_and_cheap_features_are_preferred(name):
+    rows, labels = events()
+    prices = {feature: 1.0 + 2.0 * (feature % 3) for feature in range(K)}
+    played = selector(name, prices=prices, budget=6.0).play(rows, labels)
+    assert played.spent.max() <= 6.0
+    assert played.spent @ np.ones(N) == pytest.approx(sum(prices[k] * n for k, n in enumerate(played.looks)))
+
+
+def test_with_even_prices_a_budget_is_a_number_of_features():
+    rows, labels = events()
+    by_price = selector("Thompson and network", prices=dict.fromkeys(range(K), 2.0), budget=6.0)
+    by_number = selector("Thompson and network")
+    assert by_price.play(rows, labels).looks.tolist() == by_number.play(rows, labels).looks.tolist()
+
+
+def test_the_score_of_nothing_is_a_mistake_for_ofs_and_a_success_for_thompson():
+    rows, labels = np.zeros((20, 4)), np.ones(20, dtype=int)
+    ofs = st.FeatureSelector(
+        features=4, n_features=2, chooser=choosers.thompson(), classifier=classifiers.SparsePerceptron()
+    )
+    assert ofs.play(rows, labels).mistakes.all()
+    assert {row["success"] for row in ofs.explain().rows} == {1.0}
+
+
+def test_a_constant_feature_and_one_that_is_always_missing_teach_nothing():
+    rows, labels = events(300, missing=False)
+    rows[:, 4] = np.nan
+    for name in METHODS:
+        model = selector(name)
+        model.play(rows, labels)
+        assert np.isfinite(model._weights).all()
+        assert model._columns[4].tolist() == [0, 0, 0]
+
+
+@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
+def test_no_form_of_input_compiles_anything_anew():
+    rows, labels = events(50, missing=False)
+    model = selector()
+    model.play(rows, labels)
+    model.predict_one(rows[0])
+    model.tell(rows[0], 1)
+    used = (selector_kernels.ask, selector_kernels.predict, selector_kernels.tell, selector_kernels.play)
+    before = [len(kernel.signatures) for kernel in used]
+    locked = rows.copy()
+    locked.flags.writeable = False
+    for form in (locked, rows.astype(np.float32), rows.astype(int), np.asfortranarray(rows), rows[::2], rows > 3):
+        model.play(form, labels[: len(form)].astype(np.int8), range(3))
+    for x, y in (([1] * K, 0), (np.ones(K, dtype=np.int8), True), ([None] * K, np.int64(1)), ([True] * K, 1.0)):
+        model.predict_one(x)
+        model.tell(x, y)
+    assert [len(kernel.signatures) for kernel in used] == before == [1, 1, 1, 1]
+
+
+def test_memory_does_not_grow():
+    rows, labels = events()
+    model = selector()
+    before = model.n_bytes
+    model.play(rows, labels)
+    assert model.n_bytes == before
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"n_features": 0}, "n_features is 0; it must be a whole number from 1 to 9"),
+        ({"n_features": 10}, "n_features is 10; it must be a whole number from 1 to 9"),
+        ({"n_features": None}, "n_features is None; it must be a whole number from 1 to 9"),
+        ({"features": []}, "features is empty; at least one name is needed"),
+        ({"features": 0}, "features is 0; it must be a whole number of 1 or more"),
+        ({"features": ["a", "a"]}, "features holds 'a' twice; names must differ"),
+        ({"classes": (0, 1, 2)}, r"classes is \(0, 1, 2\); this classifier is for two classes, for more give .*"),
+        ({"classes": None}, "classes is None; this classifier is for two classes, for more give .*"),
+        ({"classifier": 3}, "classifier is 3; it must come from stumpery.selection.classifiers or have the verbs .*"),
+        ({"classifier": classifiers.Perceptron()}, "the chooser worth goes with AdditiveModel, .*"),
+        ({"chooser": choosers.epsilon_greedy()}, "the chooser epsilon_greedy goes by the weights of a perceptron .*"),
+        ({"chooser": "thompson"}, "chooser is 'thompson'; it must come from stumpery.selection.choosers"),
+        ({"chooser": choosers.fixed([1])}, "n_features is 3; this chooser looks at 1, leave n_features out"),
+        ({"chooser": choosers.fixed(["z"])}, "asked holds 'z'; features are 0, 1, .*"),
+        ({"standardise": 1}, "standardise is 1; it must be True or False"),
+        ({"budget": 3}, "budget goes with prices, without n_features, and with a chooser that chooses"),
+        (
+            {"chooser": choosers.everything(), "budget": 3, "prices": dict.fromkeys(range(9), 1), "n_features": None},
+            "budget goes with prices, without n_features, and with a chooser that chooses",
+        ),
+        ({"prices": {0: 1}}, r"prices is \{0: 1\}; it must be a dict with a price for each feature"),
+        ({"prices": {**dict.fromkeys(range(9), 1), 3: 0}}, "the price of 3 is 0; it must be a number above 0 .*"),
+        ({"prices": dict.fromkeys(range(9), 2), "budget": 1, "n_features": None}, "budget is 1; it does not pay .*"),
+        ({"seed": -1}, "seed is -1; it must be .*"),
+    ],
+    ids=str,
+)
+def test_wrong_options_are_refused(options, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        st.FeatureSelector(**{"features": K, "n_features": M, **options})
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: choosers.thompson(prior=(1, -1)), "a number of prior is -1; it must be a number above 0"),
+        (lambda: choosers.epsilon_greedy(epsilon=2), "epsilon is 2; it must be a number from 0 to 1"),
+        (lambda: choosers.ucb(width=-1), "width is -1; it must be a number of 0 or more"),
+        (lambda: choosers.worth(first=0), "first is 0; it must be a whole number of 1 or more"),
+        (lambda: classifiers.Perceptron(rate=0), "rate is 0; it must be a number above 0"),
+        (lambda: classifiers.SparsePerceptron(radius=0), "radius is 0; it must be a number above 0"),
+        (lambda: classifiers.SmallNetwork(n_hidden=0), "n_hidden is 0; it must be a whole number from 1 to 1000"),
+        (lambda: classifiers.SmallNetwork(units="relu"), "units is 'relu'; it must be one of 'tanh', 'logistic'"),
+        (lambda: classifiers.AdditiveModel(memory=1), "memory is 1; it must be a whole number of 10 or more"),
+    ],
+)
+def test_wrong_parts_are_refused(make, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda model: model.tell([1.0] * K, 2), "label is 2; classes are 0, 1"),
+        (lambda model: model.tell([1.0] * K, np.ones(2)), "label is array.*; classes are 0, 1"),
+        (lambda model: setattr(model, "n_features", 2), "n_features is part of a selector's recipe and stays as it .*"),
+        (lambda model: model.tell([1.0] * K, None), "label is None; classes are 0, 1"),
+        (lambda model: model.tell({}, 1), "x has no .*; what was asked is needed: .*"),
+        (lambda model: model.tell(None, 1), "x has no .*; what was asked is needed: .*"),
+        (
+            lambda model: model.tell(["many"] * K, 1),
+            ".* is 'many'; a feature must be a number of at most .*",
+        ),
+        (lambda model: model.tell([np.inf] * K, 1), ".* is inf; a feature must be a number of at most .*"),
+        (lambda model: model.tell([1e10] * K, 1), ".* is 1.*; a feature must be a number of at most .*"),
+        (lambda model: model.tell([1.0] * K, 1, asked=[77]), "asked holds 77; features are 0, .*"),
+        (
+            lambda model: model.tell([1.0] * K, 1, asked=range(K)),
+            "asked holds 9 features; a round of this selector looks at 3 at most",
+        ),
+        (lambda model: model.tell([1.0] * K, [[1], [1, 2]]), r"label is \[\[1\], \[1, 2\]\]; classes are 0, 1"),
+        (lambda model: model.play(np.ones((2, K)), [[1], [1, 2]]), r"label is \[1\]; classes are 0, 1"),
+        (lambda model: model.play(np.ones((2, K)), [1, None]), "label is None; classes are 0, 1"),
+        (lambda model: model.play(np.full((1, K), "1", object), [0]), "0 is '1'; a feature must be a number of .*"),
+        (lambda model: model.play(np.full((1, K), 10**400), [0]), "0 is 1000.*; a feature must be a number of .*"),
+        (lambda model: model.play(np.full((1, K), np.longdouble("1e400")), [0]), "rows hold inf; a feature must .*"),
+        (lambda model: model.predict_one({}), "x has no .*; what was asked is needed: .*"),
+        (lambda model: model.play(np.ones((3, 4)), [0, 1, 0]), r"rows have shape \(3, 4\); a column for each of 9 .*"),
+        (lambda model: model.play(np.full((3, K), "x"), [0, 1, 0]), "rows hold <U1; features must be numbers"),
+        (lambda model: model.play(np.full((1, K), -np.inf), [0]), "rows hold inf; a feature must be a number of .*"),
+        (lambda model: model.play(np.ones((3, K)), [0, 1, 2]), "label is 2; classes are 0, 1"),
+        (lambda model: model.play(np.ones((3, K)), [0, 1]), "there are 3 rows and labels of shape .*"),
+        (lambda model: model.play(np.ones((3, K)), [0, 1, 0], [3]), r"order is \[3\]; it must be a list of row .*"),
+        (lambda model: model.play(7, [0]), "rows is 7; it must be a matrix or a frame with a column for each feature"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_changes_nothing(wrong, sentence):
+    rows, labels = events(100)
+    model = selector()
+    model.play(rows, labels)
+    for verb in (model.ask, model.skip):  # with a round open, and without
+        verb()
+        before = state_of(model)
+        with pytest.raises(ValueError, match=f"^{sentence}$"):
+            wrong(model)
+        assert state_of(model) == before
+
+
+def test_a_file_that_no_stream_could_have_led_to_is_refused():
+    rows, labels = events(100)
+    model = selector()
+    model.play(rows, labels)
+    options, arrays = model.state()
+    wrong = {
+        "sums": arrays["sums"] * -1,
+        "weights": arrays["weights"] * np.nan,
+        "paces": arrays["paces"] - 2,
+        "grounds": -arrays["grounds"],
+        "columns": arrays["columns"] * 1e300,
+    }
+    for name, array in wrong.items():
+        with pytest.raises(ValueError, match="not those of any stream"):
+            st.FeatureSelector.from_state(State(options, {**arrays, name: array}))
+    for n_open, first in ((1, 99), (K, 0)):  # the second asks for more than a round has room for
+        pending = np.array([n_open, *range(first, first + K)])
+        with pytest.raises(ValueError, match="not those of any stream"):
+            st.FeatureSelector.from_state(State(options, {**arrays, "pending": pending}))
