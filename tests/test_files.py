@@ -77,6 +77,17 @@ BUILDERS = {
     "SuccessiveElimination": lambda: st.SuccessiveElimination(actions=ACTIONS, explore="drawn", epsilon=0.1),
     "ThompsonSampling": lambda: st.ThompsonSampling(actions=ACTIONS, prior=(2.0, 1.0), seed=5),
     "UCB": lambda: st.UCB(actions=ACTIONS, reward_range=(-1.0, 2.0), seed=5),
+    "BaggedLearners": lambda: st.OnlineBagging(
+        models=[st.HoeffdingTreeClassifier(grace_period=20), st.Stump()], seed=5
+    ),
+    "ForestClassifier": lambda: st.ForestClassifier(n_models=3, grace_period=20, max_bytes=2_000_000, seed=5),
+    "ForestRegressor": lambda: st.ForestRegressor(n_models=3, grace_period=20, max_bytes=2_000_000, seed=5),
+    "HoeffdingTreeClassifier": lambda: st.HoeffdingTreeClassifier(grace_period=20, max_bytes=2_000_000),
+    "HoeffdingTreeRegressor": lambda: st.HoeffdingTreeRegressor(grace_period=20, max_bytes=2_000_000),
+    "OnlineBoosting": lambda: st.OnlineBoosting(models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2, seed=5),
+    "OnlineStacking": lambda: st.OnlineStacking(models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2),
+    "Voting": lambda: st.Voting(models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2),
+    "WeightedLearners": lambda: st.ExponentialWeights(models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2),
     "VectorEncoder": lambda: st.VectorEncoder(schema=st.Schema.infer(ROWS), one_hot=True),
 }
 KINDS = sorted(
@@ -98,9 +109,12 @@ def use(model, part=slice(None)):
     if hasattr(model, "play"):
         played = model.play(CONTEXTS[part] if isinstance(model, ContextualPolicy) else None, REWARDS[part])
         return [played.actions.tolist(), played.probabilities.tolist()]
-    if hasattr(model, "learn_many"):
+    if hasattr(model, "score_many"):
         model.learn_many(CONTEXTS[part], REWARDS[part, 0] > 0.5)
         return model.score_many(ROWS).tolist()
+    if hasattr(model, "learn_many"):
+        model.learn_many(CONTEXTS[part], (REWARDS[part, 0] > 0.5).astype(int))
+        return np.asarray(model.predict_many(ROWS)).tolist()
     if isinstance(model, st.ContentSelector):
         decisions = [model.decide(ROWS[:3]) for _ in CONTEXTS[part]]
         for decision, reward in zip(decisions, REWARDS[part, 0], strict=True):

@@ -65,7 +65,7 @@ class BanditTrees(ContextualPolicy):
         check_one_of("weights", self.weights, WEIGHTS)
         check_one_of("leaf", self.leaf, LEAVES)
         check_whole("n_bins", self.n_bins, 2, 240)
-        check_whole("max_bytes", self.max_bytes, 1)
+        check_whole("max_bytes", self.max_bytes, 1, 2**50)
         self.delta = float(self.delta)
         self._plan = self._planned()
         self._clock = np.zeros(voting.N_CLOCK_FIELDS)

@@ -68,7 +68,7 @@ class RewardForest(ContextualPolicy):
 
     def __post_init__(self) -> None:
         check_whole("n_trees", self.n_trees, 1, 10_000)
-        check_whole("max_bytes", self.max_bytes, 1)
+        check_whole("max_bytes", self.max_bytes, 1, 2**50)
         if not isinstance(self.explorer, Explorer):
             raise ValueError(f"explorer is {self.explorer!r}; it must come from stumpery.policies.explorers")
         self._rule = self.explorer.rule()

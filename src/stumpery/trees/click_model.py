@@ -1,10 +1,10 @@
 """What every click predictor is: river's verbs over rows of mixed columns, and a chance of a click."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from stumpery.encoding.names import Name
 from stumpery.encoding.tables import open_table
 from stumpery.options import check_whole, shown
 from stumpery.trees.labels import checked_click, checked_clicks, checked_weight, listed_values
-from stumpery.trees.river_classifier import RiverClassifier, meet_river
+from stumpery.trees.river_kinds import introduce
 from stumpery.trees.team import DECIDED, Team
 from stumpery.types import Floats, State
 
@@ -24,7 +24,7 @@ N_SMALL = 64  # dicts up to which a row at a time is quicker
 
 
 @dataclass(kw_only=True, eq=False)
-class ClickModel(RiverClassifier):
+class ClickModel(ABC):
     """Learn from rows and whether they were clicked; say how likely a click is.
 
     The columns are those of `schema`, or of the first rows to learn from: a column that has no value there holds
@@ -34,9 +34,12 @@ class ClickModel(RiverClassifier):
     schema: Schema | None = None
     seed: int = 0
 
+    _supervised: ClassVar[bool] = True  # as river asks, and the next two
+    _multiclass: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, 2**63 - 1)
-        meet_river()
+        introduce(type(self), "Classifier")
         self._encoder: HashEncoder | None = None
         self._width = 0
         self._team: Team | None = None
@@ -143,6 +146,10 @@ class ClickModel(RiverClassifier):
         """The memory that the model's arrays hold."""
         return sum(array.nbytes for array in self._arrays().values())
 
+    @property
+    def _raw_memory_usage(self) -> int:
+        return self.n_bytes
+
     def state(self) -> State:
         """The recipe and the arrays."""
         options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
@@ -198,7 +205,7 @@ class ClickModel(RiverClassifier):
     def _opened(cls, options: dict[str, Any]) -> dict[str, Any]:
         return options
 
-    def _restored(self) -> None:
+    def _restored(self) -> None:  # noqa: B027 - most have nothing more to refuse
         """Refuse a state that no stream could have led to."""
 
     def _begin(self, schema: Schema) -> None:

@@ -67,7 +67,7 @@ class StreamModel(ABC):
         if self.max_depth is not None:
             check_whole("max_depth", self.max_depth, 0, DEEPEST)
         check_one_of("leaf_prediction", self.leaf_prediction, self.guessers)
-        check_whole("max_bytes", self.max_bytes, 1)
+        check_whole("max_bytes", self.max_bytes, 1, 2**50)
         check_whole("seed", self.seed, 0, 2**63 - 1)
         introduce(type(self), self.river_base)
         self._rng = new_generator(self.seed)
