@@ -58,4 +58,5 @@ clean:  ## remove what the other targets made
 .venv-bench/.bench: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-bench
 	$(BENCH)/python $(PIP) --editable '.[study,bench]'
+	$(BENCH)/python -m pip install --quiet --disable-pip-version-check capymoa==0.15.1  # for MOA; it wants an older pandas
 	@touch $@

@@ -30,7 +30,7 @@ def run_moa(
 
     The accuracy over all events and the events a second of a learner of `capymoa.classifier`.
     """
-    streams, classifiers = need("capymoa.stream", "bench"), need("capymoa.classifier", "bench")
+    streams, classifiers = need("capymoa.stream", "moa"), need("capymoa.classifier", "moa")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stream.arff"
         path.write_text(arff(columns, labels), encoding="utf-8")
@@ -39,7 +39,7 @@ def run_moa(
         if from_python:
             return one_by_one(stream, model, len(labels))
         start = perf_counter()
-        found = need("capymoa.evaluation", "bench").prequential_evaluation(stream, model, window_size=WINDOW)
+        found = need("capymoa.evaluation", "moa").prequential_evaluation(stream, model, window_size=WINDOW)
         seconds = perf_counter() - start
     measured = float(found.cumulative.accuracy()) / 100.0
     return MoaRun(measured, len(labels) / seconds)
