@@ -250,7 +250,7 @@ class FeatureSelector:
 
     def _asked(self) -> Integers:
         if self._pending[0] < 0:
-            chosen = kernels.ask(self._rng, self._rule, *self._arms, *self._model)
+            chosen = kernels.ask(self._rng, self._rule, self._arms, self._model)
             self._pending[0] = len(chosen)  # perhaps 0: OFS before its first weight looks at nothing
             self._pending[1 : len(chosen) + 1] = chosen
         return self._pending[1 : self._pending[0] + 1].copy()
@@ -269,19 +269,19 @@ class FeatureSelector:
 
     def _predict(self, asked: Integers, values: Any) -> tuple[Any, float]:
         if isinstance(self.classifier, Classifier):
-            score = kernels.predict(*self._model, asked, values)
+            score = kernels.predict(self._model, asked, values)
             return self._labels[1 if score >= 0.0 else 0], score
         return self.classifier.predict_one(values), 0.0
 
     def _learn(self, asked: Integers, values: Any, y: Any) -> tuple[Any, bool]:
         if isinstance(self.classifier, Classifier):
             sign = 1.0 if y == self._labels[1] else -1.0
-            score, mistake = kernels.tell(*self._arms, *self._model, asked, values, sign)
+            score, mistake = kernels.tell(self._arms, self._model, asked, values, sign)
             return self._labels[1 if score >= 0.0 else 0], mistake
         guess = self.classifier.predict_one(values)
         success = float(guess == y)  # before anything is learned: a guess may be no class at all
         self.classifier.learn_one(values, y)
-        kernels.reward(*self._arms, asked, success)
+        kernels.reward(self._arms, asked, success)
         return guess, not success
 
     def _play_one(self, row: Floats, y: Any, turn: int, played: Rounds) -> None:
@@ -295,8 +295,8 @@ class FeatureSelector:
     def _play_many(self, table: Floats, classes: NDArray[Any], turns: Integers, played: Rounds, start: int) -> None:
         signs = np.where(classes == self._labels[1], 1.0, -1.0)
         scores, mistakes, spent = np.empty(len(turns)), played.mistakes[start:], played.spent[start:]
-        chooser, model = (self._rng, self._rule, *self._arms), self._model
-        kernels.play(*chooser, *model, table, signs, turns, scores, mistakes, spent, played.looks)
+        chooser = (self._rng, self._rule, self._arms)
+        kernels.play(*chooser, self._model, table, signs, turns, scores, mistakes, spent, played.looks)
         played.predictions[start:] = np.array(self._labels, dtype=class_type(self._labels))[
             (scores >= 0.0).astype(np.int64)
         ]

@@ -191,78 +191,37 @@ def learn_round(
 
 
 @kernel
-def ask(
-    rng: Words,
-    rule: Floats,
-    sums: Floats,
-    facts: Floats,
-    clock: Floats,
-    options: Floats,
-    weights: Floats,
-    paces: Floats,
-    grounds: Floats,
-    columns: Floats,
-) -> Integers:
+def ask(rng: Words, rule: Floats, arms: Arms, model: Model) -> Integers:
     """The features to look at next."""
-    desk = new_desk(options)
-    model = Model(options, weights, paces, grounds, columns)
-    return desk.asked[: choose_set(rng, rule, Arms(sums, facts, clock), model, desk)]
+    desk = new_desk(model.options)
+    return desk.asked[: choose_set(rng, rule, arms, model, desk)]
 
 
 @kernel
-def predict(
-    options: Floats,
-    weights: Floats,
-    paces: Floats,
-    grounds: Floats,
-    columns: Floats,
-    asked: Integers,
-    values: Floats,
-) -> float:
+def predict(model: Model, asked: Integers, values: Floats) -> float:
     """The score of one event, from the values of what was asked."""
-    desk = new_desk(options)
-    model = Model(options, weights, paces, grounds, columns)
+    desk = new_desk(model.options)
     return score_seen(model, look(model, asked, asked.shape[0], values, desk), desk)
 
 
 @kernel
-def tell(
-    sums: Floats,
-    facts: Floats,
-    clock: Floats,
-    options: Floats,
-    weights: Floats,
-    paces: Floats,
-    grounds: Floats,
-    columns: Floats,
-    asked: Integers,
-    values: Floats,
-    label: float,
-) -> tuple[float, bool]:
+def tell(arms: Arms, model: Model, asked: Integers, values: Floats, label: float) -> tuple[float, bool]:
     """Learn the class of one event, in place; give its score and whether that was a mistake."""
-    model = Model(options, weights, paces, grounds, columns)
-    arms = Arms(sums, facts, clock)
-    return learn_round(arms, model, asked, asked.shape[0], values, new_desk(options), label)
+    return learn_round(arms, model, asked, asked.shape[0], values, new_desk(model.options), label)
 
 
 @kernel
-def reward(sums: Floats, facts: Floats, clock: Floats, asked: Integers, success: float) -> None:
+def reward(arms: Arms, asked: Integers, success: float) -> None:
     """Fold the reward of a set into the chooser alone, in place."""
-    choosing.credit(Arms(sums, facts, clock), asked, asked.shape[0], success)
+    choosing.credit(arms, asked, asked.shape[0], success)
 
 
 @kernel
 def play(
     rng: Words,
     rule: Floats,
-    sums: Floats,
-    facts: Floats,
-    clock: Floats,
-    options: Floats,
-    weights: Floats,
-    paces: Floats,
-    grounds: Floats,
-    columns: Floats,
+    arms: Arms,
+    model: Model,
     rows: Floats,
     labels: Floats,
     order: Integers,
@@ -272,15 +231,14 @@ def play(
     looks: Integers,
 ) -> None:
     """A round for each row that `order` names; scores, mistakes, money and looks go into the last four, in place."""
-    arms, model, desk = Arms(sums, facts, clock), Model(options, weights, paces, grounds, columns), new_desk(options)
-    values = np.empty(rows.shape[1])
+    desk, values = new_desk(model.options), np.empty(rows.shape[1])
     for turn in range(order.shape[0]):
         row = order[turn]
         n_asked = choose_set(rng, rule, arms, model, desk)
         for place in range(n_asked):
             feature = desk.asked[place]
             values[place] = rows[row, feature]
-            spent[turn] += facts[feature, choosing.PRICE]
+            spent[turn] += arms.facts[feature, choosing.PRICE]
             looks[feature] += 1
         scores[turn], mistakes[turn] = learn_round(arms, model, desk.asked, n_asked, values, desk, labels[row])
 

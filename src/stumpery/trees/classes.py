@@ -1,12 +1,13 @@
 """Classes of any name, in the order of their arrival."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stumpery.options import shown
+from stumpery.trees.labels import listed_values
 from stumpery.types import Floats
 
 Label = str | int | float | bool
@@ -44,13 +45,7 @@ def plain(label: Any) -> Label:
 
 
 def listed(name: str, values: Any) -> list[Any]:
-    """A list of what came; a single value or text is refused."""
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise ValueError(f"{name} is {shown(values)}; it must be a list, an array or a series, a value a row")
-    if isinstance(values, np.ndarray):
-        return values.tolist() if values.ndim == 1 else _refused(name, values)
-    return list(values)
-
-
-def _refused(name: str, values: Any) -> list[Any]:
-    raise ValueError(f"{name} has {values.ndim} dimensions; it must have 1")
+    """A list of what came; a single value, text or a table is refused."""
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise ValueError(f"{name} has {values.ndim} dimensions; it must have 1")
+    return listed_values(name, values)
