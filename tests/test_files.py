@@ -640,7 +640,7 @@ HOSTILE_FORESTS = {
     "a name that is called a number": put("forest.kinds", 1, trees.NUMBER),
     "a weight of a column that is not a number": put("plain.weights", (0, 0), NAN),
     "a weight of a pair that is not a number": put("pairs.weights", (0, 0), NAN),
-    "a negative sum of squares": put("pairs.squares", (0, 0), -1.0),
+    "a negative sum of squares": put("pairs.past", (0, 0), -1.0),
     "a correction that is not a number": put("corrected.weights", (0, 0), NAN),
     "an edge that is not a number": put("edges", (0, 0), NAN),
     "a moment that is not a number": put("moments", (0, 0), NAN),

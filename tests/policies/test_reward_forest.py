@@ -56,6 +56,18 @@ def test_twenty_megabytes_are_enough_for_a_long_stream(problem):
     assert paid[1] > best - 0.1
 
 
+def test_a_forest_without_room_left_follows_a_stream_that_changes():
+    rows, rewards = stream(24_000)
+    rewards[8000:] = rewards[8000:, ::-1]  # what paid best now pays least
+    policy = new(max_bytes=150_000)
+    actions = policy.play(rows[:8000], rewards[:8000]).actions
+    full = policy.n_leaves
+    before = rewards[np.arange(5000, 8000), actions[5000:]].mean()
+    later = policy.play(rows[8000:], rewards[8000:]).actions
+    assert policy.n_leaves == full
+    assert rewards[np.arange(21_000, 24_000), later[-3000:]].mean() > before - 0.02
+
+
 @pytest.mark.parametrize("max_bytes", [200_000, 1_000_000, 5_000_000])
 def test_memory_stays_within_its_bytes_at_every_size(max_bytes):
     policy = new(max_bytes=max_bytes)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stumpery.trees import forest_kernels as trees
+from stumpery.trees import pruning_kernels as pruning
 from stumpery.trees import splitting_kernels as splitting
 
 
@@ -35,6 +36,7 @@ class Node:
     threshold: float | None = None
     left_codes: frozenset[int] = frozenset()
     children: tuple["Node", "Node"] | None = None
+    gone: bool = False
 
     def goes_right(self, row):
         """Numbers above the threshold, names that are not in the set."""
@@ -53,15 +55,17 @@ class Cut:
 
 
 class Twin:
-    """Trees over the last `n_kept` events."""
+    """Trees over the last `n_kept` events, of at most so many nodes."""
 
-    def __init__(self, n_trees, n_actions, is_name, n_kept, seed):
-        self.n_actions, self.n_kept, self.seed = n_actions, n_kept, seed
+    def __init__(self, n_trees, n_actions, is_name, n_kept, seed, most_nodes=10**9):
+        self.n_actions, self.n_kept, self.seed, self.most_nodes = n_actions, n_kept, seed, most_nodes
         self.is_name, self.is_bit = is_name, [not name for name in is_name]
         self.history = []  # (row, action, reward)
         self.n_nodes = n_trees
         first = np.full(n_actions, trees.FIRST_MEAN, np.float32)
         self.roots = [Node(tree, first.copy(), np.zeros(n_actions, np.float32)) for tree in range(n_trees)]
+        self.nodes = dict(enumerate(self.roots))
+        self.n_collapsed = 0
 
     def leaf(self, tree, row):
         """Where a row ends."""
@@ -80,7 +84,8 @@ class Twin:
             step = leaf.counts[action] + np.float32(trees.PRIOR)
             leaf.means[action] += (np.float32(reward) - leaf.means[action]) / step
             leaf.events.append(len(self.history) - 1)
-            if len(leaf.events) >= leaf.next_check:
+        for leaf in leaves:
+            if not leaf.gone and len(leaf.events) >= leaf.next_check:
                 self.check(leaf)
 
     def check(self, leaf):
@@ -94,8 +99,10 @@ class Twin:
             gain, cut, n_tried = self.best_cut(events, active, leaf.number)
             bar = plain(splitting.bar)(len(active), n_tried)
             if cut is not None and gain > bar:
-                self.split(leaf, cut, numbers)
-                return
+                first = self.room(leaf)
+                if first is not None:
+                    self.split(leaf, cut, numbers, first)
+                    return
             needed = bar / gain if gain > 0.0 else math.inf
         if len(numbers) < len(leaf.events) - trees.BLOCK:
             leaf.events = numbers[::-1]
@@ -182,7 +189,32 @@ class Twin:
         alone = [[code] for code in order[1:-1]]
         return alone + together
 
-    def split(self, leaf, cut, numbers):
+    def room(self, leaf):
+        """The number of the first of two new nodes: after the last, or where the least twig had its leaves."""
+        if self.n_nodes + 2 <= self.most_nodes:
+            self.n_nodes += 2
+            return self.n_nodes - 2
+        start = scattered(self.seed + len(self.history)) % self.n_nodes
+        order = [(start + 1 + step) % self.n_nodes for step in range(self.n_nodes)]
+        twigs = [node for node in map(self.nodes.get, order) if node.children and is_twig(node, leaf)]
+        if not twigs:
+            return None
+        return self.collapse(min(twigs[: pruning.LOOKED_AT], key=explained))
+
+    def collapse(self, node):
+        """Make a leaf of a twig: what its two leaves knew, and their events, full blocks first."""
+        one, two = node.children
+        weights = one.counts + np.float32(trees.PRIOR), two.counts + np.float32(trees.PRIOR)
+        node.means = (weights[0] * one.means + weights[1] * two.means) / (weights[0] + weights[1])
+        node.counts = one.counts + two.counts
+        ends = [(len(each.events) - 1) // trees.BLOCK * trees.BLOCK if each.events else 0 for each in (one, two)]
+        node.events = two.events[: ends[1]] + one.events + two.events[ends[1] :]
+        node.next_check = plain(splitting.next_check)(len(node.events), splitting.MOST_ROOM)
+        node.children, one.gone, two.gone = None, True, True
+        self.n_collapsed += 1
+        return one.number
+
+    def split(self, leaf, cut, numbers, first):
         """Two leaves share the events and start from what the parent knew."""
         leaf.column, leaf.threshold, leaf.left_codes = cut.column, cut.threshold, cut.left_codes
         children = []
@@ -195,9 +227,9 @@ class Twin:
                 sums[action] += reward
             means = (sums + trees.PRIOR * leaf.means) / (counts + trees.PRIOR)
             next_check = max(trees.FIRST_CHECK, plain(splitting.next_check)(len(events), splitting.LEAST_ROOM))
-            number = self.n_nodes + len(children)
+            number = first + len(children)
             children.append(Node(number, means.astype(np.float32), counts.astype(np.float32), events, next_check))
-        self.n_nodes += 2
+            self.nodes[number] = children[-1]
         leaf.children = tuple(children)
 
 
@@ -206,3 +238,16 @@ def goes_right(cut, row):
     if cut.threshold is None:
         return int(row[cut.column]) not in cut.left_codes
     return bool(row[cut.column] > cut.threshold)
+
+
+def is_twig(node, leaf):
+    """Whether a node's children are both leaves, and other ones than this."""
+    return not any(child.children or child is leaf for child in node.children)
+
+
+def explained(node):
+    """What a twig's split explains of an event's reward, times the events that its leaves remember."""
+    one, two = node.children
+    counts = one.counts.astype(float) + two.counts
+    parts = one.counts.astype(float) * two.counts / np.maximum(counts, 1.0) * (one.means - two.means) ** 2.0
+    return parts.sum() / max(counts.sum(), 1.0) * (len(one.events) + len(two.events))

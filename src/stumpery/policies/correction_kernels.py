@@ -1,7 +1,7 @@
 """The forest's mean, corrected: learned weights on the leaves reached and on the columns' codes.
 
-The step is that of `hashed_kernels`, with the leaves and the codes as its features. A new leaf starts with its parent's
-weight.
+The step is that of `hashed_kernels.follow` at half its haste, with the leaves and the codes as its features. A new leaf
+starts with its parent's weight.
 """
 
 import math
@@ -37,8 +37,8 @@ def learn(
         stats[SQUARE, action] += square
         total += 1.0 / math.sqrt(stats[SQUARE, action] + 1e-12)
     for index in range(n):
-        linear.squares[codes[index], action] += square
-        total += 1.0 / math.sqrt(linear.squares[codes[index], action] + 1e-12)
+        linear.past[codes[index], action] += square
+        total += 1.0 / math.sqrt(linear.past[codes[index], action] + 1e-12)
     u = scale * total
     step = error * (1.0 - math.exp(-u)) / u * scale
     for tree in range(reached.shape[0]):
@@ -46,4 +46,4 @@ def learn(
         stats[WEIGHT, action] += np.float32(step / math.sqrt(stats[SQUARE, action] + 1e-12))
     for index in range(n):
         slot = codes[index]
-        linear.weights[slot, action] += np.float32(step / math.sqrt(linear.squares[slot, action] + 1e-12))
+        linear.weights[slot, action] += np.float32(step / math.sqrt(linear.past[slot, action] + 1e-12))

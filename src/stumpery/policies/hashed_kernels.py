@@ -1,9 +1,11 @@
 """Linear scorers over features that are there or not: columns as codes, alone or in pairs.
 
 A bit is a feature when it is set, a name is the feature of its code, a number that of its bin, a missing value that of
-code 0; one feature is always there. A weight for each slot and action starts at 0 and moves by a normalised adaptive
-step: with err = reward - prediction, G_i += 4 err^2, v = 1 / sqrt(mean number of features), u = v sum G_i^(-1/2),
-every weight changes by err (1 - exp(-u)) / u * v G_i^(-1/2), so that one step never overshoots the reward.
+code 0; one feature is always there. A weight for each slot and action starts at 0 and moves with its rate r_i: with
+err = reward - prediction and u = sum r_i over the features in play, by err (1 - exp(-2 u)) / u * r_i, so that one step
+never overshoots the reward. There are two rates. `follow` takes v G_i^(-1/2), with G_i += 4 err^2 and v = 1 / sqrt(mean
+number of features): it stays quick, and follows a stream that changes. `settle` takes 1 / n_i, with n_i the events in
+which the weight was in play: it comes to rest, as the many weights of pairs must.
 """
 
 import math
@@ -20,6 +22,7 @@ N_CODES = 64
 N_BINS = 16
 FIRST_BINS = 50  # events after which numbers get their first bins; new ones whenever these have doubled
 SAMPLE = 1024
+HASTE = 2.0
 REACH = 128  # a feature makes pairs with so many, itself the first: a row of thousands costs no square of them
 
 
@@ -27,7 +30,7 @@ class Linear(NamedTuple):
     """Weights of one linear scorer."""
 
     weights: Float32s  # (slots, actions)
-    squares: Float32s  # (slots, actions): sums of squared errors, where the weight was in play
+    past: Float32s  # (slots, actions): G_i or n_i
 
 
 def new_linear(n_slots: int, n_actions: int) -> Linear:
@@ -85,23 +88,42 @@ def predict(linear: Linear, slots: Int32s, n: int, scores: Floats) -> None:
 
 
 @part
-def learn(linear: Linear, slots: Int32s, n: int, action: int, error: float, scale: float) -> None:
-    """Move the weights of the slots in play towards the reward, in place."""
+def pace(error: float, total: float) -> float:
+    """How far a weight moves for every unit of its rate, if the rates in play have this sum."""
+    return error * (1.0 - math.exp(-HASTE * total)) / total
+
+
+@part
+def follow(linear: Linear, slots: Int32s, n: int, action: int, error: float, scale: float) -> None:
+    """Move the weights of the slots in play towards the reward, in place, at rates that stay quick."""
     square = np.float32(4.0 * error * error)
     total = 0.0
     for index in range(n):
         slot = slots[index]
-        linear.squares[slot, action] += square
-        if linear.squares[slot, action] > 0.0:
-            total += 1.0 / math.sqrt(linear.squares[slot, action])
-    u = scale * total
-    if u <= 0.0:
+        linear.past[slot, action] += square
+        if linear.past[slot, action] > 0.0:
+            total += scale / math.sqrt(linear.past[slot, action])
+    if total <= 0.0:
         return
-    step = error * (1.0 - math.exp(-u)) / u * scale
+    step = pace(error, total) * scale
     for index in range(n):
         slot = slots[index]
-        if linear.squares[slot, action] > 0.0:
-            linear.weights[slot, action] += np.float32(step / math.sqrt(linear.squares[slot, action]))
+        if linear.past[slot, action] > 0.0:
+            linear.weights[slot, action] += np.float32(step / math.sqrt(linear.past[slot, action]))
+
+
+@part
+def settle(linear: Linear, slots: Int32s, n: int, action: int, error: float) -> None:
+    """Move the weights of the slots in play towards the reward, in place, at rates that come to rest."""
+    total = 0.0
+    for index in range(n):
+        slot = slots[index]
+        linear.past[slot, action] += np.float32(1.0)
+        total += 1.0 / linear.past[slot, action]
+    step = pace(error, total)
+    for index in range(n):
+        slot = slots[index]
+        linear.weights[slot, action] += np.float32(step / linear.past[slot, action])
 
 
 @part
@@ -120,7 +142,10 @@ def sort(values: Float32s, n: int) -> None:
 
 @part
 def renew_edges(edges: Float32s, events: Float32s, kinds: NDArray[np.uint8], n: int, sample: Float32s) -> None:
-    """Set every number's bin edges to quantiles of the last `n` events, in place."""
+    """Set every number's bin edges to quantiles of the last `n` events, in place.
+
+    Each stands there once: a number of few values then keeps its bins, whatever their shares in the sample.
+    """
     size = min(n, sample.shape[0])
     for column in range(edges.shape[0]):
         if kinds[column] != NUMBER:
@@ -134,5 +159,11 @@ def renew_edges(edges: Float32s, events: Float32s, kinds: NDArray[np.uint8], n: 
         if found == 0:
             continue
         sort(sample, found)
-        for edge in range(edges.shape[1]):
-            edges[column, edge] = sample[(edge + 1) * found // (edges.shape[1] + 1)]
+        n_edges = 0
+        for quantile in range(1, edges.shape[1] + 1):
+            edge = sample[quantile * found // (edges.shape[1] + 1)]
+            if n_edges == 0 or edge > edges[column, n_edges - 1]:
+                edges[column, n_edges] = edge
+                n_edges += 1
+        for place in range(n_edges, edges.shape[1]):
+            edges[column, place] = np.inf

@@ -24,7 +24,7 @@ from stumpery.types import Floats, Integers, Words
 
 FOREST, PLAIN, PAIRS, CORRECTED = range(4)
 N_SCORERS = 4
-MEAN_CODES, MEAN_PAIRS, NEXT_EDGES = range(3)  # of the clock
+MEAN_CODES, NEXT_EDGES = range(2)  # of the clock
 GROWS = 4  # what a run may do, besides deciding and learning: ask for more memory
 
 
@@ -39,7 +39,7 @@ class Models(NamedTuple):
     edges: Float32s  # (columns, N_BINS - 1)
     moments: Floats  # (N_SCORERS - 1, N_SCORERS)
     weights: Floats  # (N_SCORERS,)
-    clock: Floats  # (3,)
+    clock: Floats  # (2,)
 
 
 class Work(NamedTuple):
@@ -89,11 +89,9 @@ def learn_scored(
     if time % mixture.EVERY == 0:
         mixture.solve(models.moments, work.system, models.weights)
     clock[MEAN_CODES] += (n - clock[MEAN_CODES]) / time
-    clock[MEAN_PAIRS] += (n_pairs - clock[MEAN_PAIRS]) / time
     scale = 1.0 / np.sqrt(clock[MEAN_CODES])
-    hashed.learn(models.plain, work.codes, n, action, reward - predictions[PLAIN, action], scale)
-    scale = 1.0 / np.sqrt(clock[MEAN_PAIRS])
-    hashed.learn(models.pairs, work.slots, n_pairs, action, reward - predictions[PAIRS, action], scale)
+    hashed.follow(models.plain, work.codes, n, action, reward - predictions[PLAIN, action], scale)
+    hashed.settle(models.pairs, work.slots, n_pairs, action, reward - predictions[PAIRS, action])
     scale = 1.0 / np.sqrt(clock[MEAN_CODES] + work.reached.shape[0])
     error = reward - predictions[CORRECTED, action]
     correction.learn(models.forest, work.reached, models.corrected, work.codes, n, action, error, scale)

@@ -88,7 +88,7 @@ def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: 
         np.full((n_columns, hashed.N_BINS - 1), np.inf, np.float32),
         np.zeros((N_SCORERS - 1, N_SCORERS)),
         np.full(N_SCORERS, 1.0 / N_SCORERS),
-        np.array([0.0, 0.0, hashed.FIRST_BINS]),
+        np.array([0.0, hashed.FIRST_BINS]),
     )
 
 
@@ -184,7 +184,7 @@ def plausible(models: Models, n_trees: int, is_name: NDArray[np.bool_]) -> bool:
         return False
     return (
         _kinds_fit(forest.kinds, is_name)
-        and _nodes_fit(forest, n_nodes, n_leaves, is_name)
+        and _nodes_fit(forest, n_trees, n_nodes, n_leaves, is_name)
         and _blocks_fit(forest, n_leaves, free, time)
         and _events_fit(events, forest.stats.shape[2], is_name)
         and _numbers_fit(models)
@@ -213,7 +213,7 @@ def _numbers_fit(models: Models) -> bool:
     positive: list[NDArray[Any]] = [stats[:, [trees.COUNT, trees.SQUARE]], models.weights, models.clock]
     for scorer in linear:
         finite += scorer
-        positive.append(scorer.squares)
+        positive.append(scorer.past)
     return bool(
         all(np.isfinite(part).all() for part in finite)
         and all((part >= 0.0).all() for part in positive)
@@ -222,21 +222,34 @@ def _numbers_fit(models: Models) -> bool:
     )
 
 
-def _nodes_fit(forest: Forest, n_nodes: int, n_leaves: int, is_name: NDArray[np.bool_]) -> bool:
+def _nodes_fit(forest: Forest, n_trees: int, n_nodes: int, n_leaves: int, is_name: NDArray[np.bool_]) -> bool:
     child, column = forest.nodes[:n_nodes, trees.CHILD], forest.nodes[:n_nodes, trees.COLUMN]
     here = np.arange(n_nodes)
     ends = child == here
-    inner = (child > here) & (child + 1 < n_nodes) & (column >= -len(is_name)) & (column < len(is_name))
+    inner = (child >= 0) & (child + 1 < n_nodes) & (column >= -len(is_name)) & (column < len(is_name))
     if not (ends | inner).all() or (column[ends] != 0).any():
         return False
+    below = np.concatenate([child[~ends], child[~ends] + 1])
     asked = column[~ends]
     leaf_of, node_of = forest.nodes[:n_nodes, trees.LEAF][ends], forest.leaves[:n_leaves, trees.NODE]
     return bool(
-        (is_name[np.where(asked < 0, ~asked, asked)] == (asked < 0)).all()
+        np.array_equal(np.sort(below), np.arange(n_trees, n_nodes))  # every node but the roots is below one other
+        and _n_reached(child, ends, n_trees) == n_nodes
+        and (is_name[np.where(asked < 0, ~asked, asked)] == (asked < 0)).all()
         and np.isnan(forest.thresholds[:n_nodes, trees.PAYLOAD][ends]).all()
         and np.array_equal(np.sort(leaf_of), np.arange(n_leaves))
         and np.array_equal(node_of[leaf_of], here[ends])
     )
+
+
+def _n_reached(child: NDArray[np.int32], ends: NDArray[np.bool_], n_trees: int) -> int:
+    """How many nodes the roots lead to: all of them, unless some go round in a circle."""
+    level, n_found = np.arange(n_trees), 0
+    while len(level):
+        n_found += len(level)
+        inner = child[level[~ends[level]]]
+        level = np.concatenate([inner, inner + 1])
+    return n_found
 
 
 def _blocks_fit(forest: Forest, n_leaves: int, free: int, time: int) -> bool:

@@ -95,12 +95,18 @@ def new_forest(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], n_nodes
 
 
 @part
-def make_leaf(forest: Forest, node: int, leaf: int) -> None:
-    """Turn a node into a leaf without events, in place; its statistics stay."""
+def seat(forest: Forest, node: int, leaf: int) -> None:
+    """Turn a node into a leaf, in place; its events and statistics stay."""
     forest.nodes[node, CHILD] = node
     forest.nodes[node, COLUMN] = 0
     forest.masks[node, PAYLOAD] = NAN | np.uint64(leaf)
     forest.leaves[leaf, NODE] = node
+
+
+@part
+def make_leaf(forest: Forest, node: int, leaf: int) -> None:
+    """Turn a node into a leaf without events, in place; its statistics stay."""
+    seat(forest, node, leaf)
     forest.leaves[leaf, N_EVENTS] = 0
     forest.leaves[leaf, NEXT_CHECK] = FIRST_CHECK
     forest.leaves[leaf, HEAD] = NOTHING
@@ -109,12 +115,13 @@ def make_leaf(forest: Forest, node: int, leaf: int) -> None:
 
 @part
 def goes_right(forest: Forest, node: int, row: Float32s) -> np.int32:
-    """Which child of a node a row belongs to: 0 or 1."""
+    """Which child of a node a row belongs to: 0 or 1; both questions are answered, to do without a branch."""
     column = forest.nodes[node, COLUMN]
-    if column >= 0:
-        return np.int32(row[column] > forest.thresholds[node, PAYLOAD])
-    code = np.uint64(row[~column])
-    return np.int32(1) - np.int32((forest.masks[node, PAYLOAD] >> code) & np.uint64(1))
+    value = row[np.uint32(column ^ (column >> np.int32(31)))]
+    above = np.int32(value > forest.thresholds[node, PAYLOAD])
+    code = np.uint64(np.int32(value) & np.int32(63))
+    outside = np.int32(1) - np.int32((forest.masks[node, PAYLOAD] >> code) & np.uint64(1))
+    return above if column >= 0 else outside
 
 
 @part

@@ -11,6 +11,7 @@ import numpy as np
 from stumpery.jit import part
 from stumpery.trees import cuts_kernels as cuts
 from stumpery.trees import forest_kernels as trees
+from stumpery.trees import pruning_kernels as pruning
 from stumpery.trees.cuts_kernels import Cut, Scratch
 from stumpery.trees.forest_kernels import (
     ACTION,
@@ -18,6 +19,7 @@ from stumpery.trees.forest_kernels import (
     COLUMN,
     COUNT,
     DOUBT,
+    LEAF,
     LEAST_SIDE,
     MEAN,
     N_EVENTS,
@@ -25,6 +27,7 @@ from stumpery.trees.forest_kernels import (
     N_NODES,
     NEXT_CHECK,
     NODE,
+    NOTHING,
     PAYLOAD,
     PRIOR,
     REWARD,
@@ -60,9 +63,11 @@ def check(forest: Forest, events: Float32s, scratch: Scratch, leaf: int, seed: n
     if n_active > 0 and n >= 2 * LEAST_SIDE:
         cut = cuts.best_cut(forest.kinds, scratch, n, n_active, cuts.mixed(seed + np.uint64(node)))
         needed = bar(n_active, cut.n_tried) / max(cut.gain, 1e-9)
-        if needed < 1.0 and forest.counters[N_NODES] + 2 <= forest.nodes.shape[0]:
-            split(forest, scratch, n, leaf, cut)
-            return True
+        if needed < 1.0:
+            child, other = room(forest, leaf, cuts.mixed(seed + np.uint64(time)))
+            if child != NOTHING:
+                split(forest, scratch, n, leaf, cut, child, other)
+                return True
     if n < leaves[leaf, N_EVENTS] - trees.BLOCK:
         forget(forest, scratch, n, leaf)
     leaves[leaf, NEXT_CHECK] = next_check(leaves[leaf, N_EVENTS], needed)
@@ -78,13 +83,26 @@ def forget(forest: Forest, scratch: Scratch, n: int, leaf: int) -> None:
 
 
 @part
-def split(forest: Forest, scratch: Scratch, n: int, leaf: int, cut: Cut) -> None:
+def room(forest: Forest, leaf: int, key: np.uint64) -> tuple[int, int]:
+    """Where a leaf's two children and one more leaf can be, in place; NOTHING where they cannot."""
+    child, other = forest.counters[N_NODES], forest.counters[N_LEAVES]
+    if child + 2 <= forest.nodes.shape[0]:
+        forest.counters[N_NODES] += 2
+        forest.counters[N_LEAVES] += 1
+        return child, other
+    twig = pruning.least_twig(forest, key, leaf)
+    if twig == NOTHING:
+        return NOTHING, NOTHING
+    child, other = pruning.collapse(forest, twig)
+    merged = forest.leaves[forest.nodes[twig, LEAF]]
+    merged[NEXT_CHECK] = next_check(merged[N_EVENTS], MOST_ROOM)
+    return child, other
+
+
+@part
+def split(forest: Forest, scratch: Scratch, n: int, leaf: int, cut: Cut, child: int, other: int) -> None:
     """Turn a leaf into a node with two leaves, which share its events and start from what it knew, in place."""
     node = forest.leaves[leaf, NODE]
-    child = forest.counters[N_NODES]
-    other = forest.counters[N_LEAVES]
-    forest.counters[N_NODES] += 2
-    forest.counters[N_LEAVES] += 1
     trees.free_blocks(forest, leaf)
     for row in range(trees.N_STATS):
         for action in range(forest.stats.shape[2]):
@@ -133,7 +151,10 @@ def learn(
     reward: float,
     seed: np.uint64,
 ) -> None:
-    """Remember one event and let every tree learn it at the leaf that it reached, in place."""
+    """Remember one event and let every tree learn it at the leaf that it reached, in place.
+
+    Leaves are asked to split when all have learned: a split may take the place of leaves in another tree.
+    """
     time = forest.counters[trees.TIME]
     trees.remember(forest, events, time, row, action, reward)
     forest.counters[trees.TIME] = time + 1
@@ -141,5 +162,7 @@ def learn(
         leaf = reached[tree]
         trees.update(forest, leaf, action, reward)
         trees.append(forest, leaf, time)
+    for tree in range(reached.shape[0]):
+        leaf = reached[tree]
         if forest.leaves[leaf, N_EVENTS] >= forest.leaves[leaf, NEXT_CHECK]:
             check(forest, events, scratch, leaf, seed)

@@ -1,0 +1,109 @@
+"""What makes way when no node is left: the split that tells least, among some that are looked at.
+
+A twig is a node whose children are both leaves. Collapsing one frees two nodes and a leaf: just what another leaf needs
+to split. So a forest that has all the memory it may have goes on learning where the events are.
+"""
+
+import math
+
+import numpy as np
+
+from stumpery.jit import part
+from stumpery.trees import forest_kernels as trees
+from stumpery.trees.forest_kernels import (
+    CHILD,
+    COUNT,
+    DOUBT,
+    FILL,
+    HEAD,
+    LEAF,
+    MEAN,
+    N_EVENTS,
+    N_NODES,
+    NEWEST,
+    NOTHING,
+    PRIOR,
+    SQUARE,
+    WEIGHT,
+    Forest,
+)
+
+LOOKED_AT = 32  # twigs of which the least makes way
+
+
+@part
+def is_twig(forest: Forest, node: int) -> bool:
+    """Whether a node's children are both leaves."""
+    child = forest.nodes[node, CHILD]
+    if child == node:
+        return False
+    return bool(forest.nodes[child, CHILD] == child and forest.nodes[child + 1, CHILD] == child + 1)
+
+
+@part
+def worth(forest: Forest, left: int, right: int) -> float:
+    """What a split into two leaves explains of the rewards of an event, times their remembered events."""
+    explained, total = 0.0, 0.0
+    n_events = int(forest.leaves[left, N_EVENTS] + forest.leaves[right, N_EVENTS])
+    for action in range(forest.stats.shape[2]):
+        n1, n0 = forest.stats[left, COUNT, action], forest.stats[right, COUNT, action]
+        apart = np.float64(forest.stats[left, MEAN, action] - forest.stats[right, MEAN, action])
+        total += n1 + n0
+        explained += n1 * n0 / max(n1 + n0, np.float32(1.0)) * apart * apart
+    return float(explained / max(total, 1.0) * n_events)
+
+
+@part
+def least_twig(forest: Forest, key: np.uint64, kept: int) -> int:
+    """The twig that tells least of some, from a place drawn by `key` on, not above the leaf `kept`; or NOTHING."""
+    n_nodes = int(forest.counters[N_NODES])
+    node = int(np.int64(key % np.uint64(n_nodes)))
+    least, found, looked_at = np.inf, NOTHING, 0
+    for _ in range(n_nodes):
+        node = node + 1 if node + 1 < n_nodes else 0
+        if not is_twig(forest, node):
+            continue
+        child = forest.nodes[node, CHILD]
+        left, right = forest.nodes[child, LEAF], forest.nodes[child + 1, LEAF]
+        if left == kept or right == kept:  # noqa: PLR1714 - a set is slow here
+            continue
+        value = worth(forest, left, right)
+        if value < least:
+            least, found = value, node
+        looked_at += 1
+        if looked_at == LOOKED_AT:
+            break
+    return found
+
+
+@part
+def merge_events(forest: Forest, leaf: int, other: int) -> None:
+    """Let a leaf have the events of another too, in place."""
+    line, given = forest.leaves[leaf], forest.leaves[other]
+    if line[HEAD] == NOTHING:
+        line[HEAD] = given[HEAD]
+    else:
+        last = line[HEAD]
+        while forest.blocks[last, 0] != NOTHING:
+            last = forest.blocks[last, 0]
+        forest.blocks[last, 0] = given[HEAD]
+    line[N_EVENTS] += given[N_EVENTS] - given[FILL]
+    for place in range(given[FILL]):
+        trees.append(forest, leaf, given[NEWEST + place])
+
+
+@part
+def collapse(forest: Forest, node: int) -> tuple[int, int]:
+    """Turn a twig into a leaf that knows what its two leaves knew, in place; give the freed child and leaf."""
+    child = forest.nodes[node, CHILD]
+    leaf, other = forest.nodes[child, LEAF], forest.nodes[child + 1, LEAF]
+    one, two = forest.stats[leaf], forest.stats[other]
+    for action in range(one.shape[1]):
+        n1, n0 = one[COUNT, action] + np.float32(PRIOR), two[COUNT, action] + np.float32(PRIOR)
+        for row in (MEAN, WEIGHT, SQUARE):
+            one[row, action] = (n1 * one[row, action] + n0 * two[row, action]) / (n1 + n0)
+        one[COUNT, action] += two[COUNT, action]
+        one[DOUBT, action] = 1.0 / math.sqrt(one[COUNT, action] + 1.0)
+    merge_events(forest, leaf, other)
+    trees.seat(forest, node, leaf)
+    return child, other
