@@ -8,6 +8,7 @@ import stumpery as st
 from stumpery.jit import INTERPRETED
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import stream_memory as memory
+from stumpery.types import State
 
 pytestmark = pytest.mark.kernels
 N_ROWS = 160 if INTERPRETED else 700
@@ -141,7 +142,7 @@ def test_leaves_fall_asleep_where_memory_is_short_and_all_blocks_are_still_accou
     model = st.HoeffdingTreeClassifier(max_bytes=60_000, grace_period=20)
     model.learn_many(matrix, labels)
     assert model.n_bytes <= 60_000
-    assert memory.plausible(model._model, model._shape())
+    assert memory.plausible(model._model, model._shape_now())
 
 
 def test_the_tree_of_numbers_equals_its_slow_twin():
@@ -191,7 +192,7 @@ def test_a_forest_recovers_from_a_change_of_the_stream_by_exchanging_trees():
     for model in (followed, deaf):
         chances = model.test_then_learn(matrix, labels)
         right.append((np.array(model.classes)[chances.argmax(axis=1)] == labels)[late].mean())
-        assert memory.plausible(model._model, model._shape())
+        assert memory.plausible(model._model, model._shape_now())
     assert right[0] > 0.9
     assert right[1] < 0.5
 
@@ -202,3 +203,46 @@ def test_a_forest_of_numbers_recovers_too():
     model = st.ForestRegressor(seed=3)
     found = model.test_then_learn(matrix, labels * 10.0)
     assert np.abs(found - labels * 10.0)[9_000:].mean() < 2.0
+
+
+@pytest.mark.parametrize("late", [17, 60, 900])
+def test_classes_that_come_late_stay_within_the_memory_or_are_refused(late):
+    rng = np.random.default_rng(4)
+    matrix = rng.random((N_ROWS * 10, 3))
+    for kind in (st.HoeffdingTreeClassifier, st.ForestClassifier):
+        model = kind(max_bytes=400_000, grace_period=20)
+        model.learn_many(matrix, (matrix[:, 0] > matrix[:, 1]).tolist())
+        before = model.state().arrays["events"].tobytes()
+        try:
+            model.learn_many(matrix[:late], list(range(late)))
+        except ValueError as error:
+            assert str(error).startswith("max_bytes is 400000; ")
+            assert model.classes == (False, True) or set(model.classes) == {True, False}
+            assert model.state().arrays["events"].tobytes() == before
+        else:
+            assert late < 900
+            assert len(model.classes) == late
+        assert model.n_bytes <= 400_000
+        options, arrays = model.state()
+        kind.from_state(State(options, {name: array.copy() for name, array in arrays.items()}))
+
+
+def test_a_smaller_ring_keeps_the_newest_events():
+    matrix = np.arange(10_000.0).reshape(-1, 1)
+    model = st.HoeffdingTreeClassifier(max_bytes=200_000)
+    model.learn_many(matrix, (matrix[:, 0] % 2).tolist())
+    shape, sizes = model._shape_now(), memory.sizes_of(model._model)
+    smaller = memory.resized(model._model, shape, sizes._replace(n_events=300))
+    kept = {number % 300: float(number) for number in range(9_700, 10_000)}
+    assert smaller.events[:, 0].tolist() == [kept[place] for place in range(300)]
+
+
+def test_numbers_too_large_to_square_are_refused_and_large_ones_can_be_saved():
+    model = st.HoeffdingTreeRegressor(grace_period=10)
+    for wrong in (10**400, 2e15, float("nan")):
+        with pytest.raises(ValueError, match=r"a label is .*; it must be a number from -1e"):
+            model.learn_one({"a": 1.0}, wrong)
+    rows = [{"a": float(place % 2)} for place in range(N_ROWS)]
+    model.learn_many(rows, [1e15 if row["a"] else -1e15 for row in rows], 1e6)
+    assert np.isfinite(model.state().arrays["forest.stats"]).all()
+    assert model.predict_one({"a": 1.0}) == pytest.approx(1e15, rel=0.01)

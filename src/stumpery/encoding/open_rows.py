@@ -138,6 +138,8 @@ class OpenRows:
     def _plain(self, values: NDArray[Any], place: int | None = None) -> Float32s:
         """A row, or the column at a place, with missing values on their side."""
         is_whole = values.dtype.kind in "biu"
+        if values.dtype == np.float16:
+            values = values.astype(np.float32)  # LARGEST does not fit into 16 bits
         if is_whole or (values.min(initial=0) >= -LARGEST and values.max(initial=0) <= LARGEST):  # no, if one is NaN
             found = np.ascontiguousarray(values, dtype=np.float32)
             return found if found.flags.writeable else found.copy()  # one kind of array, one machine code

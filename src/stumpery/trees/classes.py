@@ -46,6 +46,7 @@ def plain(label: Any) -> Label:
 
 def listed(name: str, values: Any) -> list[Any]:
     """A list of what came; a single value, text or a table is refused."""
-    if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise ValueError(f"{name} has {values.ndim} dimensions; it must have 1")
+    n_dimensions = getattr(values, "ndim", 2 if hasattr(values, "columns") else 1)  # a frame has columns
+    if n_dimensions != 1:
+        raise ValueError(f"{name} has {n_dimensions} dimensions; it must have 1")
     return listed_values(name, values)

@@ -34,7 +34,7 @@ INHERITANCE = 1.0  # events that what is inherited is worth
 FADING = np.float32(0.8)  # of the latest events, with each one that comes
 DUEL_FADING = np.float32(0.995)  # of what the guessers were right about
 LEAD = np.float32(0.5)  # in roots of the majority's score, that another must have
-MOST_WEIGHT = np.float32(2.0**23)  # of a class in a leaf: at this all are halved
+MOST_WEIGHT = np.float32(2.0**23)  # of a class or of all numbers in a leaf: at this all are halved
 
 
 class Model(NamedTuple):
@@ -166,6 +166,7 @@ def update_number(stats: Float32s, duel: Float32s, number: float, weight: float,
     add_moment(stats[ALL], number, weight)
     fading = np.float32(FADING**weight)
     stats[LATEST, COUNT] *= fading
+    stats[LATEST, SQUARES] *= fading
     add_moment(stats[LATEST], number, np.float64((np.float32(1.0) - fading) / (np.float32(1.0) - FADING)))
 
 
@@ -175,6 +176,7 @@ def add_moment(row: Float32s, number: float, weight: float) -> None:
     count = np.float64(row[COUNT]) + weight
     distance = number - np.float64(row[MEAN])
     mean = np.float64(row[MEAN]) + distance * weight / count
-    row[SQUARES] += weight * distance * (number - mean)
-    row[COUNT] = min(count, np.float64(MOST_WEIGHT))
+    kept = 0.5 if count > MOST_WEIGHT else 1.0
+    row[SQUARES] = (np.float64(row[SQUARES]) + weight * distance * (number - mean)) * kept
+    row[COUNT] = count * kept
     row[MEAN] = mean

@@ -17,6 +17,7 @@ FIRST_EVENTS, FIRST_NODES, FIRST_TABLES = 4096, 256, 16
 FEW_CLASSES = 16  # for which memory is planned, or twice, four times, ... as many
 MAX_EVENTS = 2**20
 LEAST_EVENTS = 256
+FEW_BYTES = 64  # that a model holds beside
 MAX_TABLES = 4096
 LAST_NUMBER = 2**30  # of an event: from here on they are numbered anew
 
@@ -99,6 +100,25 @@ def sizes_within(max_bytes: int, shape: Shape) -> Sizes:
     return Sizes(n_events, n_nodes, int(n_events * per_event) + shape.n_roots, n_tables)
 
 
+def limits(model: Model | None, shape: Shape, max_bytes: int) -> Sizes:
+    """How far a model may grow: as it was planned, or not at all where it has outgrown the plan for its classes."""
+    most = sizes_within(max_bytes, shape)
+    if model is None:
+        return most
+    sizes = sizes_of(model)
+    return most if all(size <= limit for size, limit in zip(sizes, most, strict=True)) else sizes
+
+
+def fitted(model: Model, shape: Shape, max_bytes: int) -> Sizes:
+    """As much room as a model has, with fewer events where a new shape would take more than `max_bytes`."""
+    sizes = sizes_of(model)
+    needed = sum(array.nbytes for array in arrays_of(new_model(shape, sizes)).values()) + FEW_BYTES
+    n_events = sizes.n_events - max(needed - max_bytes, 0) // (4 * (shape.n_columns + 2)) - 1
+    if n_events < LEAST_EVENTS and needed > max_bytes:
+        raise ValueError(f"max_bytes is {max_bytes}; these trees with {shape.n_values} classes need about {needed:,}")
+    return sizes._replace(n_events=n_events) if needed > max_bytes else sizes
+
+
 def new_model(shape: Shape, sizes: Sizes) -> Model:
     """Nothing learned yet."""
     roots = shape.n_roots
@@ -130,7 +150,7 @@ def sizes_of(model: Model) -> Sizes:
 
 
 def resized(model: Model, shape: Shape, sizes: Sizes) -> Model:
-    """The same, with that much room and that many classes, neither less than now."""
+    """The same, with that much room and that many classes, neither less than now but for the oldest events."""
     larger = new_model(shape, sizes)
     forest, before = larger.forest, model.forest
     for name in ("nodes", "leaves", "stats", "blocks", "counters", "kinds"):
@@ -141,7 +161,10 @@ def resized(model: Model, shape: Shape, sizes: Sizes) -> Model:
         forest.blocks[-1, 0] = before.counters[trees.FREE_BLOCK]
         forest.counters[trees.FREE_BLOCK] = n_before
         forest.counters[trees.N_FREE_BLOCKS] += n_now - n_before
-    for name in ("events", "marks", "duels", "votes", "standby", "importances", "spread"):
+    time = int(before.counters[trees.TIME])
+    numbers = np.arange(max(time - min(len(model.events), sizes.n_events), 0), time)
+    larger.events[numbers % sizes.n_events] = model.events[numbers % len(model.events)]
+    for name in ("marks", "duels", "votes", "standby", "importances", "spread"):
         _lay(getattr(model, name), getattr(larger, name))
     for name in ("fills", "sums"):
         _lay(getattr(model.windows, name), getattr(larger.windows, name))
