@@ -1,6 +1,8 @@
 """What every tree and forest on a stream must obey; a new one is found here by itself."""
 
 import math
+import pickle
+from copy import copy, deepcopy
 
 import numpy as np
 import pandas as pd
@@ -359,3 +361,12 @@ def test_an_interrupted_model_can_be_saved_and_goes_on(trained, kind, monkeypatc
 
 def raise_interrupt(*_):
     raise KeyboardInterrupt
+
+
+def test_copies_of_any_making_go_on_alike(trained, kind):
+    rows, labels = rows_and_labels(kind, 2000, seed=8)
+    copies = [deepcopy(trained), copy(trained), pickle.loads(pickle.dumps(trained)), trained.clone(None, True)]  # noqa: S301
+    for model in (trained, *copies):
+        model.learn_many(rows, labels)
+        assert_same(model, trained)
+        assert outputs(model, rows).tobytes() == outputs(trained, rows).tobytes()

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.ensembles.learners import LearnerEnsemble, averaged, checked_label, likeliest
+from stumpery.ensembles.learners import LearnerEnsemble
+from stumpery.ensembles.members import likeliest
 from stumpery.random import new_generator, poisson
 
 LARGEST_MEAN = 100.0  # of the Poisson draws
@@ -38,9 +39,8 @@ class OnlineBoosting(LearnerEnsemble):
         self._right = np.zeros(len(self.members))
         self._wrong = np.zeros(len(self.members))
 
-    def learn_one(self, x: Any, y: Any) -> None:
-        """Learn one row, member after member."""
-        label = checked_label(y, is_classifier=True)
+    def _learn_one(self, x: Any, label: Any) -> None:
+        """Member after member."""
         weight = 1.0
         for place, member in enumerate(self.members):
             times = poisson(self._rng, min(weight, LARGEST_MEAN))
@@ -66,8 +66,8 @@ class OnlineBoosting(LearnerEnsemble):
         votes = self.votes
         said = [({likeliest(output): 1.0}, vote) for output, vote in zip(outputs, votes, strict=True) if output]
         if not any(vote for _, vote in said):
-            return averaged([output for output in outputs if output])
-        return averaged([output for output, _ in said], [vote for _, vote in said])
+            return self._mean([output for output in outputs if output])
+        return self._mean([output for output, _ in said], [vote for _, vote in said])
 
     def _own_arrays(self) -> dict[str, NDArray[Any]]:
         return {"rng": self._rng, "right": self._right, "wrong": self._wrong}

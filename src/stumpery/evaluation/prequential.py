@@ -16,8 +16,7 @@ from stumpery import frames
 from stumpery.evaluation.result import Result
 from stumpery.extras import need
 from stumpery.options import check_number, check_one_of, check_whole, shown
-from stumpery.streams import transforms
-from stumpery.trees.classes import listed, plain
+from stumpery.trees.classes import gives_chances, listed, plain
 from stumpery.types import Floats, Integers
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ def prequential(
     every = max(1, n // 50) if every is None else every
     check_whole("every", every, 1)
     ends = np.unique(np.append(np.arange(every, n, every), n))
-    kinds = {hasattr(model, "predict_proba_one") for model in named.values()}
+    kinds = {gives_chances(model) for model in named.values()}
     if len(kinds) > 1:
         raise ValueError("some models predict classes and others numbers; they must all do the same")
     runs = {name: _run(name, model, X, labels, ends, progress) for name, model in named.items()}
@@ -141,10 +140,7 @@ def _run(
     predicted: list[Any] = []
     seconds, sizes, spent, start = [], [], 0.0, 0
     for end in ends.tolist():
-        part, own = (
-            transforms.take(rows, np.arange(start, end)) if not isinstance(rows, list) else rows[start:end],
-            labels[start:end],
-        )
+        part, own = frames.rows_at(rows, np.arange(start, end)), labels[start:end]
         if not hasattr(model, "test_then_learn"):
             part = [
                 dict(row) if isinstance(row, Mapping) else dict(enumerate(row.tolist())) for row in frames.rows(part)
@@ -165,7 +161,7 @@ def _stretch(model: Any, rows: Any, labels: list[Any]) -> Any:
     """Chances or numbers for a stretch of rows that is learned on the way: an array of ours, a list of others'."""
     if hasattr(model, "test_then_learn"):
         return model.test_then_learn(rows, labels)
-    predicts = model.predict_proba_one if hasattr(model, "predict_proba_one") else model.predict_one
+    predicts = model.predict_proba_one if gives_chances(model) else model.predict_one
     predicted = []
     for row, label in zip(rows, labels, strict=True):
         predicted.append(predicts(row))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stumpery.ensembles import BaggedLearners, OnlineBoosting, OnlineStacking
+from stumpery.ensembles import OnlineBagging, OnlineBoosting, OnlineStacking
 from stumpery.evaluation.play import Progress
 from stumpery.extras import need
 from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, once, weighed
@@ -53,7 +53,7 @@ def accuracies(settings: Settings, trial: int, progress: Progress) -> list[Row]:
     models: dict[str, Any] = {
         "stump": stump,
         "tree": tree,
-        "bagged trees": BaggedLearners(models=tree, n_models=10, seed=trial),
+        "bagged trees": OnlineBagging(models=tree, n_models=10, seed=trial),
         "boosted stumps": OnlineBoosting(models=stump, n_models=10, seed=trial),
         "stacked": OnlineStacking(models=[stump, tree, HoeffdingTreeClassifier(leaf_prediction="nb")]),
     }

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.options import check_one_of, check_whole
-from stumpery.trees.classes import Label, coded
+from stumpery.trees.classes import Label, as_array, coded
 from stumpery.trees.forest_kernels import Float32s
 from stumpery.trees.gains_kernels import GINI, INFORMATION
 from stumpery.trees.stream_model import StreamModel, checked_weights
@@ -45,7 +45,7 @@ class StreamClassifier(StreamModel):
         known = self._places.get(y) if type(y) in (str, int) else None
         classes, codes = coded([y], self._classes) if known is None else (self._classes, np.array([known]))
         weights = checked_weights(w, 1)
-        rows, row = self._read_one(x)
+        rows, row = self._read([x])
         self._check_room(rows, len(classes))
         self._learn_classes(rows, row, classes, codes, weights)
 
@@ -83,7 +83,7 @@ class StreamClassifier(StreamModel):
         chances = self.predict_proba_many(X)
         if not self._classes:
             return np.full(len(chances), None, dtype=object)
-        found: NDArray[Any] = self._class_array()[chances.argmax(axis=1)]
+        found: NDArray[Any] = as_array(self._classes)[chances.argmax(axis=1)]
         return found
 
     def test_then_learn(self, X: Any, y: Any, w: Any = None) -> Floats:  # noqa: N803
@@ -122,14 +122,6 @@ class StreamClassifier(StreamModel):
             self._classes = classes
             self._places = {label: float(place) for place, label in enumerate(classes)}
         self._learn(known, rows, codes, weights, outputs)
-
-    def _class_array(self) -> NDArray[Any]:
-        """The classes as an array; of mixed types, as objects."""
-        if len({type(each) for each in self._classes}) == 1:
-            return np.array(self._classes)
-        mixed = np.empty(len(self._classes), dtype=object)
-        mixed[:] = self._classes
-        return mixed
 
     def _n_values(self) -> int:
         return len(self._classes)

@@ -24,7 +24,7 @@ class StreamRegressor(StreamModel):
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn the number of a row, as if it came `w` times."""
         numbers, weights = checked_numbers([y]), checked_weights(w, 1)
-        rows, row = self._read_one(x)
+        rows, row = self._read([x])
         self._check_room(rows, N_MOMENTS)
         self._learn(rows, row, numbers, weights)
 

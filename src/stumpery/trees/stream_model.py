@@ -139,9 +139,11 @@ class StreamModel(ABC):
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
         """A new model of the same recipe, for river's ensembles; with `include_attributes` one that knows as much."""
-        if include_attributes:
-            return type(self).from_state(deepcopy(self.state()))
-        return replace(self, **(new_params or {}))
+        return deepcopy(self) if include_attributes else replace(self, **(new_params or {}))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies are made through the state: some arrays are views of others, and must stay so."""
+        return type(self).from_state, (self.state(),)
 
     # Files.
 
@@ -270,14 +272,12 @@ class StreamModel(ABC):
 
     def _read(self, rows: Any) -> tuple[OpenRows, Float32s]:
         """Rows to learn from, encoded, and what knows their names; nothing changes yet."""
-        known = OpenRows.of(rows, MAX_NAMES) if self._rows is None else self._rows
-        return known.knowing(rows)
-
-    def _read_one(self, x: Any) -> tuple[OpenRows, Float32s]:
         if self._rows is None:
-            return self._read([x])
-        known, row = self._rows.knowing_one(x)
-        return known, row.reshape(1, -1)
+            return OpenRows.of(rows, MAX_NAMES).knowing(rows)
+        if isinstance(rows, list) and len(rows) == 1:
+            known, row = self._rows.knowing_one(rows[0])
+            return known, row.reshape(1, -1)
+        return self._rows.knowing(rows)
 
     def _learn(
         self, rows: OpenRows, matrix: Float32s, labels: Floats, weights: Floats, outputs: Floats | None = None
