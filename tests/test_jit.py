@@ -310,6 +310,85 @@ def test_parts_work_inside_kernels_and_raise_through_them(tmp_path, switches):
         assert said == ["6.0 2.0", "ValueError", "IndexError"]
 
 
+BORROWERS = """
+import numpy as np
+from numba.core.runtime import rtsys
+from stumpery import jit
+from stumpery.jit import kernel, part
+
+borrows, decide = [], jit._only_borrows
+jit._only_borrows = lambda state: borrows.append((state.func_id.func_name, decide(state))) or borrows[-1][1]
+
+@part
+def middle(table):  # gives an array back
+    return table[1]
+
+@part
+def doubled(row):  # makes an array
+    return row * 2.0
+
+@part
+def squares(row):  # makes one and keeps it to itself
+    made = np.empty(row.shape[0])
+    for place in range(row.shape[0]):
+        made[place] = row[place] ** 2
+    return made.sum()
+
+@part
+def fill(row, source):  # an array laid over another
+    row[:] = source
+
+@part
+def add(table, row):  # only borrows
+    line = table[2]
+    for place in range(line.shape[0]):
+        line[place] += row[place]
+    return line[0]
+
+@part
+def all_of_them(table):
+    row = doubled(middle(table))
+    fill(table[0], row)
+    return add(table, row) + squares(row)
+
+@kernel
+def run(table, n):
+    found = 0.0
+    for _ in range(n):
+        found = all_of_them(table)
+    return found
+
+table = np.ones((3, 4))
+run(table, 1)
+before = rtsys.get_allocation_stats()
+print(run(table, 1000))
+after = rtsys.get_allocation_stats()
+print(*(now - then for then, now in zip(before, after)))
+print(sorted(borrows))
+"""
+
+
+@pytest.mark.skipif(not jit.KNOWS_PARTS or jit.INTERPRETED, reason="parts are plain functions here")
+def test_parts_that_only_borrow_arrays_do_not_count_them_and_the_others_leak_nothing(tmp_path):
+    (tmp_path / "borrowers.py").write_text(BORROWERS, encoding="utf-8")
+    said = run(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import borrowers", tmp_path, NUMBA_NRT_STATS="1")
+    said = said.splitlines()
+    assert said[0] == "2019.0"  # 2 more each time, on 1 and a first one, then 4 squares of 2
+    allocated, freed, held, let_go = map(int, said[1].split())
+    assert allocated == freed >= 2000
+    assert held == let_go >= 2000
+    assert said[2] == str(
+        [
+            ("add", True),
+            ("all_of_them", False),
+            ("doubled", False),
+            ("fill", False),
+            ("middle", False),
+            ("squares", False),
+        ]
+    )
+
+
 def test_the_same_seed_gives_the_same_bits_in_every_process_compiled_or_not(tmp_path, capsys):
     exec(PLAY, {})  # noqa: S102 - the same text as in the other processes
     here = capsys.readouterr().out.strip()

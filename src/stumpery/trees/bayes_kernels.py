@@ -63,7 +63,7 @@ def fill(bayes: Bayes, table: int, scratch: Scratch, n: int, kinds: NDArray[np.u
             points = bayes.cuts[table, column]
             for index in range(n):
                 scratch.values[index] = scratch.events[index, column]
-            n_cuts = cuts.choose_cuts(scratch.values, n, points)
+            n_cuts = cuts.choose_cuts(scratch, n, points)
             for place in range(n_cuts, MAX_CUTS):
                 points[place] = np.inf
             cuts.fill_places(scratch, n, points, n_cuts)

@@ -52,6 +52,12 @@ class Scratch(NamedTuple):
     ordered: Table  # the same, in another order
     bits: Table  # by column: the events whose bit is set
     totals: Floats  # (4, actions)
+    active: Int32s  # (actions + 1,): 1 + the place of each action among the active ones, or 0; last: of no action
+    cuts: Float32s  # (MAX_CUTS,)
+    sample: Float32s  # (SAMPLE,)
+    sorted: Float32s  # (SAMPLE,)
+    order: Int32s  # (N_CODES,)
+    codes: Floats  # (3, N_CODES): key, count and sum
 
 
 @part
@@ -81,6 +87,12 @@ def new_scratch(n_actions: int, n_columns: int, n_events: int) -> Scratch:
         new_table(n_actions, N_CODES),
         new_table(n_actions, n_columns + 2),
         np.empty((4, n_actions)),
+        np.empty(n_actions + 1, np.int32),
+        np.empty(MAX_CUTS, np.float32),
+        np.empty(SAMPLE, np.float32),
+        np.empty(SAMPLE, np.float32),
+        np.empty(N_CODES, np.int32),
+        np.empty((3, N_CODES)),
     )
 
 
@@ -148,9 +160,11 @@ def gather(events: Float32s, scratch: Scratch, n: int, time: int) -> int:
         totals[N, action] += 1.0
         totals[S, action] += reward
         totals[Q, action] += reward * reward
-    active = np.zeros(n_actions + 1, np.int32)  # 1 + place of each action among the active ones; last: of no action
+    active = scratch.active
+    active[n_actions] = 0
     n_active = 0
     for action in range(n_actions):
+        active[action] = 0
         count, total, squares = totals[N, action], totals[S, action], totals[Q, action]
         if count >= 2.0:
             variance = squares / count - (total / count) ** 2
@@ -241,9 +255,9 @@ def sort(values: Float32s, ordered: Float32s, n: int) -> None:
 
 
 @part
-def choose_cuts(values: Float32s, n: int, cuts: Float32s) -> int:
+def choose_cuts(scratch: Scratch, n: int, cuts: Float32s) -> int:
     """Put cut points between quantiles of the values into `cuts`, in place and ascending; give their number."""
-    sample, ordered = np.empty(SAMPLE, np.float32), np.empty(SAMPLE, np.float32)
+    values, sample, ordered = scratch.values, scratch.sample, scratch.sorted
     most = min(MAX_CUTS, n // LEAST_SIDE)
     size = min(n, 2 * most + 1)
     step = ((n << 20) + size - 1) // size  # one division for all: times the index, its 20 bits of fraction dropped
@@ -286,11 +300,10 @@ def fill_places(scratch: Scratch, n: int, cuts: Float32s, n_cuts: int) -> None:
 @part
 def best_number_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cut) -> Cut:
     """The better of `best` and the best cut of a column of numbers."""
-    cuts = np.empty(MAX_CUTS, np.float32)
     for index in range(n):
         scratch.values[index] = scratch.events[index, column]
-    n_cuts = choose_cuts(scratch.values, n, cuts)
-    fill_places(scratch, n, cuts, n_cuts)
+    n_cuts = choose_cuts(scratch, n, scratch.cuts)
+    fill_places(scratch, n, scratch.cuts, n_cuts)
     width = padded(n_cuts + 1)
     count_places(scratch, n, width, n_active)
     accumulate(scratch.table, width, n_active)
@@ -299,13 +312,17 @@ def best_number_cut(scratch: Scratch, n: int, n_active: int, column: int, best: 
     n_tried = best.n_tried + n_cuts
     if found == trees.NOTHING:
         return Cut(best.gain, best.column, best.threshold, best.mask, n_tried)
-    return Cut(np.float64(scratch.table.gains[found]), column, np.float64(cuts[found]), np.uint64(0), n_tried)
+    return Cut(np.float64(scratch.table.gains[found]), column, np.float64(scratch.cuts[found]), np.uint64(0), n_tried)
 
 
 @part
-def order_codes(table: Table, n_active: int, order: Int32s) -> int:
-    """Write the codes that occur into `order`, in place, those of poor rewards first; give their number."""
-    keys, counts, sums = np.empty(N_CODES), np.zeros(N_CODES), np.zeros(N_CODES)
+def order_codes(scratch: Scratch, n_active: int) -> int:
+    """Write the codes that occur into `scratch.order`, in place, those of poor rewards first; give their number."""
+    table, order = scratch.table, scratch.order
+    keys, counts, sums = scratch.codes[0], scratch.codes[1], scratch.codes[2]
+    for code in range(N_CODES):
+        counts[code] = 0.0
+        sums[code] = 0.0
     for arm in range(1, n_active + 1):
         for code in range(N_CODES):
             counts[code] += np.float64(table.counts[arm * N_CODES + code])  # wide also in plain Python
@@ -326,12 +343,11 @@ def order_codes(table: Table, n_active: int, order: Int32s) -> int:
 @part
 def best_name_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cut) -> Cut:
     """The better of `best` and the best set of names of a column: one alone, or the poorest ones together."""
-    table, ordered = scratch.table, scratch.ordered
-    order = np.empty(N_CODES, np.int32)
+    table, ordered, order = scratch.table, scratch.ordered, scratch.order
     for index in range(n):
         scratch.places[index] = np.int32(scratch.events[index, column])
     count_places(scratch, n, N_CODES, n_active)
-    n_codes = order_codes(table, n_active, order)
+    n_codes = order_codes(scratch, n_active)
     width = padded(n_codes)
     for arm in range(n_active + 1):
         for place in range(n_codes):

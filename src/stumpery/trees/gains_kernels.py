@@ -16,7 +16,7 @@ from stumpery.jit import part
 from stumpery.trees import cuts_kernels as cuts
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.cuts_kernels import Scratch, Table
-from stumpery.trees.forest_kernels import LEAST_SIDE, MAX_CUTS, N_CODES, Int32s
+from stumpery.trees.forest_kernels import LEAST_SIDE, N_CODES
 from stumpery.types import Floats
 
 GINI, INFORMATION, VARIANCE = range(3)  # criteria
@@ -50,7 +50,7 @@ def gather(scratch: Scratch, n: int, criterion: int) -> int:
         scratch.arms[index] = each
         scratch.rewards[index] = weight
         totals[each] += weight
-    places = np.zeros(n_classes, np.int32)
+    places = scratch.active
     n_rows = 0
     weight, squares, logs = 0.0, 0.0, 0.0
     for each in range(n_classes):
@@ -159,10 +159,10 @@ def accumulate(table: Table, width: int, n_rows: int) -> None:
 @part
 def best_number_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterion: int) -> tuple[float, float, int]:
     """The worth and the threshold of a column's best cut, and how many were tried."""
-    points = np.empty(MAX_CUTS, np.float32)
+    points = scratch.cuts
     for index in range(n):
         scratch.values[index] = scratch.events[index, column]
-    n_cuts = cuts.choose_cuts(scratch.values, n, points)
+    n_cuts = cuts.choose_cuts(scratch, n, points)
     if n_cuts == 0:
         return -np.inf, 0.0, 0
     cuts.fill_places(scratch, n, points, n_cuts)
@@ -177,15 +177,14 @@ def best_number_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterio
 
 
 @part
-def order_codes(scratch: Scratch, n_rows: int, criterion: int, order: Int32s) -> int:
-    """Write the codes that occur into `order`, in place: by the share of the commonest class, or by their mean."""
-    totals, sums = scratch.totals[TOTAL], scratch.table.sums
+def order_codes(scratch: Scratch, n_rows: int, criterion: int) -> int:
+    """Write the codes that occur into `scratch.order`, in place: by the share of the commonest class, or their mean."""
+    totals, sums, order, keys = scratch.totals[TOTAL], scratch.table.sums, scratch.order, scratch.codes[0]
     top = 1 if criterion == VARIANCE else 0
     if criterion != VARIANCE:
         for each in range(n_rows):
             if totals[each] > totals[top]:
                 top = each
-    keys = np.empty(N_CODES)
     n_codes = 0
     for code in range(N_CODES):
         weight = np.float64(sums[code])
@@ -207,11 +206,11 @@ def order_codes(scratch: Scratch, n_rows: int, criterion: int, order: Int32s) ->
 def best_name_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterion: int) -> tuple[float, np.uint64, int]:
     """The worth and the codes of a column's best set of names, and how many sets were tried."""
     table, ordered, weight = scratch.table, scratch.ordered, scratch.totals[WHOLE, 0]
-    order = np.empty(N_CODES, np.int32)
+    order = scratch.order
     for index in range(n):
         scratch.places[index] = np.int32(scratch.events[index, column])
     count_places(scratch, n, N_CODES, n_rows, criterion)
-    n_codes = order_codes(scratch, n_rows, criterion, order)
+    n_codes = order_codes(scratch, n_rows, criterion)
     width = cuts.padded(n_codes)
     for cell in range(n_rows * width):
         ordered.sums[cell] = 0.0

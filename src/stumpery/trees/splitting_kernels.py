@@ -98,7 +98,11 @@ def split(forest: Forest, scratch: Scratch, n: int, leaf: int, cut: Cut) -> None
     else:
         forest.masks[node, PAYLOAD] = cut.mask
     n_actions = forest.stats.shape[2]
-    counts, sums = np.zeros((2, n_actions)), np.zeros((2, n_actions))
+    counts, sums = scratch.totals[:2], scratch.totals[2:]
+    for side in range(2):
+        for action in range(n_actions):
+            counts[side, action] = 0.0
+            sums[side, action] = 0.0
     for index in range(n - 1, -1, -1):  # oldest first
         event = scratch.events[index]
         side = int(trees.goes_right(forest, node, event))
