@@ -214,11 +214,18 @@ def test_bagging_voting_and_weights_take_numbers_too():
         st.Voting(models=[tree, TREE])
 
 
-def test_river_evaluates_and_pipelines_our_models():
-    river = pytest.importorskip("river")
-    from river import datasets, evaluate, metrics, preprocessing
+RIVER = {"tree": lambda models: models[0], **MAKERS}
 
-    model = preprocessing.StandardScaler() | st.HoeffdingTreeClassifier()
-    found = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    assert found.get() > 0.8
-    assert river.__version__
+
+@pytest.mark.parametrize("name", RIVER)
+def test_river_evaluates_pipelines_and_combines_our_models(name):
+    river = pytest.importorskip("river")
+    model = RIVER[name]([TREE, river.tree.HoeffdingTreeClassifier()])
+    metrics, evaluate = river.metrics, river.evaluate.progressive_val_score
+    events = river.datasets.Phishing().take(400)
+    assert evaluate(events, river.preprocessing.StandardScaler() | model, metrics.Accuracy()).get() > 0.6
+    for outer in (
+        river.ensemble.ADWINBaggingClassifier(model=model, n_models=2, seed=1),
+        river.multiclass.OneVsRestClassifier(model),
+    ):
+        assert evaluate(river.datasets.Phishing().take(200), outer, metrics.Accuracy()).get() > 0.6

@@ -44,7 +44,7 @@ class OnlineBoosting(LearnerEnsemble):
         weight = 1.0
         for place, member in enumerate(self.members):
             times = poisson(self._rng, min(weight, LARGEST_MEAN))
-            if times and hasattr(member, "test_then_learn"):
+            if hasattr(member, "test_then_learn"):  # even 0 times: it notices names and classes
                 member.learn_one(x, label, float(times))
             else:
                 for _ in range(times):
@@ -64,7 +64,11 @@ class OnlineBoosting(LearnerEnsemble):
 
     def _combined(self, outputs: Sequence[Any]) -> Any:
         votes = self.votes
-        said = [({likeliest(output): 1.0}, vote) for output, vote in zip(outputs, votes, strict=True) if output]
+        said = [
+            ({**dict.fromkeys(output, 0.0), likeliest(output): 1.0}, vote)
+            for output, vote in zip(outputs, votes, strict=True)
+            if output
+        ]
         if not any(vote for _, vote in said):
             return self._mean([output for output in outputs if output])
         return self._mean([output for output, _ in said], [vote for _, vote in said])
