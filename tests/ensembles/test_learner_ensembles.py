@@ -219,13 +219,15 @@ RIVER = {"tree": lambda models: models[0], **MAKERS}
 
 @pytest.mark.parametrize("name", RIVER)
 def test_river_evaluates_pipelines_and_combines_our_models(name):
-    river = pytest.importorskip("river")
-    model = RIVER[name]([TREE, river.tree.HoeffdingTreeClassifier()])
-    metrics, evaluate = river.metrics, river.evaluate.progressive_val_score
-    events = river.datasets.Phishing().take(400)
-    assert evaluate(events, river.preprocessing.StandardScaler() | model, metrics.Accuracy()).get() > 0.6
+    pytest.importorskip("river")
+    from river import datasets, ensemble, evaluate, metrics, multiclass, preprocessing, tree
+
+    model = RIVER[name]([TREE, tree.HoeffdingTreeClassifier()])
+    score = evaluate.progressive_val_score
+    events = datasets.Phishing().take(400)
+    assert score(events, preprocessing.StandardScaler() | model, metrics.Accuracy()).get() > 0.6
     for outer in (
-        river.ensemble.ADWINBaggingClassifier(model=model, n_models=2, seed=1),
-        river.multiclass.OneVsRestClassifier(model),
+        ensemble.ADWINBaggingClassifier(model=model, n_models=2, seed=1),
+        multiclass.OneVsRestClassifier(model),
     ):
-        assert evaluate(river.datasets.Phishing().take(200), outer, metrics.Accuracy()).get() > 0.6
+        assert score(datasets.Phishing().take(200), outer, metrics.Accuracy()).get() > 0.6

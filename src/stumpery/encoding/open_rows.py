@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stumpery.encoding.names import Name
 from stumpery.encoding.reader import Reader
-from stumpery.encoding.schema import Column, Schema
+from stumpery.encoding.schema import Schema, kinds_in
 from stumpery.encoding.tables import open_table
 from stumpery.frames import n_rows, open_frame
 from stumpery.types import Floats
@@ -42,8 +42,7 @@ class OpenRows:
     def of(cls, rows: Any, max_names: int) -> Self:
         """The columns of the first rows, their kinds alone: names get their codes as they come."""
         first = rows[:N_FIRST_ROWS] if hasattr(rows, "__getitem__") else rows
-        kinds = {column.name: _declared(column) for column in Schema.infer(first).columns}
-        return cls.under(Schema.of(kinds, max_names=max_names), max_names)
+        return cls.under(Schema.of(kinds_in(first), max_names=max_names), max_names)
 
     @classmethod
     def under(cls, schema: Schema, max_names: int) -> Self:
@@ -125,9 +124,9 @@ class OpenRows:
             return self
         columns = list(self.schema.columns)
         late = {columns[place].name: place for place in np.flatnonzero(~self.seen).tolist()}
-        for column in _inferred(rows, list(late)):
-            if isinstance(column, Name):
-                columns[late[column.name]] = replace(column, names=(), max_names=self.max_names)
+        for name, kind in _kinds_of(rows, list(late)).items():
+            if kind != "number":
+                columns[late[name]] = Name(name=name, max_names=self.max_names, numbered=kind == "numbered name")
         schema = Schema(columns=tuple(columns))
         return self if schema == self.schema else replace(self, schema=schema, seen=self.seen | _names(schema))
 
@@ -195,17 +194,11 @@ def _names(schema: Schema) -> NDArray[np.bool_]:
     return np.array([isinstance(column, Name) for column in schema.columns])
 
 
-def _inferred(rows: Any, names: list[str]) -> tuple[Column, ...]:
-    """The columns of these names, as far as the rows have them."""
+def _kinds_of(rows: Any, names: list[str]) -> dict[str, str]:
+    """The kinds of these columns, as far as the rows have them."""
     if isinstance(rows, list):
         found: Any = [{name: row.get(name) for name in names} for row in rows if isinstance(row, Mapping)]
     else:
         frame = open_frame("rows", rows, "a list, an array or a frame of rows")
         found = frame.select([name for name in names if name in frame.columns]).to_native()
-    return Schema.infer(found).columns if n_rows(found) else ()
-
-
-def _declared(column: Column) -> str:
-    if isinstance(column, Name):
-        return "numbered name" if column.numbered else "name"
-    return "number"
+    return kinds_in(found) if n_rows(found) else {}

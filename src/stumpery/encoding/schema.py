@@ -118,6 +118,15 @@ class Schema:
         return cls(columns=columns)
 
 
+def kinds_in(rows: Any) -> dict[str, str]:
+    """What each column of rows would be declared as: "number", "name" or "numbered name"."""
+    table = open_table(rows)
+    return {
+        name: _kind(table.column(place), is_categorical=name in table.categorical)
+        for place, name in enumerate(table.names)
+    }
+
+
 _KINDS: dict[str, type[Column]] = {"number": Number, "name": Name}
 
 
