@@ -67,7 +67,7 @@ class Schema:
         columns: list[Column] = []
         for place, name in enumerate(table.names):
             data = table.column(place)
-            kind = declared[name] if name in declared else _kind(data, is_categorical=name in table.categorical)
+            kind = declared[name] if name in declared else kind_in(data, name in table.categorical)
             columns.append(_declare(name, kind, max_names).infer(data))
         return cls(columns=tuple(columns))
 
@@ -118,15 +118,6 @@ class Schema:
         return cls(columns=columns)
 
 
-def kinds_in(rows: Any) -> dict[str, str]:
-    """What each column of rows would be declared as: "number", "name" or "numbered name"."""
-    table = open_table(rows)
-    return {
-        name: _kind(table.column(place), is_categorical=name in table.categorical)
-        for place, name in enumerate(table.names)
-    }
-
-
 _KINDS: dict[str, type[Column]] = {"number": Number, "name": Name}
 
 
@@ -157,7 +148,8 @@ def _declare(name: str, kind: Any, max_names: int) -> Column:
     )
 
 
-def _kind(data: Data, *, is_categorical: bool) -> str:
+def kind_in(data: Data, is_categorical: bool) -> str:
+    """What a column of these values is declared as: "number", "name" or "numbered name"."""
     kinds = {"number"} if isinstance(data, np.ndarray) else {kind_of(kind) for kind in set(map(type, data))}
     if "name" in kinds:
         return "name"
