@@ -28,6 +28,7 @@ from stumpery.trees.forest_kernels import (
     NOTHING,
     PAYLOAD,
     TIME,
+    Float32s,
 )
 from stumpery.trees.gains_kernels import GINI, INFORMATION, LABEL, VARIANCE, WEIGHT, WHOLE, Cut
 from stumpery.trees.leaves_kernels import (
@@ -80,13 +81,23 @@ def is_good(cut: Cut, totals: Floats, rule: Floats) -> bool:
 
 
 @part
+def is_mixed(weights: Float32s) -> bool:
+    """Whether more than one class has come to a leaf."""
+    n_classes = 0
+    for each in range(weights.shape[0]):
+        n_classes += weights[each] > 0.0
+    return n_classes > 1
+
+
+@part
 def check(model: Model, scratch: Scratch, leaf: int, rule: Floats, seed: np.uint64) -> None:
     """Split a leaf if a cut is good enough, in place; otherwise say when to ask again."""
     forest, time = model.forest, model.forest.counters[TIME]
-    n = trees.recall(forest, leaf, time - model.events.shape[0], scratch.found)
-    cuts.copy_found(model.events, scratch, n, time)
-    criterion = int(rule[CRITERION])
-    n_rows = gains.gather(scratch, n, criterion) if n > 0 else 0
+    criterion, n, n_rows = int(rule[CRITERION]), 0, 0
+    if criterion == VARIANCE or is_mixed(forest.stats[leaf, ALL]):
+        n = trees.recall(forest, leaf, time - model.events.shape[0], scratch.found)
+        cuts.copy_found(model.events, scratch, n, time)
+        n_rows = gains.gather(scratch, n, criterion) if n > 0 else 0
     if n_rows > 1 and n >= 2 * LEAST_SIDE and model.marks[leaf, DEPTH] < rule[MAX_DEPTH]:
         scratch.totals[WHOLE, 2] = n_rows
         key = cuts.mixed(cuts.mixed(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, NODE]))
