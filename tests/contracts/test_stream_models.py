@@ -259,6 +259,7 @@ def test_constant_columns_and_rows_without_any_value_teach_nothing(new, kind):
         {"max_depth": -1},
         {"leaf_prediction": "best"},
         {"max_bytes": 0},
+        {"binary_split": 1},
     ],
     ids=str,
 )

@@ -42,9 +42,10 @@ def encoded(rows):
 
 
 IS_NAME = [False, False, True, False]
+OPTIONS = [{}, {"delta": 0.01, "tau": 0.05}, {"grace_period": 20}, {"binary_split": False}]
 
 
-@pytest.mark.parametrize("options", [{}, {"delta": 0.01, "tau": 0.05}, {"grace_period": 20}], ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("criterion", ["info_gain", "gini"])
 def test_the_tree_equals_its_slow_twin(criterion, options):
     rows, labels = stream(N_ROWS)
@@ -58,6 +59,8 @@ def test_the_tree_equals_its_slow_twin(criterion, options):
         twin.learn(row, label, weight)
     assert twin.n_leaves() == model.n_leaves
     assert model.n_leaves > 2 or options
+    if "binary_split" in options:
+        assert "name in {" in model.to_text(max_depth=10)
     found = model.predict_proba_many(rows[::5])
     for row, chances in zip(matrix[::5], found, strict=True):
         expected = twin.shares(row)
@@ -246,3 +249,49 @@ def test_numbers_too_large_to_square_are_refused_and_large_ones_can_be_saved():
     model.learn_many(rows, [1e15 if row["a"] else -1e15 for row in rows], 1e6)
     assert np.isfinite(model.state().arrays["forest.stats"]).all()
     assert model.predict_one({"a": 1.0}) == pytest.approx(1e15, rel=0.01)
+
+
+def many_names(n=2000, seed=5):
+    """A class for each of some names, and another column that decides within one of them."""
+    rng = np.random.default_rng(seed)
+    rows = [{"town": f"t{rng.integers(6)}", "x": float(rng.random())} for _ in range(n)]
+    return rows, [row["town"] if row["town"] != "t0" else f"t0 {row['x'] > 0.5}" for row in rows]
+
+
+@pytest.mark.skipif(INTERPRETED, reason="a long stream")
+@pytest.mark.parametrize("kind", [st.HoeffdingTreeClassifier, st.ForestClassifier])
+def test_a_split_by_all_names_has_a_leaf_for_each_and_counts_as_one_level(kind, tmp_path):
+    rows, labels = many_names()
+    model = kind(binary_split=False, max_depth=1)
+    model.learn_many(rows, labels)
+    assert model.n_leaves >= 6
+    whole = kind(binary_split=False)
+    whole.learn_many(rows, labels)
+    assert np.mean(whole.predict_many(rows) == np.array(labels)) > 0.95
+    assert whole.to_text(max_depth=10).count("town in {t") >= 5
+    assert "town in {t3}" in whole.explain_one({"town": "t3"})
+    assert whole.predict_one({"town": "never seen"}) in whole.classes
+    assert whole.draw().get_title() == "tree 0"
+    assert len(whole.to_frame()) >= 6
+    st.save(whole, tmp_path / "model")
+    again = st.load(tmp_path / "model")
+    for each in (whole, again):
+        each.learn_many(*many_names(300, seed=6))
+    assert again.to_text() == whole.to_text()
+    assert memory.plausible(whole._model, whole._shape_now())
+
+
+def test_numbers_are_split_by_all_names_too():
+    rows, _ = many_names(N_ROWS)
+    model = st.HoeffdingTreeRegressor(binary_split=False, grace_period=20)
+    model.learn_many(rows, [float(row["town"][1]) for row in rows])
+    assert model.n_leaves >= 6
+    assert model.predict_one({"town": "t4"}) == pytest.approx(4.0, abs=0.2)
+
+
+def test_too_little_room_for_all_names_leaves_the_rest_together():
+    rows, labels = many_names(N_ROWS)
+    model = st.HoeffdingTreeClassifier(binary_split=False, grace_period=20, max_bytes=22_000)
+    model.learn_many(rows, labels)
+    assert model.n_bytes <= 22_000
+    assert memory.plausible(model._model, model._shape_now())

@@ -34,6 +34,7 @@ class Cut(NamedTuple):
     mask: np.uint64
     second: float
     n_tried: int
+    n_ways: int  # children; with more than two, a child for each code of the mask
 
 
 @part
@@ -234,6 +235,34 @@ def best_name_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterion:
 
 
 @part
+def every_name(scratch: Scratch, n: int, n_rows: int, column: int, criterion: int) -> tuple[float, np.uint64, int]:
+    """What a child for each name would be worth, the codes that occur, and how many; two must have events enough."""
+    for index in range(n):
+        scratch.places[index] = np.int32(scratch.events[index, column])
+    count_places(scratch, n, N_CODES, n_rows, criterion)
+    sums, n_counted = scratch.table.sums, 1 if criterion == VARIANCE else n_rows
+    pure, mask, n_ways, n_large = 0.0, np.uint64(0), 0, 0
+    for code in range(N_CODES):
+        size = 0.0
+        for each in range(n_counted):
+            size += np.float64(sums[each * N_CODES + code])
+        if size <= 0.0:
+            continue
+        mask |= np.uint64(1) << np.uint64(code)
+        n_ways += 1
+        n_large += size >= LEAST_SIDE
+        if criterion == INFORMATION:
+            pure -= size * math.log2(size)
+        for each in range(n_rows - n_counted, n_rows):
+            one = np.float64(sums[each * N_CODES + code])
+            if criterion != INFORMATION:
+                pure += one * one / size
+            elif one > 0.0:
+                pure += one * math.log2(one)
+    return pure if n_large > 1 else -np.inf, mask, n_ways
+
+
+@part
 def weigh_bits(scratch: Scratch, n: int, n_rows: int, criterion: int) -> None:
     """Weigh the cuts of all columns of bits at once, in place."""
     bits = scratch.bits
@@ -257,7 +286,14 @@ def weigh_bits(scratch: Scratch, n: int, n_rows: int, criterion: int) -> None:
 
 @part
 def best_cut(
-    kinds: NDArray[np.uint8], scratch: Scratch, n: int, n_rows: int, criterion: int, n_drawn: int, key: np.uint64
+    kinds: NDArray[np.uint8],
+    scratch: Scratch,
+    n: int,
+    n_rows: int,
+    criterion: int,
+    n_drawn: int,
+    multiway: bool,
+    key: np.uint64,
 ) -> Cut:
     """The best cut over `n_drawn` of the columns, drawn by `key`; gains are a share of the leaf's weight."""
     n_columns = kinds.shape[0]
@@ -270,18 +306,21 @@ def best_cut(
         if kinds[column] == trees.BIT:
             weigh_bits(scratch, n, n_rows, criterion)
             break
-    best = Cut(0.0, n_columns, 0.0, np.uint64(0), 0.0, 0)
+    best = Cut(0.0, n_columns, 0.0, np.uint64(0), 0.0, 0, 2)
     needed = n_drawn
     for column in range(n_columns):
         key = cuts.mixed(key + np.uint64(0x9E3779B97F4A7C15))
         if (key >> np.uint64(32)) % np.uint64(n_columns - column) >= np.uint64(needed):
             continue
         needed -= 1
-        pure, threshold, mask, coded = -np.inf, 0.5, np.uint64(0), column
+        pure, threshold, mask, coded, n_ways = -np.inf, 0.5, np.uint64(0), column, 2
         if kinds[column] == trees.BIT:
             tried, size = 1, scratch.bits.sizes[column]
             if size >= LEAST_SIDE and weight - size >= LEAST_SIDE:
                 pure = float(scratch.bits.gains[column])
+        elif kinds[column] == trees.NAME and multiway:
+            pure, mask, n_ways = every_name(scratch, n, n_rows, column, criterion)
+            coded, tried = ~column, 1
         elif kinds[column] == trees.NAME:
             pure, mask, tried = best_name_cut(scratch, n, n_rows, column, criterion)
             coded = ~column
@@ -289,7 +328,8 @@ def best_cut(
             pure, threshold, tried = best_number_cut(scratch, n, n_rows, column, criterion)
         gain, n_tried = before + pure / weight, best.n_tried + tried
         if gain > best.gain:
-            best = Cut(gain, coded, threshold, mask, best.gain, n_tried)
+            best = Cut(gain, coded, threshold, mask, best.gain, n_tried, n_ways)
         else:
-            best = Cut(best.gain, best.column, best.threshold, best.mask, max(best.second, gain), n_tried)
+            second = max(best.second, gain)
+            best = Cut(best.gain, best.column, best.threshold, best.mask, second, n_tried, best.n_ways)
     return best

@@ -19,6 +19,7 @@ from stumpery.trees.forest_kernels import (
     BLOCK,
     CHILD,
     LEAF,
+    N_CODES,
     N_EVENTS,
     N_FREE_BLOCKS,
     N_NODES,
@@ -31,7 +32,7 @@ from stumpery.trees.forest_kernels import (
     Int32s,
 )
 from stumpery.trees.gains_kernels import VARIANCE
-from stumpery.trees.leaves_kernels import COUNT, CRITERION, DRIFT, GRACE, MEAN, SQUARES, TIMES, WARNING, Model
+from stumpery.trees.leaves_kernels import COUNT, CRITERION, DRIFT, GRACE, MEAN, MULTIWAY, SQUARES, TIMES, WARNING, Model
 from stumpery.types import Floats, Words
 
 PREDICTS, LEARNS, GROWS = 1, 2, 4  # what a run may do
@@ -192,11 +193,11 @@ def descend_one(model: Model, root: int, row: Float32s) -> int:
 
 
 @part
-def has_room(forest: Forest, n_events: int, n_trees: int) -> bool:
+def has_room(forest: Forest, n_events: int, n_trees: int, rule: Floats) -> bool:
     """Whether one more event fits whatever it makes of the trees."""
-    has_nodes = (
-        forest.nodes.shape[0] - forest.counters[N_NODES] >= 4 * n_trees or forest.counters[room.FREE_PAIR] != NOTHING
-    )
+    n_children = 4 if rule[MULTIWAY] == 0.0 else 2 * N_CODES
+    n_free = forest.nodes.shape[0] - forest.counters[N_NODES]
+    has_nodes = n_free >= n_children * n_trees or forest.counters[room.FREE_PAIR] != NOTHING
     has_blocks = forest.counters[N_FREE_BLOCKS] >= 8 * n_trees + MAX_EVENTS // BLOCK
     return bool(has_nodes and has_blocks and forest.counters[TIME] < n_events)
 
@@ -224,7 +225,7 @@ def run(
     one = np.zeros(outputs.shape[1])
     scratch = cuts.new_scratch(max(n_values, 3), rows.shape[1], MAX_EVENTS if does & LEARNS else 1)
     for place in range(rows.shape[0]):
-        if does & LEARNS and does & GROWS and not has_room(model.forest, model.events.shape[0], n_trees):
+        if does & LEARNS and does & GROWS and not has_room(model.forest, model.events.shape[0], n_trees, rule):
             return place
         row = rows[place]
         trees.descend(model.forest, row, foremost)

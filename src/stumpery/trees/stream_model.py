@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stumpery import files, frames
 from stumpery.encoding import Schema
 from stumpery.encoding.open_rows import OpenRows
-from stumpery.options import check_number, check_one_of, check_whole, shown
+from stumpery.options import check_bool, check_number, check_one_of, check_whole, shown
 from stumpery.random import new_generator
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import hoeffding_kernels as kernels
@@ -54,6 +54,7 @@ class StreamModel(ABC):
     tau: float = 0.3
     max_depth: int | None = None
     leaf_prediction: str = "adaptive"
+    binary_split: bool = True
     max_bytes: int = 16_000_000
     schema: Schema | None = None
     seed: int = 0
@@ -69,6 +70,7 @@ class StreamModel(ABC):
         if self.max_depth is not None:
             check_whole("max_depth", self.max_depth, 0, DEEPEST)
         check_one_of("leaf_prediction", self.leaf_prediction, self.guessers)
+        check_bool("binary_split", self.binary_split)
         check_whole("max_bytes", self.max_bytes, 1, 2**50)
         check_whole("seed", self.seed, 0, 2**63 - 1)
         introduce(type(self), self.river_base)
@@ -252,6 +254,7 @@ class StreamModel(ABC):
         depth = DEEPEST if self.max_depth is None else self.max_depth
         guesser = GUESSERS[self.leaf_prediction]
         rule[:7] = self.grace_period, self.delta, self.tau, self._criterion(), guesser, depth, n_columns
+        rule[leaves.MULTIWAY] = not self.binary_split
         for place, value in self._more_rules().items():
             rule[place] = value
         return rule
