@@ -19,6 +19,7 @@ MAX_EVENTS = 2**20
 LEAST_EVENTS = 256
 FEW_BYTES = 64  # that a model holds beside
 MAX_TABLES = 4096
+FOR_EVENTS = 0.85  # of the memory; the rest is for nodes and leaves
 LAST_NUMBER = 2**30  # of an event: from here on they are numbered anew
 
 
@@ -73,7 +74,7 @@ class Sizes(NamedTuple):
 
 
 def sizes_within(max_bytes: int, shape: Shape) -> Sizes:
-    """The most that fits: a quarter for tables if there are any, of the rest a quarter for nodes and leaves."""
+    """The most that fits: a quarter for tables if there are any, of the rest `FOR_EVENTS` for events."""
     n_values = FEW_CLASSES
     while n_values < shape.n_values:
         n_values *= 2
@@ -87,10 +88,11 @@ def sizes_within(max_bytes: int, shape: Shape) -> Sizes:
     first_bytes = shape.n_roots * (16 + leaf_bytes)
     per_event = shape.n_trees * max(shape.times, 1.0) * 1.5 / BLOCK
     event_bytes = 4 * (shape.n_columns + 2) + per_event * 4 * (1 + BLOCK)
-    n_events = min(int((left - first_bytes) * 3 / 4 / event_bytes), MAX_EVENTS)
-    n_nodes = int((left - first_bytes) / 4 / node_bytes)
+    n_events = min(int((left - first_bytes) * FOR_EVENTS / event_bytes), MAX_EVENTS)
+    n_nodes = int((left - first_bytes) * (1.0 - FOR_EVENTS) / node_bytes)
     if n_events < LEAST_EVENTS or n_nodes < 4 * shape.n_roots:
-        least = max(LEAST_EVENTS * event_bytes * 4 / 3, 16 * shape.n_roots * node_bytes) + first_bytes
+        events, nodes = LEAST_EVENTS * event_bytes / FOR_EVENTS, 4 * shape.n_roots * node_bytes / (1.0 - FOR_EVENTS)
+        least = max(events, nodes) + first_bytes
         needed = int((least + own) / 0.97 * (4 / 3 if shape.has_tables else 1)) + 1
         raise ValueError(
             f"max_bytes is {max_bytes}; {shape.n_trees} trees over {shape.n_columns} columns and "
