@@ -17,6 +17,7 @@ from stumpery.trees import forest_kernels as trees
 from stumpery.trees import gains_kernels as gains
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees import room_kernels as room
+from stumpery.trees.column_cuts_kernels import Cut, best_cut
 from stumpery.trees.cuts_kernels import Scratch
 from stumpery.trees.forest_kernels import (
     CHILD,
@@ -30,7 +31,7 @@ from stumpery.trees.forest_kernels import (
     TIME,
     Float32s,
 )
-from stumpery.trees.gains_kernels import GINI, INFORMATION, LABEL, VARIANCE, WEIGHT, WHOLE, Cut
+from stumpery.trees.gains_kernels import GINI, INFORMATION, LABEL, VARIANCE, WEIGHT, WHOLE
 from stumpery.trees.leaves_kernels import (
     ALL,
     COUNT,
@@ -104,7 +105,7 @@ def check(model: Model, scratch: Scratch, leaf: int, rule: Floats, seed: np.uint
         scratch.totals[WHOLE, 2] = n_rows
         key = cuts.mixed(cuts.mixed(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, NODE]))
         multiway = rule[MULTIWAY] > 0.0
-        cut = gains.best_cut(forest.kinds, scratch, n, n_rows, criterion, int(rule[N_DRAWN]), multiway, key)
+        cut = best_cut(forest.kinds, scratch, n, n_rows, criterion, int(rule[N_DRAWN]), multiway, key)
         if cut.gain > 0.0 and is_good(cut, scratch.totals, rule) and room.has_pair(model):
             if multiway and cut.column < 0:
                 split_by_names(model, scratch, n, leaf, cut, rule)

@@ -21,6 +21,7 @@ from stumpery.trees import stream_memory as memory
 from stumpery.trees.forest_kernels import Float32s
 from stumpery.trees.hoeffding_kernels import GROWS, LEARNS, PREDICTS
 from stumpery.trees.river_kinds import introduce
+from stumpery.trees.stream_checks import plausible
 from stumpery.trees.stream_memory import Shape
 from stumpery.trees.stream_words import StreamWords
 from stumpery.types import Floats, State
@@ -182,7 +183,7 @@ class StreamModel(ABC):
         files.restore(self._arrays(), arrays)
         if not self._rng.any():
             raise ValueError("its random state is all zeros")
-        if self._model is not None and not memory.plausible(self._model, self._shape_now()):
+        if self._model is not None and not plausible(self._model, self._shape_now()):
             raise ValueError("its trees are not those of any stream")
 
     # What a model brings.
