@@ -22,6 +22,7 @@ from stumpery.types import State
 
 Chances = dict[Any, float]
 MOST_MODELS = 1000
+LARGEST = 1e300  # of a number to predict
 
 
 @dataclass(kw_only=True, eq=False)
@@ -188,8 +189,9 @@ class LearnerEnsemble(ABC):
         """A class, or a finite number."""
         if self.is_classifier:
             return plain(y)
-        if isinstance(y, int | float | np.integer | np.floating | np.bool_) and abs(float(y)) < np.inf:
-            return float(y)
+        number: Any = y
+        if isinstance(y, int | float | np.integer | np.floating | np.bool_) and abs(number) < LARGEST:
+            return float(number)
         raise ValueError(f"a label is {shown(y)}; it must be a finite number")
 
     def _labels(self, rows: Any, y: Any) -> list[Any]:
