@@ -296,3 +296,20 @@ def test_too_little_room_for_all_names_leaves_the_rest_together():
     model.learn_many(rows, labels)
     assert model.n_bytes <= 22_000
     assert plausible(model._model, model._shape_now())
+
+
+@pytest.mark.skipif(INTERPRETED, reason="a long stream")
+def test_a_forest_with_trees_in_the_background_is_saved_and_goes_on():
+    matrix, labels = drifting(12_000)
+    model = st.ForestClassifier(seed=3, leaf_prediction="mc", warning_delta=0.5, drift_delta=1e-100)
+    start = 6_200
+    model.learn_many(matrix[:start], labels[:start])
+    options, arrays = model.state()
+    again = st.ForestClassifier.from_state(State(options, {name: array.copy() for name, array in arrays.items()}))
+    assert again.n_background == model.n_background > 0
+    for each in (model, again):
+        each.learn_many(matrix[start:], labels[start:])
+    assert np.mean(model.predict_many(matrix[-1000:]) == labels[-1000:]) > 0.9  # they have taken the old ones' places
+    assert {name: array.tobytes() for name, array in again.state().arrays.items()} == {
+        name: array.tobytes() for name, array in model.state().arrays.items()
+    }
