@@ -24,11 +24,15 @@ class OnlineBoosting(LearnerEnsemble):
     rises. A learner votes with log((1 - error) / error); one that is wrong more often than not does not vote.
 
     >>> import stumpery as st
-    >>> model = OnlineBoosting(models=st.HoeffdingTreeClassifier(max_depth=1), n_models=5, seed=7)
-    >>> rows = [{"hour": event % 24} for event in range(1000)]
-    >>> model.learn_many(rows, ["work" if 8 < row["hour"] < 18 else "home" for row in rows])
-    >>> model.predict_one({"hour": 12}), model.predict_one({"hour": 3})
-    ('work', 'home')
+    >>> stump = st.HoeffdingTreeClassifier(max_depth=1, leaf_prediction="mc")
+    >>> model = OnlineBoosting(models=stump, n_models=10, seed=7)
+    >>> rows = [{"a": event * 7 % 10, "b": event * 5 % 11} for event in range(2000)]
+    >>> labels = ["up" if row["a"] + row["b"] > 9 else "down" for row in rows]
+    >>> model.learn_many(rows, labels)
+    >>> stump.learn_many(rows, labels)
+    >>> alone, boosted = (sum(map(str.__eq__, each.predict_many(rows), labels)) for each in (stump, model))
+    >>> boosted > alone + 200
+    True
     """
 
     takes_numbers: ClassVar[bool] = False
