@@ -34,14 +34,14 @@ BUILDERS = {
     "Average": lambda: st.Average(**COMBINED),
     "ContentSelector": lambda: st.ContentSelector(model=st.Average(**COMBINED), epsilon=0.1, seed=5),
     "CountMin": lambda: st.CountMin(width=4, depth=2),
-    "ExponentialWeights": lambda: st.ExponentialWeights(**COMBINED, eta=0.5),
+    "WeightedPredictors": lambda: st.WeightedPredictors(**COMBINED, eta=0.5),
     "HashEncoder": lambda: st.HashEncoder(schema=st.Schema.infer(ROWS)),
     "HashedStump": lambda: st.HashedStump(schema=SCHEMA, n_hashes=2),
     "LinearRanker": lambda: st.LinearRanker(**COMBINED),
     "LogOdds": lambda: st.LogOdds(predictors=[(st.UnivariateTree(names=True), 3)], schema=SCHEMA, thin=3),
     "OneRule": lambda: st.OneRule(schema=SCHEMA, max_tuples=4, binary=True),
     "OneVersusAll": lambda: st.OneVersusAll(schema=SCHEMA, m=5.0),
-    "OnlineBagging": lambda: st.OnlineBagging(**COMBINED),
+    "BaggedPredictors": lambda: st.BaggedPredictors(**COMBINED),
     "QuantileSummary": lambda: st.QuantileSummary(max_tuples=5),
     "RandomHoeffdingTree": lambda: st.RandomHoeffdingTree(schema=SCHEMA, grace_period=20, max_leaves=2, seed=5),
     "Stump": lambda: st.Stump(schema=SCHEMA, column="age"),
@@ -77,9 +77,10 @@ BUILDERS = {
     "SuccessiveElimination": lambda: st.SuccessiveElimination(actions=ACTIONS, explore="drawn", epsilon=0.1),
     "ThompsonSampling": lambda: st.ThompsonSampling(actions=ACTIONS, prior=(2.0, 1.0), seed=5),
     "UCB": lambda: st.UCB(actions=ACTIONS, reward_range=(-1.0, 2.0), seed=5),
-    "BaggedLearners": lambda: st.OnlineBagging(
-        models=[st.HoeffdingTreeClassifier(grace_period=20), st.Stump()], seed=5
-    ),
+    "OnlineBagging": lambda: st.OnlineBagging(models=[st.HoeffdingTreeClassifier(grace_period=20), st.Stump()], seed=5),
+    "AdaBoost": lambda: st.AdaBoost(n_models=2),
+    "Bagging": lambda: st.Bagging(model=st.HoeffdingTreeClassifier(grace_period=20), n_models=2),
+    "Stacking": lambda: st.Stacking(models=[st.HoeffdingTreeClassifier(grace_period=20)], n_folds=2),
     "ForestClassifier": lambda: st.ForestClassifier(n_models=3, grace_period=20, max_bytes=2_000_000, seed=5),
     "ForestRegressor": lambda: st.ForestRegressor(n_models=3, grace_period=20, max_bytes=2_000_000, seed=5),
     "HoeffdingTreeClassifier": lambda: st.HoeffdingTreeClassifier(grace_period=20, max_bytes=2_000_000),
@@ -87,7 +88,7 @@ BUILDERS = {
     "OnlineBoosting": lambda: st.OnlineBoosting(models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2, seed=5),
     "OnlineStacking": lambda: st.OnlineStacking(models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2),
     "Voting": lambda: st.Voting(models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2),
-    "WeightedLearners": lambda: st.ExponentialWeights(models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2),
+    "ExponentialWeights": lambda: st.ExponentialWeights(models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2),
     "VectorEncoder": lambda: st.VectorEncoder(schema=st.Schema.infer(ROWS), one_hot=True),
 }
 KINDS = sorted(
@@ -115,6 +116,8 @@ def use(model, part=slice(None)):
     if hasattr(model, "learn_many"):
         model.learn_many(CONTEXTS[part], (REWARDS[part, 0] > 0.5).astype(int))
         return np.asarray(model.predict_many(ROWS)).tolist()
+    if hasattr(model, "fit"):
+        return model.fit(CONTEXTS[part], (REWARDS[part, 0] > 0.5).astype(int)).predict_proba(ROWS).tolist()
     if isinstance(model, st.ContentSelector):
         decisions = [model.decide(ROWS[:3]) for _ in CONTEXTS[part]]
         for decision, reward in zip(decisions, REWARDS[part, 0], strict=True):

@@ -42,6 +42,15 @@ def rows(data: Any) -> Iterator[Any]:
     return each
 
 
+def rows_at(data: Any, places: Any) -> Any:
+    """The rows at these places of a list, an array or a frame, in the same form."""
+    if isinstance(data, np.ndarray):
+        return data[places]
+    if isinstance(data, Sequence):
+        return [data[place] for place in np.asarray(places).tolist()]
+    return open_frame("data", data, "a list, an array or a frame of rows")[np.asarray(places)].to_native()
+
+
 def open_frame(name: str, data: Any, allowed: str, *, allow_series: bool = False) -> Any:
     """A frame, or a series, of any library as Narwhals wraps it; anything that is not `allowed` is refused."""
     import narwhals as nw

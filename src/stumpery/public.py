@@ -5,7 +5,7 @@ from stumpery.encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, Vect
 from stumpery.ensembles import (
     AdaBoost,
     Average,
-    BaggedLearners,
+    BaggedPredictors,
     Bagging,
     ExponentialWeights,
     LinearRanker,
@@ -15,7 +15,7 @@ from stumpery.ensembles import (
     OnlineStacking,
     Stacking,
     Voting,
-    WeightedLearners,
+    WeightedPredictors,
 )
 from stumpery.evaluation import play, prequential, regret
 from stumpery.files import KINDS as _KINDS
@@ -68,7 +68,7 @@ __all__ = [
     "UCB",
     "AdaBoost",
     "Average",
-    "BaggedLearners",
+    "BaggedPredictors",
     "Bagging",
     "BanditForest",
     "BanditStump",
@@ -119,7 +119,7 @@ __all__ = [
     "UnivariateTree",
     "VectorEncoder",
     "Voting",
-    "WeightedLearners",
+    "WeightedPredictors",
     "choosers",
     "classifiers",
     "encoding",

@@ -70,7 +70,7 @@ def copied(model):
 
 
 def test_there_are_models_to_check():
-    assert {st.Stump, st.RandomHoeffdingTree, st.OnlineBagging} <= set(MODELS)
+    assert {st.Stump, st.RandomHoeffdingTree, st.BaggedPredictors} <= set(MODELS)
 
 
 def test_learning_many_equals_learning_one_by_one(new, trained):

@@ -1,6 +1,8 @@
 """What every tree and forest on a stream must obey; a new one is found here by itself."""
 
 import math
+import pickle
+from copy import copy, deepcopy
 
 import numpy as np
 import pandas as pd
@@ -257,6 +259,7 @@ def test_constant_columns_and_rows_without_any_value_teach_nothing(new, kind):
         {"max_depth": -1},
         {"leaf_prediction": "best"},
         {"max_bytes": 0},
+        {"binary_split": 1},
     ],
     ids=str,
 )
@@ -308,3 +311,63 @@ def test_arrays_that_would_lead_a_kernel_astray_are_refused(trained):
         damaged[name].flat[place] = 10**6
         with pytest.raises(ValueError, match="not those of any stream"):
             type(trained).from_state(State(options, damaged))
+
+
+def test_a_number_of_half_precision_is_a_number(new, kind):
+    rows = np.linspace(0.0, 1.0, 60, dtype=np.float16).reshape(-1, 2)
+    half, single = new(), new()
+    for model, matrix in ((half, rows), (single, rows.astype(np.float32))):
+        model.learn_many(matrix, [a_label(kind)] * 30)
+    assert_same(half, single)
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-38, 1e-7, 1e-6, 1e6], ids=str)
+def test_tiny_and_huge_weights_leave_a_model_that_can_be_saved(new, kind, weight):
+    model = new(grace_period=10)
+    rows, labels = rows_and_labels(kind)
+    model.learn_many(rows, labels, weight)
+    assert_same(copied(model), model)
+    assert np.isfinite(outputs(model, rows)).all()
+    assert (model.n_events > 0) == (weight >= 1e-6)
+
+
+def test_labels_that_are_a_table_are_refused(trained, kind):
+    before = copied(trained)
+    for table in (pd.DataFrame({"y": [a_label(kind)]}), np.array([[a_label(kind)]])):
+        with pytest.raises(ValueError, match=r"^y has 2 dimensions"):
+            trained.learn_many([{"age": 3.0}], table)
+    assert_same(trained, before)
+
+
+def test_checking_refuses_what_learning_would_and_changes_nothing(trained, kind):
+    before, (rows, labels) = copied(trained), rows_and_labels(kind)
+    trained.check_many([{**row, "device": "new"} for row in rows], labels)
+    for wrong in (([{"age": "old"}], labels[:1]), (rows[:2], labels[:1]), (rows[:1], [None])):
+        with pytest.raises(ValueError, match=r"must be|2 rows"):
+            trained.check_many(*wrong)
+    assert_same(trained, before)
+
+
+def test_an_interrupted_model_can_be_saved_and_goes_on(trained, kind, monkeypatch):
+    rows, labels = rows_and_labels(kind, 9000)
+    with monkeypatch.context() as patched:
+        patched.setattr("stumpery.trees.stream_memory.resized", raise_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            trained.learn_many(rows, labels)
+    again = copied(trained)
+    for model in (trained, again):
+        model.learn_many(rows, labels)
+    assert_same(again, trained)
+
+
+def raise_interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def test_copies_of_any_making_go_on_alike(trained, kind):
+    rows, labels = rows_and_labels(kind, 2000, seed=8)
+    copies = [deepcopy(trained), copy(trained), pickle.loads(pickle.dumps(trained)), trained.clone(None, True)]  # noqa: S301
+    for model in (trained, *copies):
+        model.learn_many(rows, labels)
+        assert_same(model, trained)
+        assert outputs(model, rows).tobytes() == outputs(trained, rows).tobytes()

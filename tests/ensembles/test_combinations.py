@@ -50,7 +50,7 @@ def test_the_average_is_the_mean_of_the_outputs():
 
 
 def test_exponential_weights_are_those_of_the_formula():
-    model = st.ExponentialWeights(predictors=RECIPES, schema=SCHEMA, eta=0.7)
+    model = st.WeightedPredictors(predictors=RECIPES, schema=SCHEMA, eta=0.7)
     weights = np.full(3, 1 / 3)
     for row, click in zip(*stream(), strict=True):
         found = np.clip(outputs_of(model, row), 1e-6, 1 - 1e-6)
@@ -75,7 +75,7 @@ def test_the_linear_ranker_points_from_one_centroid_to_the_other():
 
 
 def test_bagging_shows_each_predictor_an_event_poisson_times():
-    model = st.OnlineBagging(predictors=[(st.Stump(), 500)], schema=SCHEMA, seed=1)
+    model = st.BaggedPredictors(predictors=[(st.Stump(), 500)], schema=SCHEMA, seed=1)
     n = 40
     model.learn_many([{"a": event / 7, "b": 1.0} for event in range(n)], [False] * n)
     streams = model._team.stumps.streams
@@ -88,12 +88,12 @@ def test_bagging_shows_each_predictor_an_event_poisson_times():
 
 
 def test_columns_are_dealt_out_in_turn():
-    model = st.OnlineBagging(predictors=[(st.Stump(), 5), (st.HashedStump(n_hashes=2), 3)], schema=SCHEMA)
+    model = st.BaggedPredictors(predictors=[(st.Stump(), 5), (st.HashedStump(n_hashes=2), 3)], schema=SCHEMA)
     assert model._team.stumps.columns.tolist() == [0, 1, 0, 1, 0, 2, 2, 2]
     assert model._team.stumps.hashes.tolist() == [0, 0, 0, 0, 0, 0, 1, 0]
 
 
-@pytest.mark.parametrize("kind", [st.Average, st.ExponentialWeights, st.LinearRanker, st.LogOdds, st.OnlineBagging])
+@pytest.mark.parametrize("kind", [st.Average, st.WeightedPredictors, st.LinearRanker, st.LogOdds, st.BaggedPredictors])
 def test_any_learner_may_take_part(kind):
     rows, clicks = stream(60)
     inner = st.Average(predictors=[st.Stump()])
@@ -103,7 +103,7 @@ def test_any_learner_may_take_part(kind):
     first = model._team.learners[0]
     assert first.seen
     assert first.seen[0][0] in rows
-    if kind is not st.OnlineBagging:
+    if kind is not st.BaggedPredictors:
         assert first.seen == list(zip(rows, clicks, strict=True))
     assert inner.schema is None, "a recipe is read, not trained"
     assert set(model.contributions(rows[0])) == {"a", "b", "name"}
@@ -131,7 +131,7 @@ def test_log_odds_lift_trees_beside_their_roots_and_learners_beside_their_mean()
 
 
 def test_a_thousand_predictors_are_one_set_of_arrays():
-    model = st.OnlineBagging(
+    model = st.BaggedPredictors(
         predictors=[(st.Stump(), 660), (st.HashedStump(), 140), (st.RandomHoeffdingTree(), 200)], schema=SCHEMA
     )
     model.learn_many(*stream(30))
@@ -160,7 +160,7 @@ def test_a_recipe_that_can_use_no_column_is_refused():
 @pytest.mark.parametrize("wrong", [0, -1, math.nan, math.inf, 1e308, "1"])
 def test_eta_must_be_a_number_above_zero(wrong):
     with pytest.raises(ValueError, match=r"^eta is "):
-        st.ExponentialWeights(predictors=RECIPES, eta=wrong)
+        st.WeightedPredictors(predictors=RECIPES, eta=wrong)
 
 
 @pytest.mark.parametrize("prior", [0, 1])
@@ -176,7 +176,7 @@ def test_log_odds_stay_finite_where_a_chance_is_nought(recipe, clicks, prior):
 
 
 @pytest.mark.parametrize("said", [{True: math.nan}, {True: 5.0}, {True: -0.1}, {True: "1"}, None, 0.5], ids=str)
-@pytest.mark.parametrize("kind", [st.Average, st.ExponentialWeights, st.LinearRanker, st.LogOdds, st.OnlineBagging])
+@pytest.mark.parametrize("kind", [st.Average, st.WeightedPredictors, st.LinearRanker, st.LogOdds, st.BaggedPredictors])
 def test_a_learner_that_gives_no_chances_is_told_so(kind, said):
     learner = Fixed(0.5)
     learner.predict_proba_one = lambda x: said

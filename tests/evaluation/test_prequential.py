@@ -1,6 +1,7 @@
 """Test, then learn: figures against a plain loop."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -56,9 +57,28 @@ def test_the_figures_are_those_of_a_plain_loop():
 def test_kappa_agrees_with_scikit_learn():
     from sklearn.metrics import cohen_kappa_score
 
-    result = st.prequential({"echo": Echo()}, ROWS, LABELS)
-    guesses = ["c" if guess == "c" else guess for guess in ["b", *LABELS[:-1]]]
-    assert result.curves["echo"]["accumulated"]["kappa"][-1] == pytest.approx(cohen_kappa_score(LABELS, guesses))
+    result = st.prequential({"echo": Echo()}, ROWS, LABELS, every=30, window=45, fading=0.97)
+    guesses, ways = ["b", *LABELS[:-1]], result.curves["echo"]
+    faded = 0.97 ** np.arange(99, -1, -1)
+    for place, end in enumerate(result.checkpoints.tolist()):
+        parts = {
+            "accumulated": (slice(end), None),
+            "windowed": (slice(max(end - 45, 0), end), None),
+            "fading": (slice(end), faded[100 - end :]),
+        }
+        for way, (part, weights) in parts.items():
+            expected = cohen_kappa_score(LABELS[part], guesses[part], sample_weight=weights)
+            assert ways[way]["kappa"][place] == pytest.approx(expected), way
+
+
+def test_many_classes_take_no_table_of_all_events_and_classes():
+    labels = [f"class {event % 900}" for event in range(5_000)]
+    rows = [{"x": float(event)} for event in range(5_000)]
+    tracemalloc.start()
+    st.prequential({"echo": Echo()}, rows, labels)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5_000 * 900 * 4
 
 
 def test_our_models_are_measured_the_same_in_stretches_and_one_by_one():

@@ -1,27 +1,41 @@
 """The Hoeffding tree as plain lists and dicts: slow, and written from the words about it."""
 
 import math
+from typing import NamedTuple
 
 from scipy import stats
-from tests.reference.reward_forest import Cut, Twin, goes_right
+from tests.reference.reward_forest import Twin, goes_right
 
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import growth_kernels as growth
 
 
 class TreeNode:
-    """A leaf, or a test with two children."""
+    """A leaf, or a test with two children, or with one for each of some codes of a column, the last for the rest."""
 
     def __init__(self, inherited, grace_period):
         self.events, self.children, self.cut = [], None, None
         self.inherited, self.next_check = inherited, grace_period
 
 
+class Ways(NamedTuple):
+    """A child for each of these codes."""
+
+    column: int
+    codes: list[int]
+
+
+def ways(cut):
+    """How many children there are."""
+    return len(cut.codes) if isinstance(cut, Ways) else 2
+
+
 class HoeffdingTwin(Twin):
     """One tree over the last `n_kept` events; labels are classes from 0, or numbers."""
 
-    def __init__(self, is_name, n_kept, criterion, grace_period, delta, tau):
+    def __init__(self, is_name, n_kept, criterion, grace_period, delta, tau, binary_split=True):
         super().__init__(0, 1, is_name, n_kept, 0)
+        self.binary_split = binary_split
         self.criterion, self.grace_period, self.delta, self.tau = criterion, grace_period, delta, tau
         self.root = TreeNode({}, grace_period)
 
@@ -29,8 +43,15 @@ class HoeffdingTwin(Twin):
         """Where a row ends."""
         node = self.root
         while node.children:
-            node = node.children[goes_right(node.cut, row)]
+            node = node.children[self.side(node.cut, row)]
         return node
+
+    def side(self, cut, row):
+        """Which child a row belongs to."""
+        if not isinstance(cut, Ways):
+            return goes_right(cut, row)
+        code = int(row[cut.column])
+        return cut.codes.index(code) if code in cut.codes else len(cut.codes) - 1
 
     def learn(self, row, label, weight):
         """Note one event in its leaf."""
@@ -58,7 +79,7 @@ class HoeffdingTwin(Twin):
         events = [self.history[number] for number in numbers]
         if len({label for _, label, _ in events}) > 1 and len(events) >= 2 * trees.LEAST_SIDE:
             best, second, cut, n_tried = self.best_two(events)
-            if cut is not None and self.is_good(events, best, second, n_tried):
+            if cut is not None and self.is_good(events, best, second, n_tried, ways(cut)):
                 self.split_at(leaf, cut, numbers)
                 return
         leaf.next_check = max(len(leaf.events) + self.grace_period, int(growth.ROOM * len(leaf.events)))
@@ -69,11 +90,14 @@ class HoeffdingTwin(Twin):
         total = sum(weight for *_, weight in events)
         for column in range(len(self.is_name)):
             best, chosen = 0.0, None
-            for cut in self.cuts_of(column, events, None):
+            cuts = self.cuts_of(column, events, None)
+            if self.is_name[column] and not self.binary_split:
+                cuts = [Ways(column, sorted({int(row[column]) for row, *_ in events}))]
+            for cut in cuts:
                 n_tried += 1
-                sides = [[event for event in events if goes_right(cut, event[0]) == side] for side in (False, True)]
+                sides = [[event for event in events if self.side(cut, event[0]) == side] for side in range(ways(cut))]
                 weights = [sum(weight for *_, weight in side) for side in sides]
-                if min(weights) < trees.LEAST_SIDE:
+                if sum(weight >= trees.LEAST_SIDE for weight in weights) < 2:
                     continue
                 after = sum(weight * self.impurity(side) for weight, side in zip(weights, sides, strict=True)) / total
                 gain = self.impurity(events) - after
@@ -98,7 +122,7 @@ class HoeffdingTwin(Twin):
             return 1.0 - sum(share**2 for share in shares)
         return -sum(share * math.log2(share) for share in shares)
 
-    def is_good(self, events, best, second, n_tried):
+    def is_good(self, events, best, second, n_tried, n_ways):
         """Beyond chance, and better than any other column or as good as it."""
         total, before = sum(weight for *_, weight in events), self.impurity(events)
         freedom, reach = 1.0, 1.0
@@ -111,6 +135,7 @@ class HoeffdingTwin(Twin):
         else:
             best, second = best / before, second / before
             evidence = total * best / (1.0 - best)
+        freedom *= n_ways - 1
         spread = 2.0 / (9.0 * freedom)
         beyond = stats.norm.sf(((evidence / freedom) ** (1 / 3) - 1.0 + spread) / math.sqrt(spread))
         bound = reach * math.sqrt(math.log(1.0 / self.delta) / (2.0 * total))
@@ -133,11 +158,11 @@ class HoeffdingTwin(Twin):
     def split_at(self, leaf, cut, numbers):
         """Two leaves share the remembered events and inherit the shares."""
         inherited = self.shares_of(leaf) if self.criterion != "variance" else {}
-        leaf.cut = Cut(cut.column, cut.threshold, cut.left_codes)
+        leaf.cut = cut
         leaf.children = []
-        for side in (False, True):
+        for side in range(ways(cut)):
             child = TreeNode(inherited, self.grace_period)
-            child.events = [number for number in reversed(numbers) if goes_right(cut, self.history[number][0]) == side]
+            child.events = [number for number in reversed(numbers) if self.side(cut, self.history[number][0]) == side]
             child.next_check = max(self.grace_period, int(growth.ROOM * len(child.events)))
             leaf.children.append(child)
 

@@ -8,6 +8,8 @@ import stumpery as st
 from stumpery.jit import INTERPRETED
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import stream_memory as memory
+from stumpery.trees.stream_checks import plausible
+from stumpery.types import State
 
 pytestmark = pytest.mark.kernels
 N_ROWS = 160 if INTERPRETED else 700
@@ -41,9 +43,10 @@ def encoded(rows):
 
 
 IS_NAME = [False, False, True, False]
+OPTIONS = [{}, {"delta": 0.01, "tau": 0.05}, {"grace_period": 20}, {"binary_split": False}]
 
 
-@pytest.mark.parametrize("options", [{}, {"delta": 0.01, "tau": 0.05}, {"grace_period": 20}], ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("criterion", ["info_gain", "gini"])
 def test_the_tree_equals_its_slow_twin(criterion, options):
     rows, labels = stream(N_ROWS)
@@ -57,6 +60,8 @@ def test_the_tree_equals_its_slow_twin(criterion, options):
         twin.learn(row, label, weight)
     assert twin.n_leaves() == model.n_leaves
     assert model.n_leaves > 2 or options
+    if "binary_split" in options and not INTERPRETED:
+        assert "name in {" in model.to_text(max_depth=10)
     found = model.predict_proba_many(rows[::5])
     for row, chances in zip(matrix[::5], found, strict=True):
         expected = twin.shares(row)
@@ -124,7 +129,7 @@ def test_one_class_only_is_predicted_with_certainty():
 
 def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch):
     rows, labels = stream(3000)
-    plain, renumbered = (st.HoeffdingTreeClassifier(max_bytes=60_000) for _ in range(2))
+    plain, renumbered = (st.HoeffdingTreeClassifier(max_bytes=40_000) for _ in range(2))
     plain.learn_many(rows, labels)
     monkeypatch.setattr(memory, "LAST_NUMBER", 300)
     for start in range(0, len(rows), 50):
@@ -141,7 +146,7 @@ def test_leaves_fall_asleep_where_memory_is_short_and_all_blocks_are_still_accou
     model = st.HoeffdingTreeClassifier(max_bytes=60_000, grace_period=20)
     model.learn_many(matrix, labels)
     assert model.n_bytes <= 60_000
-    assert memory.plausible(model._model, model._shape())
+    assert plausible(model._model, model._shape_now())
 
 
 def test_the_tree_of_numbers_equals_its_slow_twin():
@@ -191,7 +196,7 @@ def test_a_forest_recovers_from_a_change_of_the_stream_by_exchanging_trees():
     for model in (followed, deaf):
         chances = model.test_then_learn(matrix, labels)
         right.append((np.array(model.classes)[chances.argmax(axis=1)] == labels)[late].mean())
-        assert memory.plausible(model._model, model._shape())
+        assert plausible(model._model, model._shape_now())
     assert right[0] > 0.9
     assert right[1] < 0.5
 
@@ -202,3 +207,109 @@ def test_a_forest_of_numbers_recovers_too():
     model = st.ForestRegressor(seed=3)
     found = model.test_then_learn(matrix, labels * 10.0)
     assert np.abs(found - labels * 10.0)[9_000:].mean() < 2.0
+
+
+@pytest.mark.parametrize("late", [17, 60, 900])
+def test_classes_that_come_late_stay_within_the_memory_or_are_refused(late):
+    rng = np.random.default_rng(4)
+    matrix = rng.random((N_ROWS * 10, 3))
+    for kind in (st.HoeffdingTreeClassifier, st.ForestClassifier):
+        model = kind(max_bytes=400_000, grace_period=20)
+        model.learn_many(matrix, (matrix[:, 0] > matrix[:, 1]).tolist())
+        before = model.state().arrays["events"].tobytes()
+        try:
+            model.learn_many(matrix[:late], list(range(late)))
+        except ValueError as error:
+            assert str(error).startswith("max_bytes is 400000; ")
+            assert model.classes == (False, True) or set(model.classes) == {True, False}
+            assert model.state().arrays["events"].tobytes() == before
+        else:
+            assert late < 900
+            assert len(model.classes) == late
+        assert model.n_bytes <= 400_000
+        options, arrays = model.state()
+        kind.from_state(State(options, {name: array.copy() for name, array in arrays.items()}))
+
+
+def test_a_smaller_ring_keeps_the_newest_events():
+    matrix = np.arange(10_000.0).reshape(-1, 1)
+    model = st.HoeffdingTreeClassifier(max_bytes=200_000)
+    model.learn_many(matrix, (matrix[:, 0] % 2).tolist())
+    shape, sizes = model._shape_now(), memory.sizes_of(model._model)
+    smaller = memory.resized(model._model, shape, sizes._replace(n_events=300))
+    kept = {number % 300: float(number) for number in range(9_700, 10_000)}
+    assert smaller.events[:, 0].tolist() == [kept[place] for place in range(300)]
+
+
+def test_numbers_too_large_to_square_are_refused_and_large_ones_can_be_saved():
+    model = st.HoeffdingTreeRegressor(grace_period=10)
+    for wrong in (10**400, 2e15, float("nan")):
+        with pytest.raises(ValueError, match=r"a label is .*; it must be a number from -1e"):
+            model.learn_one({"a": 1.0}, wrong)
+    rows = [{"a": float(place % 2)} for place in range(N_ROWS)]
+    model.learn_many(rows, [1e15 if row["a"] else -1e15 for row in rows], 1e6)
+    assert np.isfinite(model.state().arrays["forest.stats"]).all()
+    assert model.predict_one({"a": 1.0}) == pytest.approx(1e15, rel=0.01)
+
+
+def many_names(n=2000, seed=5):
+    """A class for each of some names, and another column that decides within one of them."""
+    rng = np.random.default_rng(seed)
+    rows = [{"town": f"t{rng.integers(6)}", "x": float(rng.random())} for _ in range(n)]
+    return rows, [row["town"] if row["town"] != "t0" else f"t0 {row['x'] > 0.5}" for row in rows]
+
+
+@pytest.mark.skipif(INTERPRETED, reason="a long stream")
+@pytest.mark.parametrize("kind", [st.HoeffdingTreeClassifier, st.ForestClassifier])
+def test_a_split_by_all_names_has_a_leaf_for_each_and_counts_as_one_level(kind, tmp_path):
+    rows, labels = many_names()
+    model = kind(binary_split=False, max_depth=1)
+    model.learn_many(rows, labels)
+    assert model.n_leaves >= 6
+    whole = kind(binary_split=False)
+    whole.learn_many(rows, labels)
+    assert np.mean(whole.predict_many(rows) == np.array(labels)) > 0.95
+    assert whole.to_text(max_depth=10).count("town in {t") >= 5
+    assert "town in {t3}" in whole.explain_one({"town": "t3"})
+    assert whole.predict_one({"town": "never seen"}) in whole.classes
+    assert whole.draw().get_title() == "tree 0"
+    assert len(whole.to_frame()) >= 6
+    st.save(whole, tmp_path / "model")
+    again = st.load(tmp_path / "model")
+    for each in (whole, again):
+        each.learn_many(*many_names(300, seed=6))
+    assert again.to_text() == whole.to_text()
+    assert plausible(whole._model, whole._shape_now())
+
+
+def test_numbers_are_split_by_all_names_too():
+    rows, _ = many_names(N_ROWS)
+    model = st.HoeffdingTreeRegressor(binary_split=False, grace_period=20)
+    model.learn_many(rows, [float(row["town"][1]) for row in rows])
+    assert model.n_leaves >= 6
+    assert model.predict_one({"town": "t4"}) == pytest.approx(4.0, abs=0.2)
+
+
+def test_too_little_room_for_all_names_leaves_the_rest_together():
+    rows, labels = many_names(N_ROWS)
+    model = st.HoeffdingTreeClassifier(binary_split=False, grace_period=20, max_bytes=22_000)
+    model.learn_many(rows, labels)
+    assert model.n_bytes <= 22_000
+    assert plausible(model._model, model._shape_now())
+
+
+@pytest.mark.skipif(INTERPRETED, reason="a long stream")
+def test_a_forest_with_trees_in_the_background_is_saved_and_goes_on():
+    matrix, labels = drifting(12_000)
+    model = st.ForestClassifier(seed=3, leaf_prediction="mc", warning_delta=0.5, drift_delta=1e-100)
+    start = 6_200
+    model.learn_many(matrix[:start], labels[:start])
+    options, arrays = model.state()
+    again = st.ForestClassifier.from_state(State(options, {name: array.copy() for name, array in arrays.items()}))
+    assert again.n_background == model.n_background > 0
+    for each in (model, again):
+        each.learn_many(matrix[start:], labels[start:])
+    assert np.mean(model.predict_many(matrix[-1000:]) == labels[-1000:]) > 0.9  # they have taken the old ones' places
+    assert {name: array.tobytes() for name, array in again.state().arrays.items()} == {
+        name: array.tobytes() for name, array in model.state().arrays.items()
+    }

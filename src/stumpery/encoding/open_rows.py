@@ -4,25 +4,41 @@ Numbers are as they are with -inf for missing, names are codes with 0 for missin
 so far may still turn out to hold names.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from types import NoneType
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding.names import Name
 from stumpery.encoding.reader import Reader
-from stumpery.encoding.schema import Column, Schema
+from stumpery.encoding.schema import Schema, kind_in
 from stumpery.encoding.tables import open_table
-from stumpery.frames import n_rows, open_frame
+from stumpery.encoding.values import Data
 from stumpery.types import Floats
 
 LARGEST = 3e38  # of a number that is not missing
 STRETCH = 4096  # rows
 N_FIRST_ROWS = 1000  # of a frame, from which the columns' kinds are inferred
 Float32s = NDArray[np.float32]
+
+
+class Distinct(NamedTuple):
+    """A column's different values, in the order of their arrival, and which of them each row has."""
+
+    values: list[Any]
+    places: NDArray[np.int64]
+
+
+def distinct(data: Data) -> Data | Distinct:
+    """Names as distinct values, of which there are few; other columns as they are."""
+    if isinstance(data, np.ndarray) or not set(map(type, data)) <= {str, NoneType} or not len(data):
+        return data
+    places = {value: place for place, value in enumerate(dict.fromkeys(data))}
+    return Distinct(list(places), np.fromiter(map(places.__getitem__, data), np.int64, len(data)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +58,10 @@ class OpenRows:
     def of(cls, rows: Any, max_names: int) -> Self:
         """The columns of the first rows, their kinds alone: names get their codes as they come."""
         first = rows[:N_FIRST_ROWS] if hasattr(rows, "__getitem__") else rows
-        kinds = {column.name: _declared(column) for column in Schema.infer(first).columns}
+        table = open_table(as_table(first))
+        kinds = {
+            name: kind_in(table.column(place), name in table.categorical) for place, name in enumerate(table.names)
+        }
         return cls.under(Schema.of(kinds, max_names=max_names), max_names)
 
     @classmethod
@@ -69,7 +88,10 @@ class OpenRows:
         """A frame, a list of dicts or a matrix; new names count as others."""
         if self._is_plain(rows):
             return self._plain(rows)
-        return self._filled(*self._columns(rows))
+        table = open_table(as_table(rows), self.schema.names)
+        return self._filled(
+            table.n_rows, self._read([distinct(table.column(place)) for place in range(len(self.seen))])
+        )
 
     def knowing_one(self, row: Any) -> tuple[Self, Float32s]:
         """What knows this row's names and kinds, and the row."""
@@ -85,28 +107,39 @@ class OpenRows:
         rows = as_table(rows)
         if self._all_seen and self._is_plain(rows):
             return self, self._plain(rows)
-        following = self._settled(rows)
-        n, columns = following._columns(rows)
-        if any((columns[place] == following._others[place]).any() for place in following._open):
-            pairs = zip(following.schema.columns, following.schema.extend(rows).columns, strict=True)
-            schema = Schema(columns=tuple(new if isinstance(new, Name) else old for old, new in pairs))
-            following = replace(following, schema=schema)
-            n, columns = following._columns(rows)
-        return following if following._all_seen else following._noticing(columns), following._filled(n, columns)
+        table = open_table(rows, self.schema.names)
+        data = [distinct(table.column(place)) for place in range(len(self.seen))]
+        following = self if isinstance(rows, np.ndarray) else self._settled(data, table.categorical)
+        following = following._learned(data)
+        columns = following._read(data)
+        matrix = following._filled(table.n_rows, columns)
+        return following if following._all_seen else following._noticing(columns), matrix
 
     def _is_plain(self, rows: Any) -> bool:
         """Whether rows are a matrix of numbers, for columns of numbers."""
         is_matrix = isinstance(rows, np.ndarray) and rows.ndim == 2 and not np.ma.isMaskedArray(rows)
         return is_matrix and rows.dtype.kind in "biuf" and rows.shape[1] == len(self.seen) and not self.is_name.any()
 
-    def _columns(self, rows: Any) -> tuple[int, list[NDArray[Any]]]:
-        table = open_table(as_table(rows), self.schema.names)
-        found = []
-        for place, column in enumerate(self.schema.columns):
-            data = table.column(place)
-            as_it_is = isinstance(data, np.ndarray) and not isinstance(column, Name)
-            found.append(np.asarray(data) if as_it_is else column.read(data))
-        return table.n_rows, found
+    def _read(self, data: Sequence["Data | Distinct"]) -> list[NDArray[Any]]:
+        """Numbers as they are, names as their codes, NaN where missing."""
+        found: list[NDArray[Any]] = []
+        for column, values in zip(self.schema.columns, data, strict=True):
+            if isinstance(values, Distinct):
+                found.append(column.read(values.values)[values.places])
+            elif isinstance(values, np.ndarray) and not isinstance(column, Name):
+                found.append(values)
+            else:
+                found.append(column.read(values))
+        return found
+
+    def _learned(self, data: Sequence["Data | Distinct"]) -> Self:
+        """With the new names of these columns, as long as there is room."""
+        columns = list(self.schema.columns)
+        for place in self._open:
+            values = data[place]
+            columns[place] = columns[place].learn(values.values if isinstance(values, Distinct) else values)
+        schema = Schema(columns=tuple(columns))
+        return self if schema == self.schema else replace(self, schema=schema)
 
     def _filled(self, n: int, columns: list[NDArray[Any]]) -> Float32s:
         """Columns as a matrix, a stretch of rows at a time, so that what is written stays near."""
@@ -119,15 +152,16 @@ class OpenRows:
                 matrix[start : start + STRETCH, place] = values[start : start + STRETCH]
         return matrix
 
-    def _settled(self, rows: Any) -> Self:
+    def _settled(self, data: Sequence["Data | Distinct"], categorical: frozenset[str]) -> Self:
         """With columns that have only been missing so far and turn out to hold names."""
-        if self._all_seen or isinstance(rows, np.ndarray):
+        if self._all_seen:
             return self
         columns = list(self.schema.columns)
-        late = {columns[place].name: place for place in np.flatnonzero(~self.seen).tolist()}
-        for column in _inferred(rows, list(late)):
-            if isinstance(column, Name):
-                columns[late[column.name]] = replace(column, names=(), max_names=self.max_names)
+        for place in np.flatnonzero(~self.seen).tolist():
+            name, values = columns[place].name, data[place]
+            kind = kind_in(values.values if isinstance(values, Distinct) else values, name in categorical)
+            if kind != "number":
+                columns[place] = Name(name=name, max_names=self.max_names, numbered=kind == "numbered name")
         schema = Schema(columns=tuple(columns))
         return self if schema == self.schema else replace(self, schema=schema, seen=self.seen | _names(schema))
 
@@ -138,6 +172,8 @@ class OpenRows:
     def _plain(self, values: NDArray[Any], place: int | None = None) -> Float32s:
         """A row, or the column at a place, with missing values on their side."""
         is_whole = values.dtype.kind in "biu"
+        if values.dtype == np.float16:
+            values = values.astype(np.float32)  # LARGEST does not fit into 16 bits
         if is_whole or (values.min(initial=0) >= -LARGEST and values.max(initial=0) <= LARGEST):  # no, if one is NaN
             found = np.ascontiguousarray(values, dtype=np.float32)
             return found if found.flags.writeable else found.copy()  # one kind of array, one machine code
@@ -191,19 +227,3 @@ def as_table(rows: Any) -> Any:
 
 def _names(schema: Schema) -> NDArray[np.bool_]:
     return np.array([isinstance(column, Name) for column in schema.columns])
-
-
-def _inferred(rows: Any, names: list[str]) -> tuple[Column, ...]:
-    """The columns of these names, as far as the rows have them."""
-    if isinstance(rows, list):
-        found: Any = [{name: row.get(name) for name in names} for row in rows if isinstance(row, Mapping)]
-    else:
-        frame = open_frame("rows", rows, "a list, an array or a frame of rows")
-        found = frame.select([name for name in names if name in frame.columns]).to_native()
-    return Schema.infer(found).columns if n_rows(found) else ()
-
-
-def _declared(column: Column) -> str:
-    if isinstance(column, Name):
-        return "numbered name" if column.numbered else "name"
-    return "number"

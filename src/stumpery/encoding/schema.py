@@ -67,7 +67,7 @@ class Schema:
         columns: list[Column] = []
         for place, name in enumerate(table.names):
             data = table.column(place)
-            kind = declared[name] if name in declared else _kind(data, is_categorical=name in table.categorical)
+            kind = declared[name] if name in declared else kind_in(data, name in table.categorical)
             columns.append(_declare(name, kind, max_names).infer(data))
         return cls(columns=tuple(columns))
 
@@ -148,7 +148,8 @@ def _declare(name: str, kind: Any, max_names: int) -> Column:
     )
 
 
-def _kind(data: Data, *, is_categorical: bool) -> str:
+def kind_in(data: Data, is_categorical: bool) -> str:
+    """What a column of these values is declared as: "number", "name" or "numbered name"."""
     kinds = {"number"} if isinstance(data, np.ndarray) else {kind_of(kind) for kind in set(map(type, data))}
     if "name" in kinds:
         return "name"

@@ -1,41 +1,69 @@
-"""Weights that grow exponentially with what a predictor was right about."""
+"""Learners whose say grows exponentially with what they were right about."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stumpery.ensembles import combining_kernels as kernels
-from stumpery.ensembles.combination import Combination
-from stumpery.ensembles.weighted_learners import WeightedLearners
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.ensembles.learners import LearnerEnsemble
 from stumpery.options import check_number
-from stumpery.types import Floats
+
+LEAST_CHANCE = 1e-6
 
 
 @dataclass(kw_only=True, eq=False)
-class ExponentialWeights(Combination):
+class ExponentialWeights(LearnerEnsemble):
     """Each weight is multiplied by exp(eta * reward) with every event, and their sum brought back to 1.
 
-    The reward is the logarithm of the chance that the predictor gave to what came, so eta = 1 weighs predictors as
-    Bayes' rule does. The paper leaves the reward open (Salperwyck and Urvoy 2011).
+    The reward is the logarithm of the chance that a member gave to the class that came; for numbers it is the negative
+    squared error over the variance of what came.
 
-    These are predictors of clicks; `ExponentialWeights(models=...)` weighs any learners and makes `WeightedLearners`.
-
-    >>> from stumpery.trees import Stump
-    >>> model = ExponentialWeights(predictors=[Stump()], eta=0.5)
-    >>> rows = [{"a": event % 2, "b": event % 3} for event in range(500)]
-    >>> model.learn_many(rows, [row["a"] for row in rows])
-    >>> model.predict_one({"a": 1, "b": 0})
+    >>> import stumpery as st
+    >>> deep, shallow = st.HoeffdingTreeClassifier(), st.HoeffdingTreeClassifier(max_depth=0)
+    >>> model = ExponentialWeights(models=[deep, shallow], eta=0.5)
+    >>> rows = [{"hour": event % 24} for event in range(500)]
+    >>> model.learn_many(rows, ["work" if 8 < row["hour"] < 18 else "home" for row in rows])
+    >>> bool(model.weights[0] > 0.99)
     True
     """
 
     eta: float = 1.0
 
-    def __new__(cls, **options: Any) -> Any:
-        """With `models` instead of `predictors` it takes learners of any classes or numbers."""
-        return WeightedLearners(**options) if "models" in options else super().__new__(cls)
-
     def __post_init__(self) -> None:
         check_number("eta", self.eta, 0, 1000, above=True)
         super().__post_init__()
+        self.weights = np.full(len(self.members), 1.0 / len(self.members))
+        self._moments = np.zeros(3)
 
-    def _learn_weights(self, outputs: Floats, label: int, weight: int) -> None:
-        kernels.reward(self._weights, outputs, label, float(self.eta * weight))
+    def _learn_one(self, x: Any, label: Any) -> None:
+        """Weigh the members by what they say of a row, and let them learn it."""
+        outputs = self._asked(x)
+        for member in self.members:
+            member.learn_one(x, label)
+        variance = 1.0 if self.is_classifier else self._variance(label)
+        logs = np.log(np.maximum(self.weights, 1e-300)) + self.eta * np.array(
+            [self._reward(output, label, variance) for output in outputs]
+        )
+        weights = np.exp(logs - logs.max())
+        self.weights[:] = weights / weights.sum()
+
+    def _reward(self, output: Any, label: Any, variance: float) -> float:
+        if self.is_classifier:
+            return math.log(max(output.get(label, 0.0), LEAST_CHANCE))
+        return -min(float(output - label) ** 2 / variance, 1e6)
+
+    def _variance(self, label: float) -> float:
+        """The variance of the numbers that came, this one included; 1 before two differ."""
+        count, mean, squares = self._moments.tolist()
+        new_mean = mean + (label - mean) / (count + 1.0)
+        self._moments[:] = count + 1.0, new_mean, squares + (label - mean) * (label - new_mean)
+        return float(self._moments[2] / self._moments[0]) or 1.0
+
+    def _combined(self, outputs: Sequence[Any]) -> Any:
+        return self._mean(outputs, self.weights.tolist())
+
+    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+        return {"weights": self.weights, "moments": self._moments}

@@ -1,26 +1,28 @@
-"""What ensembles of any learners share: copies of the members, river's verbs, votes, and files.
+"""What ensembles of any learners share: copies of the members, river's verbs, and files.
 
 A member is any object with `learn_one` and `predict_one`, and for classes `predict_proba_one`: ours, river's, another
-ensemble. Ours learn many rows at once, in compiled loops.
+ensemble. Rows and labels are checked by all members of ours before any of them learns.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files, frames
+from stumpery.ensembles.members import likeliest, mean_chances, mean_number, restored, states_of
 from stumpery.options import check_whole, shown
-from stumpery.trees.classes import listed, plain
+from stumpery.trees.classes import gives_chances, listed, plain
 from stumpery.trees.river_kinds import introduce
 from stumpery.types import State
 
 Chances = dict[Any, float]
 MOST_MODELS = 1000
+LARGEST = 1e300  # of a number to predict
 
 
 @dataclass(kw_only=True, eq=False)
@@ -38,12 +40,13 @@ class LearnerEnsemble(ABC):
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, 2**63 - 1)
         self.members = self._copies()
-        self.is_classifier = all(hasattr(member, "predict_proba_one") for member in self.members)
-        introduce(type(self), "Classifier" if self.is_classifier else "Regressor")
+        of_classes = [gives_chances(member) for member in self.members]
+        self.is_classifier = all(of_classes)
         if not self.is_classifier and not self.takes_numbers:
             raise ValueError(f"{type(self).__name__} takes models of classes; one of these has no predict_proba_one")
-        if not self.is_classifier and any(hasattr(member, "predict_proba_one") for member in self.members):
+        if not self.is_classifier and any(of_classes):
             raise ValueError("some models predict classes and others numbers; they must all do the same")
+        introduce(type(self), "Classifier" if self.is_classifier else "Regressor")
 
     def _copies(self) -> list[Any]:
         given = list(self.models) if isinstance(self.models, Sequence) else [self.models]
@@ -64,32 +67,40 @@ class LearnerEnsemble(ABC):
 
     # River's verbs.
 
-    @abstractmethod
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn one row."""
-
-    @abstractmethod
-    def _combined(self, outputs: Sequence[Any]) -> Any:
-        """One output of the members': chances of classes, or a number."""
+        label = self._label(y)
+        self._check_members([x], [label])
+        self._learn_one(x, label)
 
     def learn_many(self, X: Any, y: Any) -> None:  # noqa: N803 - as river and scikit-learn name it
-        """Learn from many rows: equals the loop of `learn_one`."""
+        """Learn from many rows, all or, where one is wrong, none: equals the loop of `learn_one`."""
         labels = self._labels(X, y)
-        for row, label in zip(frames.rows(X), labels, strict=True):
-            self.learn_one(row, label)
+        self._check_members(X, labels)
+        if not labels:
+            return
+        before = None if all(hasattr(member, "check_many") for member in self.members) else deepcopy(self.__dict__)
+        try:
+            self._learn_many(X, labels)
+        except Exception:
+            self.__dict__.update(before or {})  # only others' members refuse what ours found right
+            raise
+
+    def check_many(self, X: Any, y: Any) -> None:  # noqa: N803
+        """Refuse, with a ValueError, what `learn_many` would refuse; others' members are not asked."""
+        self._check_members(X, self._labels(X, y))
 
     def predict_proba_one(self, x: Any) -> Chances:
         """The chance of each class."""
         if not self.is_classifier:
             raise ValueError("these models predict numbers, not classes")
-        found: Chances = self._combined([member.predict_proba_one(x) for member in self.members])
+        found: Chances = self._combined(self._asked(x))
         return found
 
     def predict_one(self, x: Any) -> Any:
         """The likeliest class, or the number to expect."""
-        if self.is_classifier:
-            return likeliest(self.predict_proba_one(x))
-        return self._combined([member.predict_one(x) for member in self.members])
+        found = self._combined(self._asked(x))
+        return likeliest(found) if self.is_classifier else found
 
     def predict_many(self, X: Any) -> list[Any]:  # noqa: N803
         """The likeliest class, or the number to expect, of each row."""
@@ -106,39 +117,46 @@ class LearnerEnsemble(ABC):
 
     def fresh(self, seed: int) -> Self:
         """A new ensemble of the same recipe that has learned nothing, with another seed."""
-        options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        return type(self)(**{**options, "seed": seed})
+        return replace(self, seed=seed)
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """A new ensemble of the same recipe, as river asks; with `include_attributes` one that knows as much."""
+        return deepcopy(self) if include_attributes else replace(self, **(new_params or {}))
 
     # Files: the members' states, each under its number.
 
     def state(self) -> State:
         """The recipe, the members' states and what the ensemble has learned itself."""
-        arrays, members = dict(self._own_arrays()), []
-        for place, member in enumerate(self.members):
-            kind = type(member).__name__
-            if files.KINDS.get(kind) is not type(member):
-                raise ValueError(f"a {kind} among the models is none of Stumpery's own, so this cannot be saved")
-            inner: Any = member
-            options, own = inner.state()
-            members.append([kind, options])
-            arrays |= {f"{place}:{name}": array for name, array in own.items()}
+        members, arrays = states_of(self.members)
         options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        return State({**options, "models": None, "n_models": None, "_members": members, **self._own_options()}, arrays)
+        options |= {"models": None, "n_models": None, "_members": members, **self._own_options()}
+        return State(options, {**arrays, **self._own_arrays()})
 
     @classmethod
     def from_state(cls, state: State) -> Self:
         """Rebuild from `state`; a ValueError says what does not fit."""
         options, arrays = dict(state.options), dict(state.arrays)
-        members = []
-        for place, (kind, own) in enumerate(options.pop("_members")):
-            start = f"{place}:"
-            inner = {name.removeprefix(start): arrays.pop(name) for name in list(arrays) if name.startswith(start)}
-            members.append(files.KINDS[kind].from_state(State(own, inner)))  # type: ignore[attr-defined]
+        members = restored(options.pop("_members"), arrays)
         more = {name: options.pop(name) for name in list(options) if name.startswith("_")}
         model = cls(**{**options, "models": members})
         model.members = members
         model._take(more, arrays)
         return model
+
+    # What an ensemble brings.
+
+    @abstractmethod
+    def _learn_one(self, x: Any, label: Any) -> None:
+        """Learn one row that was checked."""
+
+    @abstractmethod
+    def _combined(self, outputs: Sequence[Any]) -> Any:
+        """One output of the members': chances of classes, or a number."""
+
+    def _learn_many(self, rows: Any, labels: list[Any]) -> None:
+        """Learn rows that were checked."""
+        for row, label in zip(frames.rows(rows), labels, strict=True):
+            self._learn_one(row, label)
 
     def _own_arrays(self) -> dict[str, NDArray[Any]]:
         return {}
@@ -150,37 +168,34 @@ class LearnerEnsemble(ABC):
         """Take what the ensemble itself had learned; a ValueError says that it does not fit."""
         files.restore(self._own_arrays(), arrays)
 
-    @staticmethod
-    def _labels(rows: Any, y: Any) -> list[Any]:
-        labels = listed("y", y)
+    # What it can use.
+
+    def _asked(self, x: Any) -> list[Any]:
+        """What every member says of a row."""
+        if self.is_classifier:
+            return [member.predict_proba_one(x) for member in self.members]
+        return [member.predict_one(x) for member in self.members]
+
+    def _mean(self, outputs: Sequence[Any], weights: Sequence[float] | None = None) -> Any:
+        shares = [1.0] * len(outputs) if weights is None else weights
+        return mean_chances(outputs, shares) if self.is_classifier else mean_number(outputs, shares)
+
+    def _check_members(self, rows: Any, labels: list[Any]) -> None:
+        for member in self.members:
+            if hasattr(member, "check_many"):
+                member.check_many(rows, labels)
+
+    def _label(self, y: Any) -> Any:
+        """A class, or a finite number."""
+        if self.is_classifier:
+            return plain(y)
+        number: Any = y
+        if isinstance(y, int | float | np.integer | np.floating | np.bool_) and abs(number) < LARGEST:
+            return float(number)
+        raise ValueError(f"a label is {shown(y)}; it must be a finite number")
+
+    def _labels(self, rows: Any, y: Any) -> list[Any]:
+        labels = [self._label(label) for label in listed("y", y)]
         if frames.n_rows(rows, "X") != len(labels):
             raise ValueError(f"there are {frames.n_rows(rows, 'X')} rows and {len(labels)} labels")
         return labels
-
-
-def likeliest(chances: Mapping[Any, float]) -> Any:
-    """The class with the largest chance, the first of equal ones; None where there is none."""
-    return max(chances, key=lambda label: chances[label]) if chances else None
-
-
-def averaged(outputs: Sequence[Any], weights: Sequence[float] | None = None) -> Any:
-    """The weighted mean of chances or of numbers."""
-    shares = [1.0] * len(outputs) if weights is None else list(weights)
-    total = sum(shares)
-    if not outputs or not isinstance(outputs[0], Mapping):
-        return sum(share * output for share, output in zip(shares, outputs, strict=True)) / total if total else 0.0
-    chances: Chances = {}
-    for share, output in zip(shares, outputs, strict=True):
-        for label, chance in output.items():
-            chances[label] = chances.get(label, 0.0) + share * chance
-    whole = sum(chances.values())
-    return {label: chance / whole for label, chance in chances.items()} if whole > 0 else chances
-
-
-def checked_label(y: Any, *, is_classifier: bool) -> Any:
-    """A class, or a finite number."""
-    if is_classifier:
-        return plain(y)
-    if isinstance(y, int | float | np.number) and np.isfinite(y):
-        return float(y)
-    raise ValueError(f"a label is {shown(y)}; it must be a finite number")

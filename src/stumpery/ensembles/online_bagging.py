@@ -1,50 +1,96 @@
-"""Every predictor sees every event a random number of times."""
+"""Bagging on a stream, with an estimate from the events that a member did not see."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.ensembles import combining_kernels as kernels
-from stumpery.ensembles.bagged_learners import BaggedLearners
-from stumpery.ensembles.combination import Combination
+from stumpery.ensembles.learners import LearnerEnsemble
+from stumpery.ensembles.members import likeliest
 from stumpery.random import new_generator
+
+N_TOLD, RIGHT = range(2)  # of the estimate: events out of some bag, and those it was right about (or squared errors)
 
 
 @dataclass(kw_only=True, eq=False)
-class OnlineBagging(Combination):
-    """The average of predictors that see each event Poisson(1) times (Oza 2005).
+class OnlineBagging(LearnerEnsemble):
+    """Learners that see each event Poisson(1) times (Oza 2005).
 
-    These are predictors of clicks. `OnlineBagging(models=...)` bags any learners and makes a `BaggedLearners`.
+    An event that a member draws 0 times is out of its bag: the mean of such members' predictions gives an estimate of
+    the ensemble's accuracy (of its mean squared error for numbers) without a second pass.
 
-    >>> from stumpery.trees import RandomHoeffdingTree, Stump
-    >>> model = OnlineBagging(predictors=[(Stump(), 8), (RandomHoeffdingTree(), 2)], seed=7)
-    >>> rows = [{"a": event % 2, "b": event % 3} for event in range(500)]
-    >>> model.learn_many(rows, [row["a"] for row in rows])
-    >>> model.predict_proba_one({"a": 1, "b": 1})[True] > model.predict_proba_one({"a": 0, "b": 1})[True]
-    True
+    >>> import stumpery as st
+    >>> model = OnlineBagging(models=st.HoeffdingTreeClassifier(), n_models=5, seed=7)
+    >>> rows = [{"hour": event % 24} for event in range(1000)]
+    >>> model.learn_many(rows, ["work" if 8 < row["hour"] < 18 else "home" for row in rows])
+    >>> model.predict_one({"hour": 12}), model.out_of_bag > 0.8
+    ('work', True)
     """
 
-    uses_outputs: ClassVar[bool] = False
-
-    def __new__(cls, **options: Any) -> Any:
-        """With `models` instead of `predictors` it takes learners of any classes or numbers."""
-        return BaggedLearners(**options) if "models" in options else super().__new__(cls)
-
-    def _allocate(self, n: int) -> None:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._rng = new_generator(self.seed)
-        self._drawn = np.zeros(n, np.int64)
+        self._estimate = np.zeros(2)
 
-    def _times(self, weight: int) -> NDArray[np.int64]:
-        kernels.draw_weights(self._drawn, self._rng, weight)
-        return self._drawn
+    @property
+    def out_of_bag(self) -> float:
+        """The accuracy, or the mean squared error, on events out of the bag; NaN before the first."""
+        return float(self._estimate[RIGHT] / self._estimate[N_TOLD]) if self._estimate[N_TOLD] else float("nan")
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        arrays = super()._arrays()
-        return {**arrays, "rng": self._rng} if arrays else {}
+    def _learn_one(self, x: Any, label: Any) -> None:
+        drawn = self._drawn(1)
+        outputs = [self._tested_one(member, x, label, drawn[:, place]) for place, member in enumerate(self.members)]
+        self._note([output for output, times in zip(outputs, drawn[0], strict=True) if times == 0], label)
 
-    def _restored(self) -> None:
-        super()._restored()
-        if self._team is not None and not self._rng.any():
-            raise ValueError("its random state is all zeros")
+    def _learn_many(self, rows: Any, labels: list[Any]) -> None:
+        """Trees of ours go along the rows in compiled loops."""
+        if not all(hasattr(member, "test_then_learn") for member in self.members):
+            super()._learn_many(rows, labels)
+            return
+        drawn = self._drawn(len(labels))
+        found = [self._tested(member, rows, labels, drawn[:, place]) for place, member in enumerate(self.members)]
+        for place, label in enumerate(labels):
+            self._note([found[member][place] for member in np.flatnonzero(drawn[place] == 0)], label)
+
+    def _tested_one(self, member: Any, x: Any, label: Any, times: NDArray[np.int64]) -> Any:
+        """What a member says of a row before it learns it."""
+        if hasattr(member, "test_then_learn"):
+            return self._tested(member, [x], [label], times)[0]
+        output = member.predict_proba_one(x) if self.is_classifier else member.predict_one(x)
+        for _ in range(int(times[0])):
+            member.learn_one(x, label)
+        return output
+
+    def _tested(self, member: Any, rows: Any, labels: list[Any], times: NDArray[np.int64]) -> list[Any]:
+        found = member.test_then_learn(rows, labels, times.astype(np.float64))
+        if not self.is_classifier:
+            numbers: list[Any] = found.tolist()
+            return numbers
+        return [
+            {label: chance for label, chance in zip(member.classes, chances, strict=True) if chance > 0.0}
+            for chances in found.tolist()
+        ]
+
+    def _drawn(self, n: int) -> NDArray[np.int64]:
+        """How often each member sees each of n events."""
+        times = np.zeros((n, len(self.members)), np.int64)
+        for row in times:
+            kernels.draw_weights(row, self._rng, 1)
+        return times
+
+    def _note(self, outputs: Sequence[Any], label: Any) -> None:
+        outputs = [output for output in outputs if output != {}]
+        if not outputs:
+            return
+        guess = self._mean(outputs)
+        self._estimate[N_TOLD] += 1.0
+        self._estimate[RIGHT] += float(likeliest(guess) == label) if self.is_classifier else (guess - label) ** 2
+
+    def _combined(self, outputs: Sequence[Any]) -> Any:
+        return self._mean(outputs)
+
+    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+        return {"rng": self._rng, "estimate": self._estimate}

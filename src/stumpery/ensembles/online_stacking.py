@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.ensembles.learners import LearnerEnsemble, checked_label
+from stumpery.ensembles.learners import LearnerEnsemble
 from stumpery.ensembles.softmax import Softmax
 from stumpery.types import Floats
 
@@ -30,10 +30,9 @@ class OnlineStacking(LearnerEnsemble):
         super().__post_init__()
         self._meta = Softmax()
 
-    def learn_one(self, x: Any, y: Any) -> None:
-        """Let the regression learn from what the members say, then let them learn."""
-        label = checked_label(y, is_classifier=True)
-        outputs = [member.predict_proba_one(x) for member in self.members]
+    def _learn_one(self, x: Any, label: Any) -> None:
+        """Let the regression learn from what the members said, and the members from the row."""
+        outputs = self._asked(x)
         for member in self.members:
             member.learn_one(x, label)
         if label not in self._meta.classes:

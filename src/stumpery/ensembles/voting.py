@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stumpery.ensembles.learners import LearnerEnsemble, averaged, checked_label, likeliest
+from stumpery.ensembles.learners import LearnerEnsemble
+from stumpery.ensembles.members import likeliest
 from stumpery.options import check_one_of
 
 
@@ -26,22 +27,19 @@ class Voting(LearnerEnsemble):
         check_one_of("voting", self.voting, ("soft", "hard"))
         super().__post_init__()
 
-    def learn_one(self, x: Any, y: Any) -> None:
-        """Let every member learn a row."""
-        label = checked_label(y, is_classifier=self.is_classifier)
+    def _learn_one(self, x: Any, label: Any) -> None:
         for member in self.members:
             member.learn_one(x, label)
 
-    def learn_many(self, X: Any, y: Any) -> None:  # noqa: N803
-        """Learn from many rows: equals the loop of `learn_one`."""
-        labels = [checked_label(label, is_classifier=self.is_classifier) for label in self._labels(X, y)]
-        if not all(hasattr(member, "test_then_learn") for member in self.members):
-            super().learn_many(X, labels)
+    def _learn_many(self, rows: Any, labels: list[Any]) -> None:
+        """Members of ours learn all rows in one go."""
+        if not all(hasattr(member, "check_many") for member in self.members):
+            super()._learn_many(rows, labels)
             return
         for member in self.members:
-            member.learn_many(X, labels)
+            member.learn_many(rows, labels)
 
     def _combined(self, outputs: Sequence[Any]) -> Any:
         if self.voting == "soft" or not self.is_classifier:
-            return averaged(outputs)
-        return averaged([{likeliest(output): 1.0} for output in outputs if output])
+            return self._mean(outputs)
+        return self._mean([{likeliest(output): 1.0} for output in outputs if output])

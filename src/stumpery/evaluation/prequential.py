@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stumpery import frames
+from stumpery.ensembles.members import likeliest
 from stumpery.evaluation.result import Result
 from stumpery.extras import need
 from stumpery.options import check_number, check_one_of, check_whole, shown
-from stumpery.streams import transforms
-from stumpery.trees.classes import listed, plain
+from stumpery.trees.classes import gives_chances, listed, plain
 from stumpery.types import Floats, Integers
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def prequential(
     every = max(1, n // 50) if every is None else every
     check_whole("every", every, 1)
     ends = np.unique(np.append(np.arange(every, n, every), n))
-    kinds = {hasattr(model, "predict_proba_one") for model in named.values()}
+    kinds = {gives_chances(model) for model in named.values()}
     if len(kinds) > 1:
         raise ValueError("some models predict classes and others numbers; they must all do the same")
     runs = {name: _run(name, model, X, labels, ends, progress) for name, model in named.items()}
@@ -141,10 +141,7 @@ def _run(
     predicted: list[Any] = []
     seconds, sizes, spent, start = [], [], 0.0, 0
     for end in ends.tolist():
-        part, own = (
-            transforms.take(rows, np.arange(start, end)) if not isinstance(rows, list) else rows[start:end],
-            labels[start:end],
-        )
+        part, own = frames.rows_at(rows, np.arange(start, end)), labels[start:end]
         if not hasattr(model, "test_then_learn"):
             part = [
                 dict(row) if isinstance(row, Mapping) else dict(enumerate(row.tolist())) for row in frames.rows(part)
@@ -165,7 +162,7 @@ def _stretch(model: Any, rows: Any, labels: list[Any]) -> Any:
     """Chances or numbers for a stretch of rows that is learned on the way: an array of ours, a list of others'."""
     if hasattr(model, "test_then_learn"):
         return model.test_then_learn(rows, labels)
-    predicts = model.predict_proba_one if hasattr(model, "predict_proba_one") else model.predict_one
+    predicts = model.predict_proba_one if gives_chances(model) else model.predict_one
     predicted = []
     for row, label in zip(rows, labels, strict=True):
         predicted.append(predicts(row))
@@ -189,16 +186,12 @@ def _size(model: Any) -> float:
 def _line(name: str, predicted: list[Any], labels: list[Any], end: int, spent: float, size: float) -> str:
     """As river writes it."""
     if predicted and isinstance(predicted[-1], dict):
-        right = sum(_likeliest(found) == label for found, label in zip(predicted, labels, strict=False))
+        right = sum(likeliest(found) == label for found, label in zip(predicted, labels, strict=False))
         figure = f"accuracy: {right / end:.2%}"
     else:
         figure = f"mae: {sum(abs(found - label) for found, label in zip(predicted, labels, strict=False)) / end:.4g}"
     memory = "" if math.isnan(size) else f" - {size / 1024:,.0f} KiB"
     return f"{name} [{end:,}] {figure} - {spent:.1f} s{memory}"
-
-
-def _likeliest(chances: Mapping[Any, float]) -> Any:
-    return max(chances, key=lambda label: chances[label]) if chances else None
 
 
 def _classes_measured(
@@ -207,22 +200,15 @@ def _classes_measured(
     names = list(dict.fromkeys([*map(plain, labels), *(label for found in predicted for label in found)]))
     places = {label: place for place, label in enumerate(names)}
     true = np.array([places[plain(label)] for label in labels])
-    guessed = np.array([places.get(_likeliest(found), len(names)) for found in predicted])
+    guessed = np.array([places.get(likeliest(found), len(names)) for found in predicted])
     lost = -np.log([max(found.get(label, 0.0), LEAST_CHANCE) for found, label in zip(predicted, labels, strict=True)])
-    n = len(names) + 1
-    table = {
-        "right": (guessed == true).astype(float),
-        "lost": lost,
-        "true": np.eye(n)[true],
-        "guessed": np.eye(n)[guessed],
-    }
-
-    def figures(means: Mapping[str, Floats]) -> dict[str, Floats]:
-        by_chance = (means["true"] * means["guessed"]).sum(axis=1)
-        kappa = np.where(by_chance < 1.0, (means["right"] - by_chance) / np.maximum(1.0 - by_chance, 1e-12), 0.0)
-        return {"accuracy": means["right"], "kappa": kappa, "log_loss": means["lost"]}
-
-    return {way: figures({key: _mean(part, way, ends, window, fading) for key, part in table.items()}) for way in WAYS}
+    found = {}
+    for way in WAYS:
+        right = _mean((guessed == true).astype(float), way, ends, window, fading)
+        by_chance = _by_chance([true, guessed], len(names) + 1, way, ends, window, fading)
+        kappa = np.where(by_chance < 1.0, (right - by_chance) / np.maximum(1.0 - by_chance, 1e-12), 0.0)
+        found[way] = {"accuracy": right, "kappa": kappa, "log_loss": _mean(lost, way, ends, window, fading)}
+    return found
 
 
 def _numbers_measured(
@@ -238,18 +224,31 @@ def _numbers_measured(
     return {way: figures({key: _mean(part, way, ends, window, fading) for key, part in table.items()}) for way in WAYS}
 
 
+def _by_chance(codes: list[Integers], n: int, way: str, ends: Integers, window: int, fading: float) -> Floats:
+    """How often guesses by the shares of classes alone would be right, at each checkpoint."""
+    found, totals, weight, start = [], np.zeros((2, n)), 0.0, 0
+    for end in ends.tolist():
+        kept = {"accumulated": 1.0, "windowed": 0.0, "fading": fading ** (end - start)}[way]
+        start = max(end - window, 0) if way == "windowed" else start
+        each = fading ** np.arange(end - start - 1, -1, -1.0) if way == "fading" else np.ones(end - start)
+        totals = kept * totals + [np.bincount(part[start:end], each, n) for part in codes]
+        weight = kept * weight + each.sum()
+        found.append(float(totals[0] @ totals[1]) / weight**2)
+        start = end
+    return np.array(found)
+
+
 def _mean(values: Floats, way: str, ends: Integers, window: int, fading: float) -> Floats:
     """The mean at each checkpoint: of all values so far, of the last `window`, or fading."""
-    sums = np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
     if way != "fading":
+        sums = np.concatenate([[0.0], np.cumsum(values)])
         starts = np.zeros_like(ends) if way == "accumulated" else np.maximum(ends - window, 0)
-        counts = (ends - starts).reshape(-1, *[1] * (values.ndim - 1))
-        means: Floats = (sums[ends] - sums[starts]) / counts
+        means: Floats = (sums[ends] - sums[starts]) / (ends - starts)
         return means
-    found, total, weight, start = [], np.zeros(values.shape[1:]), 0.0, 0
+    found, total, weight, start = [], 0.0, 0.0, 0
     for end in ends.tolist():
         faded = fading ** np.arange(end - start - 1, -1, -1.0)
-        total = total * fading ** (end - start) + np.tensordot(faded, values[start:end], axes=1)
+        total = total * fading ** (end - start) + float(faded @ values[start:end])
         weight = weight * fading ** (end - start) + faded.sum()
         found.append(total / weight)
         start = end

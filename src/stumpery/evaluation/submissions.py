@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from stumpery.encoding import Schema
-from stumpery.ensembles import Average, ExponentialWeights, LinearRanker, LogOdds, OnlineBagging
+from stumpery.ensembles import Average, BaggedPredictors, LinearRanker, LogOdds, WeightedPredictors
 from stumpery.policies import ContentSelector
 from stumpery.streams import ClickLog
 from stumpery.trees import (
@@ -64,13 +64,13 @@ def models(source: Source, seed: int) -> dict[str, Callable[[], ClickModel]]:
     return {
         "LinRankP": lambda: LinearRanker(predictors=[rules], **shared),
         "LinRankB": lambda: LinearRanker(predictors=[flags], **shared),
-        "RHT": lambda: OnlineBagging(predictors=[(tree, 200)], **shared),
+        "RHT": lambda: BaggedPredictors(predictors=[(tree, 200)], **shared),
         "Stumps1vAll": lambda: Average(predictors=[Stump(**own), OneVersusAll(**own)], **shared),
         "UTree": lambda: Average(predictors=[UnivariateTree(**own), HashedStump(**own)], **shared),
         "SimpleStumps": lambda: Average(predictors=stumps, **shared),
         PRINTED: lambda: Average(predictors=summed, **shared),
-        EXPONENTIAL: lambda: ExponentialWeights(predictors=stumps, **shared),
-        "Orange Best": lambda: OnlineBagging(predictors=bag, **shared),
+        EXPONENTIAL: lambda: WeightedPredictors(predictors=stumps, **shared),
+        "Orange Best": lambda: BaggedPredictors(predictors=bag, **shared),
         OURS: lambda: LogOdds(predictors=[lifted], thin=4, **shared),
     }
 

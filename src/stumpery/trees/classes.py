@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stumpery.options import shown
 from stumpery.trees.labels import listed_values
@@ -46,6 +47,21 @@ def plain(label: Any) -> Label:
 
 def listed(name: str, values: Any) -> list[Any]:
     """A list of what came; a single value, text or a table is refused."""
-    if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise ValueError(f"{name} has {values.ndim} dimensions; it must have 1")
+    n_dimensions = getattr(values, "ndim", 2 if hasattr(values, "columns") else 1)  # a frame has columns
+    if n_dimensions != 1:
+        raise ValueError(f"{name} has {n_dimensions} dimensions; it must have 1")
     return listed_values(name, values)
+
+
+def gives_chances(model: Any) -> bool:
+    """Whether a model predicts classes; an ensemble says so itself."""
+    return bool(getattr(model, "is_classifier", hasattr(model, "predict_proba_one")))
+
+
+def as_array(classes: Sequence[Any]) -> NDArray[Any]:
+    """Classes as an array to choose from; of mixed types, as objects."""
+    if len({type(each) for each in classes}) == 1:
+        return np.array(classes)
+    mixed = np.empty(len(classes), dtype=object)
+    mixed[:] = classes
+    return mixed

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
+from stumpery.encoding.open_rows import OpenRows
 from stumpery.options import check_one_of, check_whole
-from stumpery.trees.classes import Label, coded
+from stumpery.trees.classes import Label, as_array, coded
+from stumpery.trees.forest_kernels import Float32s
 from stumpery.trees.gains_kernels import GINI, INFORMATION
-from stumpery.trees.hoeffding_kernels import LEARNS, PREDICTS
 from stumpery.trees.stream_model import StreamModel, checked_weights
 from stumpery.trees.stream_words import ClassWords
 from stumpery.types import Floats
@@ -44,11 +45,17 @@ class StreamClassifier(StreamModel):
         known = self._places.get(y) if type(y) in (str, int) else None
         classes, codes = coded([y], self._classes) if known is None else (self._classes, np.array([known]))
         weights = checked_weights(w, 1)
-        self._learn(*self._read_one(x), classes, codes, weights)
+        rows, row = self._read([x])
+        self._check_room(rows, len(classes))
+        self._learn_classes(rows, row, classes, codes, weights)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803 - as river and scikit-learn name it
         """Learn from many rows, all or, where one is wrong, none: equals the loop of `learn_one`."""
-        self._learn(*self._checked(X, y, w))
+        self._learn_classes(*self._checked(X, y, w))
+
+    def check_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803
+        """Refuse, with a ValueError, what `learn_many` would refuse; nothing is learned."""
+        self._checked(X, y, w)
 
     def predict_proba_one(self, x: Any) -> dict[Label, float]:
         """The chance of each class that came so far."""
@@ -76,7 +83,7 @@ class StreamClassifier(StreamModel):
         chances = self.predict_proba_many(X)
         if not self._classes:
             return np.full(len(chances), None, dtype=object)
-        found: NDArray[Any] = self._class_array()[chances.argmax(axis=1)]
+        found: NDArray[Any] = as_array(self._classes)[chances.argmax(axis=1)]
         return found
 
     def test_then_learn(self, X: Any, y: Any, w: Any = None) -> Floats:  # noqa: N803
@@ -86,7 +93,7 @@ class StreamClassifier(StreamModel):
         """
         known, rows, classes, codes, weights = self._checked(X, y, w)
         outputs = np.zeros((len(rows), len(classes)))
-        self._learn(known, rows, classes, codes, weights, outputs)
+        self._learn_classes(known, rows, classes, codes, weights, outputs)
         return outputs
 
     def _checked(self, X: Any, y: Any, w: Any) -> tuple[Any, ...]:  # noqa: N803
@@ -98,46 +105,28 @@ class StreamClassifier(StreamModel):
         if n == 0:
             return self._rows, np.zeros((0, 1), np.float32), self._classes, codes, weights
         known, rows = self._read(X)
+        self._check_room(known, len(classes))
         return known, rows, classes, codes, weights
 
-    def _learn(
+    def _learn_classes(
         self,
-        known: Any,
-        rows: NDArray[np.float32],
+        known: OpenRows,
+        rows: Float32s,
         classes: list[Label],
         codes: Floats,
         weights: Floats,
         outputs: Floats | None = None,
     ) -> None:
-        """Learn what was checked; only a lack of memory can still refuse it, and then nothing has changed."""
-        if not len(rows):
-            return
-        before = self._rows, self._classes, self.schema
-        if classes is not self._classes:
-            self._classes = classes
-        try:
-            self._take(known)
-            self._allocate()
-        except ValueError:
-            self._rows, self._classes = before[:2]
-            self.__dict__["schema"] = before[2]
-            raise
+        """Learn what was checked."""
         if len(self._places) != len(classes):
+            self._classes = classes
             self._places = {label: float(place) for place, label in enumerate(classes)}
-        if outputs is None:
-            self._go(rows, codes, weights, np.zeros((1, len(classes))), LEARNS)
-        else:
-            self._go(rows, codes, weights, outputs, LEARNS | PREDICTS)
-
-    def _class_array(self) -> NDArray[Any]:
-        """The classes as an array; of mixed types, as objects."""
-        if len({type(each) for each in self._classes}) == 1:
-            return np.array(self._classes)
-        mixed = np.empty(len(self._classes), dtype=object)
-        mixed[:] = self._classes
-        return mixed
+        self._learn(known, rows, codes, weights, outputs)
 
     def _n_values(self) -> int:
+        return len(self._classes)
+
+    def _n_outputs(self) -> int:
         return len(self._classes)
 
     def _criterion(self) -> int:

@@ -66,6 +66,12 @@ def drop_before(windows: Windows, tree: int, last_size: int, last_place: int) ->
 
 
 @part
+def bound(variance: float, chance: float, scale: float) -> float:
+    """How far two means may differ by chance, as the logarithm of 1 over it says."""
+    return math.sqrt(2.0 * variance * chance * scale) + 2.0 * chance * scale / 3.0
+
+
+@part
 def look(windows: Windows, tree: int, warning: float, drift: float) -> int:
     """Whether mistakes have become more, at two levels of chance; a window that differs loses its older part."""
     fills, sums = windows.fills[tree], windows.sums[tree]
@@ -79,6 +85,9 @@ def look(windows: Windows, tree: int, warning: float, drift: float) -> int:
     mean = total / n
     variance = mean * (1.0 - mean)
     found = STEADY
+    much = math.log(2.0 * math.log(n))
+    warns, drifts = much - math.log(warning), much - math.log(drift)
+    least = 2.0 * variance * min(warns, drifts)
     n_old, old = 0.0, 0.0
     for size in range(N_SIZES - 1, -1, -1):
         for place in range(fills[size]):
@@ -87,17 +96,13 @@ def look(windows: Windows, tree: int, warning: float, drift: float) -> int:
             n_new = n - n_old
             if n_old < EVERY or n_new < EVERY:
                 continue
-            difference = (total - old) / n_new - old / n_old
-            harmonic = 1.0 / (1.0 / n_old + 1.0 / n_new)
-            for level in range(WARNING, DRIFT + 1):
-                x = math.log(2.0 * math.log(n) / (warning if level == WARNING else drift))
-                bound = math.sqrt(2.0 * variance * x / harmonic) + 2.0 * x / (3.0 * harmonic)
-                if difference > bound:
-                    found = max(found, level)
-                elif -difference > bound and level == DRIFT:  # fewer mistakes: only the window changes
-                    drop_before(windows, tree, size, place)
-                    return STEADY
-            if found == DRIFT:
+            share, rest = 1.0 / n_old, 1.0 / n_new
+            difference, scale = (total - old) * rest - old * share, share + rest
+            if difference * difference <= least * scale:  # below the root in either bound
+                continue
+            if difference > bound(variance, warns, scale):
+                found = WARNING
+            if abs(difference) > bound(variance, drifts, scale):  # fewer mistakes: only the window changes
                 drop_before(windows, tree, size, place)
-                return DRIFT
+                return DRIFT if difference > 0.0 else STEADY
     return found

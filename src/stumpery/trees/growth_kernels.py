@@ -17,6 +17,7 @@ from stumpery.trees import forest_kernels as trees
 from stumpery.trees import gains_kernels as gains
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees import room_kernels as room
+from stumpery.trees.column_cuts_kernels import Cut, best_cut
 from stumpery.trees.cuts_kernels import Scratch
 from stumpery.trees.forest_kernels import (
     CHILD,
@@ -28,8 +29,9 @@ from stumpery.trees.forest_kernels import (
     NOTHING,
     PAYLOAD,
     TIME,
+    Float32s,
 )
-from stumpery.trees.gains_kernels import GINI, INFORMATION, LABEL, VARIANCE, WEIGHT, WHOLE, Cut
+from stumpery.trees.gains_kernels import GINI, INFORMATION, LABEL, VARIANCE, WEIGHT, WHOLE
 from stumpery.trees.leaves_kernels import (
     ALL,
     COUNT,
@@ -41,6 +43,7 @@ from stumpery.trees.leaves_kernels import (
     INHERITED,
     MAX_DEPTH,
     MEAN,
+    MULTIWAY,
     N_DRAWN,
     N_ROWS,
     TABLE,
@@ -73,6 +76,7 @@ def is_good(cut: Cut, totals: Floats, rule: Floats) -> bool:
         evidence = weight * freedom * cut.gain / max(before, 1e-12)
     else:
         evidence = weight * cut.gain / max(1.0 - cut.gain, 1e-12)
+    freedom *= cut.n_ways - 1
     if chance_beyond(evidence, freedom) * cut.n_tried >= rule[DELTA]:
         return False
     bound = reach * math.sqrt(math.log(1.0 / rule[DELTA]) / (2.0 * weight))
@@ -80,19 +84,33 @@ def is_good(cut: Cut, totals: Floats, rule: Floats) -> bool:
 
 
 @part
+def is_mixed(weights: Float32s) -> bool:
+    """Whether more than one class has come to a leaf."""
+    n_classes = 0
+    for each in range(weights.shape[0]):
+        n_classes += weights[each] > 0.0
+    return n_classes > 1
+
+
+@part
 def check(model: Model, scratch: Scratch, leaf: int, rule: Floats, seed: np.uint64) -> None:
     """Split a leaf if a cut is good enough, in place; otherwise say when to ask again."""
     forest, time = model.forest, model.forest.counters[TIME]
-    n = trees.recall(forest, leaf, time - model.events.shape[0], scratch.found)
-    cuts.copy_found(model.events, scratch, n, time)
-    criterion = int(rule[CRITERION])
-    n_rows = gains.gather(scratch, n, criterion) if n > 0 else 0
+    criterion, n, n_rows = int(rule[CRITERION]), 0, 0
+    if criterion == VARIANCE or is_mixed(forest.stats[leaf, ALL]):
+        n = trees.recall(forest, leaf, time - model.events.shape[0], scratch.found)
+        cuts.copy_found(model.events, scratch, n, time)
+        n_rows = gains.gather(scratch, n, criterion) if n > 0 else 0
     if n_rows > 1 and n >= 2 * LEAST_SIDE and model.marks[leaf, DEPTH] < rule[MAX_DEPTH]:
         scratch.totals[WHOLE, 2] = n_rows
         key = cuts.mixed(cuts.mixed(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, NODE]))
-        cut = gains.best_cut(forest.kinds, scratch, n, n_rows, criterion, int(rule[N_DRAWN]), key)
+        multiway = rule[MULTIWAY] > 0.0
+        cut = best_cut(forest.kinds, scratch, n, n_rows, criterion, int(rule[N_DRAWN]), multiway, key)
         if cut.gain > 0.0 and is_good(cut, scratch.totals, rule) and room.has_pair(model):
-            split(model, scratch, n, leaf, cut, rule)
+            if multiway and cut.column < 0:
+                split_by_names(model, scratch, n, leaf, cut, rule)
+            else:
+                split(model, scratch, n, leaf, cut, rule)
             return
     if n_rows > 1:
         fill_table(model, scratch, n, leaf)
@@ -112,8 +130,11 @@ def fill_table(model: Model, scratch: Scratch, n: int, leaf: int) -> None:
 
 
 @part
-def split(model: Model, scratch: Scratch, n: int, leaf: int, cut: Cut, rule: Floats) -> None:
-    """Turn a leaf into a node with two leaves, which share its events and inherit what it predicts, in place."""
+def split(model: Model, scratch: Scratch, n: int, leaf: int, cut: Cut, rule: Floats) -> int:
+    """Turn a leaf into a node with two leaves, which share its events and inherit what it predicts, in place.
+
+    The left one has its number, the right one that which is given.
+    """
     forest = model.forest
     node = forest.leaves[leaf, NODE]
     child, other = room.take_pair(model), room.take_leaf(model)
@@ -144,6 +165,42 @@ def split(model: Model, scratch: Scratch, n: int, leaf: int, cut: Cut, rule: Flo
         here = leaf if side == 0 else other
         n_events = forest.leaves[here, N_EVENTS]
         forest.leaves[here, NEXT_CHECK] = max(int(rule[GRACE]), int(ROOM * n_events))
+    return int(other)
+
+
+@part
+def split_by_names(model: Model, scratch: Scratch, n: int, leaf: int, cut: Cut, rule: Floats) -> None:
+    """Give each name that occurs a leaf of its own, in place: a chain of nodes, one name against the rest at each.
+
+    The last one takes names that did not occur. All count as one level of depth and inherit from the same leaf.
+    """
+    depth, rest, gain = model.marks[leaf, DEPTH], cut.mask, cut.gain
+    first = rest & (~rest + np.uint64(1))
+    while rest != first and room.has_pair(model):
+        other = split(model, scratch, n, leaf, Cut(gain, cut.column, 0.0, first, 0.0, 0, 2), rule)
+        n, gain = without(scratch, n, ~cut.column, first), 0.0
+        rest ^= first
+        first = rest & (~rest + np.uint64(1))
+        if rest != first and room.has_pair(model):  # it is to be split on, so its events are not yet its own
+            model.marks[other, DEPTH] = depth
+            for each in range(model.forest.stats.shape[2]):
+                model.forest.stats[other, ALL, each] = 0.0
+        leaf = other
+
+
+@part
+def without(scratch: Scratch, n: int, column: int, mask: np.uint64) -> int:
+    """Leave out the copied events with these names, in place; give how many there are then."""
+    kept = 0
+    for index in range(n):
+        event = scratch.events[index]
+        if (mask >> np.uint64(event[column])) & np.uint64(1):
+            continue
+        scratch.found[kept] = scratch.found[index]
+        for each in range(event.shape[0]):
+            scratch.events[kept, each] = event[each]
+        kept += 1
+    return kept
 
 
 @part

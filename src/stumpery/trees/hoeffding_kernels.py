@@ -19,6 +19,7 @@ from stumpery.trees.forest_kernels import (
     BLOCK,
     CHILD,
     LEAF,
+    N_CODES,
     N_EVENTS,
     N_FREE_BLOCKS,
     N_NODES,
@@ -31,7 +32,7 @@ from stumpery.trees.forest_kernels import (
     Int32s,
 )
 from stumpery.trees.gains_kernels import VARIANCE
-from stumpery.trees.leaves_kernels import COUNT, CRITERION, DRIFT, GRACE, MEAN, SQUARES, TIMES, WARNING, Model
+from stumpery.trees.leaves_kernels import COUNT, CRITERION, DRIFT, GRACE, MEAN, MULTIWAY, SQUARES, TIMES, WARNING, Model
 from stumpery.types import Floats, Words
 
 PREDICTS, LEARNS, GROWS = 1, 2, 4  # what a run may do
@@ -66,12 +67,16 @@ def predict(model: Model, reached: Int32s, row: Float32s, rule: Floats, one: Flo
 @part
 def mistake(model: Model, leaf: int, row: Float32s, label: float, rule: Floats, one: Floats) -> float:
     """How wrong a tree is about an event, from 0 to 1."""
-    leaves.predict(model, leaf, row, rule, one)
-    if rule[CRITERION] != VARIANCE:
+    guesser = leaves.chosen_guesser(model.duels[leaf], rule)
+    place = leaves.LATEST if guesser == leaves.RECENT else leaves.ALL
+    stats = model.forest.stats[leaf]
+    if rule[CRITERION] == VARIANCE:
+        deviation = np.sqrt(model.spread[SQUARES] / max(model.spread[COUNT], 1.0))
+        return float(min(abs(leaves.expected(stats, place) - label) / max(3.0 * deviation, 1e-300), 1.0))
+    if guesser == leaves.BAYES and model.marks[leaf, leaves.TABLE] != NOTHING:
+        leaves.predict(model, leaf, row, rule, one)
         return 0.0 if leaves.largest(one) == int(label) else 1.0
-    spread = model.spread
-    deviation = np.sqrt(spread[SQUARES] / max(spread[COUNT], 1.0))
-    return float(min(abs(one[0] - label) / max(3.0 * deviation, 1e-300), 1.0))
+    return 0.0 if leaves.guess(stats, place) == int(label) else 1.0
 
 
 @part
@@ -143,6 +148,7 @@ def learn(
             watch(model, tree, wrong, rule)
             if model.standby[tree] != before or forest.nodes[tree, CHILD] == tree:
                 reached[tree] = descend_one(model, tree, row)
+            if model.standby[tree] == 1:
                 reached[n_trees + tree] = descend_one(model, n_trees + tree, row)
     for place in range(reached.shape[0]):
         if place >= n_trees and model.standby[place - n_trees] == 0:
@@ -157,7 +163,7 @@ def learn(
         else:
             if mark[leaves.TABLE] != NOTHING:
                 leaves.try_bayes(model, leaf, row, int(label), one)
-            leaves.update_class(stats, duel, int(label), weight * times, rule, one)
+            leaves.update_class(stats, duel, int(label), weight * times, rule)
         for _ in range(times):
             room.note(forest, mark, leaf, time)
         if forest.leaves[leaf, N_EVENTS] >= forest.leaves[leaf, NEXT_CHECK]:
@@ -187,11 +193,11 @@ def descend_one(model: Model, root: int, row: Float32s) -> int:
 
 
 @part
-def has_room(forest: Forest, n_events: int, n_trees: int) -> bool:
+def has_room(forest: Forest, n_events: int, n_trees: int, rule: Floats) -> bool:
     """Whether one more event fits whatever it makes of the trees."""
-    has_nodes = (
-        forest.nodes.shape[0] - forest.counters[N_NODES] >= 4 * n_trees or forest.counters[room.FREE_PAIR] != NOTHING
-    )
+    n_children = 4 if rule[MULTIWAY] == 0.0 else 2 * N_CODES
+    n_free = forest.nodes.shape[0] - forest.counters[N_NODES]
+    has_nodes = n_free >= n_children * n_trees or forest.counters[room.FREE_PAIR] != NOTHING
     has_blocks = forest.counters[N_FREE_BLOCKS] >= 8 * n_trees + MAX_EVENTS // BLOCK
     return bool(has_nodes and has_blocks and forest.counters[TIME] < n_events)
 
@@ -215,13 +221,14 @@ def run(
     """
     n_trees, n_values = model.standby.shape[0], model.forest.stats.shape[2]
     reached = np.zeros(n_trees if n_trees == 1 else 2 * n_trees, np.int32)
+    foremost = reached[:n_trees]  # without the trees in the background
     one = np.zeros(outputs.shape[1])
     scratch = cuts.new_scratch(max(n_values, 3), rows.shape[1], MAX_EVENTS if does & LEARNS else 1)
     for place in range(rows.shape[0]):
-        if does & LEARNS and does & GROWS and not has_room(model.forest, model.events.shape[0], n_trees):
+        if does & LEARNS and does & GROWS and not has_room(model.forest, model.events.shape[0], n_trees, rule):
             return place
         row = rows[place]
-        trees.descend(model.forest, row, reached)
+        trees.descend(model.forest, row, foremost)
         if does & PREDICTS:
             predict(model, reached, row, rule, one, outputs[place])
         if does & LEARNS and weights[place] > 0.0:

@@ -27,14 +27,15 @@ MAJORITY, RECENT, BAYES = range(3)  # who guesses
 N_GUESSERS = 3
 DEPTH, TABLE, ASLEEP = range(3)  # of a leaf's marks
 N_MARKS = 3
-GRACE, DELTA, TAU, CRITERION, GUESSER, MAX_DEPTH, N_DRAWN, TIMES, WARNING, DRIFT = range(10)  # of the rule
-N_RULES = 10
+GRACE, DELTA, TAU, CRITERION, GUESSER, MAX_DEPTH, N_DRAWN, TIMES, WARNING, DRIFT, MULTIWAY = range(11)  # of the rule
+N_RULES = 11
 ADAPTIVE = 3  # beside the guessers
 INHERITANCE = 1.0  # events that what is inherited is worth
 FADING = np.float32(0.8)  # of the latest events, with each one that comes
+FADINGS = (np.float64(FADING) ** np.arange(32)).astype(np.float32)
 DUEL_FADING = np.float32(0.995)  # of what the guessers were right about
 LEAD = np.float32(0.5)  # in roots of the majority's score, that another must have
-MOST_WEIGHT = np.float32(2.0**23)  # of a class in a leaf: at this all are halved
+MOST_WEIGHT = np.float32(2.0**23)  # of a class or of all numbers in a leaf: at this all are halved
 
 
 class Model(NamedTuple):
@@ -95,6 +96,17 @@ def largest(values: Floats) -> int:
 
 
 @part
+def guess(stats: Float32s, place: int) -> int:
+    """The likeliest class by all events or by the latest, the first of equal ones."""
+    found, best = 0, np.float64(stats[place, 0]) + INHERITANCE * stats[INHERITED, 0]
+    for each in range(1, stats.shape[1]):
+        weight = np.float64(stats[place, each]) + INHERITANCE * stats[INHERITED, each]
+        if weight > best:
+            found, best = each, weight
+    return found
+
+
+@part
 def chosen_guesser(duel: Float32s, rule: Floats) -> int:
     """Whom a leaf follows."""
     if rule[GUESSER] != ADAPTIVE:
@@ -129,15 +141,22 @@ def expected(stats: Float32s, place: int) -> float:
 
 
 @part
-def update_class(stats: Float32s, duel: Float32s, label: int, weight: float, rule: Floats, shares: Floats) -> None:
+def faded(weight: float) -> np.float32:
+    """What is left of the latest events after one that counts `weight` times."""
+    times = int(weight)
+    if times == weight and times < FADINGS.shape[0]:
+        return np.float32(FADINGS[times])
+    return np.float32(np.float64(FADING) ** weight)
+
+
+@part
+def update_class(stats: Float32s, duel: Float32s, label: int, weight: float, rule: Floats) -> None:
     """Let all events and the latest guess, then fold one event into a leaf's weights, in place."""
     if rule[GUESSER] == ADAPTIVE:
-        fill_shares(stats, ALL, shares)
-        duel[MAJORITY] = duel[MAJORITY] * DUEL_FADING + np.float32(largest(shares) == label)
-        fill_shares(stats, LATEST, shares)
-        duel[RECENT] = duel[RECENT] * DUEL_FADING + np.float32(largest(shares) == label)
+        duel[MAJORITY] = duel[MAJORITY] * DUEL_FADING + np.float32(guess(stats, ALL) == label)
+        duel[RECENT] = duel[RECENT] * DUEL_FADING + np.float32(guess(stats, LATEST) == label)
     everything, latest = stats[ALL], stats[LATEST]
-    fading = FADING if weight == 1.0 else np.float32(FADING**weight)  # as if it came so many times
+    fading = faded(weight)
     for each in range(latest.shape[0]):
         latest[each] *= fading
     latest[label] += (np.float32(1.0) - fading) / (np.float32(1.0) - FADING)
@@ -164,8 +183,9 @@ def update_number(stats: Float32s, duel: Float32s, number: float, weight: float,
         duel[MAJORITY] = duel[MAJORITY] * DUEL_FADING + np.float32(not nearer)
         duel[RECENT] = duel[RECENT] * DUEL_FADING + np.float32(nearer)
     add_moment(stats[ALL], number, weight)
-    fading = np.float32(FADING**weight)
+    fading = faded(weight)
     stats[LATEST, COUNT] *= fading
+    stats[LATEST, SQUARES] *= fading
     add_moment(stats[LATEST], number, np.float64((np.float32(1.0) - fading) / (np.float32(1.0) - FADING)))
 
 
@@ -175,6 +195,7 @@ def add_moment(row: Float32s, number: float, weight: float) -> None:
     count = np.float64(row[COUNT]) + weight
     distance = number - np.float64(row[MEAN])
     mean = np.float64(row[MEAN]) + distance * weight / count
-    row[SQUARES] += weight * distance * (number - mean)
-    row[COUNT] = min(count, np.float64(MOST_WEIGHT))
+    kept = 0.5 if count > MOST_WEIGHT else 1.0
+    row[SQUARES] = (np.float64(row[SQUARES]) + weight * distance * (number - mean)) * kept
+    row[COUNT] = count * kept
     row[MEAN] = mean

@@ -1,23 +1,20 @@
 """What all trees of numbers share: river's verbs."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.options import check_whole, shown
 from stumpery.trees.classes import listed
 from stumpery.trees.gains_kernels import VARIANCE
-from stumpery.trees.hoeffding_kernels import LEARNS, PREDICTS
 from stumpery.trees.leaves_kernels import N_MOMENTS
 from stumpery.trees.stream_model import StreamModel, checked_weights
 from stumpery.trees.stream_words import NumberWords
 from stumpery.types import Floats
 
-LARGEST = 1e18  # of a number to predict: its square must fit
+LARGEST = 1e15  # of a number to predict: the squares of all in a leaf must fit into 32 bits
 
 
 @dataclass(kw_only=True, eq=False)
@@ -27,11 +24,17 @@ class StreamRegressor(StreamModel):
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn the number of a row, as if it came `w` times."""
         numbers, weights = checked_numbers([y]), checked_weights(w, 1)
-        self._learn(*self._read_one(x), numbers, weights)
+        rows, row = self._read([x])
+        self._check_room(rows, N_MOMENTS)
+        self._learn(rows, row, numbers, weights)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803 - as river and scikit-learn name it
         """Learn from many rows, all or, where one is wrong, none: equals the loop of `learn_one`."""
         self._learn(*self._checked(X, y, w))
+
+    def check_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803
+        """Refuse, with a ValueError, what `learn_many` would refuse; nothing is learned."""
+        self._checked(X, y, w)
 
     def predict_one(self, x: Any) -> float:
         """The number to expect; 0 before the first event."""
@@ -59,33 +62,15 @@ class StreamRegressor(StreamModel):
         weights = checked_weights(w, n)
         if n == 0:
             return self._rows, np.zeros((0, 1), np.float32), numbers, weights
-        return *self._read(X), numbers, weights
-
-    def _learn(
-        self,
-        known: Any,
-        rows: NDArray[np.float32],
-        numbers: Floats,
-        weights: Floats,
-        outputs: Floats | None = None,
-    ) -> None:
-        if not len(rows):
-            return
-        before = self._rows, self.schema
-        try:
-            self._take(known)
-            self._allocate()
-        except ValueError:
-            self._rows = before[0]
-            self.__dict__["schema"] = before[1]
-            raise
-        if outputs is None:
-            self._go(rows, numbers, weights, np.zeros((1, 1)), LEARNS)
-        else:
-            self._go(rows, numbers, weights, outputs, LEARNS | PREDICTS)
+        known, rows = self._read(X)
+        self._check_room(known, N_MOMENTS)
+        return known, rows, numbers, weights
 
     def _n_values(self) -> int:
         return N_MOMENTS
+
+    def _n_outputs(self) -> int:
+        return 1
 
     def _criterion(self) -> int:
         return VARIANCE
@@ -105,6 +90,6 @@ def checked_numbers(y: Any) -> Floats:
     values = listed("y", y)
     for value in values:
         fits = isinstance(value, int | float | np.integer | np.floating | np.bool_)
-        if not fits or not math.isfinite(value) or abs(value) > LARGEST:
+        if not fits or not abs(value) <= LARGEST:
             raise ValueError(f"a label is {shown(value)}; it must be a number from {-LARGEST:g} to {LARGEST:g}")
     return np.array(values, dtype=np.float64)

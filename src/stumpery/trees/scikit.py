@@ -38,20 +38,6 @@ class _Streamed(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         return tags
 
-    def __getstate__(self) -> Any:
-        state = dict(super().__getstate__())
-        if "model_" in state:
-            model = state["model_"]
-            state["model_"] = (type(model), model.state())
-        return state
-
-    def __setstate__(self, state: Any) -> None:
-        state = dict(state)
-        if isinstance(state.get("model_"), tuple):
-            kind, inner = state["model_"]
-            state["model_"] = kind.from_state(inner)
-        super().__setstate__(state)
-
     def _seed(self) -> int:
         state = self.random_state
         if state is None:

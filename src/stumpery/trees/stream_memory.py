@@ -1,4 +1,4 @@
-"""The memory of a stream's trees: how much there may be, how it grows, and whether a saved one can be used."""
+"""The memory of a stream's trees: how much there may be, and how it grows."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
@@ -10,14 +10,16 @@ from stumpery.trees import bayes_kernels, drift_kernels
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees import room_kernels as room
-from stumpery.trees.forest_kernels import BLOCK, Forest
+from stumpery.trees.forest_kernels import BLOCK
 from stumpery.trees.leaves_kernels import N_GUESSERS, N_MARKS, N_ROWS, Model
 
 FIRST_EVENTS, FIRST_NODES, FIRST_TABLES = 4096, 256, 16
 FEW_CLASSES = 16  # for which memory is planned, or twice, four times, ... as many
 MAX_EVENTS = 2**20
 LEAST_EVENTS = 256
+FEW_BYTES = 64  # that a model holds beside
 MAX_TABLES = 4096
+FOR_EVENTS = 0.85  # of the memory; the rest is for nodes and leaves
 LAST_NUMBER = 2**30  # of an event: from here on they are numbered anew
 
 
@@ -72,7 +74,7 @@ class Sizes(NamedTuple):
 
 
 def sizes_within(max_bytes: int, shape: Shape) -> Sizes:
-    """The most that fits: a quarter for tables if there are any, of the rest a quarter for nodes and leaves."""
+    """The most that fits: a quarter for tables if there are any, of the rest `FOR_EVENTS` for events."""
     n_values = FEW_CLASSES
     while n_values < shape.n_values:
         n_values *= 2
@@ -86,10 +88,11 @@ def sizes_within(max_bytes: int, shape: Shape) -> Sizes:
     first_bytes = shape.n_roots * (16 + leaf_bytes)
     per_event = shape.n_trees * max(shape.times, 1.0) * 1.5 / BLOCK
     event_bytes = 4 * (shape.n_columns + 2) + per_event * 4 * (1 + BLOCK)
-    n_events = min(int((left - first_bytes) * 3 / 4 / event_bytes), MAX_EVENTS)
-    n_nodes = int((left - first_bytes) / 4 / node_bytes)
+    n_events = min(int((left - first_bytes) * FOR_EVENTS / event_bytes), MAX_EVENTS)
+    n_nodes = int((left - first_bytes) * (1.0 - FOR_EVENTS) / node_bytes)
     if n_events < LEAST_EVENTS or n_nodes < 4 * shape.n_roots:
-        least = max(LEAST_EVENTS * event_bytes * 4 / 3, 16 * shape.n_roots * node_bytes) + first_bytes
+        events, nodes = LEAST_EVENTS * event_bytes / FOR_EVENTS, 4 * shape.n_roots * node_bytes / (1.0 - FOR_EVENTS)
+        least = max(events, nodes) + first_bytes
         needed = int((least + own) / 0.97 * (4 / 3 if shape.has_tables else 1)) + 1
         raise ValueError(
             f"max_bytes is {max_bytes}; {shape.n_trees} trees over {shape.n_columns} columns and "
@@ -97,6 +100,25 @@ def sizes_within(max_bytes: int, shape: Shape) -> Sizes:
         )
     n_nodes = shape.n_roots + min(n_nodes, int(shape.n_trees * max(shape.times, 1.0) * n_events / 2)) // 2 * 2
     return Sizes(n_events, n_nodes, int(n_events * per_event) + shape.n_roots, n_tables)
+
+
+def limits(model: Model | None, shape: Shape, max_bytes: int) -> Sizes:
+    """How far a model may grow: as it was planned, or not at all where it has outgrown the plan for its classes."""
+    most = sizes_within(max_bytes, shape)
+    if model is None:
+        return most
+    sizes = sizes_of(model)
+    return most if all(size <= limit for size, limit in zip(sizes, most, strict=True)) else sizes
+
+
+def fitted(model: Model, shape: Shape, max_bytes: int) -> Sizes:
+    """As much room as a model has, with fewer events where a new shape would take more than `max_bytes`."""
+    sizes = sizes_of(model)
+    needed = sum(array.nbytes for array in arrays_of(new_model(shape, sizes)).values()) + FEW_BYTES
+    n_events = sizes.n_events - max(needed - max_bytes, 0) // (4 * (shape.n_columns + 2)) - 1
+    if n_events < LEAST_EVENTS and needed > max_bytes:
+        raise ValueError(f"max_bytes is {max_bytes}; these trees with {shape.n_values} classes need about {needed:,}")
+    return sizes._replace(n_events=n_events) if needed > max_bytes else sizes
 
 
 def new_model(shape: Shape, sizes: Sizes) -> Model:
@@ -130,7 +152,7 @@ def sizes_of(model: Model) -> Sizes:
 
 
 def resized(model: Model, shape: Shape, sizes: Sizes) -> Model:
-    """The same, with that much room and that many classes, neither less than now."""
+    """The same, with that much room and that many classes, neither less than now but for the oldest events."""
     larger = new_model(shape, sizes)
     forest, before = larger.forest, model.forest
     for name in ("nodes", "leaves", "stats", "blocks", "counters", "kinds"):
@@ -141,7 +163,10 @@ def resized(model: Model, shape: Shape, sizes: Sizes) -> Model:
         forest.blocks[-1, 0] = before.counters[trees.FREE_BLOCK]
         forest.counters[trees.FREE_BLOCK] = n_before
         forest.counters[trees.N_FREE_BLOCKS] += n_now - n_before
-    for name in ("events", "marks", "duels", "votes", "standby", "importances", "spread"):
+    time = int(before.counters[trees.TIME])
+    numbers = np.arange(max(time - min(len(model.events), sizes.n_events), 0), time)
+    larger.events[numbers % sizes.n_events] = model.events[numbers % len(model.events)]
+    for name in ("marks", "duels", "votes", "standby", "importances", "spread"):
         _lay(getattr(model, name), getattr(larger, name))
     for name in ("fills", "sums"):
         _lay(getattr(model.windows, name), getattr(larger.windows, name))
@@ -180,113 +205,3 @@ def arrays_of(model: Model) -> dict[str, NDArray[Any]]:
         else:
             found |= {f"{name}.{inner}": each for inner, each in part._asdict().items() if inner not in trees.VIEWS}
     return found
-
-
-def plausible(model: Model, shape: Shape) -> bool:
-    """Whether every place that the kernels follow leads somewhere, and nowhere twice, and every number is one."""
-    forest = model.forest
-    n_nodes, n_leaves, free, n_free, time = forest.counters[: trees.N_COUNTERS].tolist()
-    roots, n_blocks = shape.n_roots, len(forest.blocks)
-    if not (roots <= n_nodes <= len(forest.nodes) and roots <= n_leaves <= len(forest.leaves)):
-        return False
-    if not (0 <= time < 2**31 and 0 <= forest.counters[room.LAST_SWEEP] <= time and 0 <= n_free <= n_blocks):
-        return False
-    return (
-        bool(((forest.kinds == trees.NAME) == shape.is_name).all() and (forest.kinds <= trees.BIT).all())
-        and _nodes_fit(forest, shape, n_nodes, n_leaves)
-        and _blocks_fit(forest, n_leaves, free, n_free, time)
-        and _events_fit(model, shape)
-        and _rest_fits(model, n_leaves)
-    )
-
-
-def _nodes_fit(forest: Forest, shape: Shape, n_nodes: int, n_leaves: int) -> bool:
-    """Walk all trees from their roots, then the free pairs and leaves: each is met once."""
-    children, columns = forest.nodes[:, trees.CHILD].tolist(), forest.nodes[:, trees.COLUMN].tolist()
-    met_pairs, met_leaves = set(), set()
-    waiting = list(range(shape.n_roots))
-    while waiting:
-        node = waiting.pop()
-        child = children[node]
-        if child == node:
-            leaf = int(forest.nodes[node, trees.LEAF])
-            if not 0 <= leaf < n_leaves or leaf in met_leaves or forest.leaves[leaf, trees.NODE] != node:
-                return False
-            if columns[node] != 0 or forest.masks[node, trees.PAYLOAD] != trees.NAN | np.uint64(leaf):
-                return False
-            met_leaves.add(leaf)
-            continue
-        column = columns[node]
-        place = ~column if column < 0 else column
-        if place >= shape.n_columns or bool(shape.is_name[place]) != (column < 0):
-            return False
-        if not shape.n_roots <= child < n_nodes - 1 or (child - shape.n_roots) % 2 or child in met_pairs:
-            return False
-        met_pairs.add(child)
-        waiting += [child, child + 1]
-    pair, leaf = int(forest.counters[room.FREE_PAIR]), int(forest.counters[room.FREE_LEAF])
-    while pair != trees.NOTHING:
-        if not shape.n_roots <= pair < n_nodes - 1 or (pair - shape.n_roots) % 2 or pair in met_pairs:
-            return False
-        met_pairs.add(pair)
-        pair = children[pair]
-    while leaf != trees.NOTHING:
-        if not 0 <= leaf < n_leaves or leaf in met_leaves or forest.leaves[leaf, trees.NODE] != trees.NOTHING:
-            return False
-        met_leaves.add(leaf)
-        leaf = int(forest.leaves[leaf, trees.HEAD])
-    return len(met_leaves) == n_leaves and 2 * len(met_pairs) + shape.n_roots == n_nodes
-
-
-def _blocks_fit(forest: Forest, n_leaves: int, free: int, n_free: int, time: int) -> bool:
-    lines = forest.leaves[:n_leaves][forest.leaves[:n_leaves, trees.NODE] != trees.NOTHING]
-    heads, fills = lines[:, trees.HEAD], lines[:, trees.FILL]
-    before = forest.blocks[:, 0]
-    links = np.concatenate([heads, before, [free]])
-    if not ((links >= -1) & (links < len(before))).all() or not ((fills >= 0) & (fills <= BLOCK)).all():
-        return False
-    used = np.bincount(links[links >= 0], minlength=len(before))
-    numbers = np.concatenate([forest.blocks[:, 1:].ravel(), lines[:, trees.NEWEST :].ravel()])
-    found = 0
-    while free != trees.NOTHING and found <= n_free:
-        free, found = int(before[free]), found + 1
-    return bool(
-        (used <= 1).all()
-        and found == n_free
-        and (numbers >= -1).all()
-        and (numbers < max(time, 1)).all()
-        and (lines[:, trees.N_EVENTS] >= 0).all()
-    )
-
-
-def _events_fit(model: Model, shape: Shape) -> bool:
-    rows, labels, weights = model.events[:, :-2], model.events[:, -2], model.events[:, -1]
-    of_classes = np.isin(labels, np.arange(shape.n_values)).all() or model.spread[leaves.COUNT] > 0
-    return bool(
-        of_classes
-        and np.isfinite(labels).all()
-        and not np.isnan(rows).any()
-        and np.isin(rows[:, shape.is_name], np.arange(trees.N_CODES)).all()
-        and (weights >= 0.0).all()
-        and np.isfinite(weights).all()
-    )
-
-
-def _rest_fits(model: Model, n_leaves: int) -> bool:
-    tables, n_tables = model.marks[:n_leaves, leaves.TABLE], len(model.bayes.cuts)
-    taken, free = tables[tables != trees.NOTHING], model.bayes.free
-    if not 0 <= free[0] <= n_tables:
-        return False
-    owned = np.concatenate([taken, free[1 : 1 + free[0]]])
-    fills = model.windows.fills
-    finite = (model.forest.stats, model.duels, model.bayes.logs, model.windows.sums, model.votes, model.importances)
-    return bool(
-        ((owned >= 0) & (owned < n_tables)).all()
-        and len(np.unique(owned)) == len(owned)
-        and ((fills >= 0) & (fills <= drift_kernels.N_BUCKETS)).all()
-        and np.isin(model.standby, (0, 1)).all()
-        and np.isin(model.marks[:n_leaves, leaves.ASLEEP], (0, 1)).all()
-        and all(np.isfinite(array).all() for array in (*finite, model.spread))
-        and not np.isnan(model.bayes.cuts).any()
-        and (model.votes >= 0.0).all()
-    )

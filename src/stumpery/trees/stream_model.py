@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from stumpery import files, frames
 from stumpery.encoding import Schema
 from stumpery.encoding.open_rows import OpenRows
-from stumpery.options import check_number, check_one_of, check_whole, shown
+from stumpery.options import check_bool, check_number, check_one_of, check_whole, shown
 from stumpery.random import new_generator
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import hoeffding_kernels as kernels
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees import stream_memory as memory
+from stumpery.trees.forest_kernels import Float32s
 from stumpery.trees.hoeffding_kernels import GROWS, LEARNS, PREDICTS
 from stumpery.trees.river_kinds import introduce
+from stumpery.trees.stream_checks import plausible
 from stumpery.trees.stream_memory import Shape
 from stumpery.trees.stream_words import StreamWords
 from stumpery.types import Floats, State
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 MAX_NAMES = trees.N_CODES - 2  # with missing and other, a column's codes are the bits of one word
 DEEPEST = 1000
 LARGEST_WEIGHT = 1e6
+LEAST_WEIGHT = 1e-6  # what is less counts as 0: in 32 bits it could not be told from it
 GUESSERS = {
     "mc": leaves.MAJORITY,
     "recent": leaves.RECENT,
@@ -52,6 +55,7 @@ class StreamModel(ABC):
     tau: float = 0.3
     max_depth: int | None = None
     leaf_prediction: str = "adaptive"
+    binary_split: bool = True
     max_bytes: int = 16_000_000
     schema: Schema | None = None
     seed: int = 0
@@ -67,6 +71,7 @@ class StreamModel(ABC):
         if self.max_depth is not None:
             check_whole("max_depth", self.max_depth, 0, DEEPEST)
         check_one_of("leaf_prediction", self.leaf_prediction, self.guessers)
+        check_bool("binary_split", self.binary_split)
         check_whole("max_bytes", self.max_bytes, 1, 2**50)
         check_whole("seed", self.seed, 0, 2**63 - 1)
         introduce(type(self), self.river_base)
@@ -74,12 +79,17 @@ class StreamModel(ABC):
         self._rows: OpenRows | None = None
         self._model: Any = None
         self._is_full = False
+        self._most: memory.Sizes | None = None  # the room there may be, once it is known
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
-            self._take(OpenRows.under(self.schema, MAX_NAMES))
-            if self._n_values():
-                memory.sizes_within(self.max_bytes, self._shape())
+            rows = OpenRows.under(self.schema, MAX_NAMES)
+            self._check_room(rows, max(self._n_values(), 1))
+            self._take(rows)
+
+    @abstractmethod
+    def check_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803 - as river and scikit-learn name it
+        """Refuse, with a ValueError, what `learn_many` would refuse; nothing is learned."""
 
     # The size of it.
 
@@ -132,9 +142,11 @@ class StreamModel(ABC):
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
         """A new model of the same recipe, for river's ensembles; with `include_attributes` one that knows as much."""
-        if include_attributes:
-            return type(self).from_state(deepcopy(self.state()))
-        return replace(self, **(new_params or {}))
+        return deepcopy(self) if include_attributes else replace(self, **(new_params or {}))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies are made through the state: some arrays are views of others, and must stay so."""
+        return type(self).from_state, (self.state(),)
 
     # Files.
 
@@ -167,11 +179,11 @@ class StreamModel(ABC):
                 raise ValueError("its columns are not those of its schema")
             self._take(replace(self._rows, seen=seen.copy()))
         if "events" in arrays:
-            self._model = memory.new_model(self._shape(), memory.Sizes.read(arrays, self.max_bytes))
+            self._model = memory.new_model(self._shape_now(), memory.Sizes.read(arrays, self.max_bytes))
         files.restore(self._arrays(), arrays)
         if not self._rng.any():
             raise ValueError("its random state is all zeros")
-        if self._model is not None and not memory.plausible(self._model, self._shape()):
+        if self._model is not None and not plausible(self._model, self._shape_now()):
             raise ValueError("its trees are not those of any stream")
 
     # What a model brings.
@@ -179,6 +191,10 @@ class StreamModel(ABC):
     @abstractmethod
     def _n_values(self) -> int:
         """How many numbers a row of a leaf's statistics has; 0 if nothing is known yet."""
+
+    @abstractmethod
+    def _n_outputs(self) -> int:
+        """How many numbers a prediction is."""
 
     @abstractmethod
     def _criterion(self) -> int:
@@ -209,11 +225,29 @@ class StreamModel(ABC):
 
     # How rows are gone along.
 
-    def _shape(self) -> Shape:
-        assert self._rows is not None  # noqa: S101 - rows were read with it
+    def _shape(self, rows: OpenRows, n_values: int) -> Shape:
         has_tables = self.leaf_prediction in ("nb", "nba")
-        times = self._rule[leaves.TIMES]
-        return Shape(self._n_trees, self._rows.is_name, self._n_values(), times, self.grace_period, has_tables)
+        times = self._more_rules().get(leaves.TIMES, 0.0)
+        return Shape(self._n_trees, rows.is_name, n_values, times, self.grace_period, has_tables)
+
+    def _shape_now(self) -> Shape:
+        assert self._rows is not None  # noqa: S101 - rows were read with it
+        return self._shape(self._rows, self._n_values())
+
+    def _check_room(self, rows: OpenRows, n_values: int) -> None:
+        """Refuse columns or classes that do not fit into `max_bytes`; nothing changes."""
+        if self._model is None:
+            memory.sizes_within(self.max_bytes, self._shape(rows, n_values))
+        elif not self._fits(rows, n_values):
+            shape = self._shape(rows, n_values)
+            memory.sizes_within(self.max_bytes, shape)
+            memory.fitted(self._model, shape, self.max_bytes)
+
+    def _fits(self, rows: OpenRows, n_values: int) -> bool:
+        """Whether the arrays are made for such rows and so many classes."""
+        known = self._rows
+        same_kinds = rows is known or (known is not None and bool((rows.is_name == known.is_name).all()))
+        return same_kinds and self._model.forest.stats.shape[2] == n_values
 
     def _new_rule(self) -> Floats:
         rule = np.zeros(leaves.N_RULES)
@@ -221,6 +255,7 @@ class StreamModel(ABC):
         depth = DEEPEST if self.max_depth is None else self.max_depth
         guesser = GUESSERS[self.leaf_prediction]
         rule[:7] = self.grace_period, self.delta, self.tau, self._criterion(), guesser, depth, n_columns
+        rule[leaves.MULTIWAY] = not self.binary_split
         for place, value in self._more_rules().items():
             rule[place] = value
         return rule
@@ -230,40 +265,48 @@ class StreamModel(ABC):
         before = self._rows
         if rows is before:
             return
-        self._rows = rows
-        self._rule = self._new_rule()
-        self.__dict__["schema"] = rows.schema
         if self._model is not None and before is not None and (rows.is_name != before.is_name).any():
             newly = rows.is_name & ~before.is_name
             self._model.forest.kinds[newly] = trees.NAME
             self._model.events[:, :-2][:, newly] = 0.0
-            self._model = memory.resized(self._model, self._shape(), memory.sizes_of(self._model))
+            self._remake(self._shape(rows, self._model.forest.stats.shape[2]))
+        self._rows = rows
+        self._rule = self._new_rule()
+        self.__dict__["schema"] = rows.schema
 
-    def _read(self, rows: Any) -> tuple[OpenRows, NDArray[np.float32]]:
+    def _read(self, rows: Any) -> tuple[OpenRows, Float32s]:
         """Rows to learn from, encoded, and what knows their names; nothing changes yet."""
-        known = OpenRows.of(rows, MAX_NAMES) if self._rows is None else self._rows
-        return known.knowing(rows)
-
-    def _read_one(self, x: Any) -> tuple[OpenRows, NDArray[np.float32]]:
         if self._rows is None:
-            return self._read([x])
-        known, row = self._rows.knowing_one(x)
-        return known, row.reshape(1, -1)
+            return OpenRows.of(rows, MAX_NAMES).knowing(rows)
+        if isinstance(rows, list) and len(rows) == 1:
+            known, row = self._rows.knowing_one(rows[0])
+            return known, row.reshape(1, -1)
+        return self._rows.knowing(rows)
 
-    def _allocate(self) -> None:
-        """Take the first memory, or make room for more classes; a ValueError says that there is too little."""
-        if self._model is not None and self._model.forest.stats.shape[2] == self._n_values():
+    def _learn(
+        self, rows: OpenRows, matrix: Float32s, labels: Floats, weights: Floats, outputs: Floats | None = None
+    ) -> None:
+        """Learn what was checked, and predict it first where there are `outputs`."""
+        if not len(matrix):
             return
-        shape = self._shape()
+        self._take(rows)
+        n_values = self._n_values()
         if self._model is None:
-            self._most = memory.sizes_within(self.max_bytes, shape)
-            self._model = memory.new_model(shape, self._most.first(shape))
+            shape = self._shape_now()
+            self._model = memory.new_model(shape, memory.limits(None, shape, self.max_bytes).first(shape))
+        elif self._model.forest.stats.shape[2] != n_values:
+            self._remake(self._shape_now())
+        if outputs is None:
+            self._go(matrix, labels, weights, np.zeros((1, self._n_outputs())), LEARNS)
         else:
-            self._is_full = False
-            self._most = memory.sizes_within(self.max_bytes, shape)
-            self._model = memory.resized(self._model, shape, memory.sizes_of(self._model))
+            self._go(matrix, labels, weights, outputs, LEARNS | PREDICTS)
 
-    def _go(self, rows: NDArray[np.float32], labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
+    def _remake(self, shape: Shape) -> None:
+        """Make the arrays anew for more classes or other columns."""
+        self._model = memory.resized(self._model, shape, memory.fitted(self._model, shape, self.max_bytes))
+        self._most, self._is_full = memory.limits(self._model, shape, self.max_bytes), False
+
+    def _go(self, rows: Float32s, labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
         """Go along all rows, making room where there is too little."""
         if does & LEARNS:
             memory.renumbered(self._model)
@@ -276,24 +319,27 @@ class StreamModel(ABC):
             along += [does | grows]
             done += kernels.run(self._model, rule, self._rng, np.uint64(self.seed), *along)
             if done < n:
-                sizes = memory.sizes_of(self._model).doubled(self._most)
-                self._model = memory.resized(self._model, self._shape(), sizes)
+                sizes = memory.sizes_of(self._model).doubled(self._limits())
+                self._model = memory.resized(self._model, self._shape_now(), sizes)
 
     def _may_grow(self) -> bool:
         if self._is_full:
             return False
-        if not hasattr(self, "_most"):
-            self._most = memory.sizes_within(self.max_bytes, self._shape())
-        sizes = memory.sizes_of(self._model)
-        self._is_full = not any(size < limit for size, limit in zip(sizes[:3], self._most[:3], strict=True))
+        sizes, most = memory.sizes_of(self._model), self._limits()
+        self._is_full = not any(size < limit for size, limit in zip(sizes[:3], most[:3], strict=True))
         return not self._is_full
 
-    def _predicted(self, rows: NDArray[np.float32], n_outputs: int) -> Floats:
+    def _limits(self) -> memory.Sizes:
+        if self._most is None:
+            self._most = memory.limits(self._model, self._shape_now(), self.max_bytes)
+        return self._most
+
+    def _predicted(self, rows: Float32s, n_outputs: int) -> Floats:
         outputs = np.zeros((len(rows), n_outputs))
         self._go(rows, NO_NUMBERS, NO_NUMBERS, outputs, PREDICTS)
         return outputs
 
-    def _known_rows(self, rows: Any) -> NDArray[np.float32]:
+    def _known_rows(self, rows: Any) -> Float32s:
         assert self._rows is not None  # noqa: S101 - a model was made for them
         return self._rows.many(rows)
 
@@ -306,15 +352,13 @@ NO_NUMBERS = np.zeros(0)
 
 
 def checked_weights(w: Any, n: int) -> Floats:
-    """A weight of 0 or more for each of n rows; a single one counts for all."""
+    """A weight of 0 or more for each of n rows; a single one counts for all, and tiny ones as 0."""
     if w is None or (type(w) is float and w == 1.0):
         return np.ones(n)
     weights = np.asarray(w) if not isinstance(w, bool) else np.asarray("")
     fits = weights.dtype.kind in "iuf" and np.isfinite(weights).all()
     if not fits or (weights < 0.0).any() or (weights > LARGEST_WEIGHT).any():
         raise ValueError(f"w is {shown(w)}; it must be a number from 0 to {LARGEST_WEIGHT:g}, for all rows or for each")
-    if weights.ndim == 0:
-        return np.full(n, float(weights))
-    if weights.shape != (n,):
+    if weights.ndim and weights.shape != (n,):
         raise ValueError(f"w has the shape {weights.shape}; it must be one number a row, here {n}")
-    return np.array(weights, dtype=np.float64)
+    return np.where(np.broadcast_to(weights, n) < LEAST_WEIGHT, 0.0, weights).astype(np.float64)

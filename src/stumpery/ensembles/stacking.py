@@ -1,0 +1,84 @@
+"""Stacking of a table."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery import frames
+from stumpery.ensembles.batch import BatchEnsemble, trained
+from stumpery.ensembles.softmax import Softmax
+from stumpery.options import check_whole
+from stumpery.trees import HoeffdingTreeClassifier
+from stumpery.types import Floats, Integers
+
+N_EPOCHS = 20  # of the regression over the members' outputs
+
+
+@dataclass(kw_only=True, eq=False)
+class Stacking(BatchEnsemble):
+    """A logistic regression over the members' chances for rows that they had not seen (cross-validated).
+
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.random((500, 2))
+    >>> model = Stacking(models=[HoeffdingTreeClassifier(), HoeffdingTreeClassifier(max_depth=0)])
+    >>> bool((model.fit(rows, rows[:, 0] > 0.5).predict(rows) == (rows[:, 0] > 0.5)).mean() > 0.9)
+    True
+    """
+
+    models: Any = ()
+    n_folds: int = 5
+
+    def __post_init__(self) -> None:
+        check_whole("n_folds", self.n_folds, 2, 100)
+        if not isinstance(self.models, list | tuple):
+            raise ValueError("models must be a list of models")
+        super().__post_init__()
+        self._meta = Softmax()
+
+    def _recipes(self) -> list[Any]:
+        return self._given() or [HoeffdingTreeClassifier()]
+
+    def _given(self) -> list[Any]:
+        return list(self.models)
+
+    @classmethod
+    def _options_of(cls, recipes: list[Any]) -> dict[str, Any]:
+        return {"models": recipes}
+
+    def _fit(self, rows: Any, codes: Integers, labels: NDArray[Any]) -> None:
+        """Learn on all folds but one, predict that one, learn the regression, then learn on all."""
+        n, recipes = len(codes), self._recipes()
+        folds = np.random.default_rng(self.seed).permutation(n) % self.n_folds
+        outputs = np.zeros((n, len(recipes) * len(self.classes)))
+        for fold in range(self.n_folds):
+            here, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            if len(here) and len(rest):
+                parts = [trained(each, frames.rows_at(rows, rest), labels[rest], self.seed) for each in recipes]
+                seen = frames.rows_at(rows, here)
+                outputs[here] = np.hstack([self._outputs(member, seen) for member in parts])
+        self.members = [trained(each, rows, labels, self.seed) for each in recipes]
+        self._meta = self._new_meta()
+        for _ in range(N_EPOCHS):
+            for row, code in zip(outputs, codes.tolist(), strict=True):
+                self._meta.learn(np.append(row, 1.0), code)
+
+    def _combined(self, rows: Any) -> Floats:
+        """What the regression makes of the members' chances."""
+        outputs = np.hstack([self._outputs(member, rows) for member in self.members])
+        return np.array([self._meta.chances(np.append(row, 1.0)) for row in outputs]).reshape(-1, len(self.classes))
+
+    def _new_meta(self) -> Softmax:
+        """A regression that knows its size."""
+        meta = Softmax(classes=list(range(len(self.classes))))
+        meta.chances(np.zeros(1 + len(self.members) * len(self.classes)))
+        return meta
+
+    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+        return self._meta.arrays()
+
+    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        if self.members:
+            self._meta = self._new_meta()
+        super()._restore(arrays)

@@ -1,0 +1,34 @@
+"""The adaptive window against its slow twin."""
+
+import numpy as np
+import pytest
+from tests.reference.drift import WindowTwin
+
+from stumpery.jit import INTERPRETED, kernel
+from stumpery.trees import drift_kernels as drift
+
+pytestmark = pytest.mark.kernels
+
+
+@kernel
+def step(windows, mistake, warning, threshold):
+    """Add a mistake and look."""
+    drift.add(windows, 0, mistake)
+    return drift.look(windows, 0, warning, threshold)
+
+
+@pytest.mark.parametrize("shares", [(0.2, 0.6), (0.6, 0.1), (0.3, 0.36), (0.0, 0.0)], ids=str)
+def test_the_window_equals_its_slow_twin(shares):
+    n = 300 if INTERPRETED else 1500
+    rng = np.random.default_rng(1)
+    windows, twin = drift.new_windows(1), WindowTwin()
+    found = []
+    for share in shares:
+        for _ in range(n):
+            mistake = float(rng.random() < share)
+            twin.add(mistake)
+            found.append(step(windows, mistake, 0.01, 0.001))
+            assert found[-1] == twin.look(0.01, 0.001)
+    assert (drift.DRIFT in found) == (shares == (0.2, 0.6))
+    if shares[0] == 0.6:  # fewer mistakes are no drift, but what came before is forgotten
+        assert windows.fills[0] @ 2 ** np.arange(drift.N_SIZES) < 1.5 * n
