@@ -24,7 +24,7 @@ class Rule(NamedTuple):
     depth_penalty: Any
     entropy: Any
     learning_rate: Any
-    warm_up: Any
+    learns: Any  # 1, or 0 while rows are only remembered
 
 
 class Segment(NamedTuple):
@@ -146,7 +146,7 @@ def learned(
         learner, new = update(learner, spans, rule, row, segment, seen, ended)
         return learner, seen, ended, jnp.where(is_over, losses, new)
 
-    n_segments = jnp.where(learner.memory.time <= rule.warm_up, 0, -(-(n_columns + 1) // n_step))
+    n_segments = rule.learns * -(-(n_columns + 1) // n_step)
     start = (learner, jnp.zeros(n_columns, bool), jnp.zeros((), bool), jnp.full(2, jnp.nan))
     learner, _, _, losses = lax.fori_loop(0, n_segments, one, start)
     return learner, (chances, n_queries, losses)

@@ -32,9 +32,13 @@ class Coded(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """What the codes of each column stand for. It never changes: `knowing` gives another."""
+    """What the codes of each column stand for. It never changes: `knowing` gives another.
 
-    is_name: NDArray[np.bool_]
+    A column without a value in the first rows may turn out to hold names, or numbers, which then share one code.
+    """
+
+    is_number: NDArray[np.bool_]  # columns that are cut into cells
+    is_name: NDArray[np.bool_]  # columns that are known to hold names
     n_codes: Integers
     cuts: tuple[Float32s, ...]  # ascending; none for names
     centres: tuple[Float32s, ...]  # the number that stands for each cell; none for names
@@ -43,34 +47,33 @@ class Cells:
 
     @classmethod
     def of(cls, schema: Schema, rows: Float32s, n_cells: int | None) -> Self:
-        """Cells cut at quantiles of these rows; names have none yet."""
+        """Cells cut at quantiles of these rows; names have no codes yet."""
         is_name = np.array([isinstance(column, Name) for column in schema.columns])
-        cuts = [_cuts(column, rows[:, place], n_cells) for place, column in enumerate(schema.columns)]
-        centres = [
-            np.zeros(0, np.float32) if is_name[place] else _centres(rows[:, place], points)
-            for place, points in enumerate(cuts)
-        ]
+        is_number = ~is_name & np.isfinite(rows).any(axis=0)
+        none = np.zeros(0, np.float32)
+        cuts, centres = [], []
+        for place, column in enumerate(schema.columns):
+            cuts.append(_cuts(column, rows[:, place], n_cells) if is_number[place] else none)
+            centres.append(_centres(rows[:, place], cuts[-1]) if is_number[place] else none)
         spans = [(place, float(code), NEVER) for place, points in enumerate(cuts) for code in range(1, len(points) + 1)]
         n_codes = np.array([len(each) for each in centres])
-        return cls(is_name, n_codes, tuple(cuts), tuple(centres), tuple(spans), n_cells is None)
+        return cls(is_number, is_name, n_codes, tuple(cuts), tuple(centres), tuple(spans), n_cells is None)
 
     @classmethod
     def of_names(cls, n_names: Integers) -> Self:
         """Columns of so many names each."""
         none = tuple(np.zeros(0, np.float32) for _ in n_names)
         spans = [(place, float(code), float(code)) for place, n in enumerate(n_names.tolist()) for code in range(n)]
-        return cls(np.ones(len(n_names), bool), n_names, none, none, tuple(spans), as_they_are=False)
+        is_name = np.ones(len(n_names), bool)
+        return cls(~is_name, is_name, n_names, none, none, tuple(spans), as_they_are=False)
 
     def coded(self, rows: Float32s) -> Coded:
         """Rows, as `OpenRows` encodes them, as codes; a name that was never learned is as good as missing."""
-        codes = np.full(rows.shape, UNSEEN, np.int16)
+        asked = self._arrivals(rows) - 1
+        codes: Codes = np.where(asked < self.n_codes, asked, UNSEEN).astype(np.int16)
         numbers = np.zeros(rows.shape, np.float32)
-        for place, is_name in enumerate(self.is_name.tolist()):
+        for place in np.flatnonzero(self.is_number).tolist():
             values = rows[:, place]
-            if is_name:
-                codes[:, place] = values - 1.0
-                codes[codes[:, place] >= self.n_codes[place], place] = UNSEEN
-                continue
             is_known = np.isfinite(values)
             cell = np.searchsorted(self.cuts[place], values, side="left")
             codes[:, place] = np.where(is_known, cell, UNSEEN)
@@ -80,32 +83,26 @@ class Cells:
 
     def knowing(self, rows: Float32s, is_name: NDArray[np.bool_]) -> Self:
         """What knows the names of these rows, in the order in which they come."""
-        known = self._with_names(is_name)
-        largest = np.maximum.accumulate(np.where(is_name, rows, 0.0), axis=0).astype(np.int64)
-        n_codes = known.n_codes.copy()
+        known = replace(self, is_name=is_name)
+        largest = np.maximum.accumulate(known._arrivals(rows), axis=0)
+        n_codes = self.n_codes.copy()
         new: list[tuple[int, float, float]] = []
-        for row in np.flatnonzero((largest > np.where(is_name, n_codes, 2**31)).any(axis=1)).tolist():
-            for place in np.flatnonzero(is_name & (largest[row] > n_codes)).tolist():
+        for row in np.flatnonzero((largest > n_codes).any(axis=1)).tolist():
+            for place in np.flatnonzero(largest[row] > n_codes).tolist():
                 new += [(place, float(code), float(code)) for code in range(n_codes[place], largest[row, place])]
                 n_codes[place] = largest[row, place]
-        return replace(known, n_codes=n_codes, spans=(*known.spans, *new)) if new else known
+        return replace(known, n_codes=n_codes, spans=(*self.spans, *new))
 
     def n_within(self, rows: Float32s, n_spans: int) -> int:
         """How many of the rows can be coded within so many spans."""
-        largest = np.maximum.accumulate(np.where(self.is_name, rows, 0.0), axis=0)
-        n_new = np.maximum(largest - np.where(self.is_name, self.n_codes, 0), 0.0).sum(axis=1)
+        largest = np.maximum.accumulate(self._arrivals(rows), axis=0)
+        n_new = np.maximum(largest - self.n_codes, 0).sum(axis=1)
         return int(np.searchsorted(n_new, n_spans - len(self.spans), side="right"))
 
-    def _with_names(self, is_name: NDArray[np.bool_]) -> Self:
-        """With columns that had no value so far and turned out to hold names."""
-        late = np.flatnonzero(is_name & ~self.is_name).tolist()
-        if not late:
-            return self
-        none = np.zeros(0, np.float32)
-        centres = tuple(none if place in late else each for place, each in enumerate(self.centres))
-        return replace(
-            self, is_name=is_name, n_codes=np.where(is_name & ~self.is_name, 0, self.n_codes), centres=centres
-        )
+    def _arrivals(self, rows: Float32s) -> Integers:
+        """How many codes each value asks for: a name its own and those before it, a late number one."""
+        late = np.where(self.is_name, rows, np.isfinite(rows))
+        return np.where(self.is_number, 0, late).astype(np.int64)
 
     def span_arrays(self, n_spans: int) -> Spans:
         """The features of the network, with room for more."""
@@ -122,11 +119,12 @@ class Cells:
 
     def _picks(self, n_spans: int) -> bool:
         """Whether vectors are picked by name rather than multiplied: quicker where there are many names a column."""
-        return bool(self.is_name.all()) and n_spans > 4 * len(self.is_name)
+        return not self.is_number.any() and n_spans > 4 * len(self.is_number)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """All of it as arrays."""
         return {
+            "is_number": self.is_number,
             "n_codes": self.n_codes,
             "n_cuts": np.array([len(each) for each in self.cuts]),
             "cuts": np.concatenate(self.cuts),
@@ -137,10 +135,12 @@ class Cells:
     @classmethod
     def from_state(cls, arrays: dict[str, NDArray[Any]], is_name: NDArray[np.bool_], *, as_they_are: bool) -> Self:
         """Rebuild from `state`; a ValueError says what does not fit."""
-        n_columns, n_codes, n_cuts = len(is_name), arrays["n_codes"], arrays["n_cuts"]
-        n_centres = np.where(is_name, 0, n_cuts + 1)
-        fits = n_codes.shape == n_cuts.shape == (n_columns,) and n_codes.dtype == n_cuts.dtype == np.int64
-        if not fits or (n_cuts < 0).any() or (n_cuts[is_name] > 0).any() or (n_codes < n_centres).any():
+        is_number, n_codes, n_cuts = arrays["is_number"], arrays["n_codes"], arrays["n_cuts"]
+        kinds = [array.dtype.kind for array in (is_number, n_codes, n_cuts)]
+        if {is_number.shape, n_codes.shape, n_cuts.shape} != {is_name.shape} or kinds != ["b", "i", "i"]:
+            raise ValueError("its cells are not those of its columns")
+        n_centres = np.where(is_number, n_cuts + 1, 0)
+        if (is_number & is_name).any() or (n_cuts < 0).any() or (n_codes < n_centres).any() or n_cuts[~is_number].any():
             raise ValueError("its cells are not those of its columns")
         if arrays["cuts"].shape != (n_cuts.sum(),) or arrays["centres"].shape != (n_centres.sum(),):
             raise ValueError("its cuts are not those of its columns")
@@ -149,9 +149,10 @@ class Cells:
             raise ValueError("its cuts are not in ascending order")
         centres = np.split(arrays["centres"].astype(np.float32), np.cumsum(n_centres)[:-1])
         spans = tuple((int(column), low, high) for column, low, high in arrays["spans"].tolist())
-        if len(spans) != n_cuts.sum() + n_codes[is_name].sum() or any(not 0 <= span[0] < n_columns for span in spans):
+        n_spans = n_cuts.sum() + n_codes[~is_number].sum()
+        if len(spans) != n_spans or any(not 0 <= span[0] < len(is_name) for span in spans):
             raise ValueError("its features are not those of its cells")
-        return cls(is_name, n_codes.copy(), tuple(cuts), tuple(centres), spans, as_they_are)
+        return cls(is_number.copy(), is_name, n_codes.copy(), tuple(cuts), tuple(centres), spans, as_they_are)
 
 
 def rule_of(schema: Schema, cells: Cells, place: int, codes: Iterable[int]) -> str:

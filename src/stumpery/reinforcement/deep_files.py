@@ -59,7 +59,7 @@ def _checked_learner(arrays: Arrays, cells: Cells, n_classes: int, recipe: Any) 
     if len(cells.spans) > n_spans or n_classes > n_reports:
         raise ValueError("its network has too little room for its cells and classes")
     fresh = new_learner(0, n_spans, len(cells.n_codes), n_reports, recipe.width, recipe.memory)
-    files.restore(dict(named(fresh)), arrays)
+    files.restore({name: np.atleast_1d(array) for name, array in named(fresh)}, arrays)  # into views of these
     learner: Learner = filled(fresh, dict(named(fresh)))
     memory, moments = learner.memory, learner.moments
     finite = all(np.isfinite(array).all() for _, array in named(learner) if array.dtype == np.float32)

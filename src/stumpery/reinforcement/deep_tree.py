@@ -62,6 +62,7 @@ class DeepTree(ABC):
         self._classes: list[Label] = []
         self._waiting: list[tuple[Float32s, Integers]] = []  # rows of the warm-up, and their labels
         self._trainee: Trainee | None = None
+        self._is_warm = False  # the rows of the warm-up were walked
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
@@ -136,9 +137,10 @@ class DeepTree(ABC):
         if self._counts().sum() == self.warm_up:
             rows, labels = (np.concatenate(each) for each in zip(*self._waiting, strict=True))
             self._waiting = []
-            self._trainee = Trainee.of(self._rows.schema, rows, len(self._classes), self)
+            self._trainee = Trainee.of(self._rows.schema, rows, int(labels.max()) + 1, self)
             aside = Watched.of(len(rows), len(self._classes))
             self._trainee.learn(self._method, rows, labels, self._rows.is_name, aside)
+            self._is_warm = True
         return n
 
     # Predicting.
@@ -188,7 +190,7 @@ class DeepTree(ABC):
         if self._trainee is None:
             return deep_files.single_leaf(self._rows, self.classes, self._counts())
         trainee, cells = self._trainee, self._trainee.cells
-        if cells.as_they_are and not cells.is_name.all():
+        if cells.as_they_are and cells.is_number.any():
             raise ValueError("numbers are used as they are, so no finite tree is the policy; give n_cells to cut them")
         if X is None:
             codes = np.asarray(trainee.learner.memory.codes)[: trainee.n_remembered]
@@ -239,6 +241,7 @@ class DeepTree(ABC):
         model._rows = deep_files.checked_rows(model._rows, arrays)
         model._waiting = deep_files.checked_waiting(arrays, len(model._rows.seen), len(classes), model.warm_up)
         model._trainee = deep_files.checked_trainee(arrays, model._rows.is_name, len(classes), model)
+        model._is_warm = model._trainee is not None
         if arrays:
             raise ValueError(f"it has arrays {sorted(arrays)}, which it should not have")
         return model

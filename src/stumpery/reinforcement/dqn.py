@@ -28,8 +28,7 @@ class Rule(NamedTuple):
     epsilon: Any
     learning_rate: Any
     target_every: Any  # updates between two copies of the network
-    warm_up: Any  # rows that are only walked and remembered
-    n_updates: Any  # for each row
+    n_updates: Any  # for each row; none while rows are only walked and remembered
 
 
 class Kind(NamedTuple):
@@ -185,8 +184,7 @@ def learned(
     def again(turn: Array, carried: tuple[Learner, Array]) -> tuple[Learner, Array]:
         return update(carried[0], spans, rule, kind, jax.random.fold_in(draws, turn))
 
-    n_updates = jnp.where(learner.memory.time <= rule.warm_up, 0, rule.n_updates)
-    learner, losses = lax.fori_loop(0, n_updates, again, (learner, jnp.full(2, jnp.nan)))
+    learner, losses = lax.fori_loop(0, rule.n_updates, again, (learner, jnp.full(2, jnp.nan)))
     return learner, (chances, n_queries, losses)
 
 

@@ -72,13 +72,13 @@ class DQNTree(DeepTree):
         from stumpery.reinforcement.dqn import Rule
 
         n_columns = 0 if self.schema is None else len(self.schema)
+        n_updates = n_columns if self.n_updates is None else self.n_updates
         return Rule(
             depth_penalty=np.float32(self.depth_penalty),
             epsilon=np.float32(self.epsilon),
             learning_rate=np.float32(self.learning_rate),
             target_every=np.int32(self.target_every),
-            warm_up=np.int32(self.warm_up),
-            n_updates=np.int32(n_columns if self.n_updates is None else self.n_updates),
+            n_updates=np.int32(n_updates if self._is_warm else 0),
         )
 
     def _chances(self, worths: Floats) -> Floats:

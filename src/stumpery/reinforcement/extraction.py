@@ -24,14 +24,14 @@ def prepared(weights: Weights, spans: Spans, moments: Moments, cells: Cells, n_c
         codes = np.arange(n_codes)[:, np.newaxis]
         holds = (codes >= np.asarray(spans.low)[own]) & (codes <= np.asarray(spans.high)[own])
         numbers = np.zeros((n_codes, 1))
-        if not cells.is_name[place] and not cells.as_they_are:
+        if cells.is_number[place] and not cells.as_they_are:
             numbers = standardised(moments, cells.centres[place], place)[:, np.newaxis]
         rows.append(holds @ into[own] + numbers * of_numbers[place] - unseen[place])
     heads = np.concatenate([np.asarray(weights.queries).T, np.asarray(weights.reports).T[:n_classes]])
     bias = np.concatenate([np.asarray(weights.query_bias), np.asarray(weights.report_bias)[:n_classes]])
     return Policy(
         starts=np.cumsum(cells.n_codes) - cells.n_codes,
-        table=np.concatenate(rows),
+        table=np.concatenate([*rows, np.zeros((1, len(first)))]),  # the last for what is missing
         numbers=of_numbers if cells.as_they_are else np.zeros_like(of_numbers),
         base=first + unseen.sum(axis=0),
         across=np.asarray(weights.across, np.float64),
@@ -105,8 +105,7 @@ def _followed(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """The states that follow: an answer is added to the first layer, a missing value only closes the column."""
     asked = column[parent]
-    vectors = np.where(is_missing, 0, policy.starts[asked] + answer)
-    added = np.where(is_missing[:, np.newaxis], 0.0, policy.table[vectors])
+    vectors = np.where(is_missing, len(policy.table) - 1, policy.starts[asked] + answer)
     following = closed[parent]
     following[np.arange(len(parent)), asked] = True
-    return firsts[parent] + added, following
+    return firsts[parent] + policy.table[vectors], following

@@ -134,7 +134,7 @@ class Trainee:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All of it, by name."""
         found = {f"cells.{name}": array for name, array in self.cells.state().items()}
-        found |= {f"learner.{name}": np.asarray(array) for name, array in named(self.learner)}
+        found |= {f"learner.{name}": np.atleast_1d(np.asarray(array)) for name, array in named(self.learner)}
         return found | {"missed": self.missed}
 
 
@@ -142,8 +142,10 @@ def watch(found: Found, labels: Integers, n_came: int, watched: Watched, chances
     """Write what the loop saw; a class has no chance before it came."""
     n, n_classes = len(labels), watched.chances.shape[1]
     came = np.maximum(np.maximum.accumulate(np.append(0, labels + 1))[:-1], n_came)
-    worths = np.asarray(found.chances, np.float64)[:n, :n_classes]
-    watched.chances[:n] = chances(np.where(np.arange(n_classes) < came[:, np.newaxis], worths, -np.inf))
+    worths = np.full((n, n_classes), -np.inf)
+    known = np.asarray(found.chances)[:n, :n_classes]
+    worths[:, : known.shape[1]] = np.where(np.arange(known.shape[1]) < came[:, np.newaxis], known, -np.inf)
+    watched.chances[:n] = chances(worths)
     watched.n_queries[:n] = np.asarray(found.n_queries)[:n]
     watched.losses[:n] = np.asarray(found.losses)[:n]
 
