@@ -28,12 +28,12 @@ Runs = dict[str, dict[str, list[Row]]]  # problem -> learner -> trial by trial
 class RlResult(TableResult):
     """Curves as rows, the settings side by side, and accuracy against depth."""
 
-    settings: list[Row] = field(default_factory=list)
-    penalties: list[Row] = field(default_factory=list)
+    by_setting: list[Row] = field(default_factory=list)
+    by_penalty: list[Row] = field(default_factory=list)
 
     def summary(self) -> dict[str, Any]:
         """What is not a curve."""
-        return {**super().summary(), "settings": self.settings, "penalties": self.penalties}
+        return {**super().summary(), "by_setting": self.by_setting, "by_penalty": self.by_penalty}
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
