@@ -12,7 +12,7 @@ import pytest
 
 import stumpery as st
 from stumpery import public
-from stumpery.reinforcement import DeepTree
+from stumpery.reinforcement import DeepTree, learn_together
 from stumpery.streams import load
 from stumpery.types import State
 
@@ -360,3 +360,23 @@ def test_the_tree_is_the_policy_on_every_row_of_every_dataset(name):
     tree = model.tree(rows, max_nodes=2_000_000)
     assert (tree.predict_many(rows) == model.predict_many(rows)).all()
     assert (model.tree(rows, merge=False, max_nodes=2_000_000).depths_many(rows) == model.depths_many(rows)).all()
+
+
+def test_seeds_that_learn_together_learn_as_they_would_alone():
+    rows, labels = rows_and_labels(150)
+    models = [new(st.DQNTree, seed=seed) for seed in (3, 4)]
+    watched = learn_together(models, rows, labels)
+    for model, own in zip(models, watched, strict=True):
+        alone = new(st.DQNTree, seed=model.seed)
+        found = alone.follow(rows, labels)
+        assert own.chances == pytest.approx(found.chances, abs=0.01)
+        assert model.predict_proba_many(rows) == pytest.approx(alone.predict_proba_many(rows), abs=0.01)
+        model.learn_many(rows, labels)
+    assert watched[0].chances[-1] != pytest.approx(watched[1].chances[-1], abs=0.01)
+
+
+def test_models_that_differ_or_have_learned_cannot_learn_together(learned):
+    rows, labels = rows_and_labels(10)
+    for wrong in ([], [learned], [new(st.DQNTree), new(st.DQNTree, width=8)], [st.OptimalTree()]):
+        with pytest.raises(ValueError, match=r"^models "):
+            learn_together(wrong, rows, labels)

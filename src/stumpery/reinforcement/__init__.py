@@ -5,5 +5,6 @@ from stumpery.reinforcement.deep_tree import DeepTree
 from stumpery.reinforcement.dqn_tree import DQNTree
 from stumpery.reinforcement.optimal_tree import OptimalTree
 from stumpery.reinforcement.policy_tree import PolicyTree
+from stumpery.reinforcement.seeds import learn_together
 
-__all__ = ["ActorCriticTree", "DQNTree", "DeepTree", "OptimalTree", "PolicyTree"]
+__all__ = ["ActorCriticTree", "DQNTree", "DeepTree", "OptimalTree", "PolicyTree", "learn_together"]

@@ -210,8 +210,8 @@ run = jax.jit(along, static_argnames=("kind",), donate_argnames=("learner",))
 
 @partial(jax.jit, static_argnames=("kind",), donate_argnames=("learner",))
 def run_seeds(learner: Learner, spans: Spans, rule: Rule, rows: Stretch, n: Array, kind: Kind) -> tuple[Learner, Found]:
-    """The same for several learners at once, each with its own spans and rows."""
-    found: tuple[Learner, Found] = jax.vmap(partial(along, kind=kind), in_axes=(0, 0, None, 0, None))(
+    """The same for several learners at once."""
+    found: tuple[Learner, Found] = jax.vmap(partial(along, kind=kind), in_axes=(0, None, None, None, None))(
         learner, spans, rule, rows, n
     )
     return found
