@@ -84,5 +84,5 @@ def depths(panel: "Axes", title: str, rows: Sequence[dict[str, Any]]) -> None:
     for marker, tree in zip(MARKERS, dict.fromkeys(row["tree"] for row in rows), strict=False):
         own = sorted((row["depth"], row["accuracy"]) for row in rows if row["tree"] == tree)
         panel.plot(*zip(*own, strict=True), marker=marker, label=tree, lw=1, ms=5)
-    panel.set(title=f"{title}: price from .0003 to .1", xlabel="expected depth, columns", ylabel="accuracy")
+    panel.set(title=f"{title}, by the price of a query", xlabel="expected depth, columns", ylabel="accuracy")
     panel.legend(fontsize=7)
