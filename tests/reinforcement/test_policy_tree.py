@@ -7,7 +7,6 @@ import stumpery as st
 from stumpery.reinforcement.policy_tree import LEAF
 from stumpery.types import State
 
-
 SMALL = {"warm_up": 60, "memory": 400, "batch_size": 32, "n_cells": 4, "learning_rate": 0.01, "target_every": 50}
 
 
