@@ -68,6 +68,7 @@ def sum_of(chances, path):
     return sum(p for (row, _), p in chances.items() if fits(row, path))
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("price", [0.0, 0.01, 0.05, 0.2])
 def test_no_tree_earns_more_than_the_optimal_one(price):
     rows, labels = events(3)
@@ -94,6 +95,7 @@ def test_learning_one_by_one_gives_the_same_tree():
     assert single.predict_proba_many(as_dicts(rows)).tolist() == many.predict_proba_many(as_dicts(rows)).tolist()
 
 
+@pytest.mark.kernels
 def test_numbers_are_categories_and_a_missing_value_is_one_too_that_costs_nothing():
     model = st.OptimalTree(depth_penalty=0.1)
     rows = [{"x": 1.5}, {"x": 7}, {"x": None}, {}] * 5

@@ -36,6 +36,7 @@ def draw(runs: dict[str, dict[str, list[dict[str, Any]]]], by_penalty: Sequence[
     panels[0, 0].set_ylabel("accuracy over 1000 rows")
     panels[0, 0].legend(fontsize=8)
     panels[1, 0].set_ylabel("mean squared error")
+    panels[1, 0].legend(fontsize=7)
     figure.suptitle("Decision trees by deep reinforcement learning; dotted: the paper's final accuracy of DQN")
     return figure
 
@@ -66,7 +67,6 @@ def losses(panel: "Axes", of_problem: dict[str, list[dict[str, Any]]]) -> None:
             trials = of_problem[name]
             panel.plot(trials[0]["marks"], loss_of(trials, place), style, color=COLOURS[name], label=f"{name}, {kind}")
     panel.set(xlabel="rows", yscale="log", title="loss of DQN")
-    panel.legend(fontsize=6)
 
 
 def critics(panel: "Axes", runs: dict[str, dict[str, list[dict[str, Any]]]]) -> None:
