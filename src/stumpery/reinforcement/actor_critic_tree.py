@@ -17,7 +17,7 @@ class ActorCriticTree(DeepTree):
 
     Algorithm 2 of Chaouki, Read and Bifet. The network moves every `n_step` steps of an episode and at its end;
     `entropy` is the weight of the loss that keeps the actor from settling too soon. It learns from what it does itself
-    and so explores poorly, as the paper found; `DQNTree` is the better choice on all of the paper's problems but one.
+    and so explores poorly, as the paper found; `DQNTree` is poor on none of its problems.
     The `memory` of rows only serves to count them in the extracted tree.
 
     >>> model = ActorCriticTree(warm_up=100)
