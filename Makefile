@@ -52,11 +52,11 @@ clean:  ## remove what the other targets made
 	@touch $@
 
 .venv/.dev: .venv/.python pyproject.toml constraints.txt
-	$(BIN)/python $(PIP) --editable '.[study,dev]'
+	$(BIN)/python $(PIP) --editable '.[study,deep,dev]'
 	@touch $@
 
 .venv-bench/.bench: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-bench
-	$(BENCH)/python $(PIP) --editable '.[study,bench]'
+	$(BENCH)/python $(PIP) --editable '.[study,deep,bench]'
 	$(BENCH)/python -m pip install --quiet --disable-pip-version-check capymoa==0.15.1  # for MOA; it wants an older pandas
 	@touch $@

@@ -30,7 +30,16 @@ CONTEXTS = [ROWS[number % 30] for number in range(200)]
 SCHEMA = st.Schema.infer(ROWS, max_names=5)
 PREDICTORS = [st.Stump(), st.HashedStump(n_hashes=2), (st.RandomHoeffdingTree(grace_period=20, max_leaves=2), 2)]
 COMBINED = {"predictors": PREDICTORS, "schema": SCHEMA, "seed": 5}
+
+
+def a_policy_tree():
+    model = st.OptimalTree(depth_penalty=0.02)
+    model.learn_many(ROWS, [number % 2 for number in range(30)])
+    return model.tree()
+
+
 BUILDERS = {
+    "ActorCriticTree": lambda: st.ActorCriticTree(warm_up=50, memory=60, schema=SCHEMA, seed=5),
     "Average": lambda: st.Average(**COMBINED),
     "ContentSelector": lambda: st.ContentSelector(model=st.Average(**COMBINED), epsilon=0.1, seed=5),
     "CountMin": lambda: st.CountMin(width=4, depth=2),
@@ -53,6 +62,7 @@ BUILDERS = {
     "BitEncoder": lambda: st.BitEncoder(schema=st.Schema.infer(ROWS), marks=True),
     "CodeEncoder": lambda: st.CodeEncoder(schema=st.Schema.infer(ROWS), n_bins=4),
     "CombinatorialThompson": lambda: st.CombinatorialThompson(actions=ACTIONS, size=2, prior=(2.0, 1.0), seed=5),
+    "DQNTree": lambda: st.DQNTree(warm_up=50, memory=60, batch_size=16, schema=SCHEMA, seed=5),
     "EpsilonGreedy": lambda: st.EpsilonGreedy(actions=ACTIONS, epsilon=0.2, decay=0.3, seed=5),
     "FeatureSelector": lambda: st.FeatureSelector(
         features=ACTIONS,
@@ -71,6 +81,8 @@ BUILDERS = {
     "MeansPolicy": lambda: st.MeansPolicy(actions=ACTIONS, explorer=st.explorers.inverse_gap(scale=20), seed=5),
     "Moments": st.Moments,
     "NeuralBandit": lambda: st.NeuralBandit(actions=ACTIONS, schema=SCHEMA, committee=[(2, 0.1), (3, 0.01)], seed=5),
+    "OptimalTree": lambda: st.OptimalTree(depth_penalty=0.02),
+    "PolicyTree": a_policy_tree,
     "RandomPolicy": lambda: st.RandomPolicy(actions=ACTIONS, seed=5),
     "RewardForest": lambda: st.RewardForest(actions=ACTIONS, schema=SCHEMA, n_trees=3, max_bytes=200_000, seed=5),
     "Schema": lambda: st.Schema.infer(ROWS),
@@ -113,6 +125,8 @@ def use(model, part=slice(None)):
     if hasattr(model, "score_many"):
         model.learn_many(CONTEXTS[part], REWARDS[part, 0] > 0.5)
         return model.score_many(ROWS).tolist()
+    if isinstance(model, st.PolicyTree):
+        return model.predict_many(ROWS).tolist()
     if hasattr(model, "learn_many"):
         model.learn_many(CONTEXTS[part], (REWARDS[part, 0] > 0.5).astype(int))
         return np.asarray(model.predict_many(ROWS)).tolist()

@@ -40,6 +40,7 @@ from stumpery.policies import (
     ThompsonSampling,
     explorers,
 )
+from stumpery.reinforcement import ActorCriticTree, DQNTree, OptimalTree, PolicyTree
 from stumpery.selection import (
     CombinatorialThompson,
     FeatureSelector,
@@ -66,6 +67,7 @@ from stumpery.types import Decision, Decisions
 
 __all__ = [
     "UCB",
+    "ActorCriticTree",
     "AdaBoost",
     "Average",
     "BaggedPredictors",
@@ -79,6 +81,7 @@ __all__ = [
     "CombinatorialThompson",
     "ContentSelector",
     "CountMin",
+    "DQNTree",
     "Decision",
     "Decisions",
     "EpsilonGreedy",
@@ -106,6 +109,8 @@ __all__ = [
     "OnlineBagging",
     "OnlineBoosting",
     "OnlineStacking",
+    "OptimalTree",
+    "PolicyTree",
     "QuantileSummary",
     "RandomHoeffdingTree",
     "RandomPolicy",

@@ -30,10 +30,19 @@ class Figure:
 
 def run_benchmarks(*, only: str | None = None, repeats: int = 5) -> Iterator[str]:
     """One JSON line for each figure, with ours / peer as its ratio; a peer that is not installed is null."""
-    from stumpery.benchmarks import bandits, classification, clicks, contextual, encoding, selection, start
+    from stumpery.benchmarks import (
+        bandits,
+        classification,
+        clicks,
+        contextual,
+        encoding,
+        reinforcement,
+        selection,
+        start,
+    )
 
     check_whole("repeats", repeats, 1)
-    modules = (bandits, contextual, clicks, selection, classification, encoding, start)
+    modules = (bandits, contextual, clicks, selection, classification, reinforcement, encoding, start)
     figures = [figure for module in modules for figure in module.figures()]
     chosen = [figure for figure in figures if only is None or only in figure.name]
     if not chosen:

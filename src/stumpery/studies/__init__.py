@@ -14,6 +14,7 @@ from stumpery.studies import (
     ensembles,
     feature_selection,
     forest_cost,
+    rl_trees,
     streams,
     stump_sample_complexity,
     toy,
@@ -37,6 +38,7 @@ _ALL = (
     feature_selection.STUDY,
     ensembles.STUDY,
     streams.STUDY,
+    rl_trees.STUDY,
 )
 STUDIES: dict[str, Study] = {study.name: study for study in _ALL}
 

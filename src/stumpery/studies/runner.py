@@ -18,7 +18,7 @@ from stumpery.files import write_whole
 from stumpery.studies.parts import FolderParts
 from stumpery.studies.study import Outcome, Settings, Study
 
-LIBRARIES = ("stumpery", "numpy", "numba", "narwhals", "polars", "scikit-learn", "matplotlib")
+LIBRARIES = ("stumpery", "numpy", "numba", "narwhals", "jax", "polars", "scikit-learn", "matplotlib")
 
 
 def run_study(study: Study, settings: Settings, out: Path, progress: Progress) -> tuple[Outcome, list[Path]]:

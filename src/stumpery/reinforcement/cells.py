@@ -1,0 +1,201 @@
+"""Rows as small codes: a name's place among its column's names, a number's cell between its column's cuts.
+
+Cuts are quantiles of the first rows, or those that a schema gives, and stay; names get their codes as they come. With
+`as_they_are` numbers have one cell and are given to the network themselves, as the paper does: then no finite tree is
+the policy.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.encoding import Schema
+from stumpery.encoding.names import Name
+from stumpery.encoding.numbers import Number
+from stumpery.reinforcement.learner import NEVER, UNSEEN, Spans
+from stumpery.types import Integers
+
+Float32s = NDArray[np.float32]
+Codes = NDArray[np.int16]
+LARGEST = 1e15  # of a number that is given to the network: its square still fits
+
+
+class Coded(NamedTuple):
+    """Rows as the network takes them."""
+
+    codes: Codes  # (rows, columns), UNSEEN where missing
+    numbers: Float32s  # (rows, columns): 0 for names and where missing
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """What the codes of each column stand for. It never changes: `knowing` gives another.
+
+    A column without a value in the first rows may turn out to hold names, or numbers, which then share one code.
+    """
+
+    is_number: NDArray[np.bool_]  # columns that are cut into cells
+    is_name: NDArray[np.bool_]  # columns that are known to hold names
+    n_codes: Integers
+    cuts: tuple[Float32s, ...]  # ascending; none for names
+    centres: tuple[Float32s, ...]  # the number that stands for each cell; none for names
+    spans: tuple[tuple[int, float, float], ...]  # column, lowest and highest code, in the order of arrival
+    as_they_are: bool
+
+    @classmethod
+    def of(cls, schema: Schema, rows: Float32s, n_cells: int | None) -> Self:
+        """Cells cut at quantiles of these rows; names have no codes yet."""
+        is_name = np.array([isinstance(column, Name) for column in schema.columns])
+        is_number = ~is_name & np.isfinite(rows).any(axis=0)
+        none = np.zeros(0, np.float32)
+        cuts, centres = [], []
+        for place, column in enumerate(schema.columns):
+            cuts.append(_cuts(column, rows[:, place], n_cells) if is_number[place] else none)
+            centres.append(_centres(rows[:, place], cuts[-1]) if is_number[place] else none)
+        spans = [(place, float(code), NEVER) for place, points in enumerate(cuts) for code in range(1, len(points) + 1)]
+        n_codes = np.array([len(each) for each in centres])
+        return cls(is_number, is_name, n_codes, tuple(cuts), tuple(centres), tuple(spans), n_cells is None)
+
+    @classmethod
+    def of_names(cls, n_names: Integers) -> Self:
+        """Columns of so many names each."""
+        none = tuple(np.zeros(0, np.float32) for _ in n_names)
+        spans = [(place, float(code), float(code)) for place, n in enumerate(n_names.tolist()) for code in range(n)]
+        is_name = np.ones(len(n_names), bool)
+        return cls(~is_name, is_name, n_names, none, none, tuple(spans), as_they_are=False)
+
+    def coded(self, rows: Float32s) -> Coded:
+        """Rows, as `OpenRows` encodes them, as codes; a name that was never learned is as good as missing."""
+        asked = self._arrivals(rows) - 1
+        codes: Codes = np.where(asked < self.n_codes, asked, UNSEEN).astype(np.int16)
+        numbers = np.zeros(rows.shape, np.float32)
+        for place in np.flatnonzero(self.is_number).tolist():
+            values = rows[:, place]
+            is_known = np.isfinite(values)
+            cell = np.searchsorted(self.cuts[place], values, side="left")
+            codes[:, place] = np.where(is_known, cell, UNSEEN)
+            worth = np.clip(values, -LARGEST, LARGEST) if self.as_they_are else self.centres[place][cell]
+            numbers[:, place] = np.where(is_known, worth, 0.0)
+        return Coded(codes, numbers)
+
+    def knowing(self, rows: Float32s, is_name: NDArray[np.bool_]) -> Self:
+        """What knows the names of these rows, in the order in which they come."""
+        known = replace(self, is_name=is_name)
+        largest = np.maximum.accumulate(known._arrivals(rows), axis=0)
+        n_codes = self.n_codes.copy()
+        new: list[tuple[int, float, float]] = []
+        for row in np.flatnonzero((largest > n_codes).any(axis=1)).tolist():
+            for place in np.flatnonzero(largest[row] > n_codes).tolist():
+                new += [(place, float(code), float(code)) for code in range(n_codes[place], largest[row, place])]
+                n_codes[place] = largest[row, place]
+        return replace(known, n_codes=n_codes, spans=(*self.spans, *new))
+
+    def n_within(self, rows: Float32s, n_spans: int) -> int:
+        """How many of the rows can be coded within so many spans."""
+        largest = np.maximum.accumulate(self._arrivals(rows), axis=0)
+        n_new = np.maximum(largest - self.n_codes, 0).sum(axis=1)
+        return int(np.searchsorted(n_new, n_spans - len(self.spans), side="right"))
+
+    def _arrivals(self, rows: Float32s) -> Integers:
+        """How many codes each value asks for: a name its own and those before it, a late number one."""
+        late = np.where(self.is_name, rows, np.isfinite(rows))
+        return np.where(self.is_number, 0, late).astype(np.int64)
+
+    def span_arrays(self, n_spans: int) -> Spans:
+        """The features of the network, with room for more."""
+        table = np.full((n_spans, 3), NEVER)
+        table[:, 0] = 0
+        table[: len(self.spans)] = np.array(self.spans).reshape(-1, 3)
+        place = np.zeros((len(self.is_name), n_spans if self._picks(n_spans) else 0), np.int32)
+        if place.size:
+            place[table[: len(self.spans), 0].astype(int), table[: len(self.spans), 1].astype(int)] = np.arange(
+                len(self.spans)
+            )
+        column = table[:, 0].astype(np.int32)
+        return Spans(column, table[:, 1].astype(np.float32), table[:, 2].astype(np.float32), place)
+
+    def _picks(self, n_spans: int) -> bool:
+        """Whether vectors are picked by name rather than multiplied: quicker where there are many names a column."""
+        return not self.is_number.any() and n_spans > 4 * len(self.is_number)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All of it as arrays."""
+        return {
+            "is_number": self.is_number,
+            "n_codes": self.n_codes,
+            "n_cuts": np.array([len(each) for each in self.cuts]),
+            "cuts": np.concatenate(self.cuts),
+            "centres": np.concatenate(self.centres),
+            "spans": np.array(self.spans, dtype=np.float64).reshape(-1, 3),
+        }
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, NDArray[Any]], is_name: NDArray[np.bool_], *, as_they_are: bool) -> Self:
+        """Rebuild from `state`; a ValueError says what does not fit."""
+        is_number, n_codes, n_cuts = arrays["is_number"], arrays["n_codes"], arrays["n_cuts"]
+        kinds = [array.dtype.kind for array in (is_number, n_codes, n_cuts)]
+        if {is_number.shape, n_codes.shape, n_cuts.shape} != {is_name.shape} or kinds != ["b", "i", "i"]:
+            raise ValueError("its cells are not those of its columns")
+        n_centres = np.where(is_number, n_cuts + 1, 0)
+        if (is_number & is_name).any() or (n_cuts < 0).any() or (n_codes < n_centres).any() or n_cuts[~is_number].any():
+            raise ValueError("its cells are not those of its columns")
+        if arrays["cuts"].shape != (n_cuts.sum(),) or arrays["centres"].shape != (n_centres.sum(),):
+            raise ValueError("its cuts are not those of its columns")
+        cuts = np.split(arrays["cuts"].astype(np.float32), np.cumsum(n_cuts)[:-1])
+        if not np.isfinite(arrays["centres"]).all() or any((np.diff(each) <= 0).any() for each in cuts):
+            raise ValueError("its cuts are not in ascending order")
+        centres = np.split(arrays["centres"].astype(np.float32), np.cumsum(n_centres)[:-1])
+        spans = tuple((int(column), low, high) for column, low, high in arrays["spans"].tolist())
+        n_spans = n_cuts.sum() + n_codes[~is_number].sum()
+        if len(spans) != n_spans or any(not 0 <= span[0] < len(is_name) for span in spans):
+            raise ValueError("its features are not those of its cells")
+        return cls(is_number.copy(), is_name, n_codes.copy(), tuple(cuts), tuple(centres), spans, as_they_are)
+
+
+def rule_of(schema: Schema, cells: Cells, place: int, codes: Iterable[int]) -> str:
+    """What a step from a query to these answers means; the code past the last stands for missing."""
+    column, chosen = schema.columns[place], sorted(codes)
+    missing, chosen = cells.n_codes[place] in chosen, [code for code in chosen if code < cells.n_codes[place]]
+    words = []
+    if isinstance(column, Name):
+        meant = [column.names[code] if code < len(column.names) else "any other" for code in chosen]
+        words = [
+            f"{column.name} = {meant[0]}" if len(meant) == 1 else f"{column.name} in {{{', '.join(meant)}}}"
+        ] * bool(meant)
+    else:
+        cuts = cells.cuts[place]
+        for low, high in _runs(chosen):
+            above, upto = low > 0, high < len(cuts)
+            if above and upto:
+                words.append(f"{cuts[low - 1]:.4g} < {column.name} <= {cuts[high]:.4g}")
+            elif above or upto:
+                words.append(f"{column.name} > {cuts[low - 1]:.4g}" if above else f"{column.name} <= {cuts[high]:.4g}")
+            else:
+                words.append(f"{column.name} is known")
+    return " or ".join([*words, *[f"{column.name} is missing"] * missing])
+
+
+def _runs(codes: list[int]) -> list[tuple[int, int]]:
+    """Neighbouring codes as their first and last."""
+    starts = [code for code in codes if code - 1 not in codes]
+    return list(zip(starts, [code for code in codes if code + 1 not in codes], strict=True))
+
+
+def _cuts(column: Name | Number, values: Float32s, n_cells: int | None) -> Float32s:
+    if isinstance(column, Name) or n_cells is None:
+        return np.zeros(0, np.float32)
+    known = values[np.isfinite(values)].astype(np.float64)
+    return np.unique(np.array(column.learn(known).cuts(n_cells), np.float32))
+
+
+def _centres(values: Float32s, cuts: Float32s) -> Float32s:
+    """The mean of each cell's values; the nearest cut where there are none."""
+    known = np.clip(values[np.isfinite(values)].astype(np.float64), -LARGEST, LARGEST)
+    cell = np.searchsorted(cuts, known.astype(np.float32), side="left")
+    n = len(cuts) + 1
+    count, total = np.bincount(cell, minlength=n), np.bincount(cell, known, minlength=n)
+    nearest = np.clip(np.append(cuts, cuts[-1:]) if len(cuts) else np.zeros(1), -LARGEST, LARGEST)
+    return np.where(count > 0, total / np.maximum(count, 1), nearest).astype(np.float32)

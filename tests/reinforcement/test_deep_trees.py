@@ -1,0 +1,382 @@
+"""What every tree that a network learns must obey."""
+
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import stumpery as st
+from stumpery import public
+from stumpery.reinforcement import DeepTree, learn_together
+from stumpery.streams import load
+from stumpery.types import State
+
+KINDS = [
+    getattr(public, name)
+    for name in public.__all__
+    if isinstance(getattr(public, name), type) and issubclass(getattr(public, name), DeepTree)
+]
+SMALL = {"warm_up": 60, "memory": 300, "n_cells": 4, "seed": 5, "learning_rate": 0.01}
+N = 400
+
+
+def new(kind, **options):
+    more = {"batch_size": 32} if kind is st.DQNTree else {}
+    return kind(**{**SMALL, **more, **options})
+
+
+def rows_and_labels(n=N, seed=2):
+    rng = np.random.default_rng(seed)
+    rows = [
+        {"age": float(rng.integers(18, 80)), "device": str(rng.choice(["phone", "watch", "desk"])), "x": rng.normal()}
+        for _ in range(n)
+    ]
+    for row in rows[1:]:
+        if rng.random() < 0.15:
+            row[str(rng.choice(["age", "device", "x"]))] = None
+    return rows, ["buys" if row["device"] == "watch" else "looks" if (row["age"] or 0) > 50 else "goes" for row in rows]
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.__name__)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def learned(kind):
+    """A trained model as its state, from which each test takes a copy."""
+    model = new(kind)
+    model.learn_many(*rows_and_labels())
+    return model
+
+
+@pytest.fixture
+def trained(learned):
+    return learned.clone(include_attributes=True)
+
+
+def assert_same(found, expected):
+    assert found.state().options == expected.state().options
+    mine, theirs = found.state().arrays, expected.state().arrays
+    assert mine.keys() == theirs.keys()
+    for name, array in theirs.items():
+        assert array.tobytes() == mine[name].tobytes(), name
+
+
+def test_there_are_models_to_check():
+    assert {st.DQNTree, st.ActorCriticTree} <= set(KINDS)
+
+
+def test_learning_many_equals_learning_one_by_one_and_frames_equal_dicts(kind, trained):
+    rows, labels = rows_and_labels()
+    single = new(kind)
+    for row, label in zip(rows[:150], labels, strict=False):
+        single.learn_one(row, label)
+    single.learn_many(pl.DataFrame(rows[150:300]), np.array(labels[150:300]))
+    single.learn_many(pd.DataFrame(rows[300:]), labels[300:])
+    assert_same(single, trained)
+
+
+def test_testing_then_learning_equals_doing_so_one_by_one(kind):
+    rows, labels = rows_and_labels(150)
+    together, single = new(kind), new(kind)
+    found = together.follow(rows, labels)
+    for place, (row, label) in enumerate(zip(rows, labels, strict=True)):
+        before = single.predict_proba_many([row])[0]
+        assert found.chances[place, : len(before)] == pytest.approx(before, abs=1e-4)
+        assert found.chances[place, len(before) :].sum() == 0.0
+        if place:
+            assert found.n_queries[place] == single.depths_many([row])[0]
+        single.learn_one(row, label)
+    assert_same(single, together)
+    assert np.isnan(found.losses[: SMALL["warm_up"]]).all()
+    assert np.isfinite(found.losses[SMALL["warm_up"] :]).all()
+
+
+def test_the_policy_learns_what_is_there_to_be_learned(kind):
+    model = new(kind, schema=st.Schema.of({"device": ["watch", "phone"], "x": [0.0]}))
+    rows = [{"device": ("watch", "phone")[place % 2], "x": float(place % 3)} for place in range(1500)]
+    labels = ["buys" if row["device"] == "watch" else "goes" for row in rows]
+    model.learn_many(rows, labels)
+    assert (model.predict_many(rows) == labels).all()
+    assert model.predict_one(rows[0]) == "buys"
+    assert model.predict_proba_one(rows[0])["buys"] > 0.5
+
+
+def test_the_tree_is_the_policy_on_every_row(trained):
+    rows, _ = rows_and_labels(3000, seed=8)
+    rows += [{}, {"device": "never seen"}, {"age": 1e9, "x": -math.inf}]
+    predicted = trained.predict_many(rows)
+    for tree in (trained.tree(merge=False), trained.tree(), trained.tree(rows), trained.tree(rows, merge=False)):
+        assert (tree.predict_many(rows) == predicted).all()
+    whole = trained.tree(merge=False)
+    assert (whole.depths_many(rows) == trained.depths_many(rows)).all()
+    seen = trained.tree(rows, merge=False)
+    assert seen.expected_depth == pytest.approx(trained.depths_many(rows).mean())
+    assert trained.tree().n_leaves <= whole.n_leaves
+    assert trained.tree().predict_one(rows[0]) == predicted[0]
+
+
+def test_a_saved_model_goes_on_bit_for_bit(trained, kind, tmp_path):
+    st.save(trained, tmp_path / "model")
+    loaded = st.load(tmp_path / "model")
+    assert_same(loaded, trained)
+    for model in (trained, loaded):
+        model.learn_many(*rows_and_labels(100, seed=9))
+    assert_same(loaded, trained)
+    waiting = new(kind)
+    waiting.learn_many(*rows_and_labels(20))
+    st.save(waiting, tmp_path / "waiting")
+    loaded = st.load(tmp_path / "waiting")
+    for model in (waiting, loaded):
+        model.learn_many(*rows_and_labels(100, seed=9))
+    assert_same(loaded, waiting)
+
+
+def test_the_seed_decides(trained):
+    again, other = trained.fresh(5), trained.fresh(6)
+    for model in (again, other):
+        model.learn_many(*rows_and_labels())
+    assert_same(again, trained)
+    mine, theirs = (model.state().arrays["learner.weights.into"] for model in (other, trained))
+    assert not np.array_equal(mine, theirs)
+
+
+def test_memory_stays_the_same_however_long_the_stream(trained):
+    before = trained.n_bytes
+    for seed in range(3):
+        trained.learn_many(*rows_and_labels(500, seed))
+    assert trained.n_bytes == before
+
+
+def test_a_stream_shorter_than_the_warm_up_predicts_the_commonest_class(kind):
+    model = new(kind)
+    assert model.predict_one({"age": 1}) is None
+    assert model.predict_proba_one({"age": 1}) == {}
+    with pytest.raises(ValueError, match="nothing has been learned yet"):
+        model.tree()
+    model.learn_many([{"age": 1.0}, {"age": 2.0}, {"age": 3.0}], ["a", "b", "b"])
+    assert model.predict_proba_one({"age": 9.0}) == pytest.approx({"a": 1 / 3, "b": 2 / 3})
+    tree = model.tree()
+    assert (tree.n_leaves, tree.expected_depth, tree.predict_one({})) == (1, 0.0, "b")
+
+
+def test_classes_names_and_kinds_that_come_late_are_learned(kind):
+    together, single = new(kind), new(kind)
+    rows = [{"a": str(place % 3), "late": None} for place in range(80)]
+    rows += [{"a": f"new {place % 20}", "late": ("x", "y")[place % 2]} for place in range(120)]
+    labels = ["first"] * 80 + [f"class {place % 3}" for place in range(120)]
+    together.learn_many(rows, labels)
+    for row, label in zip(rows, labels, strict=True):
+        single.learn_one(row, label)
+    assert_same(single, together)
+    assert together.schema.kinds == {"a": "name", "late": "name"}
+    assert len(together.classes) == 4
+    assert set(together.predict_proba_one(rows[-1])) == set(together.classes)
+    assert_same(together.clone(include_attributes=True), together)
+
+
+def test_one_column_is_enough_and_names_beyond_the_room_share_a_place(kind):
+    model = new(kind, max_names=3)
+    rows = [{"id": f"user {place}"} for place in range(200)]
+    model.learn_many(rows, [place % 2 for place in range(200)])
+    assert len(model.schema.columns[0].names) == 3
+    assert (model.tree().predict_many(rows) == model.predict_many(rows)).all()
+
+
+def test_rows_without_any_value_are_learned(kind):
+    model = new(kind)
+    model.learn_many([{"a": None}] * 200, ["y"] * 200)
+    assert model.predict_one({}) == "y"
+    assert model.tree().n_leaves == 1
+
+
+def test_numbers_as_they_are_have_no_finite_tree(kind):
+    model = new(kind, n_cells=None)
+    rows, labels = rows_and_labels(100)
+    model.learn_many(rows, labels)
+    assert len(model.predict_many(rows)) == 100
+    with pytest.raises(ValueError, match=r"^numbers are used as they are"):
+        model.tree()
+
+
+def test_a_tree_of_too_many_nodes_is_refused(trained):
+    trained.learn_many(*rows_and_labels(10))
+    with pytest.raises(ValueError, match=r"more than 1 nodes; give rows"):
+        trained.tree(max_nodes=1)
+
+
+BAD_ROWS = [{"age": "old"}, {"device": 3}, {"age": [1]}, "row", 5, None, {"device": b"x"}]
+
+
+@pytest.mark.parametrize("wrong", BAD_ROWS, ids=str)
+def test_a_value_of_another_type_than_the_columns_changes_nothing(learned, wrong):
+    before = learned.clone(include_attributes=True)
+    with pytest.raises(ValueError, match="must be"):
+        learned.learn_one(wrong, "buys")
+    with pytest.raises(ValueError, match="must be"):
+        learned.learn_many([{"age": 3.0, "device": "brand new"}, wrong], ["brand new", "buys"])
+    with pytest.raises(ValueError, match="must be"):
+        learned.predict_many([wrong])
+    assert_same(learned, before)
+
+
+@pytest.mark.parametrize("wrong", [None, math.nan, [1], b"x"], ids=str)
+def test_a_label_that_is_none_changes_nothing(learned, wrong):
+    before = learned.clone(include_attributes=True)
+    with pytest.raises(ValueError, match="label is"):
+        learned.learn_one({"age": 3.0}, wrong)
+    with pytest.raises(ValueError, match="1 rows and 2 labels"):
+        learned.learn_many([{"age": 3.0}], ["buys", "goes"])
+    learned.learn_many([], [])
+    assert_same(learned, before)
+
+
+WRONG = [
+    {"depth_penalty": -0.1},
+    {"learning_rate": 0.0},
+    {"width": 0},
+    {"warm_up": 0},
+    {"n_cells": 0},
+    {"n_cells": 241},
+    {"max_names": 0},
+    {"memory": 0},
+    {"schema": {}},
+    {"seed": -1},
+]
+OF_DQN = [
+    {"double": 1},
+    {"epsilon": 2},
+    {"batch_size": 1},
+    {"n_updates": -1},
+    {"target_every": 0},
+    {"reports": "some"},
+    {"priority": -1},
+    {"drift": None},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_wrong_options_are_refused(kind, wrong):
+    with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is "):
+        new(kind, **wrong)
+
+
+@pytest.mark.parametrize("wrong", OF_DQN, ids=str)
+def test_wrong_options_of_dqn_are_refused(wrong):
+    with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is "):
+        st.DQNTree(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"entropy": -1}, {"n_step": 0}], ids=str)
+def test_wrong_options_of_the_actor_critic_are_refused(wrong):
+    with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is "):
+        st.ActorCriticTree(**wrong)
+
+
+HOSTILE = {
+    "learner.weights.into": (0, math.nan),
+    "learner.memory.labels": (0, 99),
+    "learner.memory.codes": (0, 999),
+    "learner.memory.ranks": (0, 77),
+    "learner.memory.filled": (0, 10**6),
+    "learner.n_classes": (0, 1),
+    "learner.moments.squares": (0, -1.0),
+    "cells.n_codes": (0, -1),
+    "cells.cuts": (0, 1e30),
+    "cells.spans": (0, 99.0),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_arrays_that_no_stream_leaves_are_refused(learned, name):
+    options, arrays = learned.state()
+    damaged = {each: array.copy() for each, array in arrays.items()}
+    place, value = HOSTILE[name]
+    damaged[name].flat[place] = value
+    with pytest.raises(ValueError, match=r"^its "):
+        type(learned).from_state(State(options, damaged))
+
+
+WITHOUT_JAX = """
+import sys; sys.modules["jax"] = None
+import stumpery as st
+model = st.load(sys.argv[1])
+print(model.predict_one({"device": "watch"}), model.tree().n_leaves)
+try:
+    model.learn_one({"device": "watch"}, "buys")
+except ModuleNotFoundError as error:
+    print(error)
+"""
+
+
+def test_without_jax_a_model_predicts_and_its_learning_names_the_extra(trained, tmp_path):
+    st.save(trained, tmp_path / "model")
+    command = [sys.executable, "-c", WITHOUT_JAX, str(tmp_path / "model")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    first, second = done.stdout.splitlines()
+    assert first == f"{trained.predict_one({'device': 'watch'})} {trained.tree().n_leaves}"
+    assert second == 'this needs jax, which is not installed: pip install "stumpery[deep]"'
+
+
+@pytest.mark.parametrize("options", [{"priority": 0.6}, {"drift": True, "reports": "one", "n_updates": None}], ids=str)
+def test_the_options_of_dqn_learn_too(options):
+    model = new(st.DQNTree, n_cells=8, memory=1000, **options)
+    rows = [{"hour": float(event % 24), "device": ("phone", "watch")[event % 2]} for event in range(1200)]
+    labels = ["work" if 8 < row["hour"] < 18 else "home" for row in rows]
+    model.learn_many(rows, labels)
+    assert (model.predict_many(rows) == labels).mean() > 0.9
+
+
+def test_a_higher_penalty_gives_a_shallower_tree():
+    rng = np.random.default_rng(4)
+    rows = [{name: int(rng.integers(2)) for name in "abcd"} for _ in range(2500)]
+    labels = [row["a"] if rng.random() < 0.9 else row["b"] for row in rows]
+    depths = []
+    for penalty in (0.0, 0.2, 0.9):
+        model = new(st.DQNTree, depth_penalty=penalty, memory=2500)
+        model.learn_many(rows, labels)
+        depths.append(model.tree(merge=False).expected_depth)
+    assert depths[0] > depths[1] > depths[2] == 0.0
+
+
+REAL = {"nursery": "class", "mushroom": "class", "adult": "income", "skin": "class", "poker": "CLASS"}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", REAL)
+def test_the_tree_is_the_policy_on_every_row_of_every_dataset(name):
+    if not os.environ.get("STUMPERY_DATA"):
+        pytest.skip("STUMPERY_DATA names no folder of Parquet files")
+    frame = load.load(name).sample(fraction=1.0, shuffle=True, seed=1)
+    rows, labels = frame.drop(REAL[name]), frame[REAL[name]].to_list()
+    model = st.DQNTree(warm_up=500, memory=2000, batch_size=128, seed=3)
+    model.learn_many(rows[:2000], labels[:2000])
+    tree = model.tree(rows, max_nodes=2_000_000)
+    assert (tree.predict_many(rows) == model.predict_many(rows)).all()
+    assert (model.tree(rows, merge=False, max_nodes=2_000_000).depths_many(rows) == model.depths_many(rows)).all()
+
+
+def test_seeds_that_learn_together_learn_as_they_would_alone():
+    rows, labels = rows_and_labels(150)
+    models = [new(st.DQNTree, seed=seed) for seed in (3, 4)]
+    watched = learn_together(models, rows, labels)
+    for model, own in zip(models, watched, strict=True):
+        alone = new(st.DQNTree, seed=model.seed)
+        found = alone.follow(rows, labels)
+        assert own.chances == pytest.approx(found.chances, abs=0.01)
+        assert model.predict_proba_many(rows) == pytest.approx(alone.predict_proba_many(rows), abs=0.01)
+        model.learn_many(rows, labels)
+    assert watched[0].chances[-1] != pytest.approx(watched[1].chances[-1], abs=0.01)
+
+
+def test_models_that_differ_or_have_learned_cannot_learn_together(learned):
+    rows, labels = rows_and_labels(10)
+    for wrong in ([], [learned], [new(st.DQNTree), new(st.DQNTree, width=8)], [st.OptimalTree()]):
+        with pytest.raises(ValueError, match=r"^models "):
+            learn_together(wrong, rows, labels)

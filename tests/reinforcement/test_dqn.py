@@ -1,0 +1,89 @@
+"""The compiled loop of DQN against its slow twin, step by step."""
+
+import numpy as np
+import pytest
+from tests.reference.dqn import SlowDQN
+
+from stumpery.encoding.open_rows import OpenRows
+from stumpery.reinforcement import dqn, network
+from stumpery.reinforcement.cells import Cells
+from stumpery.reinforcement.learner import Stretch, new_learner
+
+N, WARM, SIZE = 23, 14, 64
+
+
+def some_rows(seed=3, n=N):
+    rng = np.random.default_rng(seed)
+    rows = [
+        {"x": float(rng.normal()), "name": str(rng.choice(list("abc"))), "y": float(rng.integers(5))} for _ in range(n)
+    ]
+    for row in rows[1:]:
+        if rng.random() < 0.3:
+            row[str(rng.choice(["x", "name", "y"]))] = None
+    return rows, rng.integers(3, size=n)
+
+
+def prepared():
+    rows, labels = some_rows()
+    known, floats = OpenRows.of(rows, 10).knowing(rows)
+    cells = Cells.of(known.schema, floats, 4).knowing(floats, known.is_name)
+    learner = new_learner(7, 16, 3, 4, 8, SIZE)
+    codes, numbers = cells.coded(floats)
+    return learner, cells.span_arrays(16), codes, numbers, labels.astype(np.int32)
+
+
+@pytest.mark.parametrize(
+    ("double", "all_reports"), [(False, True), (True, True), (False, False)], ids=["ours", "double", "one report"]
+)
+def test_the_loop_equals_its_twin(double, all_reports):
+    learner, spans, codes, numbers, labels = prepared()
+    options = {"price": 0.05, "epsilon": 0.5, "rate": 0.01, "target_every": 4}
+    slow = SlowDQN(learner, spans, batch=8, double=double, all_reports=all_reports, **options)
+    kind = dqn.Kind(batch=8, double=double, all_reports=all_reports)
+    for start, stop, n_updates in ((0, WARM, 0), (WARM, N, 1)):
+        rule = dqn.Rule(*map(np.float32, (0.05, 0.5, 0.01)), *map(np.int32, (4, n_updates)))
+        stretch = Stretch(codes[start:stop], numbers[start:stop], labels[start:stop])
+        learner, _ = dqn.run(learner, spans, rule, stretch, np.int32(stop - start), kind)
+        for place in range(start, stop):
+            slow.learn(codes[place].tolist(), numbers[place].tolist(), int(labels[place]), updates=bool(n_updates))
+    assert np.asarray(learner.memory.ranks)[:N].tolist() == [row[2] for row in slow.rows]
+    for name, expected in slow.weights.items():
+        assert np.allclose(getattr(learner.weights, name), expected, atol=2e-5), name
+        assert np.allclose(getattr(learner.target, name), slow.target[name], atol=2e-5), name
+    assert not np.allclose(learner.weights.into, learner.target.into, atol=2e-5)
+
+
+def test_picking_vectors_equals_multiplying_by_ones_and_zeros():
+    rng = np.random.default_rng(5)
+    cells = Cells.of_names(np.array([7, 5]))
+    picks, multiplies = cells.span_arrays(12), cells.span_arrays(12)._replace(place=np.zeros((2, 0), np.int32))
+    assert picks.place.shape == (2, 12)
+    codes = np.stack([rng.integers(-1, 7, 20), rng.integers(-1, 5, 20)], axis=1).astype(np.int16)
+    seen = (codes >= 0) & (rng.random((20, 2)) < 0.7)
+    into = rng.normal(size=(12, 4)).astype(np.float32)
+    found = [network.embedded(into, spans, codes, seen) for spans in (picks, multiplies)]
+    assert np.allclose(*found, atol=1e-6)
+    assert np.abs(found[0]).max() > 0.5
+
+
+def test_rows_about_which_the_network_is_wrong_are_sampled_more_often():
+    memory = new_learner(0, 4, 2, 2, 4, 8).memory
+    memory = memory._replace(
+        priorities=np.array([1, 1, 9, 1, 5, 5, 5, 5], np.float32), filled=np.int32(4), time=np.int32(4)
+    )
+    draws = np.random.default_rng(1).random(8000).astype(np.float32)
+    places, weights = dqn.sampled(memory, draws, 1.0)
+    shares = np.bincount(np.asarray(places), minlength=8) / len(draws)
+    assert shares == pytest.approx([1 / 12, 1 / 12, 9 / 12, 1 / 12, 0, 0, 0, 0], abs=0.02)
+    assert np.unique(np.asarray(weights)).tolist() == pytest.approx([1 / 3, 1.0])
+
+
+def test_a_rise_of_mistakes_makes_it_forget_all_but_the_latest_rows():
+    learner = new_learner(0, 4, 2, 2, 4, 5000)
+    learner = learner._replace(memory=learner.memory._replace(filled=np.int32(4000), time=np.int32(4000)))
+    for _ in range(100):
+        learner = dqn.recovered(learner, np.float32(0.0))
+    assert int(learner.memory.filled) == 4000
+    for _ in range(100):
+        learner = dqn.recovered(learner, np.float32(1.0))
+    assert int(learner.memory.filled) == dqn.N_AFTER_CHANGE
