@@ -117,9 +117,9 @@ class Twin:
                 found[action] = float(np.var(rewards))
         return found
 
-    def drawn_columns(self, number):
-        """Half of the columns, by selection sampling from a key that is the seed's and the node's."""
-        key = scattered(self.seed + number)
+    def drawn_columns(self, number, n_events):
+        """Half of the columns, by selection sampling from a key of the seed, the node and its number of events."""
+        key = scattered(scattered(self.seed + number) + n_events)
         n_columns = len(self.is_name)
         needed, drawn = (n_columns + 1) // 2, []
         for column in range(n_columns):
@@ -132,7 +132,7 @@ class Twin:
     def best_cut(self, events, active, number):
         """The first of the best cuts, and how many were tried."""
         best, found, n_tried = 0.0, None, 0
-        for column in self.drawn_columns(number):
+        for column in self.drawn_columns(number, len(events)):
             for cut in self.cuts_of(column, events, active):
                 n_tried += 1
                 is_left = [not goes_right(cut, row) for row, *_ in events]

@@ -61,7 +61,8 @@ def check(forest: Forest, events: Float32s, scratch: Scratch, leaf: int, seed: n
     node = leaves[leaf, NODE]
     needed = MOST_ROOM
     if n_active > 0 and n >= 2 * LEAST_SIDE:
-        cut = cuts.best_cut(forest.kinds, scratch, n, n_active, cuts.mixed(seed + np.uint64(node)))
+        key = cuts.mixed(cuts.mixed(seed + np.uint64(node)) + np.uint64(n))  # other columns each time
+        cut = cuts.best_cut(forest.kinds, scratch, n, n_active, key)
         needed = bar(n_active, cut.n_tried) / max(cut.gain, 1e-9)
         if needed < 1.0:
             child, other = room(forest, leaf, cuts.mixed(seed + np.uint64(time)))
