@@ -7,7 +7,7 @@ from tests.reference.reward_forest import Twin
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import splitting_kernels as splitting
-from stumpery.trees.cuts_kernels import MAX_EVENTS, new_scratch
+from stumpery.trees.scratch_kernels import MAX_EVENTS, new_scratch
 
 pytestmark = pytest.mark.kernels
 

@@ -8,13 +8,11 @@ import numpy as np
 
 from stumpery.jit import kernel, part
 from stumpery.random import poisson
-from stumpery.trees import cuts_kernels as cuts
 from stumpery.trees import drift_kernels as drift
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import growth_kernels as growth
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees import room_kernels as room
-from stumpery.trees.cuts_kernels import MAX_EVENTS, Scratch
 from stumpery.trees.forest_kernels import (
     BLOCK,
     CHILD,
@@ -33,6 +31,7 @@ from stumpery.trees.forest_kernels import (
 )
 from stumpery.trees.gains_kernels import VARIANCE
 from stumpery.trees.leaves_kernels import COUNT, CRITERION, DRIFT, GRACE, MEAN, MULTIWAY, SQUARES, TIMES, WARNING, Model
+from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, new_scratch
 from stumpery.types import Floats, Words
 
 PREDICTS, LEARNS, GROWS = 1, 2, 4  # what a run may do
@@ -223,7 +222,7 @@ def run(
     reached = np.zeros(n_trees if n_trees == 1 else 2 * n_trees, np.int32)
     foremost = reached[:n_trees]  # without the trees in the background
     one = np.zeros(outputs.shape[1])
-    scratch = cuts.new_scratch(max(n_values, 3), rows.shape[1], MAX_EVENTS if does & LEARNS else 1)
+    scratch = new_scratch(max(n_values, 3), rows.shape[1], MAX_EVENTS if does & LEARNS else 1)
     for place in range(rows.shape[0]):
         if does & LEARNS and does & GROWS and not has_room(model.forest, model.events.shape[0], n_trees, rule):
             return place

@@ -12,7 +12,7 @@ from stumpery.jit import part
 from stumpery.trees import cuts_kernels as cuts
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import pruning_kernels as pruning
-from stumpery.trees.cuts_kernels import Cut, Scratch
+from stumpery.trees.cuts_kernels import Cut
 from stumpery.trees.forest_kernels import (
     ACTION,
     CHILD,
@@ -35,6 +35,7 @@ from stumpery.trees.forest_kernels import (
     Forest,
     Int32s,
 )
+from stumpery.trees.scratch_kernels import Scratch, mixed
 
 LEAST_ROOM, MOST_ROOM = 1.25, 1.8  # a leaf is asked again when it has so many times the events
 
@@ -61,10 +62,10 @@ def check(forest: Forest, events: Float32s, scratch: Scratch, leaf: int, seed: n
     node = leaves[leaf, NODE]
     needed = MOST_ROOM
     if n_active > 0 and n >= 2 * LEAST_SIDE:
-        cut = cuts.best_cut(forest.kinds, scratch, n, n_active, cuts.mixed(seed + np.uint64(node)))
+        cut = cuts.best_cut(forest.kinds, scratch, n, n_active, mixed(seed + np.uint64(node)))
         needed = bar(n_active, cut.n_tried) / max(cut.gain, 1e-9)
         if needed < 1.0:
-            child, other = room(forest, leaf, cuts.mixed(seed + np.uint64(time)))
+            child, other = room(forest, leaf, mixed(seed + np.uint64(time)))
             if child != NOTHING:
                 split(forest, scratch, n, leaf, cut, child, other)
                 return True

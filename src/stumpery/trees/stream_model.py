@@ -165,7 +165,9 @@ class StreamModel(ABC):
         options, arrays = dict(state.options), dict(state.arrays)
         more = {name: options.pop(name) for name in list(options) if name.startswith("_")}
         if options.get("schema") is not None:
-            points = {name.removeprefix("schema."): arrays.pop(name) for name in list(arrays) if "schema." in name}
+            points = {
+                name.removeprefix("schema."): arrays.pop(name) for name in list(arrays) if name.startswith("schema.")
+            }
             options["schema"] = Schema.from_state(State(options["schema"], points))
         model = cls(**options)
         model._take_more(more)
