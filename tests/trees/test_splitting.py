@@ -165,12 +165,6 @@ def test_without_free_blocks_a_leaf_keeps_what_fits(n_blocks):
     assert all(0 <= number < N_ROWS for each in noted for number in each)
 
 
-def test_without_room_for_nodes_leaves_stay_leaves():
-    forest, *_ = grown("mixed", seed=5, n_kept=N_ROWS, n_nodes=N_TREES + 4)
-    assert forest.counters[trees.N_NODES] <= N_TREES + 4
-    assert np.isfinite(forest.stats).all()
-
-
 def test_a_column_of_zeros_and_ones_is_one_of_bits_until_another_value_comes():
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False, False, True]), 50, 50)
     assert forest.kinds.tolist() == [trees.BIT, trees.BIT, trees.NAME]

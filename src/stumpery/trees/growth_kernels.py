@@ -1,4 +1,4 @@
-"""How a stream's trees grow and how their memory is given back.
+"""How a stream's trees grow.
 
 After `grace_period` events a leaf looks at its own cuts. It splits at the best one if that is beyond chance (the chance
 of so good a cut among as many as were tried is below delta) and beats the best cut of any other column by the Hoeffding

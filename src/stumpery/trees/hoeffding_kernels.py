@@ -16,6 +16,7 @@ from stumpery.trees import room_kernels as room
 from stumpery.trees.forest_kernels import (
     BLOCK,
     CHILD,
+    COLUMN,
     LEAF,
     N_CODES,
     N_EVENTS,
@@ -24,6 +25,7 @@ from stumpery.trees.forest_kernels import (
     NEXT_CHECK,
     NODE,
     NOTHING,
+    PAYLOAD,
     TIME,
     Float32s,
     Forest,
@@ -108,15 +110,14 @@ def watch(model: Model, tree: int, wrong: float, rule: Floats) -> None:
 def exchange(model: Model, root: int, other: int) -> None:
     """Exchange two trees, in place: only their roots move."""
     nodes, masks = model.forest.nodes, model.forest.masks
-    for node, child in ((root, nodes[other, CHILD]), (other, nodes[root, CHILD])):
-        source = other if node == root else root
-        if child == source:
-            model.forest.leaves[nodes[source, LEAF], NODE] = node
+    for here, there in ((root, other), (other, root)):
+        if nodes[there, CHILD] == there:  # a leaf knows its node
+            model.forest.leaves[nodes[there, LEAF], NODE] = here
     first, second = nodes[root, CHILD], nodes[other, CHILD]
     nodes[root, CHILD] = root if second == other else second
     nodes[other, CHILD] = other if first == root else first
-    nodes[root, 1], nodes[other, 1] = nodes[other, 1], nodes[root, 1]
-    masks[root, 1], masks[other, 1] = masks[other, 1], masks[root, 1]
+    nodes[root, COLUMN], nodes[other, COLUMN] = nodes[other, COLUMN], nodes[root, COLUMN]
+    masks[root, PAYLOAD], masks[other, PAYLOAD] = masks[other, PAYLOAD], masks[root, PAYLOAD]
 
 
 @part

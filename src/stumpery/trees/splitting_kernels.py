@@ -53,7 +53,7 @@ def bar(n_active: int, n_tried: int) -> float:
 
 
 @part
-def check(forest: Forest, events: Float32s, scratch: Scratch, leaf: int, seed: np.uint64) -> bool:
+def check(forest: Forest, events: Float32s, scratch: Scratch, leaf: int, seed: np.uint64) -> None:
     """Split a leaf if a cut is worth it, in place; otherwise say when to ask again."""
     leaves = forest.leaves
     time = forest.counters[trees.TIME]
@@ -68,11 +68,10 @@ def check(forest: Forest, events: Float32s, scratch: Scratch, leaf: int, seed: n
             child, other = room(forest, leaf, mixed(seed + np.uint64(time)))
             if child != NOTHING:
                 split(forest, scratch, n, leaf, cut, child, other)
-                return True
+                return
     if n < leaves[leaf, N_EVENTS] - trees.BLOCK:
         forget(forest, scratch, n, leaf)
     leaves[leaf, NEXT_CHECK] = next_check(leaves[leaf, N_EVENTS], needed)
-    return False
 
 
 @part
