@@ -4,6 +4,7 @@ MOA asks a Java agent for the sizes of its objects. The agent's classes are in M
 to be one, so a small jar is made of them before Java starts.
 """
 
+import atexit
 import os
 import sys
 import tempfile
@@ -75,15 +76,13 @@ def size_of(model: Any) -> float:
 
 
 @cache
-def start_with_agent() -> tempfile.TemporaryDirectory[str] | None:
-    """Let Java start with the agent, in a folder that lasts as long as this process.
-
-    Where Java runs already nothing can be done.
-    """
+def start_with_agent() -> None:
+    """Let Java start with the agent; where it runs already, nothing can be done."""
     found = find_spec("capymoa")
     if found is None or found.origin is None or "capymoa" in sys.modules:
-        return None
+        return
     folder = tempfile.TemporaryDirectory(prefix="stumpery-")
+    atexit.register(folder.cleanup)
     jar = Path(folder.name) / "sizes.jar"
     with zipfile.ZipFile(Path(found.origin).parent / "jar" / "moa.jar") as moa, zipfile.ZipFile(jar, "w") as agent:
         agent.writestr("META-INF/MANIFEST.MF", f"Manifest-Version: 1.0\nPremain-Class: {AGENT.replace('/', '.')}\n")
@@ -92,7 +91,6 @@ def start_with_agent() -> tempfile.TemporaryDirectory[str] | None:
                 agent.writestr(name, moa.read(name))
     before = os.environ.get("CAPYMOA_JVM_ARGS", JAVA_OPTIONS)
     os.environ["CAPYMOA_JVM_ARGS"] = f"{before} -javaagent:{jar} {OPENED}"
-    return folder
 
 
 def arff(columns: Mapping[str, Sequence[Any]], labels: Sequence[Any]) -> str:
