@@ -389,6 +389,69 @@ def test_parts_that_only_borrow_arrays_do_not_count_them_and_the_others_leak_not
     )
 
 
+OWNERS = """
+import numpy as np
+from numba.core.runtime import rtsys
+from stumpery.jit import kernel, part
+
+@part
+def each(row):  # outlives the call, and its array with it
+    for place in range(row.shape[0]):
+        yield row[place]
+
+@kernel
+def generated(n):
+    values = each(np.ones(n))
+    others = np.full(n, 7.0)
+    found = 0.0
+    for value in values:
+        found += value
+    return found + 0.0 * others[0]
+
+@part
+def some_of(row, places):  # an array as the index makes a copy
+    picked = row[places]
+    return picked[0]
+
+@part
+def mirrored(row):  # so do some attributes
+    return row.imag[0]
+
+@part
+def named(rows, name):  # what a dict gives is held by who asked
+    return rows[name][0]
+
+@part
+def letter(text, place):
+    return text[place] == "b"
+
+@part
+def perhaps(row, there):
+    found = row[1:] if there else None
+    return 0.0 if found is None else found[0]
+
+@kernel
+def owned(n):
+    row = np.ones(n)
+    rows = {1: row}
+    read = some_of(row, np.arange(2)) + mirrored(row) + named(rows, 1)
+    return read + letter("a" * n + "b", n) + perhaps(row, n > 2)
+
+print(generated(5))
+owned(5)
+before = rtsys.get_allocation_stats()
+print(owned(5))
+after = rtsys.get_allocation_stats()
+print(after.alloc - before.alloc == after.free - before.free > 0)
+"""
+
+
+def test_parts_that_own_what_they_touch_neither_lose_it_nor_leak(tmp_path):
+    (tmp_path / "owners.py").write_text(OWNERS, encoding="utf-8")
+    said = run(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import owners", tmp_path, NUMBA_NRT_STATS="1")
+    assert said.split() == ["5.0", "4.0", "True"]
+
+
 def test_the_same_seed_gives_the_same_bits_in_every_process_compiled_or_not(tmp_path, capsys):
     exec(PLAY, {})  # noqa: S102 - the same text as in the other processes
     here = capsys.readouterr().out.strip()

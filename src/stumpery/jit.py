@@ -44,7 +44,6 @@ INTERPRETED = bool(config.DISABLE_JIT)
 BOUNDS_CHECK = os.environ.get("STUMPERY_BOUNDS_CHECK", "0") not in ("", "0")
 KNOWS_PARTS = tuple(numba.version_info[:2]) == (0, 68)  # whose insides `_PartCompiler` was written for
 N_CACHES_KEPT = 6
-BORROWING = ("getattr", "getitem", "static_getitem", "cast", "phi", "exhaust_iter", "build_tuple")
 
 
 def kernel(function: Function) -> Function:
@@ -107,28 +106,41 @@ class _PartLowering(NativeLowering):  # type: ignore[misc]
 
 
 def _only_borrows(state: Any) -> bool:
-    """Whether a part makes no array and gives none back: then all it touches outlives it, and need not be counted."""
+    """Whether a part makes no array and gives none back: then all it touches outlives it, and need not be counted.
+
+    What is not known to be safe is counted: generators, and whatever is neither an array nor a tuple of arrays.
+    """
 
     def holds(kind: Any) -> bool:
         return bool(state.targetctx.data_model_manager[kind].contains_nrt_meminfo())
 
-    if holds(state.return_type):
+    def plain(kind: Any) -> bool:
+        parts = kind.types if isinstance(kind, types.BaseTuple) else ()
+        return isinstance(kind, types.Array) or not holds(kind) or (bool(parts) and all(map(plain, parts)))
+
+    if state.func_ir.is_generator or holds(state.return_type) or not all(map(plain, state.typemap.values())):
         return False
-    for block in state.func_ir.blocks.values():
-        for step in block.body:
-            if isinstance(step, ir.SetItem | ir.StaticSetItem) and holds(state.typemap[step.value.name]):
-                return False
-            if not isinstance(step, ir.Assign) or not isinstance(step.value, ir.Expr):
-                continue
-            expression = step.value
-            if expression.op == "call":
-                callee = state.typemap[expression.func.name]
-                given = (state.typemap[name.name] for name in expression.list_vars())
-                if not isinstance(callee, types.Dispatcher) and any(holds(kind) for kind in given):
-                    return False
-            if holds(state.typemap[step.target.name]) and expression.op not in BORROWING:
-                return False
-    return True
+    held = {name for name, kind in state.typemap.items() if holds(kind)}
+    steps = (step for block in state.func_ir.blocks.values() for step in block.body)
+    return all(_borrows(step, held, state.typemap) for step in steps)
+
+
+def _borrows(step: Any, held: set[str], kinds: Any) -> bool:
+    """Whether one step of a part makes no array and hands none to Numba's own functions; `held` names all arrays."""
+    if isinstance(step, ir.SetItem | ir.StaticSetItem):
+        return not held & {name.name for name in step.list_vars() if name != step.target}
+    if not isinstance(step, ir.Assign) or not isinstance(step.value, ir.Expr):
+        return True
+    expression = step.value
+    given = held & {name.name for name in expression.list_vars()}
+    gives = step.target.name in held
+    if expression.op == "call":
+        return not gives and (not given or isinstance(kinds[expression.func.name], types.Dispatcher))
+    if gives and expression.op == "getattr":
+        return isinstance(kinds[expression.value.name], types.BaseTuple)
+    if gives and expression.op in ("getitem", "static_getitem"):  # an array as the index would make another
+        return given == {expression.value.name}
+    return not gives or expression.op in ("cast", "phi", "exhaust_iter", "build_tuple")
 
 
 def _nowhere(library: Any, descriptor: Any, environment: Any) -> Any:

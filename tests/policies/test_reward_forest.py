@@ -10,7 +10,7 @@ import pytest
 import stumpery as st
 from stumpery.policies import reward_forest_memory as memory
 from stumpery.trees import forest_kernels as trees
-from stumpery.types import Decision
+from stumpery.types import Decision, State
 
 N_TREES = 5
 ACTIONS = ("a", "b", "c")
@@ -66,6 +66,44 @@ def test_a_forest_without_room_left_follows_a_stream_that_changes():
     later = policy.play(rows[8000:], rewards[8000:]).actions
     assert policy.n_leaves == full
     assert rewards[np.arange(21_000, 24_000), later[-3000:]].mean() > before - 0.02
+
+
+@pytest.fixture
+def recycled():
+    """A forest in which splits have made way for others."""
+    rows, rewards = stream(8000)
+    policy = new(max_bytes=150_000)
+    policy.play(rows, rewards)
+    nodes = policy._models.forest.nodes
+    assert (nodes[:, trees.CHILD] < np.arange(len(nodes))).any()  # else children come after their parents
+    return policy
+
+
+def test_a_forest_in_which_splits_have_made_way_is_saved_and_goes_on(recycled, tmp_path):
+    rows, rewards = stream(4000, seed=2)
+    st.save(recycled, tmp_path / "policy.safetensors")
+    loaded = st.load(tmp_path / "policy.safetensors")
+    played, expected = (policy.play(rows, rewards) for policy in (loaded, recycled))
+    assert played.actions.tolist() == expected.actions.tolist()
+    assert played.probabilities.tobytes() == expected.probabilities.tobytes()
+    others = recycled.state().arrays
+    assert all(array.tobytes() == others[name].tobytes() for name, array in loaded.state().arrays.items())
+
+
+def test_nodes_that_go_round_in_a_circle_which_no_root_leads_to_are_refused(recycled):
+    options, arrays = copy.deepcopy(recycled.state())
+    children = arrays["forest.nodes"][:, trees.CHILD]
+    inner = [node for node in range(len(children)) if children[node] != node]
+    node, last = next(
+        (node, last)
+        for node in inner
+        for child in inner
+        for last in inner
+        if child - children[node] in (0, 1) and last - children[child] in (0, 1)
+    )
+    children[[node, last]] = children[[last, node]]  # still each but the roots is below one other
+    with pytest.raises(ValueError, match="its trees are not those of any stream"):
+        st.RewardForest.from_state(State(options, arrays))
 
 
 @pytest.mark.parametrize("max_bytes", [200_000, 1_000_000, 5_000_000])

@@ -45,3 +45,20 @@ def test_claims_beside_moa_say_where_ours_is_behind():
     assert memory.evidence == "not on adult, skin"
     assert found["an event costs the same however long the stream"].verdict == "reproduced"
     assert streams.draw(rows, costs, [])
+
+
+@pytest.mark.skipif(INTERPRETED, reason="a long stream")
+def test_a_tree_gets_as_much_memory_as_it_needs_and_data_that_nobody_can_learn_are_refused():
+    data = stream_drift.generated(settings(500))
+    assert 100 < streams.within(data, 100.0)["n_bytes"] < 1_000_000
+    with pytest.raises(ValueError, match="a label is nan"):
+        streams.within(data._replace(labels=[float("nan")] * 500), 1e6)
+
+
+def test_without_the_bytes_of_moas_tree_there_is_no_tree_within_them(monkeypatch):
+    data = stream_drift.generated(settings(20))
+    figures = {"accuracy": 0.5, "events_per_s": 1.0, "n_bytes": float("nan")}
+    monkeypatch.setattr(streams, "source", lambda *_: data)
+    monkeypatch.setattr(streams, "learners", lambda: {"MOA tree": (None, lambda _: figures)})
+    found = streams.on_dataset("adult", settings(20), lambda _: None)
+    assert [each["learner"] for each in found] == ["MOA tree"]

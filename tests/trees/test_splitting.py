@@ -7,7 +7,7 @@ from tests.reference.reward_forest import Twin
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import splitting_kernels as splitting
-from stumpery.trees.cuts_kernels import MAX_EVENTS, new_scratch
+from stumpery.trees.scratch_kernels import MAX_EVENTS, new_scratch
 
 pytestmark = pytest.mark.kernels
 
@@ -163,12 +163,6 @@ def test_without_free_blocks_a_leaf_keeps_what_fits(n_blocks):
     assert sum(map(len, noted)) <= (n_blocks + n_leaves) * trees.BLOCK
     assert [len(each) for each in noted] == forest.leaves[:n_leaves, trees.N_EVENTS].tolist()
     assert all(0 <= number < N_ROWS for each in noted for number in each)
-
-
-def test_without_room_for_nodes_leaves_stay_leaves():
-    forest, *_ = grown("mixed", seed=5, n_kept=N_ROWS, n_nodes=N_TREES + 4)
-    assert forest.counters[trees.N_NODES] <= N_TREES + 4
-    assert np.isfinite(forest.stats).all()
 
 
 def test_a_column_of_zeros_and_ones_is_one_of_bits_until_another_value_comes():

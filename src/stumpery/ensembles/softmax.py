@@ -29,10 +29,7 @@ class Softmax:
         return found
 
     def learn(self, inputs: Floats, label: Any) -> None:
-        """Step towards the class that came."""
-        if label not in self.classes:
-            self.classes.append(label)
-        self._widen(len(inputs))
+        """Step towards the class that came, one of `classes`."""
         errors = self.chances(inputs)
         errors[self.classes.index(label)] -= 1.0
         slopes = errors[:, None] * inputs

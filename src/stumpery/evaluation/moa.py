@@ -4,6 +4,7 @@ MOA asks a Java agent for the sizes of its objects. The agent's classes are in M
 to be one, so a small jar is made of them before Java starts.
 """
 
+import atexit
 import os
 import sys
 import tempfile
@@ -80,7 +81,9 @@ def start_with_agent() -> None:
     found = find_spec("capymoa")
     if found is None or found.origin is None or "capymoa" in sys.modules:
         return
-    jar = Path(tempfile.mkdtemp(prefix="stumpery-")) / "sizes.jar"
+    folder = tempfile.TemporaryDirectory(prefix="stumpery-")
+    atexit.register(folder.cleanup)
+    jar = Path(folder.name) / "sizes.jar"
     with zipfile.ZipFile(Path(found.origin).parent / "jar" / "moa.jar") as moa, zipfile.ZipFile(jar, "w") as agent:
         agent.writestr("META-INF/MANIFEST.MF", f"Manifest-Version: 1.0\nPremain-Class: {AGENT.replace('/', '.')}\n")
         for name in moa.namelist():

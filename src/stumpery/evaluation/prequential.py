@@ -139,7 +139,7 @@ def _run(
     if not hasattr(model, "learn_one") or isinstance(model, type):
         raise ValueError(f"a model is {shown(model)}; it must have learn_one and predict_one")
     predicted: list[Any] = []
-    seconds, sizes, spent, start = [], [], 0.0, 0
+    seconds, sizes, spent, start, total = [], [], 0.0, 0, 0.0
     for end in ends.tolist():
         part, own = frames.rows_at(rows, np.arange(start, end)), labels[start:end]
         if not hasattr(model, "test_then_learn"):
@@ -149,12 +149,15 @@ def _run(
         begin = perf_counter()
         found = _stretch(model, part, own)
         spent += perf_counter() - begin
-        predicted += _as_dicts(model, found) if isinstance(found, np.ndarray) else found
+        latest = _as_dicts(model, found) if isinstance(found, np.ndarray) else found
+        predicted += latest
         seconds.append(spent)
         sizes.append(_size(model))
         start = end
         if progress is not None:
-            progress(_line(name, predicted, labels, end, spent, sizes[-1]))
+            total += sum(map(_scored, latest, own))
+            figure = f"accuracy: {total / end:.2%}" if isinstance(latest[-1], dict) else f"mae: {total / end:.4g}"
+            progress(_line(name, figure, end, spent, sizes[-1]))
     return predicted, np.array(seconds), np.array(sizes)
 
 
@@ -183,13 +186,13 @@ def _size(model: Any) -> float:
     return float(getattr(model, "n_bytes", math.nan))
 
 
-def _line(name: str, predicted: list[Any], labels: list[Any], end: int, spent: float, size: float) -> str:
+def _scored(found: Any, label: Any) -> float:
+    """Whether a class was right, or how far off a number was."""
+    return float(likeliest(found) == label) if isinstance(found, dict) else abs(found - label)
+
+
+def _line(name: str, figure: str, end: int, spent: float, size: float) -> str:
     """As river writes it."""
-    if predicted and isinstance(predicted[-1], dict):
-        right = sum(likeliest(found) == label for found, label in zip(predicted, labels, strict=False))
-        figure = f"accuracy: {right / end:.2%}"
-    else:
-        figure = f"mae: {sum(abs(found - label) for found, label in zip(predicted, labels, strict=False)) / end:.4g}"
     memory = "" if math.isnan(size) else f" - {size / 1024:,.0f} KiB"
     return f"{name} [{end:,}] {figure} - {spent:.1f} s{memory}"
 

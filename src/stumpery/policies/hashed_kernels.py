@@ -4,8 +4,9 @@ A bit is a feature when it is set, a name is the feature of its code, a number t
 code 0; one feature is always there. A weight for each slot and action starts at 0 and moves with its rate r_i: with
 err = reward - prediction and u = sum r_i over the features in play, by err (1 - exp(-2 u)) / u * r_i, so that one step
 never overshoots the reward. There are two rates. `follow` takes v G_i^(-1/2), with G_i += 4 err^2 and v = 1 / sqrt(mean
-number of features): it stays quick, and follows a stream that changes. `settle` takes 1 / n_i, with n_i the events in
-which the weight was in play: it comes to rest, as the many weights of pairs must.
+number of features): it stays quick, and follows a stream that changes. `settle` takes 1 / n_i, with n_i how often the
+weight was in play: it comes to rest, as the many weights of pairs must. Pairs are hashed, so some share a slot; a slot
+with c of n features moves the prediction c times, of c rates. On average c is 1 + (n - 1) / slots, by which u grows.
 """
 
 import math
@@ -115,12 +116,13 @@ def follow(linear: Linear, slots: Int32s, n: int, action: int, error: float, sca
 @part
 def settle(linear: Linear, slots: Int32s, n: int, action: int, error: float) -> None:
     """Move the weights of the slots in play towards the reward, in place, at rates that come to rest."""
+    shared = 1.0 + (n - 1) / linear.weights.shape[0]
     total = 0.0
     for index in range(n):
         slot = slots[index]
         linear.past[slot, action] += np.float32(1.0)
         total += 1.0 / linear.past[slot, action]
-    step = pace(error, total)
+    step = pace(error, total * shared)
     for index in range(n):
         slot = slots[index]
         linear.weights[slot, action] += np.float32(step / linear.past[slot, action])

@@ -18,8 +18,8 @@ from stumpery.policies.explorers_kernels import DECIDES, LEARNS, SCORE
 from stumpery.policies.hashed_kernels import Linear
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import splitting_kernels as splitting
-from stumpery.trees.cuts_kernels import MAX_EVENTS, Scratch, new_scratch
 from stumpery.trees.forest_kernels import BLOCK, N_NODES, TIME, Float32s, Forest, Int32s
+from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, new_scratch
 from stumpery.types import Floats, Integers, Words
 
 FOREST, PLAIN, PAIRS, CORRECTED = range(4)

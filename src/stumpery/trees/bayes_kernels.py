@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.jit import part
-from stumpery.trees import cuts_kernels as cuts
 from stumpery.trees import forest_kernels as trees
-from stumpery.trees.cuts_kernels import Scratch
 from stumpery.trees.forest_kernels import MAX_CUTS, N_CODES, Float32s, Int32s
 from stumpery.trees.gains_kernels import LABEL, WEIGHT
+from stumpery.trees.scratch_kernels import Scratch, choose_cuts, fill_places
 from stumpery.types import Floats
 
 N_PLACES = MAX_CUTS + 1  # of a number; a name has N_CODES
@@ -63,10 +62,10 @@ def fill(bayes: Bayes, table: int, scratch: Scratch, n: int, kinds: NDArray[np.u
             points = bayes.cuts[table, column]
             for index in range(n):
                 scratch.values[index] = scratch.events[index, column]
-            n_cuts = cuts.choose_cuts(scratch, n, points)
+            n_cuts = choose_cuts(scratch, n, points)
             for place in range(n_cuts, MAX_CUTS):
                 points[place] = np.inf
-            cuts.fill_places(scratch, n, points, n_cuts)
+            fill_places(scratch, n, points, n_cuts)
             n_places = n_cuts + 1
         for index in range(n):
             each = int(scratch.events[index, LABEL])

@@ -12,8 +12,9 @@ from stumpery.options import check_one_of, check_whole
 from stumpery.trees.classes import Label, as_array, coded
 from stumpery.trees.forest_kernels import Float32s
 from stumpery.trees.gains_kernels import GINI, INFORMATION
-from stumpery.trees.stream_model import StreamModel, checked_weights
+from stumpery.trees.stream_model import StreamModel
 from stumpery.trees.stream_words import ClassWords
+from stumpery.trees.weights import checked_weights
 from stumpery.types import Floats
 
 CRITERIA = {"info_gain": INFORMATION, "gini": GINI}

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.jit import part
-from stumpery.trees import cuts_kernels as cuts
 from stumpery.trees import forest_kernels as trees
-from stumpery.trees.cuts_kernels import Scratch
 from stumpery.trees.forest_kernels import LEAST_SIDE, N_CODES
 from stumpery.trees.gains_kernels import (
     GINI,
@@ -27,6 +25,7 @@ from stumpery.trees.gains_kernels import (
     count_places,
     weigh,
 )
+from stumpery.trees.scratch_kernels import Scratch, best_of, choose_cuts, fill_places, mixed, padded
 
 
 class Cut(NamedTuple):
@@ -47,15 +46,15 @@ def best_number_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterio
     points = scratch.cuts
     for index in range(n):
         scratch.values[index] = scratch.events[index, column]
-    n_cuts = cuts.choose_cuts(scratch, n, points)
+    n_cuts = choose_cuts(scratch, n, points)
     if n_cuts == 0:
         return -np.inf, 0.0, 0
-    cuts.fill_places(scratch, n, points, n_cuts)
-    width = cuts.padded(n_cuts + 1)
+    fill_places(scratch, n, points, n_cuts)
+    width = padded(n_cuts + 1)
     count_places(scratch, n, width, n_rows, criterion)
     accumulate(scratch.table, width, n_rows)
     weigh(scratch.table, scratch.totals, width, n_rows, criterion)
-    found = cuts.best_of(scratch.table, 0, n_cuts, scratch.totals[WHOLE, 0], -np.inf)
+    found = best_of(scratch.table, 0, n_cuts, scratch.totals[WHOLE, 0], -np.inf)
     if found == trees.NOTHING:
         return -np.inf, 0.0, n_cuts
     return np.float64(scratch.table.gains[found]), np.float64(points[found]), n_cuts
@@ -96,7 +95,7 @@ def best_name_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterion:
         scratch.places[index] = np.int32(scratch.events[index, column])
     count_places(scratch, n, N_CODES, n_rows, criterion)
     n_codes = order_codes(scratch, n_rows, criterion)
-    width = cuts.padded(n_codes)
+    width = padded(n_codes)
     for cell in range(n_rows * width):
         ordered.sums[cell] = 0.0
     for each in range(n_rows):
@@ -105,12 +104,12 @@ def best_name_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterion:
     gain, mask = -np.inf, np.uint64(0)
     if n_codes > 2:  # the first and the last alone are a set of the first ones and what it leaves
         weigh(ordered, scratch.totals, width, n_rows, criterion)
-        found = cuts.best_of(ordered, 1, n_codes - 1, weight, gain)
+        found = best_of(ordered, 1, n_codes - 1, weight, gain)
         if found != trees.NOTHING:
             gain, mask = np.float64(ordered.gains[found]), np.uint64(1) << np.uint64(order[found])
     accumulate(ordered, width, n_rows)
     weigh(ordered, scratch.totals, width, n_rows, criterion)
-    found = cuts.best_of(ordered, 0, n_codes - 1, weight, gain)
+    found = best_of(ordered, 0, n_codes - 1, weight, gain)
     if found != trees.NOTHING:
         gain, mask = np.float64(ordered.gains[found]), np.uint64(0)
         for place in range(found + 1):
@@ -151,7 +150,7 @@ def weigh_bits(scratch: Scratch, n: int, n_rows: int, criterion: int) -> None:
     """Weigh the cuts of all columns of bits at once, in place."""
     bits = scratch.bits
     n_values = scratch.events.shape[1]  # with label and weight, which nobody reads
-    width = cuts.padded(n_values)
+    width = padded(n_values)
     for cell in range(n_rows * width):
         bits.sums[cell] = 0.0
     for index in range(n):
@@ -193,7 +192,7 @@ def best_cut(
     best = Cut(0.0, n_columns, 0.0, np.uint64(0), 0.0, 0, 2)
     needed = n_drawn
     for column in range(n_columns):
-        key = cuts.mixed(key + np.uint64(0x9E3779B97F4A7C15))
+        key = mixed(key + np.uint64(0x9E3779B97F4A7C15))
         if (key >> np.uint64(32)) % np.uint64(n_columns - column) >= np.uint64(needed):
             continue
         needed -= 1

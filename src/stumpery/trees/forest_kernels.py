@@ -4,8 +4,8 @@ Events are kept once, in a ring; a leaf holds only their numbers, so that it can
 its own when it is asked whether to split: the newest in its own line of memory, older ones in blocks. A node is sixteen
 bytes: the place of its left child (the right one follows), its column, and a threshold or a set of codes; a leaf is its
 own left child, so that all trees descend level by level without a branch. Missing numbers are -inf and missing names
-code 0: always on a side of their own. All memory is taken at the start; where it runs out, a leaf forgets its newest
-events or stays a leaf.
+code 0: always on a side of their own. All memory is taken at the start; without a free block a leaf forgets its newest
+events.
 """
 
 from typing import NamedTuple

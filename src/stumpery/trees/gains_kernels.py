@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from stumpery.jit import part
-from stumpery.trees.cuts_kernels import Scratch, Table
+from stumpery.trees.scratch_kernels import Scratch, Table
 from stumpery.types import Floats
 
 GINI, INFORMATION, VARIANCE = range(3)  # criteria

@@ -1,4 +1,4 @@
-"""How a stream's trees grow and how their memory is given back.
+"""How a stream's trees grow.
 
 After `grace_period` events a leaf looks at its own cuts. It splits at the best one if that is beyond chance (the chance
 of so good a cut among as many as were tried is below delta) and beats the best cut of any other column by the Hoeffding
@@ -12,13 +12,11 @@ import numpy as np
 
 from stumpery.jit import part
 from stumpery.trees import bayes_kernels
-from stumpery.trees import cuts_kernels as cuts
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import gains_kernels as gains
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees import room_kernels as room
 from stumpery.trees.column_cuts_kernels import Cut, best_cut
-from stumpery.trees.cuts_kernels import Scratch
 from stumpery.trees.forest_kernels import (
     CHILD,
     COLUMN,
@@ -50,6 +48,7 @@ from stumpery.trees.leaves_kernels import (
     TAU,
     Model,
 )
+from stumpery.trees.scratch_kernels import Scratch, copy_found, mixed
 from stumpery.types import Floats
 
 ROOM = 1.3  # a leaf that fails is asked again when it has so many times the events, or grace_period more
@@ -99,11 +98,11 @@ def check(model: Model, scratch: Scratch, leaf: int, rule: Floats, seed: np.uint
     criterion, n, n_rows = int(rule[CRITERION]), 0, 0
     if criterion == VARIANCE or is_mixed(forest.stats[leaf, ALL]):
         n = trees.recall(forest, leaf, time - model.events.shape[0], scratch.found)
-        cuts.copy_found(model.events, scratch, n, time)
+        copy_found(model.events, scratch, n, time)
         n_rows = gains.gather(scratch, n, criterion) if n > 0 else 0
     if n_rows > 1 and n >= 2 * LEAST_SIDE and model.marks[leaf, DEPTH] < rule[MAX_DEPTH]:
         scratch.totals[WHOLE, 2] = n_rows
-        key = cuts.mixed(cuts.mixed(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, NODE]))
+        key = mixed(mixed(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, NODE]))
         multiway = rule[MULTIWAY] > 0.0
         cut = best_cut(forest.kinds, scratch, n, n_rows, criterion, int(rule[N_DRAWN]), multiway, key)
         if cut.gain > 0.0 and is_good(cut, scratch.totals, rule) and room.has_pair(model):

@@ -8,16 +8,15 @@ import numpy as np
 
 from stumpery.jit import kernel, part
 from stumpery.random import poisson
-from stumpery.trees import cuts_kernels as cuts
 from stumpery.trees import drift_kernels as drift
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import growth_kernels as growth
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees import room_kernels as room
-from stumpery.trees.cuts_kernels import MAX_EVENTS, Scratch
 from stumpery.trees.forest_kernels import (
     BLOCK,
     CHILD,
+    COLUMN,
     LEAF,
     N_CODES,
     N_EVENTS,
@@ -26,6 +25,7 @@ from stumpery.trees.forest_kernels import (
     NEXT_CHECK,
     NODE,
     NOTHING,
+    PAYLOAD,
     TIME,
     Float32s,
     Forest,
@@ -33,6 +33,7 @@ from stumpery.trees.forest_kernels import (
 )
 from stumpery.trees.gains_kernels import VARIANCE
 from stumpery.trees.leaves_kernels import COUNT, CRITERION, DRIFT, GRACE, MEAN, MULTIWAY, SQUARES, TIMES, WARNING, Model
+from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, new_scratch
 from stumpery.types import Floats, Words
 
 PREDICTS, LEARNS, GROWS = 1, 2, 4  # what a run may do
@@ -109,15 +110,14 @@ def watch(model: Model, tree: int, wrong: float, rule: Floats) -> None:
 def exchange(model: Model, root: int, other: int) -> None:
     """Exchange two trees, in place: only their roots move."""
     nodes, masks = model.forest.nodes, model.forest.masks
-    for node, child in ((root, nodes[other, CHILD]), (other, nodes[root, CHILD])):
-        source = other if node == root else root
-        if child == source:
-            model.forest.leaves[nodes[source, LEAF], NODE] = node
+    for here, there in ((root, other), (other, root)):
+        if nodes[there, CHILD] == there:  # a leaf knows its node
+            model.forest.leaves[nodes[there, LEAF], NODE] = here
     first, second = nodes[root, CHILD], nodes[other, CHILD]
     nodes[root, CHILD] = root if second == other else second
     nodes[other, CHILD] = other if first == root else first
-    nodes[root, 1], nodes[other, 1] = nodes[other, 1], nodes[root, 1]
-    masks[root, 1], masks[other, 1] = masks[other, 1], masks[root, 1]
+    nodes[root, COLUMN], nodes[other, COLUMN] = nodes[other, COLUMN], nodes[root, COLUMN]
+    masks[root, PAYLOAD], masks[other, PAYLOAD] = masks[other, PAYLOAD], masks[root, PAYLOAD]
 
 
 @part
@@ -223,7 +223,7 @@ def run(
     reached = np.zeros(n_trees if n_trees == 1 else 2 * n_trees, np.int32)
     foremost = reached[:n_trees]  # without the trees in the background
     one = np.zeros(outputs.shape[1])
-    scratch = cuts.new_scratch(max(n_values, 3), rows.shape[1], MAX_EVENTS if does & LEARNS else 1)
+    scratch = new_scratch(max(n_values, 3), rows.shape[1], MAX_EVENTS if does & LEARNS else 1)
     for place in range(rows.shape[0]):
         if does & LEARNS and does & GROWS and not has_room(model.forest, model.events.shape[0], n_trees, rule):
             return place

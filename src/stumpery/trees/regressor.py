@@ -10,8 +10,9 @@ from stumpery.options import check_whole, shown
 from stumpery.trees.classes import listed
 from stumpery.trees.gains_kernels import VARIANCE
 from stumpery.trees.leaves_kernels import N_MOMENTS
-from stumpery.trees.stream_model import StreamModel, checked_weights
+from stumpery.trees.stream_model import StreamModel
 from stumpery.trees.stream_words import NumberWords
+from stumpery.trees.weights import checked_weights
 from stumpery.types import Floats
 
 LARGEST = 1e15  # of a number to predict: the squares of all in a leaf must fit into 32 bits

@@ -12,7 +12,7 @@ from stumpery.jit import part
 from stumpery.trees import cuts_kernels as cuts
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import pruning_kernels as pruning
-from stumpery.trees.cuts_kernels import Cut, Scratch
+from stumpery.trees.cuts_kernels import Cut
 from stumpery.trees.forest_kernels import (
     ACTION,
     CHILD,
@@ -35,6 +35,7 @@ from stumpery.trees.forest_kernels import (
     Forest,
     Int32s,
 )
+from stumpery.trees.scratch_kernels import Scratch, mixed
 
 LEAST_ROOM, MOST_ROOM = 1.25, 1.8  # a leaf is asked again when it has so many times the events
 
@@ -52,7 +53,7 @@ def bar(n_active: int, n_tried: int) -> float:
 
 
 @part
-def check(forest: Forest, events: Float32s, scratch: Scratch, leaf: int, seed: np.uint64) -> bool:
+def check(forest: Forest, events: Float32s, scratch: Scratch, leaf: int, seed: np.uint64) -> None:
     """Split a leaf if a cut is worth it, in place; otherwise say when to ask again."""
     leaves = forest.leaves
     time = forest.counters[trees.TIME]
@@ -61,18 +62,17 @@ def check(forest: Forest, events: Float32s, scratch: Scratch, leaf: int, seed: n
     node = leaves[leaf, NODE]
     needed = MOST_ROOM
     if n_active > 0 and n >= 2 * LEAST_SIDE:
-        key = cuts.mixed(cuts.mixed(seed + np.uint64(node)) + np.uint64(n))  # other columns each time
+        key = mixed(mixed(seed + np.uint64(node)) + np.uint64(n))  # other columns each time
         cut = cuts.best_cut(forest.kinds, scratch, n, n_active, key)
         needed = bar(n_active, cut.n_tried) / max(cut.gain, 1e-9)
         if needed < 1.0:
-            child, other = room(forest, leaf, cuts.mixed(seed + np.uint64(time)))
+            child, other = room(forest, leaf, mixed(seed + np.uint64(time)))
             if child != NOTHING:
                 split(forest, scratch, n, leaf, cut, child, other)
-                return True
+                return
     if n < leaves[leaf, N_EVENTS] - trees.BLOCK:
         forget(forest, scratch, n, leaf)
     leaves[leaf, NEXT_CHECK] = next_check(leaves[leaf, N_EVENTS], needed)
-    return False
 
 
 @part

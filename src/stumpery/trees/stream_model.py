@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 MAX_NAMES = trees.N_CODES - 2  # with missing and other, a column's codes are the bits of one word
 DEEPEST = 1000
-LARGEST_WEIGHT = 1e6
-LEAST_WEIGHT = 1e-6  # what is less counts as 0: in 32 bits it could not be told from it
+NO_NUMBERS = np.zeros(0)
 GUESSERS = {
     "mc": leaves.MAJORITY,
     "recent": leaves.RECENT,
@@ -165,7 +164,9 @@ class StreamModel(ABC):
         options, arrays = dict(state.options), dict(state.arrays)
         more = {name: options.pop(name) for name in list(options) if name.startswith("_")}
         if options.get("schema") is not None:
-            points = {name.removeprefix("schema."): arrays.pop(name) for name in list(arrays) if "schema." in name}
+            points = {
+                name.removeprefix("schema."): arrays.pop(name) for name in list(arrays) if name.startswith("schema.")
+            }
             options["schema"] = Schema.from_state(State(options["schema"], points))
         model = cls(**options)
         model._take_more(more)
@@ -346,19 +347,3 @@ class StreamModel(ABC):
     def _arrays(self) -> dict[str, NDArray[Any]]:
         own = {"rng": self._rng}
         return own if self._model is None else {**own, **memory.arrays_of(self._model)}
-
-
-NO_NUMBERS = np.zeros(0)
-
-
-def checked_weights(w: Any, n: int) -> Floats:
-    """A weight of 0 or more for each of n rows; a single one counts for all, and tiny ones as 0."""
-    if w is None or (type(w) is float and w == 1.0):
-        return np.ones(n)
-    weights = np.asarray(w) if not isinstance(w, bool) else np.asarray("")
-    fits = weights.dtype.kind in "iuf" and np.isfinite(weights).all()
-    if not fits or (weights < 0.0).any() or (weights > LARGEST_WEIGHT).any():
-        raise ValueError(f"w is {shown(w)}; it must be a number from 0 to {LARGEST_WEIGHT:g}, for all rows or for each")
-    if weights.ndim and weights.shape != (n,):
-        raise ValueError(f"w has the shape {weights.shape}; it must be one number a row, here {n}")
-    return np.where(np.broadcast_to(weights, n) < LEAST_WEIGHT, 0.0, weights).astype(np.float64)

@@ -1,0 +1,180 @@
+"""Room to look at one leaf: its events side by side, where a column's numbers may be cut, and the best of many cuts.
+
+Reward forests and the trees of streams weigh their cuts in their own ways; this is what they share. Cut points are
+quantiles of the leaf's own events.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stumpery.jit import part
+from stumpery.trees.forest_kernels import LEAST_SIDE, MAX_CUTS, N_CODES, NOTHING, Float32s, Int32s
+from stumpery.types import Floats
+
+MAX_EVENTS = 8192  # of a leaf that are looked at
+LANES = 16  # loops go to a multiple of it, past what counts: the compiler then leaves no rest to go through one by one
+SAMPLE = 2 * LANES  # values of a column that are put in order
+
+
+class Table(NamedTuple):
+    """Events and their rewards on one side of many cuts, and what these are worth."""
+
+    counts: Float32s  # a row of cuts for inactive actions, then one for each active one, end to end
+    sums: Float32s  # the same of their rewards
+    gains: Float32s  # (cuts,)
+    sizes: Float32s  # (cuts,)
+
+
+class Scratch(NamedTuple):
+    """Room to think, used by one check at a time."""
+
+    found: Int32s  # (events,)
+    arms: Int32s  # (events,): 1 + the place among the active actions, or 0
+    rewards: Float32s  # (events,)
+    events: Float32s  # (events, columns + 2): copies, side by side
+    values: Float32s  # (events,): one column of them
+    places: Int32s  # (events,): between which cuts, or of which code
+    table: Table  # by place, of one column
+    ordered: Table  # the same, in another order
+    bits: Table  # by column: the events whose bit is set
+    totals: Floats  # (4, actions)
+    active: Int32s  # (actions + 1,): 1 + the place of each action among the active ones, or 0; last: of no action
+    cuts: Float32s  # (MAX_CUTS,)
+    sample: Float32s  # (SAMPLE,)
+    sorted: Float32s  # (SAMPLE,)
+    order: Int32s  # (N_CODES,)
+    codes: Floats  # (3, N_CODES): key, count and sum
+
+
+@part
+def padded(n: int) -> int:
+    """The next multiple of LANES."""
+    return (n + LANES - 1) // LANES * LANES
+
+
+@part
+def new_table(n_actions: int, n_cuts: int) -> Table:
+    """Room for so many cuts."""
+    width = padded(n_cuts)
+    return Table(
+        np.zeros((1 + n_actions) * width, np.float32),
+        np.zeros((1 + n_actions) * width, np.float32),
+        np.zeros(width, np.float32),
+        np.zeros(width, np.float32),
+    )
+
+
+@part
+def new_scratch(n_actions: int, n_columns: int, n_events: int) -> Scratch:
+    """Room for leaves of so many events."""
+    width = padded(n_events)
+    return Scratch(
+        np.empty(width, np.int32),
+        np.empty(width, np.int32),
+        np.empty(width, np.float32),
+        np.empty((width, n_columns + 2), np.float32),
+        np.empty(width, np.float32),
+        np.empty(width, np.int32),
+        new_table(n_actions, N_CODES),
+        new_table(n_actions, N_CODES),
+        new_table(n_actions, n_columns + 2),
+        np.empty((4, n_actions)),
+        np.empty(n_actions + 1, np.int32),
+        np.empty(MAX_CUTS, np.float32),
+        np.empty(SAMPLE, np.float32),
+        np.empty(SAMPLE, np.float32),
+        np.empty(N_CODES, np.int32),
+        np.empty((3, N_CODES)),
+    )
+
+
+@part
+def mixed(key: np.uint64) -> np.uint64:
+    """Scatter the bits of a key (the finaliser of splitmix64)."""
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))
+
+
+@part
+def copy_found(events: Float32s, scratch: Scratch, n: int, time: int) -> None:
+    """Copy the found events out of the ring, in place."""
+    size = events.shape[0]
+    lap = time // size * size  # a division for each event would cost more than the copy
+    for index in range(n):
+        place = scratch.found[index] - lap
+        event, copy = events[place if place >= 0 else place + size], scratch.events[index]
+        for column in range(event.shape[0]):
+            copy[column] = event[column]
+
+
+@part
+def sort(values: Float32s, ordered: Float32s, n: int) -> None:
+    """Write the first n values in ascending order, in place; without a branch, each goes where as many are less."""
+    width = padded(n)
+    for index in range(width):
+        ordered[index] = -np.inf
+    for index in range(n, width):
+        values[index] = np.inf
+    for index in range(n):
+        value = values[index]
+        place = np.int32(0)
+        for other in range(width):
+            place += np.int32(values[other] < value)
+        ordered[place] = value
+    for index in range(1, n):  # equal values went to the first of their places
+        ordered[index] = max(ordered[index], ordered[index - 1])
+
+
+@part
+def choose_cuts(scratch: Scratch, n: int, cuts: Float32s) -> int:
+    """Put cut points between quantiles of the values into `cuts`, in place and ascending; give their number."""
+    values, sample, ordered = scratch.values, scratch.sample, scratch.sorted
+    most = min(MAX_CUTS, n // LEAST_SIDE)
+    size = min(n, 2 * most + 1)
+    step = ((n << 20) + size - 1) // size  # one division for all: times the index, its 20 bits of fraction dropped
+    for index in range(size):
+        sample[index] = values[(index * step) >> 20]
+    sort(sample, ordered, size)
+    n_cuts = 0
+    last = ordered[size - 1]
+    floor = np.float32(-np.inf)
+    step = ((size << 20) + most) // (most + 1)
+    for quantile in range(1, most + 1):
+        place = (quantile * step) >> 20
+        value = ordered[place]
+        if value == last:
+            break
+        if n_cuts > 0 and value <= floor:
+            continue
+        above = place + 1
+        while ordered[above] == value:
+            above += 1
+        floor = value
+        cuts[n_cuts] = value if value == -np.inf else value + (ordered[above] - value) * np.float32(0.5)
+        n_cuts += 1
+    return n_cuts
+
+
+@part
+def fill_places(scratch: Scratch, n: int, cuts: Float32s, n_cuts: int) -> None:
+    """Write into `scratch.places` between which cuts every value lies, in place; cut by cut, so that it vectorises."""
+    values, places = scratch.values, scratch.places
+    width = padded(n)
+    for index in range(width):
+        places[index] = 0
+    for cut in range(n_cuts):
+        threshold = cuts[cut]
+        for index in range(width):
+            places[index] += values[index] > threshold
+
+
+@part
+def best_of(table: Table, first: int, end: int, n: int, gain: float) -> int:
+    """The cut that is worth most, and more than `gain`, with enough events on both sides; NOTHING where none is."""
+    found = NOTHING
+    for cut in range(first, end):
+        if table.gains[cut] > gain and table.sizes[cut] >= LEAST_SIDE and n - table.sizes[cut] >= LEAST_SIDE:
+            gain, found = np.float64(table.gains[cut]), cut
+    return found
