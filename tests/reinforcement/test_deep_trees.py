@@ -380,3 +380,34 @@ def test_models_that_differ_or_have_learned_cannot_learn_together(learned):
     for wrong in ([], [learned], [new(st.DQNTree), new(st.DQNTree, width=8)], [st.OptimalTree()]):
         with pytest.raises(ValueError, match=r"^models "):
             learn_together(wrong, rows, labels)
+
+
+class Interrupted:
+    """A loop that is interrupted after so many runs."""
+
+    def __init__(self, loop, n_runs):
+        self.loop, self.left = loop, n_runs
+
+    def __call__(self, *given):
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+        return self.loop(*given)
+
+
+@pytest.mark.parametrize(("n_runs", "n_learned"), [(0, 60), (1, 60), (2, 256)])
+def test_an_interrupted_model_has_learned_the_first_rows_and_goes_on(kind, n_runs, n_learned, tmp_path):
+    rows, labels = rows_and_labels(300)
+    labels = [f"{label} {place // 256}" for place, label in enumerate(labels)]  # new classes, and so a new run, at 256
+    model, expected = new(kind), new(kind)
+    model._loop = Interrupted(model._loop, n_runs)
+    with pytest.raises(KeyboardInterrupt):
+        model.learn_many(rows, labels)
+    del model._loop
+    assert model.classes == tuple(dict.fromkeys(labels[:n_learned]))
+    assert model.tree(rows).predict_many(rows).tolist() == model.predict_many(rows).tolist()
+    st.save(model, tmp_path / "model")
+    expected.learn_many(rows, labels)
+    for each in (model, st.load(tmp_path / "model")):
+        each.learn_many(rows[n_learned:], labels[n_learned:])
+        assert_same(each, expected)

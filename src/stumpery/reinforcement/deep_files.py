@@ -38,7 +38,7 @@ def checked_waiting(arrays: Arrays, n_columns: int, n_classes: int, warm_up: int
         return []
     rows, labels = arrays.pop("waiting.rows"), arrays.pop("waiting.labels")
     fits = rows.dtype == np.float32 and labels.dtype == np.int64 and rows.shape == (len(labels), n_columns)
-    if not fits or len(labels) >= warm_up or not _within(labels, 0, n_classes) or np.isnan(rows).any():
+    if not fits or len(labels) > warm_up or not _within(labels, 0, n_classes) or np.isnan(rows).any():
         raise ValueError("its waiting rows are not those of a warm-up")
     return [(rows.copy(), labels.copy())]
 

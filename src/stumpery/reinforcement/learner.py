@@ -163,7 +163,7 @@ def _over(larger: Weights, smaller: Weights) -> Weights:
     """A copy of the larger network with the smaller one in its corner."""
     found = mapped(larger, np.copy)
     for into, old in zip(found, smaller, strict=True):
-        into[tuple(map(slice, old.shape))] = old
+        into[tuple(map(slice, old.shape))] = np.asarray(old)  # NumPy would hide an interruption of jax's own copying
     return found
 
 
