@@ -12,7 +12,8 @@ import pytest
 
 import stumpery as st
 from stumpery import public
-from stumpery.reinforcement import DeepTree, learn_together
+from stumpery.reinforcement import DeepTree, dqn, learn_together
+from stumpery.reinforcement.trainee import Trainee
 from stumpery.streams import load
 from stumpery.types import State
 
@@ -209,6 +210,8 @@ def test_a_tree_of_too_many_nodes_is_refused(trained):
     trained.learn_many(*rows_and_labels(10))
     with pytest.raises(ValueError, match=r"more than 1 nodes; give rows"):
         trained.tree(max_nodes=1)
+    with pytest.raises(ValueError, match=r"^merge is 'no'"):
+        trained.tree(merge="no")
 
 
 BAD_ROWS = [{"age": "old"}, {"device": 3}, {"age": [1]}, "row", 5, None, {"device": b"x"}]
@@ -287,20 +290,36 @@ HOSTILE = {
     "learner.memory.filled": (0, 10**6),
     "learner.n_classes": (0, 1),
     "learner.moments.squares": (0, -1.0),
+    "learner.weights.first": (slice(4), math.inf),
     "cells.n_codes": (0, -1),
+    "cells.n_cuts": (0, 2**62),
     "cells.cuts": (0, 1e30),
+    "cells.centres": (0, math.nan),
     "cells.spans": (0, 99.0),
+}
+MORE_HOSTILE = {
+    "cells.n_codes": (0, 16384),
+    "cells.cuts": (-1, math.nan),
+    "cells.spans": (0, math.inf),
+    "learner.memory.time": (0, -1),
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_arrays_that_no_stream_leaves_are_refused(learned, name):
+@pytest.mark.parametrize(("name", "edit"), [*HOSTILE.items(), *MORE_HOSTILE.items()], ids=str)
+def test_arrays_that_no_stream_leaves_are_refused(learned, name, edit):
     options, arrays = learned.state()
     damaged = {each: array.copy() for each, array in arrays.items()}
-    place, value = HOSTILE[name]
+    place, value = edit
     damaged[name].flat[place] = value
     with pytest.raises(ValueError, match=r"^its "):
         type(learned).from_state(State(options, damaged))
+
+
+@pytest.mark.parametrize("wrong", [{"memory": 10_000_000}, {"width": 4096}, {"n_cells": None}], ids=str)
+def test_options_that_are_not_those_of_the_arrays_are_refused_before_room_is_taken(learned, wrong):
+    options, arrays = learned.state()
+    with pytest.raises(ValueError, match=r"^its "):
+        type(learned).from_state(State(options | wrong, arrays))
 
 
 WITHOUT_JAX = """
@@ -377,7 +396,8 @@ def test_seeds_that_learn_together_learn_as_they_would_alone():
 
 def test_models_that_differ_or_have_learned_cannot_learn_together(learned):
     rows, labels = rows_and_labels(10)
-    for wrong in ([], [learned], [new(st.DQNTree), new(st.DQNTree, width=8)], [st.OptimalTree()]):
+    twice = [new(st.DQNTree)] * 2
+    for wrong in ([], 5, {1}, [learned], twice, [new(st.DQNTree), new(st.DQNTree, width=8)], [st.OptimalTree()]):
         with pytest.raises(ValueError, match=r"^models "):
             learn_together(wrong, rows, labels)
 
@@ -411,3 +431,30 @@ def test_an_interrupted_model_has_learned_the_first_rows_and_goes_on(kind, n_run
     for each in (model, st.load(tmp_path / "model")):
         each.learn_many(rows[n_learned:], labels[n_learned:])
         assert_same(each, expected)
+
+
+def test_models_interrupted_while_they_learn_together_have_learned_the_warm_up(monkeypatch):
+    rows, labels = rows_and_labels(100)
+    labels[60:] = ["late"] * 40
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dqn, "run_seeds", interrupted)
+    models = [new(st.DQNTree, seed=seed) for seed in (3, 4)]
+    with pytest.raises(KeyboardInterrupt):
+        learn_together(models, rows, labels)
+    for model in models:
+        assert "late" not in model.classes
+        assert set(model.predict_proba_one(rows[0])) == set(model.classes)
+
+
+def test_a_thousand_late_names_take_few_steps_of_room():
+    trainee = Trainee.of(st.Schema.of({"id": "name"}), np.ones((1, 1), np.float32), 2, new(st.DQNTree))
+    sizes = []
+    for code in range(1, 1001):
+        trainee._make_room(np.full((1, 1), code, np.float32), np.zeros(1, np.int64), np.array([True]))
+        trainee.cells = trainee.cells.knowing(np.full((1, 1), code, np.float32), np.array([True]))
+        sizes.append(len(trainee.learner.weights.into))
+    assert sizes[-1] >= 1000
+    assert len(set(sizes)) <= 8

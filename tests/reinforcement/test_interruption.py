@@ -10,7 +10,7 @@ from stumpery.reinforcement.interruption import unbroken
 
 def test_an_interruption_comes_after_the_block_and_then_at_once_again():
     done = []
-    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the order of these lines is what is tested
+    with pytest.raises(KeyboardInterrupt):
         with unbroken():
             signal.raise_signal(signal.SIGINT)
             done.append("the block")

@@ -89,6 +89,12 @@ def test_nodes_that_would_lead_a_row_astray_are_refused(tree, name):
         st.PolicyTree.from_state(State(options, damaged))
 
 
+def test_nodes_of_another_shape_are_refused(tree):
+    options, arrays = tree.state()
+    with pytest.raises(ValueError, match=r"^its nodes "):
+        st.PolicyTree.from_state(State(options, arrays | {"nodes.weight": arrays["nodes.weight"][:, np.newaxis]}))
+
+
 def test_a_tree_whose_branches_run_in_a_circle_is_refused(tree):
     options, arrays = tree.state()
     damaged = {each: array.copy() for each, array in arrays.items()}

@@ -56,6 +56,8 @@ def checked_trainee(arrays: Arrays, is_name: NDArray[np.bool_], n_classes: int, 
 
 def _checked_learner(arrays: Arrays, cells: Cells, n_classes: int, recipe: Any) -> Learner:
     n_spans, n_reports = len(arrays["weights.into"]), arrays["weights.reports"].shape[1]
+    if (len(arrays["memory.labels"]), len(arrays["weights.first"])) != (recipe.memory, recipe.width):
+        raise ValueError("its network and its memory are not of the size that its options say")
     if len(cells.spans) > n_spans or n_classes > n_reports:
         raise ValueError("its network has too little room for its cells and classes")
     fresh = new_learner(0, n_spans, len(cells.n_codes), n_reports, recipe.width, recipe.memory)

@@ -11,13 +11,13 @@ from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.extras import need
-from stumpery.options import check_number, check_whole, shown
+from stumpery.options import check_bool, check_number, check_whole, shown
 from stumpery.reinforcement import deep_files, extraction
 from stumpery.reinforcement.cells import Float32s
 from stumpery.reinforcement.learner import Found, Learner, Spans, Stretch
-from stumpery.reinforcement.policy_tree import PolicyTree, class_array
+from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.trainee import Method, Trainee, Watched
-from stumpery.trees.classes import Label, coded
+from stumpery.trees.classes import Label, as_array, coded
 from stumpery.trees.river_kinds import introduce
 from stumpery.types import Floats, Integers, State
 
@@ -186,7 +186,7 @@ class DeepTree(ABC):
         chances = self.predict_proba_many(X)
         if not self._classes:
             return np.full(len(chances), None, dtype=object)
-        found: NDArray[Any] = class_array(self._classes)[chances.argmax(axis=1)]
+        found: NDArray[Any] = as_array(self._classes)[chances.argmax(axis=1)]
         return found
 
     def depths_many(self, X: Any) -> Integers:  # noqa: N803
@@ -201,6 +201,7 @@ class DeepTree(ABC):
         Rows are counted at every node: those of X, or the remembered ones. With `merge`, a query whose branches all
         report the same class becomes that report.
         """
+        check_bool("merge", merge)
         check_whole("max_nodes", max_nodes, 1, 2**31)
         if self._rows is None or not self._classes:
             raise ValueError("nothing has been learned yet: there is no tree")

@@ -56,7 +56,7 @@ class Adam(NamedTuple):
 
     mean: Weights
     square: Weights
-    count: Array  # of steps
+    count: Array  # of steps; it never runs over, see `network.stepped`
 
 
 class Memory(NamedTuple):
@@ -68,7 +68,7 @@ class Memory(NamedTuple):
     labels: Array  # (rows,) int32
     priorities: Array  # (rows,) float32: how wrong the network was about a row of late
     filled: Array  # how many of the latest rows may be sampled
-    time: Array  # rows that ever came
+    time: Array  # rows that came; from twice as many as there is room for it starts anew at that room
 
 
 class Learner(NamedTuple):

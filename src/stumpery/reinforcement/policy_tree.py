@@ -1,6 +1,6 @@
 """The explicit tree that a policy is: plain arrays that predict without jax, in words, as a table and as a picture."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -13,7 +13,7 @@ from stumpery.encoding import Schema
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.reinforcement.cells import Cells, Codes, rule_of
 from stumpery.trees import tree_words
-from stumpery.trees.classes import Label, coded
+from stumpery.trees.classes import Label, as_array, coded
 from stumpery.trees.tree_words import NO_PARENT, Place
 from stumpery.types import Floats, Integers, State
 
@@ -94,7 +94,7 @@ class PolicyTree:
 
     def predict_many(self, X: Any) -> NDArray[Any]:  # noqa: N803 - as river and scikit-learn name it
         """The class that is reported for each row."""
-        found: NDArray[Any] = class_array(self.classes)[self.nodes.report[self.reached(X)]]
+        found: NDArray[Any] = as_array(self.classes)[self.nodes.report[self.reached(X)]]
         return found
 
     def depths_many(self, X: Any) -> Integers:  # noqa: N803
@@ -293,15 +293,6 @@ class PolicyTree:
             waiting += reversed(steps)
 
 
-def class_array(classes: Sequence[Label]) -> NDArray[Any]:
-    """Classes as an array; of mixed types, as objects."""
-    if len({type(each) for each in classes}) == 1:
-        return np.array(classes)
-    mixed = np.empty(len(classes), dtype=object)
-    mixed[:] = classes
-    return mixed
-
-
 def _compact(nodes: Nodes, cells: Cells) -> Nodes:
     """The nodes that can still be reached, numbered anew in the same order."""
     n_slots = np.where(nodes.column == LEAF, 0, cells.n_codes[nodes.column] + 1)
@@ -332,7 +323,12 @@ def _check(nodes: Nodes, cells: Cells, n_classes: int) -> None:
     in_range = (
         (nodes.column >= LEAF) & (nodes.column < len(cells.n_codes)) & (nodes.report >= 0) & (nodes.report < n_classes)
     )
-    if not in_range.all() or nodes.weight.dtype != np.float64 or not np.isfinite(nodes.weight).all():
+    if (
+        not in_range.all()
+        or nodes.weight.dtype != np.float64
+        or nodes.weight.ndim != 1
+        or not np.isfinite(nodes.weight).all()
+    ):
         raise ValueError("its nodes are not those of a tree")
     n_slots = np.where(nodes.column == LEAF, 0, cells.n_codes[nodes.column] + 1)
     if (nodes.slots != np.cumsum(n_slots) - n_slots).any() or n_slots.sum() != len(nodes.children):

@@ -102,10 +102,11 @@ class Trainee:
         """How many of the rows there is room for; where there was none for the first, there is more now."""
         n_spans, n_classes = len(self.learner.weights.into), self.learner.weights.reports.shape[1]
         first = self.cells.knowing(rows[:1], is_name)
-        if len(first.spans) > n_spans or labels[0] >= n_classes:
-            n_spans = max(n_spans, room(len(first.spans)))
-            self.grow(n_spans, max(n_classes, 2 * int(labels[0])))
-            n_classes = self.learner.weights.reports.shape[1]
+        needs_spans, needs_classes = len(first.spans) > n_spans, labels[0] >= n_classes
+        if needs_spans or needs_classes:  # twice as much each time, so that a thousand names take few steps
+            n_spans = max(2 * n_spans, room(len(first.spans))) if needs_spans else n_spans
+            n_classes = 2 * int(labels[0]) if needs_classes else n_classes
+            self.grow(n_spans, n_classes)
         n_within = int(np.searchsorted(np.maximum.accumulate(labels), n_classes))
         return min(first.n_within(rows, n_spans), n_within)
 
