@@ -11,7 +11,8 @@ from stumpery import files
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.reinforcement.cells import Cells, Float32s
 from stumpery.reinforcement.learner import MISSING_RANK, UNSEEN, Learner, filled, named, new_learner
-from stumpery.reinforcement.policy_tree import LEAF, Nodes, PolicyTree
+from stumpery.reinforcement.policy_nodes import LEAF, Nodes
+from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.trainee import Trainee
 from stumpery.trees.classes import Label, coded
 from stumpery.types import Floats, Integers

@@ -14,7 +14,8 @@ from stumpery.encoding.open_rows import N_FIRST_ROWS, OpenRows
 from stumpery.options import check_number, check_whole, shown
 from stumpery.reinforcement import optimal_kernels as kernels
 from stumpery.reinforcement.cells import Cells
-from stumpery.reinforcement.policy_tree import LEAF, NO_CHILD, Nodes, PolicyTree
+from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
+from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.trees.classes import Label, as_array, coded
 from stumpery.trees.river_kinds import introduce
 from stumpery.types import Floats, Integers, State
