@@ -150,6 +150,10 @@ def test_the_seed_decides(trained):
 
 def test_memory_stays_the_same_however_long_the_stream(trained):
     before = trained.n_bytes
+    n_columns, n_reports, width, n_spans = 3, 3, 32, 16
+    network = n_spans * width + 3 * n_columns * width + width * (width + 3 + n_reports) + n_columns + n_reports + 1
+    stated = SMALL["memory"] * (8 * n_columns + 8) + 16 * network
+    assert stated < before < stated + 2000  # what is left: cuts, moments, the schema, counters
     for seed in range(3):
         trained.learn_many(*rows_and_labels(500, seed))
     assert trained.n_bytes == before
