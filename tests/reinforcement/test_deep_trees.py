@@ -358,11 +358,11 @@ def test_the_options_of_dqn_learn_too(options):
 
 def test_a_higher_penalty_gives_a_shallower_tree():
     rng = np.random.default_rng(4)
-    rows = [{name: int(rng.integers(2)) for name in "abcd"} for _ in range(2500)]
+    rows = [{name: int(rng.integers(2)) for name in "abcd"} for _ in range(1500)]
     labels = [row["a"] if rng.random() < 0.9 else row["b"] for row in rows]
     depths = []
     for penalty in (0.0, 0.2, 0.9):
-        model = new(st.DQNTree, depth_penalty=penalty, memory=2500)
+        model = new(st.DQNTree, depth_penalty=penalty, memory=1500)
         model.learn_many(rows, labels)
         depths.append(model.tree(merge=False).expected_depth)
     assert depths[0] > depths[1] > depths[2] == 0.0
@@ -420,10 +420,10 @@ class Interrupted:
 
 
 @pytest.mark.parametrize(("n_runs", "n_learned"), [(0, 60), (1, 60), (2, 256)])
-def test_an_interrupted_model_has_learned_the_first_rows_and_goes_on(kind, n_runs, n_learned, tmp_path):
+def test_an_interrupted_model_has_learned_the_first_rows_and_goes_on(n_runs, n_learned, tmp_path):
     rows, labels = rows_and_labels(300)
     labels = [f"{label} {place // 256}" for place, label in enumerate(labels)]  # new classes, and so a new run, at 256
-    model, expected = new(kind), new(kind)
+    model, expected = new(st.DQNTree), new(st.DQNTree)
     model._loop = Interrupted(model._loop, n_runs)
     with pytest.raises(KeyboardInterrupt):
         model.learn_many(rows, labels)

@@ -43,7 +43,8 @@ def test_the_loop_equals_its_twin(double, all_reports):
     kind = dqn.Kind(batch=8, double=double, all_reports=all_reports)
     for start, stop, n_updates in ((0, WARM, 0), (WARM, N, 1)):
         rule = dqn.Rule(*map(np.float32, (0.05, 0.5, 0.01)), *map(np.int32, (4, n_updates)))
-        stretch = Stretch(codes[start:stop], numbers[start:stop], labels[start:stop])
+        padded = [np.resize(each[start:stop], (WARM, *each.shape[1:])) for each in (codes, numbers, labels)]
+        stretch = Stretch(*padded)  # of one length, so that one program serves both
         learner, _ = dqn.run(learner, spans, rule, stretch, np.int32(stop - start), kind)
         for place in range(start, stop):
             slow.learn(codes[place].tolist(), numbers[place].tolist(), int(labels[place]), updates=bool(n_updates))
