@@ -2,6 +2,7 @@
 
 import math
 import os
+import signal
 import subprocess
 import sys
 
@@ -462,3 +463,20 @@ def test_a_thousand_late_names_take_few_steps_of_room():
         sizes.append(len(trainee.learner.weights.into))
     assert sizes[-1] >= 1000
     assert len(set(sizes)) <= 8
+
+
+def test_ctrl_c_just_as_the_loop_returns_loses_nothing(trained):
+    rows, labels = rows_and_labels(10, seed=9)
+    expected, loop = trained.clone(include_attributes=True), trained._loop
+
+    def interrupted(*given):
+        done = loop(*given)
+        signal.raise_signal(signal.SIGINT)
+        return done
+
+    trained._loop = interrupted
+    for row, label in zip(rows, labels, strict=True):  # from the second on, jax's own arrays are taken over
+        with pytest.raises(KeyboardInterrupt):
+            trained.learn_one(row, label)
+    expected.learn_many(rows, labels)
+    assert_same(trained, expected)

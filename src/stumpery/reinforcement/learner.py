@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 Array = Any  # NumPy's between two runs, jax's inside
 UNSEEN = -1
 NEVER = np.inf  # the low end of a span that is not in use
+FARTHEST = 10.0  # deviations from its mean at which a number counts as no farther
 MISSING_RANK = 32767  # in a walk, of a column that was not there to query
 
 

@@ -4,9 +4,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from stumpery.reinforcement.learner import UNSEEN, Adam, Moments, Spans, Weights
+from stumpery.reinforcement.learner import FARTHEST, UNSEEN, Adam, Moments, Spans, Weights
 
-FARTHEST = 10.0  # deviations from its mean at which a number counts as no farther
 LONG_STREAM = 2**20  # rows, after which a 32-bit count and sum would soon stand still
 MOST_STEPS = 2**30
 
