@@ -48,6 +48,7 @@ def test_a_peer_that_is_not_installed_is_null_and_never_run():
     figure = Figure(name="a", unit="s", ours=lambda: 1.0, peer=never, peer_name="peer", needs="no_such_module")
     line = measure(figure, 2)
     assert (line["ours"], line["peer"], line["ratio"]) == (1.0, None, None)
+    assert line["peer_name"] == "peer; no_such_module is not installed"
 
 
 def test_a_long_run_is_made_once():

@@ -2,6 +2,7 @@
 
 import math
 import os
+import signal
 import subprocess
 import sys
 
@@ -12,7 +13,8 @@ import pytest
 
 import stumpery as st
 from stumpery import public
-from stumpery.reinforcement import DeepTree, learn_together
+from stumpery.reinforcement import DeepTree, dqn, learn_together
+from stumpery.reinforcement.trainee import Trainee
 from stumpery.streams import load
 from stumpery.types import State
 
@@ -149,6 +151,10 @@ def test_the_seed_decides(trained):
 
 def test_memory_stays_the_same_however_long_the_stream(trained):
     before = trained.n_bytes
+    n_columns, n_reports, width, n_spans = 3, 3, 32, 16
+    network = n_spans * width + 3 * n_columns * width + width * (width + 3 + n_reports) + n_columns + n_reports + 1
+    stated = SMALL["memory"] * (8 * n_columns + 8) + 16 * network
+    assert stated < before < stated + 2000  # what is left: cuts, moments, the schema, counters
     for seed in range(3):
         trained.learn_many(*rows_and_labels(500, seed))
     assert trained.n_bytes == before
@@ -209,6 +215,8 @@ def test_a_tree_of_too_many_nodes_is_refused(trained):
     trained.learn_many(*rows_and_labels(10))
     with pytest.raises(ValueError, match=r"more than 1 nodes; give rows"):
         trained.tree(max_nodes=1)
+    with pytest.raises(ValueError, match=r"^merge is 'no'"):
+        trained.tree(merge="no")
 
 
 BAD_ROWS = [{"age": "old"}, {"device": 3}, {"age": [1]}, "row", 5, None, {"device": b"x"}]
@@ -287,20 +295,36 @@ HOSTILE = {
     "learner.memory.filled": (0, 10**6),
     "learner.n_classes": (0, 1),
     "learner.moments.squares": (0, -1.0),
+    "learner.weights.first": (slice(4), math.inf),
     "cells.n_codes": (0, -1),
+    "cells.n_cuts": (0, 2**62),
     "cells.cuts": (0, 1e30),
+    "cells.centres": (0, math.nan),
     "cells.spans": (0, 99.0),
+}
+MORE_HOSTILE = {
+    "cells.n_codes": (0, 16384),
+    "cells.cuts": (-1, math.nan),
+    "cells.spans": (0, math.inf),
+    "learner.memory.time": (0, -1),
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_arrays_that_no_stream_leaves_are_refused(learned, name):
+@pytest.mark.parametrize(("name", "edit"), [*HOSTILE.items(), *MORE_HOSTILE.items()], ids=str)
+def test_arrays_that_no_stream_leaves_are_refused(learned, name, edit):
     options, arrays = learned.state()
     damaged = {each: array.copy() for each, array in arrays.items()}
-    place, value = HOSTILE[name]
+    place, value = edit
     damaged[name].flat[place] = value
     with pytest.raises(ValueError, match=r"^its "):
         type(learned).from_state(State(options, damaged))
+
+
+@pytest.mark.parametrize("wrong", [{"memory": 10_000_000}, {"width": 4096}, {"n_cells": None}], ids=str)
+def test_options_that_are_not_those_of_the_arrays_are_refused_before_room_is_taken(learned, wrong):
+    options, arrays = learned.state()
+    with pytest.raises(ValueError, match=r"^its "):
+        type(learned).from_state(State(options | wrong, arrays))
 
 
 WITHOUT_JAX = """
@@ -335,11 +359,11 @@ def test_the_options_of_dqn_learn_too(options):
 
 def test_a_higher_penalty_gives_a_shallower_tree():
     rng = np.random.default_rng(4)
-    rows = [{name: int(rng.integers(2)) for name in "abcd"} for _ in range(2500)]
+    rows = [{name: int(rng.integers(2)) for name in "abcd"} for _ in range(1500)]
     labels = [row["a"] if rng.random() < 0.9 else row["b"] for row in rows]
     depths = []
     for penalty in (0.0, 0.2, 0.9):
-        model = new(st.DQNTree, depth_penalty=penalty, memory=2500)
+        model = new(st.DQNTree, depth_penalty=penalty, memory=1500)
         model.learn_many(rows, labels)
         depths.append(model.tree(merge=False).expected_depth)
     assert depths[0] > depths[1] > depths[2] == 0.0
@@ -377,6 +401,82 @@ def test_seeds_that_learn_together_learn_as_they_would_alone():
 
 def test_models_that_differ_or_have_learned_cannot_learn_together(learned):
     rows, labels = rows_and_labels(10)
-    for wrong in ([], [learned], [new(st.DQNTree), new(st.DQNTree, width=8)], [st.OptimalTree()]):
+    twice = [new(st.DQNTree)] * 2
+    for wrong in ([], 5, {1}, [learned], twice, [new(st.DQNTree), new(st.DQNTree, width=8)], [st.OptimalTree()]):
         with pytest.raises(ValueError, match=r"^models "):
             learn_together(wrong, rows, labels)
+
+
+class Interrupted:
+    """A loop that is interrupted after so many runs."""
+
+    def __init__(self, loop, n_runs):
+        self.loop, self.left = loop, n_runs
+
+    def __call__(self, *given):
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+        return self.loop(*given)
+
+
+@pytest.mark.parametrize(("n_runs", "n_learned"), [(0, 60), (1, 60), (2, 256)])
+def test_an_interrupted_model_has_learned_the_first_rows_and_goes_on(n_runs, n_learned, tmp_path):
+    rows, labels = rows_and_labels(300)
+    labels = [f"{label} {place // 256}" for place, label in enumerate(labels)]  # new classes, and so a new run, at 256
+    model, expected = new(st.DQNTree), new(st.DQNTree)
+    model._loop = Interrupted(model._loop, n_runs)
+    with pytest.raises(KeyboardInterrupt):
+        model.learn_many(rows, labels)
+    del model._loop
+    assert model.classes == tuple(dict.fromkeys(labels[:n_learned]))
+    assert model.tree(rows).predict_many(rows).tolist() == model.predict_many(rows).tolist()
+    st.save(model, tmp_path / "model")
+    expected.learn_many(rows, labels)
+    for each in (model, st.load(tmp_path / "model")):
+        each.learn_many(rows[n_learned:], labels[n_learned:])
+        assert_same(each, expected)
+
+
+def test_models_interrupted_while_they_learn_together_have_learned_the_warm_up(monkeypatch):
+    rows, labels = rows_and_labels(100)
+    labels[60:] = ["late"] * 40
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dqn, "run_seeds", interrupted)
+    models = [new(st.DQNTree, seed=seed) for seed in (3, 4)]
+    with pytest.raises(KeyboardInterrupt):
+        learn_together(models, rows, labels)
+    for model in models:
+        assert "late" not in model.classes
+        assert set(model.predict_proba_one(rows[0])) == set(model.classes)
+
+
+def test_a_thousand_late_names_take_few_steps_of_room():
+    trainee = Trainee.of(st.Schema.of({"id": "name"}), np.ones((1, 1), np.float32), 2, new(st.DQNTree))
+    sizes = []
+    for code in range(1, 1001):
+        trainee._make_room(np.full((1, 1), code, np.float32), np.zeros(1, np.int64), np.array([True]))
+        trainee.cells = trainee.cells.knowing(np.full((1, 1), code, np.float32), np.array([True]))
+        sizes.append(len(trainee.learner.weights.into))
+    assert sizes[-1] >= 1000
+    assert len(set(sizes)) <= 8
+
+
+def test_ctrl_c_just_as_the_loop_returns_loses_nothing(trained):
+    rows, labels = rows_and_labels(10, seed=9)
+    expected, loop = trained.clone(include_attributes=True), trained._loop
+
+    def interrupted(*given):
+        done = loop(*given)
+        signal.raise_signal(signal.SIGINT)
+        return done
+
+    trained._loop = interrupted
+    for row, label in zip(rows, labels, strict=True):  # from the second on, jax's own arrays are taken over
+        with pytest.raises(KeyboardInterrupt):
+            trained.learn_one(row, label)
+    expected.learn_many(rows, labels)
+    assert_same(trained, expected)

@@ -1,5 +1,6 @@
 """The compiled loop of DQN against its slow twin, step by step."""
 
+import jax
 import numpy as np
 import pytest
 from tests.reference.dqn import SlowDQN
@@ -7,7 +8,7 @@ from tests.reference.dqn import SlowDQN
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.reinforcement import dqn, network
 from stumpery.reinforcement.cells import Cells
-from stumpery.reinforcement.learner import Stretch, new_learner
+from stumpery.reinforcement.learner import Moments, Stretch, new_learner
 
 N, WARM, SIZE = 23, 14, 64
 
@@ -42,7 +43,8 @@ def test_the_loop_equals_its_twin(double, all_reports):
     kind = dqn.Kind(batch=8, double=double, all_reports=all_reports)
     for start, stop, n_updates in ((0, WARM, 0), (WARM, N, 1)):
         rule = dqn.Rule(*map(np.float32, (0.05, 0.5, 0.01)), *map(np.int32, (4, n_updates)))
-        stretch = Stretch(codes[start:stop], numbers[start:stop], labels[start:stop])
+        padded = [np.resize(each[start:stop], (WARM, *each.shape[1:])) for each in (codes, numbers, labels)]
+        stretch = Stretch(*padded)  # of one length, so that one program serves both
         learner, _ = dqn.run(learner, spans, rule, stretch, np.int32(stop - start), kind)
         for place in range(start, stop):
             slow.learn(codes[place].tolist(), numbers[place].tolist(), int(labels[place]), updates=bool(n_updates))
@@ -87,3 +89,27 @@ def test_a_rise_of_mistakes_makes_it_forget_all_but_the_latest_rows():
     for _ in range(100):
         learner = dqn.recovered(learner, np.float32(1.0))
     assert int(learner.memory.filled) == dqn.N_AFTER_CHANGE
+
+
+def test_counters_never_run_over():
+    learner = new_learner(0, 4, 2, 2, 4, 8)
+    row = Stretch(np.zeros(2, np.int16), np.zeros(2, np.float32), np.int32(0))
+    remembered, memory, places = jax.jit(dqn.remembered), learner.memory, []
+    for _ in range(40):
+        places.append(int(memory.time) % 8)
+        memory = remembered(memory, row, np.zeros(2, np.int16))
+        assert int(memory.time) < 16
+    assert places == [place % 8 for place in range(40)]
+    late = learner.adam._replace(count=np.int32(network.MOST_STEPS))
+    _, adam = network.stepped(learner.weights, late, learner.weights, np.float32(0.1))
+    assert 100_000 < int(adam.count) < network.MOST_STEPS
+
+
+def test_moments_follow_a_stream_that_never_ends():
+    count = np.full(1, network.LONG_STREAM, np.float32)
+    moments = Moments(count, np.zeros(1, np.float32), 4.0 * count)
+    for _ in range(100):
+        moments = network.noticed(moments, np.full(1, 2.0, np.float32), np.ones(1, bool))
+    assert float(moments.count[0]) == network.LONG_STREAM
+    assert float(moments.squares[0] / moments.count[0]) == pytest.approx(4.0, rel=1e-4)
+    assert float(moments.squares[0]) < 4.0 * network.LONG_STREAM + 1.0

@@ -151,3 +151,13 @@ def test_the_best_tree_of_nursery_has_797_leaves_and_looks_at_less_than_half_of_
     assert (tree.predict_many(rows) == labels).all()
     assert tree.n_leaves == 797
     assert tree.expected_depth == pytest.approx(3.449, abs=0.0005)
+
+
+def test_many_classes_need_room_too():
+    model = st.OptimalTree(max_states=100)
+    rows = [{"x": place % 5, "y": place // 5} for place in range(25)]
+    model.learn_many(rows, [place % 20 for place in range(25)])
+    before = model.tree().to_text()
+    with pytest.raises(ValueError, match=r"^max_states is 100; these rows need 36 of 45 classes each: "):
+        model.learn_many(rows, [f"class {place}" for place in range(25)])
+    assert model.tree().to_text() == before

@@ -62,6 +62,7 @@ def measure(figure: Figure, repeats: int) -> dict[str, str | float | None]:
             ours.append(ours_now)
             if theirs_now is not None:
                 theirs.append(theirs_now)
+    is_absent = callable(figure.peer) and peer is None
     their_median = median(theirs) if theirs else figure.peer if isinstance(figure.peer, float) else None
     return {
         "name": figure.name,
@@ -69,6 +70,6 @@ def measure(figure: Figure, repeats: int) -> dict[str, str | float | None]:
         "better": "higher" if figure.unit.endswith("/s") else "lower",
         "ours": round(median(ours), 6),
         "peer": None if their_median is None else round(their_median, 6),
-        "peer_name": figure.peer_name,
+        "peer_name": f"{figure.peer_name}; {figure.needs} is not installed" if is_absent else figure.peer_name,
         "ratio": None if their_median is None else round(median(ours) / their_median, 3),
     }

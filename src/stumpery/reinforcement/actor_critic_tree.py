@@ -43,7 +43,7 @@ class ActorCriticTree(DeepTree):
             depth_penalty=np.float32(self.depth_penalty),
             entropy=np.float32(self.entropy),
             learning_rate=np.float32(self.learning_rate),
-            learns=np.int32(self._is_warm),
+            learns=np.int32(self._trainee is not None),
         )
         done: tuple[Learner, Found] = actor_critic.run(learner, spans, rule, rows, n, self.n_step)
         return done

@@ -20,6 +20,7 @@ from stumpery.types import Integers
 
 Float32s = NDArray[np.float32]
 Codes = NDArray[np.int16]
+MOST_CODES = 2**15 - 1  # of a column
 LARGEST = 1e15  # of a number that is given to the network: its square still fits
 
 
@@ -139,19 +140,31 @@ class Cells:
         kinds = [array.dtype.kind for array in (is_number, n_codes, n_cuts)]
         if {is_number.shape, n_codes.shape, n_cuts.shape} != {is_name.shape} or kinds != ["b", "i", "i"]:
             raise ValueError("its cells are not those of its columns")
+        n_most = np.where(is_number, len(arrays["cuts"]), 0)
+        if (is_number & is_name).any() or (as_they_are and n_cuts.any()) or ((n_cuts < 0) | (n_cuts > n_most)).any():
+            raise ValueError("its cells are not those of its columns")
         n_centres = np.where(is_number, n_cuts + 1, 0)
-        if (is_number & is_name).any() or (n_cuts < 0).any() or (n_codes < n_centres).any() or n_cuts[~is_number].any():
+        if ((n_codes < 0) | (n_codes > MOST_CODES)).any() or (n_codes != n_centres)[is_number].any():
             raise ValueError("its cells are not those of its columns")
         if arrays["cuts"].shape != (n_cuts.sum(),) or arrays["centres"].shape != (n_centres.sum(),):
             raise ValueError("its cuts are not those of its columns")
-        cuts = np.split(arrays["cuts"].astype(np.float32), np.cumsum(n_cuts)[:-1])
-        if not np.isfinite(arrays["centres"]).all() or any((np.diff(each) <= 0).any() for each in cuts):
+        if not all(
+            array.dtype == np.float32 and np.isfinite(array).all() for array in (arrays["cuts"], arrays["centres"])
+        ):
+            raise ValueError("its cuts are not finite numbers")
+        cuts = np.split(arrays["cuts"], np.cumsum(n_cuts)[:-1])
+        if any((np.diff(each) <= 0).any() for each in cuts):
             raise ValueError("its cuts are not in ascending order")
-        centres = np.split(arrays["centres"].astype(np.float32), np.cumsum(n_centres)[:-1])
-        spans = tuple((int(column), low, high) for column, low, high in arrays["spans"].tolist())
-        n_spans = n_cuts.sum() + n_codes[~is_number].sum()
-        if len(spans) != n_spans or any(not 0 <= span[0] < len(is_name) for span in spans):
+        centres = np.split(arrays["centres"], np.cumsum(n_centres)[:-1])
+        expected = [
+            (place, float(code), NEVER if is_number[place] else float(code))
+            for place, n in enumerate(n_codes.tolist())
+            for code in range(int(is_number[place]), n)
+        ]
+        spans = tuple((column, low, high) for column, low, high in arrays["spans"].tolist())
+        if sorted(spans) != expected:
             raise ValueError("its features are not those of its cells")
+        spans = tuple((int(column), low, high) for column, low, high in spans)
         return cls(is_number.copy(), is_name, n_codes.copy(), tuple(cuts), tuple(centres), spans, as_they_are)
 
 

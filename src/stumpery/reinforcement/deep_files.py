@@ -11,7 +11,8 @@ from stumpery import files
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.reinforcement.cells import Cells, Float32s
 from stumpery.reinforcement.learner import MISSING_RANK, UNSEEN, Learner, filled, named, new_learner
-from stumpery.reinforcement.policy_tree import LEAF, Nodes, PolicyTree
+from stumpery.reinforcement.policy_nodes import LEAF, Nodes
+from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.trainee import Trainee
 from stumpery.trees.classes import Label, coded
 from stumpery.types import Floats, Integers
@@ -38,7 +39,7 @@ def checked_waiting(arrays: Arrays, n_columns: int, n_classes: int, warm_up: int
         return []
     rows, labels = arrays.pop("waiting.rows"), arrays.pop("waiting.labels")
     fits = rows.dtype == np.float32 and labels.dtype == np.int64 and rows.shape == (len(labels), n_columns)
-    if not fits or len(labels) >= warm_up or not _within(labels, 0, n_classes) or np.isnan(rows).any():
+    if not fits or len(labels) > warm_up or not _within(labels, 0, n_classes) or np.isnan(rows).any():
         raise ValueError("its waiting rows are not those of a warm-up")
     return [(rows.copy(), labels.copy())]
 
@@ -56,6 +57,8 @@ def checked_trainee(arrays: Arrays, is_name: NDArray[np.bool_], n_classes: int, 
 
 def _checked_learner(arrays: Arrays, cells: Cells, n_classes: int, recipe: Any) -> Learner:
     n_spans, n_reports = len(arrays["weights.into"]), arrays["weights.reports"].shape[1]
+    if (len(arrays["memory.labels"]), len(arrays["weights.first"])) != (recipe.memory, recipe.width):
+        raise ValueError("its network and its memory are not of the size that its options say")
     if len(cells.spans) > n_spans or n_classes > n_reports:
         raise ValueError("its network has too little room for its cells and classes")
     fresh = new_learner(0, n_spans, len(cells.n_codes), n_reports, recipe.width, recipe.memory)

@@ -11,13 +11,13 @@ from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.extras import need
-from stumpery.options import check_number, check_whole, shown
+from stumpery.options import check_bool, check_number, check_whole, shown
 from stumpery.reinforcement import deep_files, extraction
 from stumpery.reinforcement.cells import Float32s
 from stumpery.reinforcement.learner import Found, Learner, Spans, Stretch
-from stumpery.reinforcement.policy_tree import PolicyTree, class_array
+from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.trainee import Method, Trainee, Watched
-from stumpery.trees.classes import Label, coded
+from stumpery.trees.classes import Label, as_array, coded
 from stumpery.trees.river_kinds import introduce
 from stumpery.types import Floats, Integers, State
 
@@ -61,8 +61,8 @@ class DeepTree(ABC):
         self._rows: OpenRows | None = None
         self._classes: list[Label] = []
         self._waiting: list[tuple[Float32s, Integers]] = []  # rows of the warm-up, and their labels
-        self._trainee: Trainee | None = None
-        self._is_warm = False  # the rows of the warm-up were walked
+        self._counts: Floats = np.zeros(0)  # how often each class came in the warm-up
+        self._trainee: Trainee | None = None  # once the rows of the warm-up were walked
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
@@ -85,7 +85,10 @@ class DeepTree(ABC):
         self.follow([x], [y])
 
     def learn_many(self, X: Any, y: Any) -> None:  # noqa: N803 - as river and scikit-learn name it
-        """Learn from many rows, all or, where one is wrong, none: equals the loop of `learn_one`."""
+        """Learn from many rows, all or, where one is wrong, none: equals the loop of `learn_one`.
+
+        Where this is interrupted, the first rows were learned, and the model can be used and go on.
+        """
         self.follow(X, y)
 
     def test_then_learn(self, X: Any, y: Any) -> Floats:  # noqa: N803
@@ -98,10 +101,13 @@ class DeepTree(ABC):
         watched = Watched.of(len(rows), len(classes))
         if known is not None and len(rows):
             self._take(known, classes)
-            n = self._wait(rows, labels, watched)
-            if self._trainee is not None:
-                rest = watched.part(slice(n, None))
-                self._trainee.learn(self._method, rows[n:], labels[n:], known.is_name, rest)
+            try:
+                n = self._wait(rows, labels, watched)
+                if self._trainee is not None:
+                    rest = watched.part(slice(n, None))
+                    self._trainee.learn(self._method, rows[n:], labels[n:], known.is_name, rest)
+            finally:
+                self._drop_unlearned()
         return watched
 
     def _checked(self, X: Any, y: Any) -> tuple[OpenRows | None, Float32s, list[Label], Integers]:  # noqa: N803
@@ -129,19 +135,30 @@ class DeepTree(ABC):
         """Let rows of the warm-up wait, and begin once all have come; gives how many of these rows were among them."""
         if self._trainee is not None or self._rows is None:
             return 0
-        n = min(self.warm_up - sum(len(waiting) for _, waiting in self._waiting), len(rows))
-        ones = np.eye(len(self._classes))[labels[:n]]
-        before = self._counts() + np.cumsum(ones, axis=0) - ones
+        n = min(self.warm_up - int(self._counts.sum()), len(rows))
+        ones = (labels[:n, np.newaxis] == np.arange(len(self._classes))).astype(np.float64)
+        counts = np.append(self._counts, np.zeros(len(self._classes) - len(self._counts)))
+        before = counts + np.cumsum(ones, axis=0) - ones
         watched.chances[:n] = before / np.maximum(before.sum(axis=1, keepdims=True), 1.0)
         self._waiting.append((rows[:n].copy(), labels[:n]))
-        if self._counts().sum() == self.warm_up:
-            rows, labels = (np.concatenate(each) for each in zip(*self._waiting, strict=True))
-            self._waiting = []
-            self._trainee = Trainee.of(self._rows.schema, rows, int(labels.max()) + 1, self)
-            aside = Watched.of(len(rows), len(self._classes))
-            self._trainee.learn(self._method, rows, labels, self._rows.is_name, aside)
-            self._is_warm = True
+        self._counts = counts + ones.sum(axis=0)
+        if self._counts.sum() == self.warm_up:
+            self._begin(self._rows)
         return n
+
+    def _begin(self, known: OpenRows) -> None:
+        """Walk the rows of the warm-up; what has done so is the trainee."""
+        rows, labels = (np.concatenate(each) for each in zip(*self._waiting, strict=True))
+        trainee = Trainee.of(known.schema, rows, int(labels.max()) + 1, self)
+        trainee.learn(self._method, rows, labels, known.is_name, Watched.of(len(rows), len(self._classes)))
+        self._trainee, self._waiting = trainee, []
+
+    def _drop_unlearned(self) -> None:
+        """Drop classes whose first row was not reached, as learning was interrupted."""
+        n_came = len(np.trim_zeros(self._counts, "b"))
+        if self._trainee is not None:
+            n_came = int(self._trainee.learner.n_classes)
+        self._classes, self._counts = self._classes[:n_came], self._counts[:n_came]
 
     # Predicting.
 
@@ -161,7 +178,7 @@ class DeepTree(ABC):
             return np.zeros((n, len(self._classes)))
         rows = self._rows.one(X[0]).reshape(1, -1) if isinstance(X, list) and n == 1 else self._rows.many(X)
         if self._trainee is None:
-            return np.tile(self._counts() / self._counts().sum(), (n, 1))
+            return np.tile(self._counts / self._counts.sum(), (n, 1))
         return self._chances(self._trainee.ask(rows)[0])
 
     def predict_many(self, X: Any) -> NDArray[Any]:  # noqa: N803
@@ -169,7 +186,7 @@ class DeepTree(ABC):
         chances = self.predict_proba_many(X)
         if not self._classes:
             return np.full(len(chances), None, dtype=object)
-        found: NDArray[Any] = class_array(self._classes)[chances.argmax(axis=1)]
+        found: NDArray[Any] = as_array(self._classes)[chances.argmax(axis=1)]
         return found
 
     def depths_many(self, X: Any) -> Integers:  # noqa: N803
@@ -184,11 +201,12 @@ class DeepTree(ABC):
         Rows are counted at every node: those of X, or the remembered ones. With `merge`, a query whose branches all
         report the same class becomes that report.
         """
+        check_bool("merge", merge)
         check_whole("max_nodes", max_nodes, 1, 2**31)
         if self._rows is None or not self._classes:
             raise ValueError("nothing has been learned yet: there is no tree")
         if self._trainee is None:
-            return deep_files.single_leaf(self._rows, self.classes, self._counts())
+            return deep_files.single_leaf(self._rows, self.classes, self._counts)
         trainee, cells = self._trainee, self._trainee.cells
         if cells.as_they_are and cells.is_number.any():
             raise ValueError("numbers are used as they are, so no finite tree is the policy; give n_cells to cut them")
@@ -241,7 +259,10 @@ class DeepTree(ABC):
         model._rows = deep_files.checked_rows(model._rows, arrays)
         model._waiting = deep_files.checked_waiting(arrays, len(model._rows.seen), len(classes), model.warm_up)
         model._trainee = deep_files.checked_trainee(arrays, model._rows.is_name, len(classes), model)
-        model._is_warm = model._trainee is not None
+        labels = [labels for _, labels in model._waiting]
+        model._counts = np.bincount(np.concatenate([np.zeros(0, np.int64), *labels]), minlength=len(classes)).astype(
+            float
+        )
         if arrays:
             raise ValueError(f"it has arrays {sorted(arrays)}, which it should not have")
         return model
@@ -269,8 +290,3 @@ class DeepTree(ABC):
     @property
     def _method(self) -> Method:
         return Method(self._loop, self._chances)
-
-    def _counts(self) -> Floats:
-        """How often each class came in the warm-up so far."""
-        labels = np.concatenate([np.zeros(0, np.int64), *(labels for _, labels in self._waiting)])
-        return np.bincount(labels, minlength=len(self._classes)).astype(np.float64)

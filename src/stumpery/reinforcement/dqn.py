@@ -88,7 +88,7 @@ def remembered(memory: Memory, row: Stretch, ranks: Array) -> Memory:
         labels=memory.labels.at[place].set(row.labels),
         priorities=memory.priorities.at[place].set(1.0),  # the most wrong that a value between 0 and 1 can be
         filled=jnp.minimum(memory.filled + 1, n_rows),
-        time=memory.time + 1,
+        time=jnp.where(memory.time + 1 < 2 * n_rows, memory.time + 1, n_rows),
     )
 
 

@@ -78,7 +78,7 @@ class DQNTree(DeepTree):
             epsilon=np.float32(self.epsilon),
             learning_rate=np.float32(self.learning_rate),
             target_every=np.int32(self.target_every),
-            n_updates=np.int32(n_updates if self._is_warm else 0),
+            n_updates=np.int32(0 if self._trainee is None else n_updates),
         )
 
     def _chances(self, worths: Floats) -> Floats:

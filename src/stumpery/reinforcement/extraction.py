@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from stumpery.reinforcement import policy_kernels as kernels
 from stumpery.reinforcement.cells import Cells, Codes
-from stumpery.reinforcement.learner import UNSEEN, Moments, Spans, Weights
+from stumpery.reinforcement.learner import FARTHEST, UNSEEN, Moments, Spans, Weights
 from stumpery.reinforcement.policy_kernels import Policy
-from stumpery.reinforcement.policy_tree import LEAF, NO_CHILD, Nodes
+from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
 from stumpery.types import Floats, Integers
 
 
@@ -46,7 +46,7 @@ def standardised(moments: Moments, numbers: NDArray[Any], place: int | slice) ->
     count, mean, squares = (np.asarray(each, np.float64)[place] for each in moments)
     variance = squares / np.maximum(count, 1.0)
     scale = np.where(variance > 0.0, 1.0 / np.sqrt(np.maximum(variance, 1e-30)), 0.0)
-    found: Floats = np.clip((numbers - mean) * scale, -10.0, 10.0)
+    found: Floats = np.clip((numbers - mean) * scale, -FARTHEST, FARTHEST)
     return found
 
 

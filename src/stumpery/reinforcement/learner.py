@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 Array = Any  # NumPy's between two runs, jax's inside
 UNSEEN = -1
 NEVER = np.inf  # the low end of a span that is not in use
+FARTHEST = 10.0  # deviations from its mean at which a number counts as no farther
 MISSING_RANK = 32767  # in a walk, of a column that was not there to query
 
 
@@ -56,7 +57,7 @@ class Adam(NamedTuple):
 
     mean: Weights
     square: Weights
-    count: Array  # of steps
+    count: Array  # of steps; it never runs over, see `network.stepped`
 
 
 class Memory(NamedTuple):
@@ -68,7 +69,7 @@ class Memory(NamedTuple):
     labels: Array  # (rows,) int32
     priorities: Array  # (rows,) float32: how wrong the network was about a row of late
     filled: Array  # how many of the latest rows may be sampled
-    time: Array  # rows that ever came
+    time: Array  # rows that came; from twice as many as there is room for it starts anew at that room
 
 
 class Learner(NamedTuple):
@@ -163,7 +164,7 @@ def _over(larger: Weights, smaller: Weights) -> Weights:
     """A copy of the larger network with the smaller one in its corner."""
     found = mapped(larger, np.copy)
     for into, old in zip(found, smaller, strict=True):
-        into[tuple(map(slice, old.shape))] = old
+        into[tuple(map(slice, old.shape))] = np.asarray(old)  # NumPy would hide an interruption of jax's own copying
     return found
 
 

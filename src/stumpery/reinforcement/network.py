@@ -4,17 +4,19 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from stumpery.reinforcement.learner import UNSEEN, Adam, Moments, Spans, Weights
+from stumpery.reinforcement.learner import FARTHEST, UNSEEN, Adam, Moments, Spans, Weights
 
-FARTHEST = 10.0  # deviations from its mean at which a number counts as no farther
+LONG_STREAM = 2**20  # rows, after which a 32-bit count and sum would soon stand still
+MOST_STEPS = 2**30
 
 
 def noticed(moments: Moments, numbers: Array, known: Array) -> Moments:
-    """The moments after one more row, of whose numbers some are known (Welford)."""
-    count = moments.count + known
+    """The moments after one more row, of whose numbers some are known (Welford); after very many, old rows fade."""
+    count = jnp.minimum(moments.count + known, LONG_STREAM)
+    kept = jnp.where(known & (moments.count >= LONG_STREAM), 1.0 - 1.0 / LONG_STREAM, 1.0)
     off = jnp.where(known, numbers - moments.mean, 0.0)
     mean = moments.mean + off / jnp.maximum(count, 1.0)
-    return Moments(count, mean, moments.squares + off * jnp.where(known, numbers - mean, 0.0))
+    return Moments(count, mean, moments.squares * kept + off * jnp.where(known, numbers - mean, 0.0))
 
 
 def standardised(moments: Moments, numbers: Array) -> Array:
@@ -52,7 +54,7 @@ def heads(weights: Weights, layer: Array) -> tuple[Array, Array]:
 
 def stepped(weights: Weights, adam: Adam, gradient: Weights, rate: Array) -> tuple[Weights, Adam]:
     """One step of Adam down a gradient."""
-    count = adam.count + 1
+    count = jnp.where(adam.count < MOST_STEPS, adam.count, MOST_STEPS // 2) + 1
     mean = jax.tree.map(lambda old, new: 0.9 * old + 0.1 * new, adam.mean, gradient)
     square = jax.tree.map(lambda old, new: 0.999 * old + 0.001 * new * new, adam.square, gradient)
     pace = rate * jnp.sqrt(1.0 - 0.999**count) / (1.0 - 0.9**count)

@@ -14,12 +14,14 @@ from stumpery.encoding.open_rows import N_FIRST_ROWS, OpenRows
 from stumpery.options import check_number, check_whole, shown
 from stumpery.reinforcement import optimal_kernels as kernels
 from stumpery.reinforcement.cells import Cells
-from stumpery.reinforcement.policy_tree import LEAF, NO_CHILD, Nodes, PolicyTree, class_array
-from stumpery.trees.classes import Label, coded
+from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
+from stumpery.reinforcement.policy_tree import PolicyTree
+from stumpery.trees.classes import Label, as_array, coded
 from stumpery.trees.river_kinds import introduce
 from stumpery.types import Floats, Integers, State
 
 MAX_NAMES = 10_000
+CLASSES_A_STATE = 10  # that there is room for in as many states as may be
 Table = dict[tuple[int, ...], list[float]]  # how often each class came, by the codes of a complete row
 
 
@@ -38,7 +40,8 @@ class OptimalTree:
     Every value of a column is a category of its own, and a missing one too, which costs nothing to find. Rows are
     counted; when the tree is asked for, dynamic programming values every partly observed row. Corollary 3.2 of Chaouki,
     Read and Bifet says that this finds the best tree. The states are the product of one more than each column's
-    categories: rows that would need more than `max_states` are refused.
+    categories: rows that would need more than `max_states`, or ten times as many counts of classes, are refused. So
+    the solver takes at most 100 bytes for each of `max_states`.
 
     >>> rows = [{"left": left, "right": right} for left in "01" for right in "01"]
     >>> model = OptimalTree(depth_penalty=0.01)
@@ -101,11 +104,7 @@ class OptimalTree:
         codes = rows.astype(np.int64)
         has_missing = (codes == 0).any(axis=0) | self._has_missing(codes.shape[1])
         n_states = float(np.prod(_n_names(known) + has_missing + 1.0))
-        if n_states > self.max_states:
-            raise ValueError(
-                f"max_states is {self.max_states}; these rows need {n_states:.3g}: a product over all columns of one "
-                "more than their categories"
-            )
+        self._check_room(n_states, len(classes))
         self._rows, self._classes = known, classes
         self.__dict__["schema"] = known.schema
         self.__dict__.pop("_solved", None)
@@ -122,7 +121,7 @@ class OptimalTree:
         """The class that is reported for each row."""
         if not self._table:
             return np.full(frames.n_rows(X, "X"), None, dtype=object)
-        found: NDArray[Any] = class_array(self._classes)[self.predict_proba_many(X).argmax(axis=1)]
+        found: NDArray[Any] = as_array(self._classes)[self.predict_proba_many(X).argmax(axis=1)]
         return found
 
     def predict_proba_one(self, x: Any) -> dict[Label, float]:
@@ -168,6 +167,19 @@ class OptimalTree:
         """Which columns were missing in a row that came."""
         return np.array([any(row[place] == 0 for row in self._table) for place in range(n_columns)], bool)
 
+    def _check_room(self, n_states: float, n_classes: int) -> None:
+        """Refuse a problem that is too large to look at all of it."""
+        if n_states > self.max_states:
+            raise ValueError(
+                f"max_states is {self.max_states}; these rows need {n_states:.3g}: a product over all columns of one "
+                "more than their categories"
+            )
+        if n_states * n_classes > CLASSES_A_STATE * self.max_states:
+            raise ValueError(
+                f"max_states is {self.max_states}; these rows need {n_states:.3g} of {n_classes} classes each: "
+                f"more than {CLASSES_A_STATE} times max_states counts"
+            )
+
     # Files.
 
     def state(self) -> State:
@@ -206,8 +218,9 @@ class OptimalTree:
         if (rows < 0).any() or (rows > names).any() or (counts < 0).any() or (counts.sum(axis=1) < 1).any():
             raise ValueError("its counted rows are not those of its columns")
         model._table = dict(zip(map(tuple, rows.tolist()), counts.tolist(), strict=True))
-        if len(model._table) < len(rows) or np.prod(names + model._has_missing(len(names)) + 1.0) > model.max_states:
+        if len(model._table) < len(rows):
             raise ValueError("its counted rows are not those of any stream")
+        model._check_room(float(np.prod(names + model._has_missing(len(names)) + 1.0)), len(classes))
         return model
 
 

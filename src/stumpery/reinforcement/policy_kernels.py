@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.jit import kernel, part
+from stumpery.reinforcement.learner import UNSEEN
 from stumpery.types import Floats, Integers
-
-UNSEEN = -1
 
 
 class Policy(NamedTuple):

@@ -5,17 +5,21 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stumpery.extras import need
 from stumpery.options import shown
+from stumpery.reinforcement.cells import Float32s
 from stumpery.reinforcement.dqn_tree import DQNTree
 from stumpery.reinforcement.trainee import STRETCH, Watched, room, watch
+from stumpery.types import Integers
 
 
 def learn_together(models: Sequence[DQNTree], X: Any, y: Any) -> list[Watched]:  # noqa: N803 - as river names it
     """Let untrained models of one recipe, but for their seeds, learn the same rows by one program.
 
-    Made for a GPU, where many seeds take little longer than one. Each learns as it would alone, up to rounding.
+    Made for a GPU, where many seeds take little longer than one. Each learns as it would alone, up to rounding,
+    where no name or class comes for which the warm-up left no room. Interrupted, they have learned the warm-up alone.
 
     >>> models = [DQNTree(warm_up=20, batch_size=8, memory=50, seed=seed) for seed in range(2)]
     >>> watched = learn_together(models, [{"x": place % 2} for place in range(40)], ["a", "b"] * 20)
@@ -27,40 +31,52 @@ def learn_together(models: Sequence[DQNTree], X: Any, y: Any) -> list[Watched]: 
     watched = [Watched.of(len(rows), len(classes)) for _ in models]
     if known is None or not len(rows):
         return watched
-    for model, own in zip(models, watched, strict=True):
-        model._take(known, classes)
-        done = model._wait(rows, labels, own)
+    try:
+        for model, own in zip(models, watched, strict=True):
+            model._take(known, classes)
+            done = model._wait(rows, labels, own)
+        _go_on(models, known.is_name, rows[done:], labels[done:], [own.part(slice(done, None)) for own in watched])
+    finally:
+        for model in models:
+            model._drop_unlearned()
+    return watched
+
+
+def _go_on(
+    models: Sequence[DQNTree], is_name: NDArray[np.bool_], rows: Float32s, labels: Integers, watched: list[Watched]
+) -> None:
+    """Learn what comes after the warm-up."""
     trainees = [model._trainee for model in models if model._trainee is not None]
     if not trainees:
-        return watched
+        return
 
     jax = need("jax", "deep")
     from stumpery.reinforcement import dqn
 
     first = trainees[0]  # the rows are the same for all, so what its cells learn is what all learn
-    n_spans = room(len(first.cells.knowing(rows, known.is_name).spans))
+    n_spans = room(len(first.cells.knowing(rows, is_name).spans))
+    n_classes = int(max(labels, default=0)) + 1
     for trainee in trainees:
-        trainee.grow(max(n_spans, len(trainee.learner.weights.into)), max(2, len(classes)))
+        weights = trainee.learner.weights
+        trainee.grow(max(n_spans, len(weights.into)), max(n_classes, weights.reports.shape[1]))
     learners = jax.tree.map(lambda *each: np.stack(each), *(trainee.learner for trainee in trainees))
-    while done < len(rows):
+    for done in range(0, len(rows), STRETCH):
         part = slice(done, done + STRETCH)
         n, n_came = len(labels[part]), int(learners.n_classes[0])
-        stretch = first.stretch(rows[part], labels[part], known.is_name)
+        stretch = first.stretch(rows[part], labels[part], is_name)
         rule, kind = models[0]._rule(), models[0]._kind()
         learners, found = dqn.run_seeds(learners, first.spans, rule, stretch, np.int32(n), kind)
         for place, (model, own) in enumerate(zip(models, watched, strict=True)):
             one = type(found)(*(array[place] for array in found))
             watch(one, labels[part], n_came, own.part(part), model._chances)
-        done += n
     for place, trainee in enumerate(trainees):
         trainee.learner = jax.tree.map(lambda array, at=place: array[at], learners)
         trainee.cells, trainee.missed = first.cells, first.missed.copy()
-    return watched
 
 
-def _check(models: Sequence[Any]) -> None:
-    if not models or not all(isinstance(model, DQNTree) for model in models):
-        raise ValueError(f"models is {shown(models)}; it must be one or more of DQNTree")
+def _check(models: Any) -> None:
+    if not isinstance(models, Sequence) or not models or not all(isinstance(model, DQNTree) for model in models):
+        raise ValueError(f"models is {shown(models)}; it must be a list of one or more DQNTree")
     recipes = {repr(replace(model, seed=0)) for model in models}
     if len(recipes) > 1 or any(model.classes for model in models) or len({id(model) for model in models}) < len(models):
         raise ValueError("models differ in more than their seeds, or have learned; they must be new and of one recipe")

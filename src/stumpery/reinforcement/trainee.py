@@ -10,6 +10,7 @@ from stumpery.encoding import Schema
 from stumpery.reinforcement import extraction
 from stumpery.reinforcement import policy_kernels as kernels
 from stumpery.reinforcement.cells import Cells, Float32s
+from stumpery.reinforcement.interruption import unbroken
 from stumpery.reinforcement.learner import UNSEEN, Found, Learner, Spans, Stretch, grown, named, new_learner
 from stumpery.reinforcement.policy_kernels import Policy
 from stumpery.types import Floats, Integers
@@ -84,7 +85,8 @@ class Trainee:
             part = slice(done, done + n)
             n_came = int(self.learner.n_classes)
             stretch = self.stretch(rows[part], labels[part], is_name)
-            self.learner, found = method.loop(self.learner, self.spans, stretch, np.int32(n))
+            with unbroken():  # the loop takes the old learner's arrays for the new one's
+                self.learner, found = method.loop(self.learner, self.spans, stretch, np.int32(n))
             watch(found, labels[part], n_came, watched.part(part), method.chances)
             done += n
 
@@ -100,10 +102,11 @@ class Trainee:
         """How many of the rows there is room for; where there was none for the first, there is more now."""
         n_spans, n_classes = len(self.learner.weights.into), self.learner.weights.reports.shape[1]
         first = self.cells.knowing(rows[:1], is_name)
-        if len(first.spans) > n_spans or labels[0] >= n_classes:
-            n_spans = max(n_spans, room(len(first.spans)))
-            self.grow(n_spans, max(n_classes, 2 * int(labels[0])))
-            n_classes = self.learner.weights.reports.shape[1]
+        needs_spans, needs_classes = len(first.spans) > n_spans, labels[0] >= n_classes
+        if needs_spans or needs_classes:  # twice as much each time, so that a thousand names take few steps
+            n_spans = max(2 * n_spans, room(len(first.spans))) if needs_spans else n_spans
+            n_classes = 2 * int(labels[0]) if needs_classes else n_classes
+            self.grow(n_spans, n_classes)
         n_within = int(np.searchsorted(np.maximum.accumulate(labels), n_classes))
         return min(first.n_within(rows, n_spans), n_within)
 
