@@ -371,3 +371,15 @@ def test_copies_of_any_making_go_on_alike(trained, kind):
         model.learn_many(rows, labels)
         assert_same(model, trained)
         assert outputs(model, rows).tobytes() == outputs(trained, rows).tobytes()
+
+
+def test_the_first_name_of_a_column_that_was_only_missing_predicts_as_missing(new):
+    model, label = new(), 1
+    model.learn_one({"a": 1.0, "b": None}, label)
+    row, empty = {"a": 1.0, "b": "red"}, {"a": 1.0, "b": None}
+    assert model.predict_one(row) == model.predict_one(empty)
+    assert list(model.predict_many([row, empty])) == [model.predict_one(empty)] * 2
+    model.learn_one(row, label)
+    assert model.predict_one(row) == label
+    with pytest.raises(ValueError, match="column 'b'"):
+        model.predict_one({"a": 1.0, "b": 3.5})

@@ -82,16 +82,23 @@ class OpenRows:
 
     def one(self, row: Any) -> Float32s:
         """One dict or array; new names count as others."""
-        return self._plain(self._reader.row(row))
+        if self._all_seen or isinstance(row, np.ndarray):
+            return self._plain(self._reader.row(row))
+        found: Float32s = self.many([row])[0]
+        return found
 
     def many(self, rows: Any) -> Float32s:
-        """A frame, a list of dicts or a matrix; new names count as others."""
+        """A frame, a list of dicts or a matrix; new names count as others, the first of a column as missing."""
         if self._is_plain(rows):
             return self._plain(rows)
-        table = open_table(as_table(rows), self.schema.names)
-        return self._filled(
-            table.n_rows, self._read([distinct(table.column(place)) for place in range(len(self.seen))])
-        )
+        rows = as_table(rows)
+        table = open_table(rows, self.schema.names)
+        data = [distinct(table.column(place)) for place in range(len(self.seen))]
+        settled = self if isinstance(rows, np.ndarray) else self._settled(data, table.categorical)
+        columns = settled._read(data)
+        for place in np.flatnonzero(settled.is_name & ~self.is_name).tolist():
+            columns[place] = np.full(table.n_rows, np.nan)
+        return self._filled(table.n_rows, columns)
 
     def knowing_one(self, row: Any) -> tuple[Self, Float32s]:
         """What knows this row's names and kinds, and the row."""
