@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.jit import kernel, part
-from stumpery.reinforcement.learner import UNSEEN
 from stumpery.types import Floats, Integers
 
 
@@ -70,7 +69,7 @@ def walk(policy: Policy, codes: NDArray[np.int16], numbers: Floats, reports: Flo
         first = policy.base.copy()
         n_queries[row] = 0
         for column in range(n_columns):
-            closed[column] = codes[row, column] == UNSEEN
+            closed[column] = codes[row, column] < 0  # missing: not there to query
         while True:
             judge(policy, first, layer, outputs)
             action = best(outputs, closed)
