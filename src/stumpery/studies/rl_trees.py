@@ -192,9 +192,10 @@ def claim_on_reports(by_setting: Sequence[Row]) -> Finding:
 def claim_on_depth(by_penalty: Sequence[Row]) -> Finding:
     """A readable tree that is nearly always right."""
     merged = [row for row in by_penalty if (row["problem"], row["tree"]) == ("Nursery", options.MERGED)]
-    shallow = min((row["depth"] for row in merged if row["accuracy"] >= 0.99), default=float("nan"))
+    shallow = min((row["depth"] for row in merged if row["accuracy"] >= 0.99), default=float("inf"))
     claim = "Nursery at 99 % needs at most 3.7 columns of 8"
-    return finding(claim, holds=shallow <= 3.7, evidence=f"{shallow:.2f} columns at 99 % or more")
+    evidence = "no tree is right in 99 %" if np.isinf(shallow) else f"{shallow:.2f} columns at 99 % or more"
+    return finding(claim, holds=shallow <= 3.7, evidence=evidence)
 
 
 STUDY = Study(
