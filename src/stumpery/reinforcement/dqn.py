@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from stumpery.reinforcement import network
+from stumpery.reinforcement import network, stretches
 from stumpery.reinforcement.learner import MISSING_RANK, UNSEEN, Found, Learner, Memory, Spans, Stretch, Weights
 from stumpery.reinforcement.mdp import ILLEGAL, worths
 
@@ -190,19 +190,7 @@ def learned(
 
 def along(learner: Learner, spans: Spans, rule: Rule, rows: Stretch, n: Array, kind: Kind) -> tuple[Learner, Found]:
     """Learn the first n of the rows, one after the other."""
-    size = rows.labels.shape[0]
-    found = Found(
-        jnp.zeros((size, *learner.weights.report_bias.shape)), jnp.zeros(size, jnp.int32), jnp.zeros((size, 2))
-    )
-
-    def one(place: Array, carried: tuple[Learner, Found]) -> tuple[Learner, Found]:
-        learner, found = carried
-        row = Stretch(*(table[place] for table in rows))
-        learner, new = learned(learner, spans, rule, kind, row)
-        return learner, Found(*(table.at[place].set(value) for table, value in zip(found, new, strict=True)))
-
-    done: tuple[Learner, Found] = lax.fori_loop(0, n, one, (learner, found))
-    return done
+    return stretches.along(lambda learner, row: learned(learner, spans, rule, kind, row), learner, rows, n)
 
 
 run = jax.jit(along, static_argnames=("kind",), donate_argnames=("learner",))

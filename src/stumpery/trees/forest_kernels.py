@@ -114,6 +114,21 @@ def make_leaf(forest: Forest, node: int, leaf: int) -> None:
 
 
 @part
+def branch(forest: Forest, leaf: int, other: int, child: int, column: int, threshold: float, mask: np.uint64) -> None:
+    """Turn a leaf's node into a test with two leaves without events, this one and the other, in place."""
+    node = forest.leaves[leaf, NODE]
+    free_blocks(forest, leaf)
+    make_leaf(forest, child, leaf)
+    make_leaf(forest, child + 1, other)
+    forest.nodes[node, CHILD] = child
+    forest.nodes[node, COLUMN] = column
+    if column >= 0:
+        forest.thresholds[node, PAYLOAD] = threshold
+    else:
+        forest.masks[node, PAYLOAD] = mask
+
+
+@part
 def goes_right(forest: Forest, node: int, row: Float32s) -> np.int32:
     """Which child of a node a row belongs to: 0 or 1; both questions are answered, to do without a branch."""
     column = forest.nodes[node, COLUMN]

@@ -18,14 +18,11 @@ from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees import room_kernels as room
 from stumpery.trees.column_cuts_kernels import Cut, best_cut
 from stumpery.trees.forest_kernels import (
-    CHILD,
-    COLUMN,
     LEAST_SIDE,
     N_EVENTS,
     NEXT_CHECK,
     NODE,
     NOTHING,
-    PAYLOAD,
     TIME,
     Float32s,
 )
@@ -137,16 +134,8 @@ def split(model: Model, scratch: Scratch, n: int, leaf: int, cut: Cut, rule: Flo
     forest = model.forest
     node = forest.leaves[leaf, NODE]
     child, other = room.take_pair(model), room.take_leaf(model)
-    trees.free_blocks(forest, leaf)
     room.free_table(model, leaf)
-    trees.make_leaf(forest, child, leaf)
-    trees.make_leaf(forest, child + 1, other)
-    forest.nodes[node, CHILD] = child
-    forest.nodes[node, COLUMN] = cut.column
-    if cut.column >= 0:
-        forest.thresholds[node, PAYLOAD] = cut.threshold
-    else:
-        forest.masks[node, PAYLOAD] = cut.mask
+    trees.branch(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
     worth = cut.gain * scratch.totals[WHOLE, 0]
     if rule[CRITERION] == VARIANCE:
         worth *= scratch.totals[WHOLE, 1]

@@ -15,8 +15,6 @@ from stumpery.trees import pruning_kernels as pruning
 from stumpery.trees.cuts_kernels import Cut
 from stumpery.trees.forest_kernels import (
     ACTION,
-    CHILD,
-    COLUMN,
     COUNT,
     DOUBT,
     LEAF,
@@ -28,7 +26,6 @@ from stumpery.trees.forest_kernels import (
     NEXT_CHECK,
     NODE,
     NOTHING,
-    PAYLOAD,
     PRIOR,
     REWARD,
     Float32s,
@@ -104,18 +101,10 @@ def room(forest: Forest, leaf: int, key: np.uint64) -> tuple[int, int]:
 def split(forest: Forest, scratch: Scratch, n: int, leaf: int, cut: Cut, child: int, other: int) -> None:
     """Turn a leaf into a node with two leaves, which share its events and start from what it knew, in place."""
     node = forest.leaves[leaf, NODE]
-    trees.free_blocks(forest, leaf)
     for row in range(trees.N_STATS):
         for action in range(forest.stats.shape[2]):
             forest.stats[other, row, action] = forest.stats[leaf, row, action]
-    trees.make_leaf(forest, child, leaf)
-    trees.make_leaf(forest, child + 1, other)
-    forest.nodes[node, CHILD] = child
-    forest.nodes[node, COLUMN] = cut.column
-    if cut.column >= 0:
-        forest.thresholds[node, PAYLOAD] = cut.threshold
-    else:
-        forest.masks[node, PAYLOAD] = cut.mask
+    trees.branch(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
     n_actions = forest.stats.shape[2]
     counts, sums = scratch.totals[:2], scratch.totals[2:]
     for side in range(2):
