@@ -655,13 +655,14 @@ HOSTILE_FORESTS = {
     "a kind of column that there is not": put("forest.kinds", 0, 7),
     "a number that is called a name": put("forest.kinds", 0, trees.NAME),
     "a name that is called a number": put("forest.kinds", 1, trees.NUMBER),
-    "a weight of a column that is not a number": put("plain.weights", (0, 0), NAN),
-    "a weight of a pair that is not a number": put("pairs.weights", (0, 0), NAN),
-    "a negative sum of squares": put("pairs.past", (0, 0), -1.0),
-    "a correction that is not a number": put("corrected.weights", (0, 0), NAN),
+    "a weight of a column that is not a number": put("plain", (0, 0, 0), NAN),
+    "a weight of a pair that is not a number": put("pairs", (0, 0, 0), NAN),
+    "a negative sum of squares": put("pairs", (0, 1, 0), -1.0),
+    "a correction that is not a number": put("corrected", (0, 0, 0), NAN),
+    "a weight of the latest events that is not a number": put("recent", (0, 0, 0), NAN),
     "an edge that is not a number": put("edges", (0, 0), NAN),
     "a moment that is not a number": put("moments", (0, 0), NAN),
-    "a share that is negative": put("weights", slice(None), [-0.5, 0.5, 0.5, 0.5]),
+    "a share that is negative": put("weights", slice(None), [-0.5, 0.5, 0.5, 0.5, 0.0]),
     "shares of more than all": put("weights", slice(None), 0.5),
     "no shares at all": put("weights", slice(None), 0.0),
     "a clock that is not a number": put("clock", 0, NAN),
@@ -679,7 +680,7 @@ def test_trees_that_no_stream_leaves_are_refused(name, forest):
         st.RewardForest.from_state(State(forest.options, arrays))
 
 
-@pytest.mark.parametrize("name", ["events", "forest.nodes", "forest.blocks", "forest.leaves", "pairs.weights", "edges"])
+@pytest.mark.parametrize("name", ["events", "forest.nodes", "forest.blocks", "forest.leaves", "pairs", "edges"])
 def test_a_forest_of_another_size_is_refused(name, forest):
     for part in (forest.arrays[name][:-1], np.concatenate([forest.arrays[name]] * 3), forest.arrays[name][:0]):
         with pytest.raises(ValueError, match=r"^its [^\n]+$"):

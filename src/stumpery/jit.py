@@ -15,6 +15,8 @@ anywhere compiles anew, and nothing stale is ever run.
 and make machine code that nobody runs. A part is only tidied up; the kernel that holds it is optimised as a whole.
 Numba also counts who holds an array, by an atomic step at each end of every view and every call. A part that makes no
 array and gives none back only borrows: it goes without, which made the forests half as fast again.
+
+`prefetch` asks for memory that will be needed soon: trees jump about in more of it than the processor's caches hold.
 """
 
 import hashlib
@@ -28,13 +30,15 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from llvmlite import ir as llvm  # type: ignore[import-untyped]
 from numba import _dynfunc, config, types
-from numba.core import ir
+from numba.core import cgutils, ir
 from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
+from numba.extending import intrinsic
 
 from stumpery.folders import cache_root
 
@@ -44,6 +48,7 @@ INTERPRETED = bool(config.DISABLE_JIT)
 BOUNDS_CHECK = os.environ.get("STUMPERY_BOUNDS_CHECK", "0") not in ("", "0")
 KNOWS_PARTS = tuple(numba.version_info[:2]) == (0, 68)  # whose insides `_PartCompiler` was written for
 N_CACHES_KEPT = 6
+LINE = 64  # bytes that the processor fetches at once
 
 
 def kernel(function: Function) -> Function:
@@ -70,6 +75,22 @@ def part(function: Function) -> Function:
     options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     compiled = numba.njit(nogil=True, boundscheck=BOUNDS_CHECK, error_model="numpy", **options)
     return compiled(function)  # type: ignore[no-any-return]
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _touch(context: Any, array: Any, place: Any) -> Any:
+    """Ask for the line of memory that holds a byte of a C-contiguous array, counted from its start."""
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        memory = target.make_array(signature.args[0])(target, builder, arguments[0]).data
+        start = builder.bitcast(memory, llvm.IntType(8).as_pointer())
+        word = llvm.IntType(32)
+        kind = llvm.FunctionType(llvm.VoidType(), (start.type, word, word, word))
+        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(ask, (builder.gep(start, [arguments[1]]), word(0), word(3), word(1)))  # to read, and to keep
+        return target.get_dummy_value()
+
+    return types.void(array, types.int64), generate
 
 
 class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -135,7 +156,9 @@ def _borrows(step: Any, held: set[str], kinds: Any) -> bool:
     given = held & {name.name for name in expression.list_vars()}
     gives = step.target.name in held
     if expression.op == "call":
-        return not gives and (not given or isinstance(kinds[expression.func.name], types.Dispatcher))
+        called = kinds[expression.func.name]
+        lends = isinstance(called, types.Dispatcher) or getattr(called, "typing_key", None) is _touch
+        return not gives and (not given or lends)
     if gives and expression.op == "getattr":
         return isinstance(kinds[expression.value.name], types.BaseTuple)
     if gives and expression.op in ("getitem", "static_getitem"):  # an array as the index would make another
@@ -220,3 +243,23 @@ def _quiet(function: Function) -> Function:
             return function(*arguments)
 
     return interpreted  # type: ignore[return-value]
+
+
+@part
+def prefetch(array: np.ndarray, row: int) -> None:
+    """Ask for a row of a C-contiguous array that will be needed soon; nothing else changes."""
+    if INTERPRETED:
+        return
+    size = array.strides[0]
+    start = np.int64(row) * size
+    for place in range(0, size, LINE):
+        _touch(array, start + place)
+    _touch(array, start + size - 1)
+
+
+@part
+def prefetch_byte(array: np.ndarray, byte: int) -> None:
+    """Ask for the line of memory that holds one byte of an array, counted from its start."""
+    if INTERPRETED:
+        return
+    _touch(array, byte)

@@ -9,7 +9,7 @@ from stumpery.policies import hashed_kernels as hashed
 
 pytestmark = pytest.mark.kernels
 
-N_SLOTS, N_ACTIONS, ACTION, SCALE = 64, 3, 1, 0.4
+N_SLOTS, N_ACTIONS, ACTION, SCALE, HASTE = 64, 3, 1, 0.4, 2.0
 N_EVENTS = 100 if INTERPRETED else 500
 
 
@@ -17,12 +17,14 @@ N_EVENTS = 100 if INTERPRETED else 500
 def learn_one(linear, slots, action, reward, scale, settles, scores):
     """Predict, learn and predict again, in place; give both predictions."""
     n = slots.shape[0]
+    rates = np.zeros(n)
     hashed.predict(linear, slots, n, scores)
     before = scores[action]
     if settles:
-        hashed.settle(linear, slots, n, action, reward - before)
+        hashed.settle(linear, slots, n, rates, action, reward - before, HASTE)
     else:
-        hashed.follow(linear, slots, n, action, reward - before, scale)
+        hashed.follow(linear, slots, n, rates, action, reward - before, HASTE, scale)
+    scores[action] = 0.0
     hashed.predict(linear, slots, n, scores)
     return before, scores[action]
 
@@ -38,10 +40,10 @@ def test_weights_move_as_in_the_slow_twin(settles):
         before, _ = learn_one(linear, slots, ACTION, reward, SCALE, settles, np.zeros(N_ACTIONS))
         assert before == pytest.approx(expected, abs=1e-4)
         if settles:
-            twin.settle(slots.tolist(), reward - expected, N_SLOTS)
+            twin.settle(slots.tolist(), reward - expected, HASTE, N_SLOTS)
         else:
-            twin.follow(slots.tolist(), reward - expected, SCALE)
-    for place, kept in ((linear.weights, twin.weights), (linear.past, twin.past)):
+            twin.follow(slots.tolist(), reward - expected, HASTE, SCALE)
+    for place, kept in ((linear[:, hashed.WEIGHT], twin.weights), (linear[:, hashed.PAST], twin.past)):
         assert place[:, ACTION] == pytest.approx([kept[slot] for slot in range(N_SLOTS)], rel=1e-4, abs=1e-4)
         assert not place[:, [0, 2]].any()
 
@@ -51,7 +53,7 @@ def test_a_reward_that_was_foreseen_moves_nothing(settles):
     linear = hashed.new_linear(N_SLOTS, N_ACTIONS)
     slots = np.arange(5, dtype=np.int32)
     assert learn_one(linear, slots, ACTION, 0.0, SCALE, settles, np.zeros(N_ACTIONS)) == (0.0, 0.0)
-    assert not linear.weights.any()
+    assert not linear[:, hashed.WEIGHT].any()
 
 
 @pytest.mark.parametrize("n_features", [1, 30, 64, 200, 1000])

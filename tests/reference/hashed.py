@@ -14,20 +14,20 @@ class Twin:
         """The sum of the weights in play."""
         return sum(self.weights[slot] for slot in slots)
 
-    def follow(self, slots, error, scale):
+    def follow(self, slots, error, haste, scale):
         """Rates v G^(-1/2)."""
         for slot in slots:
             self.past[slot] += 4 * error**2
-        self.move(error, {slot: scale / math.sqrt(self.past[slot]) for slot in slots if self.past[slot] > 0.0})
+        self.move(error, haste, {slot: scale / math.sqrt(self.past[slot]) for slot in slots if self.past[slot] > 0.0})
 
-    def settle(self, slots, error, n_slots):
+    def settle(self, slots, error, haste, n_slots):
         """Rates 1 / n."""
         for slot in slots:
             self.past[slot] += 1
-        self.move(error, {slot: 1 / self.past[slot] for slot in slots}, 1 + (len(slots) - 1) / n_slots)
+        self.move(error, haste, {slot: 1 / self.past[slot] for slot in slots}, 1 + (len(slots) - 1) / n_slots)
 
-    def move(self, error, rates, shared=1.0):
+    def move(self, error, haste, rates, shared=1.0):
         """Every weight by its rate, all of them together never past the reward."""
         total = sum(rates.values()) * shared
         for slot, rate in rates.items():
-            self.weights[slot] += error * (1 - math.exp(-2 * total)) / total * rate
+            self.weights[slot] += error * (1 - math.exp(-haste * total)) / total * rate

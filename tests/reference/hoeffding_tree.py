@@ -33,6 +33,8 @@ def ways(cut):
 class HoeffdingTwin(Twin):
     """One tree over the last `n_kept` events; labels are classes from 0, or numbers."""
 
+    spacing = 2
+
     def __init__(self, is_name, n_kept, criterion, grace_period, delta, tau, binary_split=True):
         super().__init__(0, 1, is_name, n_kept, 0)
         self.binary_split = binary_split

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -56,6 +57,8 @@ class Cut:
 
 class Twin:
     """Trees over the last `n_kept` events, of at most so many nodes."""
+
+    spacing = 1
 
     def __init__(self, n_trees, n_actions, is_name, n_kept, seed, most_nodes=10**9):
         self.n_actions, self.n_kept, self.seed, self.most_nodes = n_actions, n_kept, seed, most_nodes
@@ -124,7 +127,7 @@ class Twin:
         needed, drawn = (n_columns + 1) // 2, []
         for column in range(n_columns):
             key = scattered(key + 0x9E3779B97F4A7C15)
-            if (key >> 32) % (n_columns - column) < needed:
+            if (key >> 32) * (n_columns - column) >> 32 < needed:
                 needed -= 1
                 drawn.append(column)
         return drawn
@@ -166,16 +169,15 @@ class Twin:
         return [Cut(column, float(point), frozenset()) for point in self.points(column, events)]
 
     def points(self, column, events):
-        """Half-way between quantiles of the leaf's own values and the next value above them."""
+        """Half-way between neighbours among some of the leaf's own values, at most one for every `spacing` of these."""
         n = len(events)
-        most = min(trees.MAX_CUTS, n // trees.LEAST_SIDE)
-        size = min(n, 2 * most + 1)
+        size = min(n, self.spacing * min(trees.MAX_CUTS, n // trees.LEAST_SIDE) + 1)
         sample = sorted(np.float32(events[index * n // size][0][column]) for index in range(size))
-        points = []
-        for value in dict.fromkeys(sample[quantile * size // (most + 1)] for quantile in range(1, most + 1)):
-            above = [other for other in sample if other > value]
-            if above:
-                points.append(value if value == -math.inf else value + (above[0] - value) * np.float32(0.5))
+        points, last = [], -self.spacing
+        for place, (value, above) in enumerate(pairwise(sample)):
+            if above > value and place >= last + self.spacing:
+                points.append(value if value == -math.inf else value + (above - value) * np.float32(0.5))
+                last = place
         return points
 
     def sets_of_names(self, column, events, active):

@@ -26,17 +26,19 @@ KINDS = {
 @kernel
 def learn_all(forest, events, reached, rows, actions, rewards, seed):
     """Let the trees learn row after row, in place."""
-    scratch = new_scratch(forest.stats.shape[2], rows.shape[1], MAX_EVENTS)
+    moving = np.zeros_like(reached)
+    scratch = new_scratch(forest.stats.shape[2], events.shape[1], MAX_EVENTS)
     for place in range(rows.shape[0]):
-        trees.descend(forest, rows[place], reached)
+        trees.descend(forest, rows[place], reached, moving)
         splitting.learn(forest, events, scratch, reached, rows[place], actions[place], rewards[place], seed)
 
 
 @kernel
 def find_leaves(forest, reached, rows, found):
     """Write every row's leaf in every tree into `found`, in place."""
+    moving = np.zeros_like(reached)
     for place in range(rows.shape[0]):
-        trees.descend(forest, rows[place], reached)
+        trees.descend(forest, rows[place], reached, moving)
         found[place] = reached
 
 
@@ -96,10 +98,10 @@ def assert_same_node(forest, node, twin):
         return
     if twin.threshold is None:
         assert column == ~twin.column
-        assert forest.masks[node, trees.PAYLOAD] == sum(1 << code for code in twin.left_codes)
+        assert forest.masks[2 * node + trees.PAYLOAD] == sum(1 << code for code in twin.left_codes)
     else:
         assert column == twin.column
-        assert forest.thresholds[node, trees.PAYLOAD] == pytest.approx(twin.threshold)
+        assert forest.thresholds[2 * node + trees.PAYLOAD] == pytest.approx(twin.threshold)
     assert_same_node(forest, child, twin.children[0])
     assert_same_node(forest, child + 1, twin.children[1])
 

@@ -1,7 +1,7 @@
 """The forest's mean, corrected: learned weights on the leaves reached and on the columns' codes.
 
-The step is that of `hashed_kernels.follow` at half its haste, with the leaves and the codes as its features. A new leaf
-starts with its parent's weight.
+The step is that of `hashed_kernels.follow`, with the leaves and the codes as its features. A new leaf starts with its
+parent's weight.
 """
 
 import math
@@ -9,41 +9,42 @@ import math
 import numpy as np
 
 from stumpery.jit import part
-from stumpery.policies.hashed_kernels import Linear
-from stumpery.trees.forest_kernels import SQUARE, WEIGHT, Forest, Int32s
+from stumpery.policies import hashed_kernels as hashed
+from stumpery.policies.hashed_kernels import PAST
+from stumpery.trees.forest_kernels import SQUARE, WEIGHT, Float32s, Forest, Int32s
 from stumpery.types import Floats
 
-
-@part
-def predict(linear: Linear, codes: Int32s, n: int, base: Floats, scores: Floats) -> None:
-    """Add `base` and the weights of the codes to the leaves' weights in `scores`, in place."""
-    for action in range(scores.shape[0]):
-        scores[action] += base[action]
-    for index in range(n):
-        weights = linear.weights[codes[index]]
-        for action in range(scores.shape[0]):
-            scores[action] += weights[action]
+HASTE = 0.5
+LEAST = 1e-12  # a sum of squares may be 0
 
 
 @part
 def learn(
-    forest: Forest, reached: Int32s, linear: Linear, codes: Int32s, n: int, action: int, error: float, scale: float
+    forest: Forest,
+    reached: Int32s,
+    linear: Float32s,
+    codes: Int32s,
+    n: int,
+    rates: Floats,
+    action: int,
+    error: float,
+    scale: float,
 ) -> None:
     """Move the weights of leaves and codes towards the reward, in place."""
+    n_trees = reached.shape[0]
     square = np.float32(4.0 * error * error)
     total = 0.0
-    for tree in range(reached.shape[0]):
-        stats = forest.stats[reached[tree]]
-        stats[SQUARE, action] += square
-        total += 1.0 / math.sqrt(stats[SQUARE, action] + 1e-12)
+    for tree in range(n_trees):
+        past = forest.stats[reached[tree], SQUARE, action] + square
+        forest.stats[reached[tree], SQUARE, action] = past
+        rates[tree] = scale / math.sqrt(past + LEAST)
+        total += rates[tree]
     for index in range(n):
-        linear.past[codes[index], action] += square
-        total += 1.0 / math.sqrt(linear.past[codes[index], action] + 1e-12)
-    u = scale * total
-    step = error * (1.0 - math.exp(-u)) / u * scale
-    for tree in range(reached.shape[0]):
-        stats = forest.stats[reached[tree]]
-        stats[WEIGHT, action] += np.float32(step / math.sqrt(stats[SQUARE, action] + 1e-12))
-    for index in range(n):
-        slot = codes[index]
-        linear.weights[slot, action] += np.float32(step / math.sqrt(linear.past[slot, action] + 1e-12))
+        past = linear[codes[index], PAST, action] + square
+        linear[codes[index], PAST, action] = past
+        rates[n_trees + index] = scale / math.sqrt(past + LEAST)
+        total += rates[n_trees + index]
+    step = hashed.pace(error, total, HASTE)
+    for tree in range(n_trees):
+        forest.stats[reached[tree], WEIGHT, action] += np.float32(step * rates[tree])
+    hashed.move(linear, codes, n, rates[n_trees:], action, step)

@@ -2,41 +2,38 @@
 
 A bit is a feature when it is set, a name is the feature of its code, a number that of its bin, a missing value that of
 code 0; one feature is always there. A weight for each slot and action starts at 0 and moves with its rate r_i: with
-err = reward - prediction and u = sum r_i over the features in play, by err (1 - exp(-2 u)) / u * r_i, so that one step
-never overshoots the reward. There are two rates. `follow` takes v G_i^(-1/2), with G_i += 4 err^2 and v = 1 / sqrt(mean
-number of features): it stays quick, and follows a stream that changes. `settle` takes 1 / n_i, with n_i how often the
-weight was in play: it comes to rest, as the many weights of pairs must. Pairs are hashed, so some share a slot; a slot
-with c of n features moves the prediction c times, of c rates. On average c is 1 + (n - 1) / slots, by which u grows.
+err = reward - prediction, a haste h and u = sum r_i over the features in play, by err (1 - exp(-h u)) / u * r_i, so
+that one step never overshoots the reward. There are two rates. `follow` takes v G_i^(-1/2), with G_i += 4 err^2 and
+v = 1 / sqrt(mean number of features): it stays so quick that it knows the latest events only. `settle` takes 1 / n_i,
+with n_i how often the weight was in play: it all but comes to rest, and is best while the stream stays as it is.
+
+Pairs are hashed, so some share a slot; a slot with c of n features moves the prediction c times, of c rates. On average
+c is 1 + (n - 1) / slots, by which u grows.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.jit import part
-from stumpery.trees.forest_kernels import BIT, NUMBER, Float32s, Int32s
+from stumpery.jit import part, prefetch
+from stumpery.trees.forest_kernels import BIT, NUMBER, Float32s, Int32s, lined
 from stumpery.types import Floats
 
 N_CODES = 64
 N_BINS = 16
 FIRST_BINS = 50  # events after which numbers get their first bins; new ones whenever these have doubled
 SAMPLE = 1024
-HASTE = 2.0
+LONGEST = np.float32(4096.0)  # of n_i: a weight that was in play for ever can still follow a change
 REACH = 128  # a feature makes pairs with so many, itself the first: a row of thousands costs no square of them
 
 
-class Linear(NamedTuple):
-    """Weights of one linear scorer."""
-
-    weights: Float32s  # (slots, actions)
-    past: Float32s  # (slots, actions): G_i or n_i
+WEIGHT, PAST = range(2)  # of a slot, for each action: what it adds to the score, and G_i or n_i
 
 
-def new_linear(n_slots: int, n_actions: int) -> Linear:
-    """All weights 0."""
-    return Linear(np.zeros((n_slots, n_actions), np.float32), np.zeros((n_slots, n_actions), np.float32))
+def new_linear(n_slots: int, n_actions: int) -> Float32s:
+    """One linear scorer: (slots, WEIGHT and PAST, actions), all 0."""
+    return lined((n_slots, 2, n_actions), np.float32)
 
 
 @part
@@ -64,68 +61,71 @@ def fill_codes(row: Float32s, kinds: NDArray[np.uint8], edges: Float32s, codes: 
 
 
 @part
-def fill_pairs(codes: Int32s, n: int, n_slots: int, slots: Int32s) -> int:
+def fill_pairs(linear: Float32s, codes: Int32s, n: int, slots: Int32s) -> int:
     """Write the slots of all features and of their pairs into `slots`, in place; give their number."""
-    mask = np.uint32(n_slots - 1)
+    mask = np.uint32(linear.shape[0] - 1)
     n_pairs = 0
     for first in range(n):
         base = np.uint32(codes[first]) * np.uint32(0x9E3779B1)
         for second in range(first, min(n, first + REACH)):
             key = (base ^ (np.uint32(codes[second]) * np.uint32(0x85EBCA77))) * np.uint32(0xC2B2AE3D)
             slots[n_pairs] = np.int32((key ^ (key >> np.uint32(15))) & mask)
+            prefetch(linear, slots[n_pairs])
             n_pairs += 1
     return n_pairs
 
 
 @part
-def predict(linear: Linear, slots: Int32s, n: int, scores: Floats) -> None:
-    """Write the sum of the weights of the slots in play for every action into `scores`, in place."""
-    for action in range(scores.shape[0]):
-        scores[action] = 0.0
+def predict(linear: Float32s, slots: Int32s, n: int, scores: Floats) -> None:
+    """Add the weights of the slots in play for every action to `scores`, in place."""
     for index in range(n):
-        weights = linear.weights[slots[index]]
+        weights = linear[slots[index], WEIGHT]
         for action in range(scores.shape[0]):
             scores[action] += weights[action]
 
 
 @part
-def pace(error: float, total: float) -> float:
+def pace(error: float, total: float, haste: float) -> float:
     """How far a weight moves for every unit of its rate, if the rates in play have this sum."""
-    return error * (1.0 - math.exp(-HASTE * total)) / total
+    return error * (1.0 - math.exp(-haste * total)) / total
 
 
 @part
-def follow(linear: Linear, slots: Int32s, n: int, action: int, error: float, scale: float) -> None:
+def follow(
+    linear: Float32s, slots: Int32s, n: int, rates: Floats, action: int, error: float, haste: float, scale: float
+) -> None:
     """Move the weights of the slots in play towards the reward, in place, at rates that stay quick."""
     square = np.float32(4.0 * error * error)
     total = 0.0
     for index in range(n):
         slot = slots[index]
-        linear.past[slot, action] += square
-        if linear.past[slot, action] > 0.0:
-            total += scale / math.sqrt(linear.past[slot, action])
-    if total <= 0.0:
-        return
-    step = pace(error, total) * scale
-    for index in range(n):
-        slot = slots[index]
-        if linear.past[slot, action] > 0.0:
-            linear.weights[slot, action] += np.float32(step / math.sqrt(linear.past[slot, action]))
+        linear[slot, PAST, action] += square
+        past = linear[slot, PAST, action]
+        rates[index] = scale / math.sqrt(past) if past > 0.0 else 0.0
+        total += rates[index]
+    if total > 0.0:
+        move(linear, slots, n, rates, action, pace(error, total, haste))
 
 
 @part
-def settle(linear: Linear, slots: Int32s, n: int, action: int, error: float) -> None:
+def settle(linear: Float32s, slots: Int32s, n: int, rates: Floats, action: int, error: float, haste: float) -> None:
     """Move the weights of the slots in play towards the reward, in place, at rates that come to rest."""
-    shared = 1.0 + (n - 1) / linear.weights.shape[0]
+    shared = 1.0 + (n - 1) / linear.shape[0]
     total = 0.0
     for index in range(n):
         slot = slots[index]
-        linear.past[slot, action] += np.float32(1.0)
-        total += 1.0 / linear.past[slot, action]
-    step = pace(error, total * shared)
+        past = min(linear[slot, PAST, action] + np.float32(1.0), LONGEST)
+        linear[slot, PAST, action] = past
+        rates[index] = 1.0 / past
+        total += rates[index]
+    move(linear, slots, n, rates, action, pace(error, total * shared, haste))
+
+
+@part
+def move(linear: Float32s, slots: Int32s, n: int, rates: Floats, action: int, step: float) -> None:
+    """Move each weight by its rate, in place."""
     for index in range(n):
-        slot = slots[index]
-        linear.weights[slot, action] += np.float32(step / linear.past[slot, action])
+        linear[slots[index], WEIGHT, action] += np.float32(step * rates[index])
 
 
 @part

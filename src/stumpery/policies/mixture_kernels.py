@@ -1,7 +1,7 @@
 """Several scorers as one: weights on a simplex, learned online by forgetting least squares.
 
 On the played action, reward - first is regressed on (other - first) for every other scorer. Old events fade, a ridge
-pulls towards equal weights, and the solution is clipped to weights of 0 or more that sum to 1.
+pulls towards the weights at the start, and the solution is clipped to weights of 0 or more that sum to 1.
 """
 
 from stumpery.jit import part
@@ -25,15 +25,14 @@ def note(moments: Floats, predictions: Floats, action: int, reward: float) -> No
 
 
 @part
-def solve(moments: Floats, system: Floats, weights: Floats) -> None:
+def solve(moments: Floats, system: Floats, start: tuple[float, ...], weights: Floats) -> None:
     """Write the best weights on the simplex into `weights`, in place; `system` is scratch."""
     n = moments.shape[0]
-    equal = 1.0 / (n + 1)
     for row in range(n):
         for column in range(n):
             system[row, column] = moments[max(row, column), min(row, column)]
         system[row, row] += RIDGE
-        system[row, n] = moments[row, n] + RIDGE * equal
+        system[row, n] = moments[row, n] + RIDGE * start[row + 1]
     for pivot in range(n):  # positive definite: no exchange of rows is needed
         for row in range(pivot + 1, n):
             factor = system[row, pivot] / system[pivot, pivot]

@@ -28,6 +28,7 @@ from stumpery.policies.reward_forest_memory import (
     reordered,
     sizes_of,
     sizes_within,
+    trees_for,
 )
 from stumpery.policies.reward_forest_words import Words
 from stumpery.trees import forest_kernels as trees
@@ -46,10 +47,11 @@ class RewardForest(ContextualPolicy):
     """Trees that learn what each action earns where, beside linear scorers, mixed as they prove themselves.
 
     Every tree keeps the numbers of remembered events in its leaves and splits a leaf when a cut of its own events tells
-    the actions' rewards apart. Beside the forest's mean stand two linear scorers (columns alone, and in pairs) and the
-    forest corrected by learned weights; a mixture on the simplex weighs the four online. The forest's doubt and the
-    `explorer` make the choice. Missing values and new names are ordinary; columns are those of the `schema`, or of the
-    first context. All memory stays within `max_bytes`: what does not fit is forgotten, oldest first.
+    the actions' rewards apart. Beside the forest's mean stand three linear scorers (columns alone, in pairs, and of the
+    latest events) and the forest corrected by learned weights; a mixture on the simplex weighs the five online. The
+    forest's doubt and the `explorer` make the choice. Missing values and new names are ordinary; columns are those of
+    the `schema`, or of the first context. Without `n_trees` there are 30, one more for every three columns, and at most
+    60. All memory stays within `max_bytes`: what does not fit is forgotten, oldest first.
 
     >>> policy = RewardForest(actions=["news", "sport"], seed=7)
     >>> for hour in range(200):
@@ -60,18 +62,20 @@ class RewardForest(ContextualPolicy):
     'news'
     """
 
-    n_trees: int = 40
+    n_trees: int | None = None
     explorer: Explorer = field(default_factory=lambda: explorers.inverse_gap(scale=100.0, bonus=1.0))
     max_bytes: int = 512_000_000
 
     needs_sample: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_whole("n_trees", self.n_trees, 1, 10_000)
+        if self.n_trees is not None:
+            check_whole("n_trees", self.n_trees, 1, 10_000)
         check_whole("max_bytes", self.max_bytes, 1, 2**50)
         if not isinstance(self.explorer, Explorer):
             raise ValueError(f"explorer is {self.explorer!r}; it must come from stumpery.policies.explorers")
         self._rule = self.explorer.rule()
+        self._n_trees = self.n_trees or trees_for(0)
         self._models: Any = None
         self._seen = np.zeros(0, dtype=np.bool_)
         super().__post_init__()
@@ -86,14 +90,14 @@ class RewardForest(ContextualPolicy):
     @property
     def weights(self) -> dict[str, float]:
         """How much each scorer counts now."""
-        names = ("forest", "columns", "pairs", "corrected forest")
-        found = [0.25] * 4 if self._models is None else self._models.weights.tolist()
+        names = ("forest", "columns", "pairs", "latest columns", "corrected forest")
+        found = kernels.FIRST_WEIGHTS if self._models is None else self._models.weights.tolist()
         return dict(zip(names, found, strict=True))
 
     @property
     def n_leaves(self) -> int:
         """The leaves of all trees."""
-        return self.n_trees if self._models is None else int(self._models.forest.counters[trees.N_LEAVES])
+        return self._n_trees if self._models is None else int(self._models.forest.counters[trees.N_LEAVES])
 
     def explain(self, decision: Decision | None = None) -> Explanation:
         """Every action's score, doubt and chance for the decision's context, and the columns that mattered.
@@ -131,7 +135,7 @@ class RewardForest(ContextualPolicy):
         return self._words(tree).places(tree, max_depth)
 
     def _words(self, tree: int = 0) -> Words:
-        check_whole("tree", tree, 0, self.n_trees - 1)
+        check_whole("tree", tree, 0, self._n_trees - 1)
         if self._models is None or self.schema is None:
             raise ValueError("this forest has seen no context yet: there is no tree to show")
         return Words(self._models, self.schema, self.actions, self._reward, self._scored)
@@ -201,7 +205,7 @@ class RewardForest(ContextualPolicy):
         self._take(schema)
         newly = self._is_name() & ~self._seen
         self._models.forest.kinds[newly] = trees.NAME
-        self._models.events[:, :-2][:, newly] = 0.0
+        self._models.events[:, np.flatnonzero(newly)] = 0.0
         self._seen |= newly
 
     def _meet(self, contexts: Any) -> None:
@@ -229,8 +233,9 @@ class RewardForest(ContextualPolicy):
         assert self.schema is not None  # noqa: S101 - set before
         is_name = self._is_name()
         self._seen = is_name.copy()  # columns that have had a value, or are known to hold names
-        self._most = sizes_within(self.max_bytes, self.n_trees, len(self.actions), width)
-        self._models = new_models(self.n_trees, len(self.actions), is_name, self._most.first())
+        self._n_trees = self.n_trees or trees_for(width)
+        self._most = sizes_within(self.max_bytes, self._n_trees, len(self.actions), width)
+        self._models = new_models(self._n_trees, len(self.actions), is_name, self._most.first())
 
     @property
     def _may_grow(self) -> bool:
@@ -245,7 +250,7 @@ class RewardForest(ContextualPolicy):
             rest = slice(done, None)
             done += kernels.run(
                 self._models,
-                self.n_trees,
+                self._n_trees,
                 np.uint64(self.seed),
                 self._rng,
                 self._rule,
@@ -270,21 +275,16 @@ class RewardForest(ContextualPolicy):
 
     def _follow(self, keep: list[int | None]) -> None:
         if self._models is not None:
-            width = self._models.events.shape[1] - 2
-            self._most = sizes_within(self.max_bytes, self.n_trees, len(self.actions), width)
+            width = len(self._models.edges)
+            self._most = sizes_within(self.max_bytes, self._n_trees, len(self.actions), width)
             self._models = reordered(self._models, keep)
         self._board = board_rows.new_board(len(self.actions))
 
     def _model_arrays(self) -> dict[str, NDArray[Any]]:
         models = self._models
         forest = {f"forest.{name}": part for name, part in models.forest._asdict().items() if name not in trees.VIEWS}
-        linear = {
-            f"{scorer}.{name}": part
-            for scorer in ("plain", "pairs", "corrected")
-            for name, part in getattr(models, scorer)._asdict().items()
-        }
-        rest = {name: getattr(models, name) for name in ("events", "edges", "moments", "weights", "clock")}
-        return {**forest, **linear, **rest, "sizes": np.array(sizes_of(models))}
+        rest = {name: part for name, part in models._asdict().items() if name != "forest"}
+        return {**forest, **rest, "sizes": np.array(sizes_of(models))}
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         if self._models is None:
@@ -304,17 +304,17 @@ class RewardForest(ContextualPolicy):
             sizes = Sizes.read(arrays, self.max_bytes)
             if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):
                 raise ValueError(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
-            self._models = new_models(self.n_trees, len(self.actions), self._is_name(), sizes)
+            self._models = new_models(self._n_trees, len(self.actions), self._is_name(), sizes)
         files.restore(self._arrays(), arrays)
 
     def _restored(self) -> None:
         super()._restored()
         if self._models is None:
             return
-        if not plausible(self._models, self.n_trees, self._is_name()):
+        if not plausible(self._models, self._n_trees, self._is_name()):
             raise ValueError("its trees are not those of any stream")
         seen = int(self._models.forest.counters[trees.TIME])
-        if (self._is_name() | (self._models.events[:seen, :-2] > -np.inf).any(axis=0))[~self._seen].any():
+        if (self._is_name() | (self._models.events[:seen, : len(self._seen)] > -np.inf).any(axis=0))[~self._seen].any():
             raise ValueError("its columns have values that it has not seen")
 
     def _is_name(self) -> NDArray[np.bool_]:

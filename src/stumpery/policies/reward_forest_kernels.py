@@ -1,7 +1,8 @@
 """The reward forest's events: decide with all scorers, learn with all, or both along rows with known rewards.
 
-Four scorers look at a row: the forest's mean, two linear ones (columns alone, and all pairs of them), and the forest
-corrected by learned weights. A mixture weighs them; the forest alone says how much doubt there is.
+Five scorers look at a row: the forest's mean, three linear ones (columns alone, all pairs of them, and columns alone
+with weights that only know the latest events), and the forest corrected by learned weights. A mixture weighs them; the
+forest alone says how much doubt there is.
 """
 
 from typing import NamedTuple
@@ -15,15 +16,16 @@ from stumpery.policies import explorers_kernels as explorers
 from stumpery.policies import hashed_kernels as hashed
 from stumpery.policies import mixture_kernels as mixture
 from stumpery.policies.explorers_kernels import DECIDES, LEARNS, SCORE
-from stumpery.policies.hashed_kernels import Linear
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import splitting_kernels as splitting
 from stumpery.trees.forest_kernels import BLOCK, N_NODES, TIME, Float32s, Forest, Int32s
 from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, new_scratch
 from stumpery.types import Floats, Integers, Words
 
-FOREST, PLAIN, PAIRS, CORRECTED = range(4)
-N_SCORERS = 4
+FOREST, PLAIN, PAIRS, RECENT, CORRECTED = range(5)
+N_SCORERS = 5
+FIRST_WEIGHTS = (0.25, 0.25, 0.25, 0.0, 0.25)  # the latest events are needed only where the stream changes
+CALM, HASTY = 1.0, 2.0  # how far a linear scorer goes towards a reward
 MEAN_CODES, NEXT_EDGES = range(2)  # of the clock
 GROWS = 4  # what a run may do, besides deciding and learning: ask for more memory
 
@@ -32,10 +34,11 @@ class Models(NamedTuple):
     """What the reward forest has learned."""
 
     forest: Forest
-    events: Float32s  # (events, columns + 2)
-    plain: Linear
-    pairs: Linear
-    corrected: Linear
+    events: Float32s  # (events, columns, spare ones, action and reward)
+    plain: Float32s  # the linear scorers: (slots, WEIGHT and PAST, actions)
+    pairs: Float32s
+    recent: Float32s
+    corrected: Float32s
     edges: Float32s  # (columns, N_BINS - 1)
     moments: Floats  # (N_SCORERS - 1, N_SCORERS)
     weights: Floats  # (N_SCORERS,)
@@ -46,8 +49,10 @@ class Work(NamedTuple):
     """Room to think, made anew by every call."""
 
     reached: Int32s  # (trees,)
+    moving: Int32s  # (trees,)
     codes: Int32s  # (1 + columns,)
     slots: Int32s  # (features and their pairs,)
+    rates: Floats  # (the same, or trees and columns,)
     predictions: Floats  # (N_SCORERS, actions)
     system: Floats
     sample: Float32s
@@ -57,15 +62,20 @@ class Work(NamedTuple):
 def score(models: Models, work: Work, row: Float32s, board: Floats) -> tuple[int, int]:
     """Ask every scorer and write their mixture and the doubt onto the board, in place; give the numbers of features."""
     predictions = work.predictions
-    trees.descend(models.forest, row, work.reached)
+    trees.descend(models.forest, row, work.reached, work.moving)
     trees.score(models.forest, work.reached, board, predictions[CORRECTED])
     for action in range(board.shape[1]):
         predictions[FOREST, action] = board[SCORE, action]
+        predictions[PLAIN, action] = 0.0
+        predictions[PAIRS, action] = 0.0
+        predictions[RECENT, action] = 0.0
+        predictions[CORRECTED, action] += board[SCORE, action]
     n = hashed.fill_codes(row, models.forest.kinds, models.edges, work.codes)
-    n_pairs = hashed.fill_pairs(work.codes, n, models.pairs.weights.shape[0], work.slots)
+    n_pairs = hashed.fill_pairs(models.pairs, work.codes, n, work.slots)
     hashed.predict(models.plain, work.codes, n, predictions[PLAIN])
     hashed.predict(models.pairs, work.slots, n_pairs, predictions[PAIRS])
-    correction.predict(models.corrected, work.codes, n, predictions[FOREST], predictions[CORRECTED])
+    hashed.predict(models.recent, work.codes, n, predictions[RECENT])
+    hashed.predict(models.corrected, work.codes, n, predictions[CORRECTED])
     mixture.combine(predictions, models.weights, board[SCORE])
     return n, n_pairs
 
@@ -87,14 +97,18 @@ def learn_scored(
     time = models.forest.counters[TIME] + 1
     mixture.note(models.moments, predictions, action, reward)
     if time % mixture.EVERY == 0:
-        mixture.solve(models.moments, work.system, models.weights)
+        mixture.solve(models.moments, work.system, FIRST_WEIGHTS, models.weights)
     clock[MEAN_CODES] += (n - clock[MEAN_CODES]) / time
     scale = 1.0 / np.sqrt(clock[MEAN_CODES])
-    hashed.follow(models.plain, work.codes, n, action, reward - predictions[PLAIN, action], scale)
-    hashed.settle(models.pairs, work.slots, n_pairs, action, reward - predictions[PAIRS, action])
-    scale = 1.0 / np.sqrt(clock[MEAN_CODES] + work.reached.shape[0])
+    error = reward - predictions[PLAIN, action]
+    hashed.settle(models.plain, work.codes, n, work.rates, action, error, CALM)
+    error = reward - predictions[PAIRS, action]
+    hashed.settle(models.pairs, work.slots, n_pairs, work.rates, action, error, HASTY)
+    error = reward - predictions[RECENT, action]
+    hashed.follow(models.recent, work.codes, n, work.rates, action, error, HASTY, scale)
     error = reward - predictions[CORRECTED, action]
-    correction.learn(models.forest, work.reached, models.corrected, work.codes, n, action, error, scale)
+    scale = 1.0 / np.sqrt(clock[MEAN_CODES] + work.reached.shape[0])
+    correction.learn(models.forest, work.reached, models.corrected, work.codes, n, work.rates, action, error, scale)
     splitting.learn(models.forest, models.events, scratch, work.reached, row, action, reward, seed)
     if time == clock[NEXT_EDGES]:
         n_events = min(time, models.events.shape[0])
@@ -106,10 +120,13 @@ def learn_scored(
 def new_work(models: Models, n_trees: int) -> Work:
     """Room for one call."""
     n_columns, n_actions = models.edges.shape[0], models.forest.stats.shape[2]
+    n_slots = (n_columns + 1) * min(n_columns + 1, hashed.REACH)
     return Work(
         np.zeros(n_trees, np.int32),
+        np.zeros(n_trees, np.int32),
         np.zeros(n_columns + 1, np.int32),
-        np.zeros((n_columns + 1) * min(n_columns + 1, hashed.REACH), np.int32),
+        np.zeros(n_slots, np.int32),
+        np.zeros(max(n_slots, n_trees + n_columns + 1)),
         np.zeros((N_SCORERS, n_actions)),
         np.zeros((N_SCORERS - 1, N_SCORERS)),
         np.zeros(hashed.SAMPLE, np.float32),
@@ -149,7 +166,7 @@ def run(
     gives how many rows it went along. `rewards` has a column per action to play, else one.
     """
     work = new_work(models, n_trees)
-    scratch = new_scratch(board.shape[1], rows.shape[1], MAX_EVENTS if does & LEARNS else 1)
+    scratch = new_scratch(board.shape[1], models.events.shape[1], MAX_EVENTS if does & LEARNS else 1)
     for place in range(rows.shape[0]):
         if does & LEARNS and not has_room(models, n_trees, bool(does & GROWS)):
             return place

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.policies import hashed_kernels as hashed
-from stumpery.policies.hashed_kernels import Linear
-from stumpery.policies.reward_forest_kernels import N_SCORERS, Models
+from stumpery.policies.reward_forest_kernels import FIRST_WEIGHTS, N_SCORERS, Models
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.forest_kernels import ACTION, BLOCK, REWARD, Forest
 
@@ -17,6 +16,11 @@ MAX_EVENTS = 2**20
 MAX_SLOTS = 2**18
 LEAST_EVENTS = 256
 STALE = 1.35  # times the blocks of the remembered events: leaves forget the others only when they are asked to split
+
+
+def trees_for(n_columns: int) -> int:
+    """How many trees are enough: each looks at half of the columns at a time, so more columns need more of them."""
+    return min(30 + n_columns // 3, 60)
 
 
 class Sizes(NamedTuple):
@@ -36,7 +40,7 @@ class Sizes(NamedTuple):
     @classmethod
     def read(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> "Sizes":
         """The sizes of saved arrays; a ValueError says that they are none, or more than they may be."""
-        names = ("events", "forest.nodes", "forest.blocks", "pairs.weights")
+        names = ("events", "forest.nodes", "forest.blocks", "pairs")
         found = Sizes(*(len(arrays[name]) if name in arrays and arrays[name].ndim else 0 for name in names))
         if 0 in found or sum(array.nbytes for array in arrays.values()) > 2 * max_bytes:
             raise ValueError(
@@ -57,12 +61,12 @@ def sizes_within(max_bytes: int, n_trees: int, n_actions: int, n_columns: int) -
     n_slots = MAX_SLOTS
     while n_slots > 64 and n_slots * slot_bytes > max_bytes // 4:
         n_slots //= 2
-    columns_bytes = 2 * (n_columns + 1) * hashed.N_CODES * slot_bytes
+    columns_bytes = 3 * (n_columns + 1) * hashed.N_CODES * slot_bytes
     left = 0.97 * max_bytes - n_slots * slot_bytes - columns_bytes  # a little is for what does not grow
     node_bytes = 16 + (4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions) / 2
     n_nodes = int(left / 2 / node_bytes)
     block_bytes = 4 * (1 + BLOCK)
-    event_bytes = 4 * n_columns + 8 + n_trees * block_bytes / BLOCK * STALE
+    event_bytes = 4 * (n_columns + spare_columns(n_columns) + 2) + n_trees * block_bytes / BLOCK * STALE
     n_events = min(int(left / 2 / event_bytes), MAX_EVENTS)
     n_blocks = int(n_trees * n_events / BLOCK * STALE)
     if n_nodes < 4 * n_trees or n_events < LEAST_EVENTS or n_blocks < 2 * n_trees:
@@ -75,19 +79,27 @@ def sizes_within(max_bytes: int, n_trees: int, n_actions: int, n_columns: int) -
     return Sizes(n_events, n_nodes, n_blocks, n_slots)
 
 
+def spare_columns(n_columns: int) -> int:
+    """Columns that are added to an event, so that it lies in as few lines of memory as it can."""
+    n_values = n_columns + 2
+    width = 2 ** (n_values - 1).bit_length() if n_values <= 16 else (n_values + 7) // 8 * 8
+    return width - n_values
+
+
 def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: Sizes) -> Models:
     """Nothing learned yet."""
     n_columns = len(is_name)
     n_codes = (n_columns + 1) * hashed.N_CODES
     return Models(
         trees.new_forest(n_trees, n_actions, is_name, sizes.n_nodes, sizes.n_blocks),
-        trees.new_events(sizes.n_events, n_columns),
+        trees.new_events(sizes.n_events, n_columns + spare_columns(n_columns)),
         hashed.new_linear(n_codes, n_actions),
         hashed.new_linear(sizes.n_slots, n_actions),
         hashed.new_linear(n_codes, n_actions),
+        hashed.new_linear(n_codes, n_actions),
         np.full((n_columns, hashed.N_BINS - 1), np.inf, np.float32),
         np.zeros((N_SCORERS - 1, N_SCORERS)),
-        np.full(N_SCORERS, 1.0 / N_SCORERS),
+        np.array(FIRST_WEIGHTS),
         np.array([0.0, hashed.FIRST_BINS]),
     )
 
@@ -95,7 +107,7 @@ def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: 
 def sizes_of(models: Models) -> Sizes:
     """How much room there is."""
     forest = models.forest
-    return Sizes(len(models.events), len(forest.nodes), len(forest.blocks), len(models.pairs.weights))
+    return Sizes(len(models.events), len(forest.nodes), len(forest.blocks), len(models.pairs))
 
 
 def grown(models: Models, most: Sizes) -> Models:
@@ -122,8 +134,7 @@ def _wider(forest: Forest, sizes: Sizes) -> Forest:
         counters[trees.N_FREE_BLOCKS] += sizes.n_blocks - before
     return Forest(
         nodes,
-        nodes.view(np.float64),
-        nodes.view(np.uint64),
+        *trees.views(nodes),
         _longer(forest.leaves, n_leaves),
         _longer(forest.stats, n_leaves),
         blocks,
@@ -133,7 +144,7 @@ def _wider(forest: Forest, sizes: Sizes) -> Forest:
 
 
 def _longer(array: NDArray[Any], n: int) -> NDArray[Any]:
-    longer = np.zeros((n, *array.shape[1:]), array.dtype)
+    longer = trees.lined((n, *array.shape[1:]), array.dtype.type)
     longer[: len(array)] = array
     return longer
 
@@ -151,23 +162,20 @@ def reordered(models: Models, keep: Sequence[int | None]) -> Models:
     for place, old in enumerate(keep):
         if old is not None:
             places[old] = place
-    events = models.events.copy()
+    events = _longer(models.events, len(models.events))
     events[:, ACTION] = places[events[:, ACTION].astype(np.int64)]
     return models._replace(
         forest=models.forest._replace(stats=stats),
         events=events,
-        plain=_linear(models.plain, keep),
-        pairs=_linear(models.pairs, keep),
-        corrected=_linear(models.corrected, keep),
+        plain=_picked(models.plain, keep),
+        pairs=_picked(models.pairs, keep),
+        recent=_picked(models.recent, keep),
+        corrected=_picked(models.corrected, keep),
     )
 
 
-def _linear(linear: Linear, keep: Sequence[int | None]) -> Linear:
-    return Linear(*(_picked(part, keep) for part in linear))
-
-
 def _picked(table: NDArray[Any], keep: Sequence[int | None]) -> NDArray[Any]:
-    picked = np.zeros((*table.shape[:-1], len(keep)), table.dtype)
+    picked = trees.lined((*table.shape[:-1], len(keep)), table.dtype.type)
     for place, old in enumerate(keep):
         if old is not None:
             picked[..., place] = table[..., old]
@@ -196,7 +204,7 @@ def _kinds_fit(kinds: NDArray[np.uint8], is_name: NDArray[np.bool_]) -> bool:
 
 
 def _events_fit(events: NDArray[np.float32], n_actions: int, is_name: NDArray[np.bool_]) -> bool:
-    rows, rewards = events[:, :ACTION], events[:, REWARD]
+    rows, rewards = events[:, : len(is_name)], events[:, REWARD]
     return bool(
         np.isin(events[:, ACTION], np.arange(-1, n_actions)).all()
         and not np.isnan(rows).any()
@@ -207,13 +215,13 @@ def _events_fit(events: NDArray[np.float32], n_actions: int, is_name: NDArray[np
 
 
 def _numbers_fit(models: Models) -> bool:
-    linear = (models.plain, models.pairs, models.corrected)
+    linear = (models.plain, models.pairs, models.recent, models.corrected)
     stats = models.forest.stats
     finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock]
     positive: list[NDArray[Any]] = [stats[:, [trees.COUNT, trees.SQUARE]], models.weights, models.clock]
     for scorer in linear:
-        finite += scorer
-        positive.append(scorer.past)
+        finite.append(scorer)
+        positive.append(scorer[:, hashed.PAST])
     return bool(
         all(np.isfinite(part).all() for part in finite)
         and all((part >= 0.0).all() for part in positive)
@@ -236,7 +244,7 @@ def _nodes_fit(forest: Forest, n_trees: int, n_nodes: int, n_leaves: int, is_nam
         np.array_equal(np.sort(below), np.arange(n_trees, n_nodes))  # every node but the roots is below one other
         and _n_reached(child, ends, n_trees) == n_nodes
         and (is_name[np.where(asked < 0, ~asked, asked)] == (asked < 0)).all()
-        and np.isnan(forest.thresholds[:n_nodes, trees.PAYLOAD][ends]).all()
+        and np.isnan(forest.thresholds[trees.PAYLOAD : 2 * n_nodes : 2][ends]).all()
         and np.array_equal(np.sort(leaf_of), np.arange(n_leaves))
         and np.array_equal(node_of[leaf_of], here[ends])
     )

@@ -84,7 +84,7 @@ class Words:
         if not time:
             return 1.0
         latest = np.arange(time - min(time, n_kept, N_LATEST), time) % n_kept
-        boards = [self.scored(row) for row in self.models.events[latest, : trees.ACTION]]
+        boards = [self.scored(row) for row in self.models.events[latest, : len(self.models.edges)]]
         best = [board[board_rows.CHANCE, board[board_rows.VALUE] == board[board_rows.VALUE].max()] for board in boards]
         return float(1.0 - np.mean([chances.sum() for chances in best]))
 

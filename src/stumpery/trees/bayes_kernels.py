@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stumpery.jit import part
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.forest_kernels import MAX_CUTS, N_CODES, Float32s, Int32s
-from stumpery.trees.gains_kernels import LABEL, WEIGHT
+from stumpery.trees.gains_kernels import LABEL, SPACING, WEIGHT
 from stumpery.trees.scratch_kernels import Scratch, choose_cuts, fill_places
 from stumpery.types import Floats
 
@@ -62,7 +62,7 @@ def fill(bayes: Bayes, table: int, scratch: Scratch, n: int, kinds: NDArray[np.u
             points = bayes.cuts[table, column]
             for index in range(n):
                 scratch.values[index] = scratch.events[index, column]
-            n_cuts = choose_cuts(scratch, n, points)
+            n_cuts = choose_cuts(scratch, n, SPACING, points)
             for place in range(n_cuts, MAX_CUTS):
                 points[place] = np.inf
             fill_places(scratch, n, points, n_cuts)

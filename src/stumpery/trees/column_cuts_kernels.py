@@ -17,6 +17,7 @@ from stumpery.trees.forest_kernels import LEAST_SIDE, N_CODES
 from stumpery.trees.gains_kernels import (
     GINI,
     INFORMATION,
+    SPACING,
     TOTAL,
     VARIANCE,
     WEIGHT,
@@ -46,7 +47,7 @@ def best_number_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterio
     points = scratch.cuts
     for index in range(n):
         scratch.values[index] = scratch.events[index, column]
-    n_cuts = choose_cuts(scratch, n, points)
+    n_cuts = choose_cuts(scratch, n, SPACING, points)
     if n_cuts == 0:
         return -np.inf, 0.0, 0
     fill_places(scratch, n, points, n_cuts)

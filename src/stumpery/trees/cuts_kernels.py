@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stumpery.jit import part
 from stumpery.trees import forest_kernels as trees
-from stumpery.trees.forest_kernels import ACTION, LEAST_SIDE, N_CODES, REWARD, Float32s
+from stumpery.trees.forest_kernels import ACTION, LEAST_SIDE, REWARD, Float32s
 from stumpery.trees.scratch_kernels import (
     Scratch,
     Table,
@@ -26,6 +26,7 @@ from stumpery.trees.scratch_kernels import (
 )
 from stumpery.types import Floats
 
+SPACING = 1  # of cuts, in sampled values
 N, S, Q, INVERSE = range(4)  # of the totals: count, sum, sum of squares, 1 / (variance + 0.01)
 
 
@@ -138,7 +139,7 @@ def best_number_cut(scratch: Scratch, n: int, n_active: int, column: int, best: 
     """The better of `best` and the best cut of a column of numbers."""
     for index in range(n):
         scratch.values[index] = scratch.events[index, column]
-    n_cuts = choose_cuts(scratch, n, scratch.cuts)
+    n_cuts = choose_cuts(scratch, n, SPACING, scratch.cuts)
     fill_places(scratch, n, scratch.cuts, n_cuts)
     width = padded(n_cuts + 1)
     count_places(scratch, n, width, n_active)
@@ -152,19 +153,19 @@ def best_number_cut(scratch: Scratch, n: int, n_active: int, column: int, best: 
 
 
 @part
-def order_codes(scratch: Scratch, n_active: int) -> int:
+def order_codes(scratch: Scratch, width: int, n_active: int) -> int:
     """Write the codes that occur into `scratch.order`, in place, those of poor rewards first; give their number."""
     table, order = scratch.table, scratch.order
     keys, counts, sums = scratch.codes[0], scratch.codes[1], scratch.codes[2]
-    for code in range(N_CODES):
+    for code in range(width):
         counts[code] = 0.0
         sums[code] = 0.0
     for arm in range(1, n_active + 1):
-        for code in range(N_CODES):
-            counts[code] += np.float64(table.counts[arm * N_CODES + code])  # wide also in plain Python
-            sums[code] += np.float64(table.sums[arm * N_CODES + code])
+        for code in range(width):
+            counts[code] += np.float64(table.counts[arm * width + code])  # wide also in plain Python
+            sums[code] += np.float64(table.sums[arm * width + code])
     n_codes = 0
-    for code in range(N_CODES):
+    for code in range(width):
         if counts[code] + table.counts[code] > 0.0:
             key = sums[code] / (counts[code] + 1e-9)
             place = n_codes
@@ -180,15 +181,19 @@ def order_codes(scratch: Scratch, n_active: int) -> int:
 def best_name_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cut) -> Cut:
     """The better of `best` and the best set of names of a column: one alone, or the poorest ones together."""
     table, ordered, order = scratch.table, scratch.ordered, scratch.order
+    last = np.int32(0)
     for index in range(n):
-        scratch.places[index] = np.int32(scratch.events[index, column])
-    count_places(scratch, n, N_CODES, n_active)
-    n_codes = order_codes(scratch, n_active)
+        code = np.int32(scratch.events[index, column])
+        scratch.places[index] = code
+        last = max(last, code)
+    all_codes = padded(int(last) + 1)
+    count_places(scratch, n, all_codes, n_active)
+    n_codes = order_codes(scratch, all_codes, n_active)
     width = padded(n_codes)
     for arm in range(n_active + 1):
         for place in range(n_codes):
-            ordered.counts[arm * width + place] = table.counts[arm * N_CODES + order[place]]
-            ordered.sums[arm * width + place] = table.sums[arm * N_CODES + order[place]]
+            ordered.counts[arm * width + place] = table.counts[arm * all_codes + order[place]]
+            ordered.sums[arm * width + place] = table.sums[arm * all_codes + order[place]]
     gain, mask = best.gain, np.uint64(0)
     if n_codes > 2:  # the first and the last alone are a set of the poorest and what it leaves
         weigh(ordered, scratch.totals, width, n_active)
@@ -249,7 +254,7 @@ def best_cut(kinds: NDArray[np.uint8], scratch: Scratch, n: int, n_active: int, 
             break
     for column in range(n_columns):
         key = mixed(key + np.uint64(0x9E3779B97F4A7C15))
-        if (key >> np.uint64(32)) % np.uint64(n_columns - column) >= np.uint64(needed):
+        if ((key >> np.uint64(32)) * np.uint64(n_columns - column)) >> np.uint64(32) >= np.uint64(needed):
             continue
         needed -= 1
         if kinds[column] == trees.BIT:

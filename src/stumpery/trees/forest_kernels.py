@@ -8,16 +8,17 @@ code 0: always on a side of their own. All memory is taken at the start; without
 events.
 """
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.jit import part
+from stumpery.jit import LINE, part, prefetch, prefetch_byte
 from stumpery.types import Floats
 
 CHILD, COLUMN = range(2)  # of a node's four words; the last two are its threshold or mask
-PAYLOAD = 1  # the same two words, seen as one of two wide ones
+PAYLOAD = 1  # the same two words, seen as the second of two wide ones
 LEAF = 2  # the first of them in a node that is a leaf: its number; with the other it is no threshold but NaN
 NAN = np.uint64(0x7FF8000000000000)
 # Of a leaf, for each action: what a decision reads first. WEIGHT and SQUARE are the correction's.
@@ -26,7 +27,7 @@ N_STATS = 5
 NODE, N_EVENTS, NEXT_CHECK, HEAD, FILL, NEWEST = range(6)  # of a leaf; from NEWEST on, FILL numbers of events
 BLOCK = 11  # events in a block
 N_LEAF_FIELDS = NEWEST + BLOCK  # one line of memory
-PRIOR = 0.5  # events that the parent's estimate is worth
+PRIOR = 1.0  # events that the parent's estimate is worth
 FIRST_MEAN = 0.5
 NOTHING = -1
 ACTION, REWARD = -2, -1  # of an event, behind its columns
@@ -44,15 +45,16 @@ Float32s = NDArray[np.float32]
 Int32s = NDArray[np.int32]
 
 
-VIEWS = ("thresholds", "masks")  # of the nodes' memory
+VIEWS = ("words", "thresholds", "masks")  # of the nodes' memory, end to end: quicker to find one's way in
 
 
 class Forest(NamedTuple):
     """All trees, in one arena."""
 
     nodes: Int32s  # (nodes, 4)
-    thresholds: Floats  # (nodes, 2), the same memory
-    masks: NDArray[np.uint64]  # (nodes, 2), the same memory
+    words: Int32s  # (nodes * 4,), the same memory
+    thresholds: Floats  # (nodes * 2,), the same memory
+    masks: NDArray[np.uint64]  # (nodes * 2,), the same memory
     leaves: Int32s  # (leaves, fields)
     stats: Float32s  # (leaves, N_STATS, actions)
     blocks: Int32s  # (blocks, 1 + BLOCK): the block before it, then numbers of events
@@ -60,22 +62,29 @@ class Forest(NamedTuple):
     kinds: NDArray[np.uint8]  # (columns,)
 
 
+def lined(shape: tuple[int, ...], kind: type) -> NDArray[Any]:
+    """Zeros that begin where a line of memory does."""
+    size = math.prod(shape) * np.dtype(kind).itemsize
+    memory = np.zeros(size + LINE, np.uint8)
+    start = -memory.ctypes.data % LINE
+    return memory[start : start + size].view(kind).reshape(shape)
+
+
 def new_events(n_events: int, n_columns: int) -> Float32s:
     """Room for so many events: their columns, then the action and the reward."""
-    return np.zeros((n_events, n_columns + 2), np.float32)
+    return lined((n_events, n_columns + 2), np.float32)
 
 
 def new_forest(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], n_nodes: int, n_blocks: int) -> Forest:
     """Trees of one leaf each, and room to grow."""
-    nodes = np.zeros((n_nodes, 4), np.int32)
+    nodes = lined((n_nodes, 4), np.int32)
     n_leaves = n_nodes // 2 + n_trees
     forest = Forest(
         nodes,
-        nodes.view(np.float64),
-        nodes.view(np.uint64),
-        np.zeros((n_leaves, N_LEAF_FIELDS), np.int32),
-        np.zeros((n_leaves, N_STATS, n_actions), np.float32),
-        np.zeros((n_blocks, 1 + BLOCK), np.int32),
+        *views(nodes),
+        lined((n_leaves, N_LEAF_FIELDS), np.int32),
+        lined((n_leaves, N_STATS, n_actions), np.float32),
+        lined((n_blocks, 1 + BLOCK), np.int32),
         np.zeros(N_COUNTERS, np.int64),
         np.where(is_name, NAME, BIT).astype(np.uint8),
     )
@@ -85,7 +94,7 @@ def new_forest(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], n_nodes
     forest.stats[:n_trees, DOUBT] = 1.0
     roots = np.arange(n_trees)
     forest.nodes[:n_trees, CHILD] = roots
-    forest.masks[:n_trees, PAYLOAD] = NAN | roots.astype(np.uint64)
+    forest.masks[PAYLOAD : 2 * n_trees : 2] = NAN | roots.astype(np.uint64)
     forest.leaves[:n_trees, NODE] = roots
     forest.leaves[:n_trees, NEXT_CHECK] = FIRST_CHECK
     forest.leaves[:n_trees, HEAD] = NOTHING
@@ -94,12 +103,18 @@ def new_forest(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], n_nodes
     return forest
 
 
+def views(nodes: Int32s) -> tuple[Int32s, Floats, NDArray[np.uint64]]:
+    """The nodes' memory as words, thresholds and masks."""
+    words = nodes.reshape(-1)
+    return words, words.view(np.float64), words.view(np.uint64)
+
+
 @part
 def seat(forest: Forest, node: int, leaf: int) -> None:
     """Turn a node into a leaf, in place; its events and statistics stay."""
     forest.nodes[node, CHILD] = node
     forest.nodes[node, COLUMN] = 0
-    forest.masks[node, PAYLOAD] = NAN | np.uint64(leaf)
+    forest.masks[2 * node + PAYLOAD] = NAN | np.uint64(leaf)
     forest.leaves[leaf, NODE] = node
 
 
@@ -123,37 +138,50 @@ def branch(forest: Forest, leaf: int, other: int, child: int, column: int, thres
     forest.nodes[node, CHILD] = child
     forest.nodes[node, COLUMN] = column
     if column >= 0:
-        forest.thresholds[node, PAYLOAD] = threshold
+        forest.thresholds[2 * node + PAYLOAD] = threshold
     else:
-        forest.masks[node, PAYLOAD] = mask
+        forest.masks[2 * node + PAYLOAD] = mask
 
 
 @part
 def goes_right(forest: Forest, node: int, row: Float32s) -> np.int32:
     """Which child of a node a row belongs to: 0 or 1; both questions are answered, to do without a branch."""
-    column = forest.nodes[node, COLUMN]
+    place = np.uint32(node)  # unsigned: never from behind
+    column = forest.words[np.uint32(4) * place + np.uint32(COLUMN)]
     value = row[np.uint32(column ^ (column >> np.int32(31)))]
-    above = np.int32(value > forest.thresholds[node, PAYLOAD])
+    payload = np.uint32(2) * place + np.uint32(PAYLOAD)
+    above = np.int32(value > forest.thresholds[payload])
     code = np.uint64(np.int32(value) & np.int32(63))
-    outside = np.int32(1) - np.int32((forest.masks[node, PAYLOAD] >> code) & np.uint64(1))
+    outside = np.int32(1) - np.int32((forest.masks[payload] >> code) & np.uint64(1))
     return above if column >= 0 else outside
 
 
 @part
-def descend(forest: Forest, row: Float32s, reached: Int32s) -> None:
-    """Write the leaf that a row reaches in every tree into `reached`, in place: all trees go down together."""
-    for tree in range(reached.shape[0]):
+def descend(forest: Forest, row: Float32s, reached: Int32s, moving: Int32s) -> None:
+    """Write the leaf that a row reaches in every tree into `reached`, in place; all trees go down together.
+
+    `moving` is scratch: which of them have not reached one yet.
+    """
+    n_moving = reached.shape[0]
+    for tree in range(n_moving):
         reached[tree] = tree
-    moving = True
-    while moving:
-        moving = False
-        for tree in range(reached.shape[0]):
+        moving[tree] = tree
+    while n_moving > 0:
+        still = 0
+        for place in range(n_moving):
+            tree = moving[place]
             node = reached[tree]
-            following = forest.nodes[node, CHILD] + goes_right(forest, node, row)
-            moving |= following != node
+            following = forest.words[np.uint32(4) * np.uint32(node) + np.uint32(CHILD)] + goes_right(forest, node, row)
+            prefetch_byte(forest.words, 16 * following)
             reached[tree] = following
+            moving[still] = tree
+            still += following != node
+        n_moving = still
     for tree in range(reached.shape[0]):
-        reached[tree] = forest.nodes[reached[tree], LEAF]
+        leaf = forest.nodes[reached[tree], LEAF]
+        prefetch(forest.stats, leaf)
+        prefetch(forest.leaves, leaf)
+        reached[tree] = leaf
 
 
 @part

@@ -15,6 +15,7 @@ from stumpery.types import Floats
 GINI, INFORMATION, VARIANCE = range(3)  # criteria
 LABEL, WEIGHT = -2, -1  # of an event, behind its columns: its class or its number, and its weight
 TOTAL, WHOLE = 0, 1  # of the scratch's totals: the weight of each row; in all, and the impurity
+SPACING = 2  # of cuts, in sampled values
 TINY = np.float32(1e-30)
 
 

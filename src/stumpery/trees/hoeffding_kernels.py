@@ -117,7 +117,8 @@ def exchange(model: Model, root: int, other: int) -> None:
     nodes[root, CHILD] = root if second == other else second
     nodes[other, CHILD] = other if first == root else first
     nodes[root, COLUMN], nodes[other, COLUMN] = nodes[other, COLUMN], nodes[root, COLUMN]
-    masks[root, PAYLOAD], masks[other, PAYLOAD] = masks[other, PAYLOAD], masks[root, PAYLOAD]
+    one, two = 2 * root + PAYLOAD, 2 * other + PAYLOAD
+    masks[one], masks[two] = masks[two], masks[one]
 
 
 @part
@@ -222,13 +223,14 @@ def run(
     n_trees, n_values = model.standby.shape[0], model.forest.stats.shape[2]
     reached = np.zeros(n_trees if n_trees == 1 else 2 * n_trees, np.int32)
     foremost = reached[:n_trees]  # without the trees in the background
+    moving = np.zeros(n_trees, np.int32)
     one = np.zeros(outputs.shape[1])
-    scratch = new_scratch(max(n_values, 3), rows.shape[1], MAX_EVENTS if does & LEARNS else 1)
+    scratch = new_scratch(max(n_values, 3), model.events.shape[1], MAX_EVENTS if does & LEARNS else 1)
     for place in range(rows.shape[0]):
         if does & LEARNS and does & GROWS and not has_room(model.forest, model.events.shape[0], n_trees, rule):
             return place
         row = rows[place]
-        trees.descend(model.forest, row, foremost)
+        trees.descend(model.forest, row, foremost, moving)
         if does & PREDICTS:
             predict(model, reached, row, rule, one, outputs[place])
         if does & LEARNS and weights[place] > 0.0:

@@ -12,12 +12,12 @@ def rules_of(forest: Forest, schema: Schema, node: int) -> tuple[str, str]:
     """What holds to the left and to the right of a node."""
     column = int(forest.nodes[node, trees.COLUMN])
     if column >= 0:
-        name, threshold = schema.columns[column].name, forest.thresholds[node, trees.PAYLOAD]
+        name, threshold = schema.columns[column].name, forest.thresholds[2 * node + trees.PAYLOAD]
         if threshold == -np.inf:
             return f"{name} is missing", f"{name} is known"
         return f"{name} <= {threshold:.4g} or missing", f"{name} > {threshold:.4g}"
     named = schema.columns[~column]
-    mask = int(forest.masks[node, trees.PAYLOAD])
+    mask = int(forest.masks[2 * node + trees.PAYLOAD])
     known = named.names if isinstance(named, Name) else ()
     meant = {0: "missing", **dict(enumerate(known, start=1)), len(known) + 1: "any new name"}
     inside = ", ".join(word for code, word in meant.items() if mask >> code & 1)

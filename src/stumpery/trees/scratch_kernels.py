@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.jit import part
+from stumpery.jit import part, prefetch
 from stumpery.trees.forest_kernels import LEAST_SIDE, MAX_CUTS, N_CODES, NOTHING, Float32s, Int32s
 from stumpery.types import Floats
 
 MAX_EVENTS = 8192  # of a leaf that are looked at
 LANES = 16  # loops go to a multiple of it, past what counts: the compiler then leaves no rest to go through one by one
+APART = 256  # spare places: arrays that begin at the same place of a page get in each other's way
 SAMPLE = 2 * LANES  # values of a column that are put in order
+AHEAD = 12  # events that are asked for before they are copied
 
 
 class Table(NamedTuple):
@@ -32,7 +34,7 @@ class Scratch(NamedTuple):
     found: Int32s  # (events,)
     arms: Int32s  # (events,): 1 + the place among the active actions, or 0
     rewards: Float32s  # (events,)
-    events: Float32s  # (events, columns + 2): copies, side by side
+    events: Float32s  # (events, values): copies, side by side
     values: Float32s  # (events,): one column of them
     places: Int32s  # (events,): between which cuts, or of which code
     table: Table  # by place, of one column
@@ -41,7 +43,7 @@ class Scratch(NamedTuple):
     totals: Floats  # (4, actions)
     active: Int32s  # (actions + 1,): 1 + the place of each action among the active ones, or 0; last: of no action
     cuts: Float32s  # (MAX_CUTS,)
-    sample: Float32s  # (SAMPLE,)
+    sample: Float32s  # (SAMPLE,): values that are put in order
     sorted: Float32s  # (SAMPLE,)
     order: Int32s  # (N_CODES,)
     codes: Floats  # (3, N_CODES): key, count and sum
@@ -66,19 +68,19 @@ def new_table(n_actions: int, n_cuts: int) -> Table:
 
 
 @part
-def new_scratch(n_actions: int, n_columns: int, n_events: int) -> Scratch:
-    """Room for leaves of so many events."""
-    width = padded(n_events)
+def new_scratch(n_actions: int, n_values: int, n_events: int) -> Scratch:
+    """Room for leaves of so many events with so many values each, action and reward among them."""
+    width = padded(n_events) + APART
     return Scratch(
         np.empty(width, np.int32),
         np.empty(width, np.int32),
         np.empty(width, np.float32),
-        np.empty((width, n_columns + 2), np.float32),
+        np.empty((width, n_values), np.float32),
         np.empty(width, np.float32),
         np.empty(width, np.int32),
         new_table(n_actions, N_CODES),
         new_table(n_actions, N_CODES),
-        new_table(n_actions, n_columns + 2),
+        new_table(n_actions, n_values),
         np.empty((4, n_actions)),
         np.empty(n_actions + 1, np.int32),
         np.empty(MAX_CUTS, np.float32),
@@ -103,6 +105,8 @@ def copy_found(events: Float32s, scratch: Scratch, n: int, time: int) -> None:
     size = events.shape[0]
     lap = time // size * size  # a division for each event would cost more than the copy
     for index in range(n):
+        ahead = scratch.found[min(index + AHEAD, n - 1)] - lap
+        prefetch(events, ahead if ahead >= 0 else ahead + size)
         place = scratch.found[index] - lap
         event, copy = events[place if place >= 0 else place + size], scratch.events[index]
         for column in range(event.shape[0]):
@@ -111,10 +115,13 @@ def copy_found(events: Float32s, scratch: Scratch, n: int, time: int) -> None:
 
 @part
 def sort(values: Float32s, ordered: Float32s, n: int) -> None:
-    """Write the first n values in ascending order, in place; without a branch, each goes where as many are less."""
+    """Write the first n values in ascending order, in place; without a branch, each goes where as many are less.
+
+    Equal values go to the first of their places; NaN stands in the others.
+    """
     width = padded(n)
     for index in range(width):
-        ordered[index] = -np.inf
+        ordered[index] = np.nan
     for index in range(n, width):
         values[index] = np.inf
     for index in range(n):
@@ -122,38 +129,31 @@ def sort(values: Float32s, ordered: Float32s, n: int) -> None:
         place = np.int32(0)
         for other in range(width):
             place += np.int32(values[other] < value)
-        ordered[place] = value
-    for index in range(1, n):  # equal values went to the first of their places
-        ordered[index] = max(ordered[index], ordered[index - 1])
+        ordered[np.uint32(place)] = value
 
 
 @part
-def choose_cuts(scratch: Scratch, n: int, cuts: Float32s) -> int:
-    """Put cut points between quantiles of the values into `cuts`, in place and ascending; give their number."""
+def choose_cuts(scratch: Scratch, n: int, spacing: int, cuts: Float32s) -> int:
+    """Put cut points half-way between some of the values into `cuts`, in place and ascending; give their number.
+
+    `spacing` is how many values, put in order, a cut is from the next: with 2 they are closer to quantiles than with 1.
+    """
     values, sample, ordered = scratch.values, scratch.sample, scratch.sorted
-    most = min(MAX_CUTS, n // LEAST_SIDE)
-    size = min(n, 2 * most + 1)
-    step = ((n << 20) + size - 1) // size  # one division for all: times the index, its 20 bits of fraction dropped
+    size = min(n, spacing * min(MAX_CUTS, n // LEAST_SIDE) + 1)
+    step = ((np.uint64(n) << np.uint64(20)) + np.uint64(size - 1)) // np.uint64(size)  # one division for all
     for index in range(size):
-        sample[index] = values[(index * step) >> 20]
+        sample[index] = values[(np.uint64(index) * step) >> np.uint64(20)]
     sort(sample, ordered, size)
-    n_cuts = 0
-    last = ordered[size - 1]
-    floor = np.float32(-np.inf)
-    step = ((size << 20) + most) // (most + 1)
-    for quantile in range(1, most + 1):
-        place = (quantile * step) >> 20
-        value = ordered[place]
-        if value == last:
-            break
-        if n_cuts > 0 and value <= floor:
-            continue
-        above = place + 1
-        while ordered[above] == value:
-            above += 1
-        floor = value
-        cuts[n_cuts] = value if value == -np.inf else value + (ordered[above] - value) * np.float32(0.5)
-        n_cuts += 1
+    n_cuts, due = 0, 1
+    value = ordered[0]
+    for place in range(1, size):
+        above = ordered[place]
+        if above > value:
+            if place >= due:
+                cuts[n_cuts] = value if value == -np.inf else value + (above - value) * np.float32(0.5)
+                n_cuts += 1
+                due = place + spacing
+            value = above
     return n_cuts
 
 

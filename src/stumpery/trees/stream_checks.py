@@ -41,7 +41,7 @@ def _nodes_fit(forest: Forest, shape: Shape, n_nodes: int, n_leaves: int) -> boo
             leaf = int(forest.nodes[node, trees.LEAF])
             if not 0 <= leaf < n_leaves or leaf in met_leaves or forest.leaves[leaf, trees.NODE] != node:
                 return False
-            if columns[node] != 0 or forest.masks[node, trees.PAYLOAD] != trees.NAN | np.uint64(leaf):
+            if columns[node] != 0 or forest.masks[2 * node + trees.PAYLOAD] != trees.NAN | np.uint64(leaf):
                 return False
             met_leaves.add(leaf)
             continue

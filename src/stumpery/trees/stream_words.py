@@ -91,8 +91,8 @@ class StreamWords(ABC):
         forest = self.model.forest
         column = int(forest.nodes[node, trees.COLUMN])
         if column >= 0:
-            return int(row[column] > forest.thresholds[node, trees.PAYLOAD])
-        return 1 - (int(forest.masks[node, trees.PAYLOAD]) >> int(row[~column]) & 1)
+            return int(row[column] > forest.thresholds[2 * node + trees.PAYLOAD])
+        return 1 - (int(forest.masks[2 * node + trees.PAYLOAD]) >> int(row[~column]) & 1)
 
     def _rules(self, node: int) -> tuple[str, str]:
         return rules_of(self.model.forest, self.schema, node)
