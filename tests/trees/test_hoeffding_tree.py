@@ -131,7 +131,7 @@ def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch):
     rows, labels = stream(3000)
     plain, renumbered = (st.HoeffdingTreeClassifier(max_bytes=40_000) for _ in range(2))
     plain.learn_many(rows, labels)
-    monkeypatch.setattr(memory, "LAST_NUMBER", 300)
+    monkeypatch.setattr(trees, "LAST_NUMBER", 300)
     for start in range(0, len(rows), 50):
         renumbered.learn_many(rows[start : start + 50], labels[start : start + 50])
     assert renumbered._model.forest.counters[trees.TIME] < len(rows)

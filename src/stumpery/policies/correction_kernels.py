@@ -1,7 +1,7 @@
 """The forest's mean, corrected: learned weights on the leaves reached and on the columns' codes.
 
-The step is that of `hashed_kernels.follow`, with the leaves and the codes as its features. A new leaf starts with its
-parent's weight.
+The step is that of `hashed_kernels.follow`, with the leaves and the codes as its features. A leaf's rate is its doubt,
+about what G^(-1/2) would be there. A new leaf starts with its parent's weight.
 """
 
 import math
@@ -11,10 +11,11 @@ import numpy as np
 from stumpery.jit import part
 from stumpery.policies import hashed_kernels as hashed
 from stumpery.policies.hashed_kernels import PAST
-from stumpery.trees.forest_kernels import SQUARE, WEIGHT, Float32s, Forest, Int32s
+from stumpery.trees.forest_kernels import DOUBT, WEIGHT, Float32s, Forest, Int32s
 from stumpery.types import Floats
 
 HASTE = 0.5
+LEAF_RATE = 1.3  # of a leaf whose doubt is 1
 LEAST = 1e-12  # a sum of squares may be 0
 
 
@@ -35,9 +36,7 @@ def learn(
     square = np.float32(4.0 * error * error)
     total = 0.0
     for tree in range(n_trees):
-        past = forest.stats[reached[tree], SQUARE, action] + square
-        forest.stats[reached[tree], SQUARE, action] = past
-        rates[tree] = scale / math.sqrt(past + LEAST)
+        rates[tree] = LEAF_RATE * scale * forest.stats[reached[tree], DOUBT, action]
         total += rates[tree]
     for index in range(n):
         past = linear[codes[index], PAST, action] + square

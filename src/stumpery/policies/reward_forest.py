@@ -144,7 +144,7 @@ class RewardForest(ContextualPolicy):
         """A board of its own, filled for one row."""
         self._run(row[None], NO_REWARDS, Played.blank(1), self._all, 0)
         board = self._board.copy()
-        board_rows.fill_chances(self._rule, board, self._all, float(self._models.forest.counters[trees.TIME] + 1))
+        board_rows.fill_chances(self._rule, board, self._all, float(self._models.clock[kernels.EVENTS] + 1.0))
         return board
 
     # Contexts: numbers as they are with -inf for missing, names as codes with 0 for missing.
@@ -245,6 +245,7 @@ class RewardForest(ContextualPolicy):
         self, rows: NDArray[Any], rewards: Floats, played: Played, available: NDArray[np.bool_], does: int
     ) -> None:
         """Go along all rows, making room where there is too little."""
+        trees.renumber(self._models.forest, len(self._models.events))
         done = 0
         while done < len(rows):
             rest = slice(done, None)

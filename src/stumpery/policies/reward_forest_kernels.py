@@ -26,7 +26,7 @@ FOREST, PLAIN, PAIRS, RECENT, CORRECTED = range(5)
 N_SCORERS = 5
 FIRST_WEIGHTS = (0.25, 0.25, 0.25, 0.0, 0.25)  # the latest events are needed only where the stream changes
 CALM, HASTY = 1.0, 2.0  # how far a linear scorer goes towards a reward
-MEAN_CODES, NEXT_EDGES = range(2)  # of the clock
+EVENTS, MEAN_CODES, NEXT_EDGES = range(3)  # of the clock; EVENTS counts all, the forest numbers them anew at times
 GROWS = 4  # what a run may do, besides deciding and learning: ask for more memory
 
 
@@ -42,7 +42,7 @@ class Models(NamedTuple):
     edges: Float32s  # (columns, N_BINS - 1)
     moments: Floats  # (N_SCORERS - 1, N_SCORERS)
     weights: Floats  # (N_SCORERS,)
-    clock: Floats  # (2,)
+    clock: Floats  # (3,)
 
 
 class Work(NamedTuple):
@@ -94,9 +94,10 @@ def learn_scored(
 ) -> None:
     """Let every scorer learn one event for which `score` has just been called, in place."""
     predictions, clock = work.predictions, models.clock
-    time = models.forest.counters[TIME] + 1
+    time = clock[EVENTS] + 1.0
+    clock[EVENTS] = time
     mixture.note(models.moments, predictions, action, reward)
-    if time % mixture.EVERY == 0:
+    if time % mixture.EVERY == 0.0:
         mixture.solve(models.moments, work.system, FIRST_WEIGHTS, models.weights)
     clock[MEAN_CODES] += (n - clock[MEAN_CODES]) / time
     scale = 1.0 / np.sqrt(clock[MEAN_CODES])
@@ -111,7 +112,7 @@ def learn_scored(
     correction.learn(models.forest, work.reached, models.corrected, work.codes, n, work.rates, action, error, scale)
     splitting.learn(models.forest, models.events, scratch, work.reached, row, action, reward, seed)
     if time == clock[NEXT_EDGES]:
-        n_events = min(time, models.events.shape[0])
+        n_events = min(models.forest.counters[TIME], models.events.shape[0])
         hashed.renew_edges(models.edges, models.events, models.forest.kinds, n_events, work.sample)
         clock[NEXT_EDGES] = 2.0 * time
 
@@ -172,7 +173,7 @@ def run(
             return place
         n, n_pairs = score(models, work, rows[place], board)
         if does & DECIDES:
-            time = float(models.forest.counters[TIME] + 1)
+            time = models.clock[EVENTS] + 1.0
             actions[place], chances[place] = explorers.choose(rng, rule, board, available, time)
         if does & LEARNS:
             action = actions[place]

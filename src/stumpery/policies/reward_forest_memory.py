@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.policies import hashed_kernels as hashed
-from stumpery.policies.reward_forest_kernels import FIRST_WEIGHTS, N_SCORERS, Models
+from stumpery.policies.reward_forest_kernels import EVENTS, FIRST_WEIGHTS, N_SCORERS, Models
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.forest_kernels import ACTION, BLOCK, REWARD, Forest
 
@@ -15,6 +15,7 @@ FIRST_EVENTS = 4096
 MAX_EVENTS = 2**20
 MAX_SLOTS = 2**18
 LEAST_EVENTS = 256
+NODE_SHARE = 0.4  # of the memory that pairs leave
 STALE = 1.35  # times the blocks of the remembered events: leaves forget the others only when they are asked to split
 
 
@@ -56,21 +57,22 @@ class Sizes(NamedTuple):
 
 
 def sizes_within(max_bytes: int, n_trees: int, n_actions: int, n_columns: int) -> Sizes:
-    """The most that fits: at most a quarter for pairs, half of the rest for nodes and leaves, half for events."""
+    """The most that fits: at most an eighth for pairs, two fifths of the rest for nodes and leaves, and the events."""
     slot_bytes = 2 * 4 * n_actions
     n_slots = MAX_SLOTS
-    while n_slots > 64 and n_slots * slot_bytes > max_bytes // 4:
+    while n_slots > 64 and n_slots * slot_bytes > max_bytes // 8:
         n_slots //= 2
     columns_bytes = 3 * (n_columns + 1) * hashed.N_CODES * slot_bytes
     left = 0.97 * max_bytes - n_slots * slot_bytes - columns_bytes  # a little is for what does not grow
     node_bytes = 16 + (4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions) / 2
-    n_nodes = int(left / 2 / node_bytes)
+    n_nodes = int(left * NODE_SHARE / node_bytes)
     block_bytes = 4 * (1 + BLOCK)
     event_bytes = 4 * (n_columns + spare_columns(n_columns) + 2) + n_trees * block_bytes / BLOCK * STALE
-    n_events = min(int(left / 2 / event_bytes), MAX_EVENTS)
+    n_events = min(int(left * (1.0 - NODE_SHARE) / event_bytes), MAX_EVENTS)
     n_blocks = int(n_trees * n_events / BLOCK * STALE)
     if n_nodes < 4 * n_trees or n_events < LEAST_EVENTS or n_blocks < 2 * n_trees:
-        needed = 2 * max(4 * n_trees * node_bytes, LEAST_EVENTS * event_bytes) + columns_bytes + 64 * slot_bytes
+        least = max(4 * n_trees * node_bytes / NODE_SHARE, LEAST_EVENTS * event_bytes / (1.0 - NODE_SHARE))
+        needed = least + columns_bytes + 64 * slot_bytes
         raise ValueError(
             f"max_bytes is {max_bytes}; {n_trees} trees over {n_columns} columns and {n_actions} actions need "
             f"about {int(needed * 4 / 3):,}"
@@ -100,7 +102,7 @@ def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: 
         np.full((n_columns, hashed.N_BINS - 1), np.inf, np.float32),
         np.zeros((N_SCORERS - 1, N_SCORERS)),
         np.array(FIRST_WEIGHTS),
-        np.array([0.0, hashed.FIRST_BINS]),
+        np.array([0.0, 0.0, hashed.FIRST_BINS]),
     )
 
 
@@ -188,12 +190,14 @@ def plausible(models: Models, n_trees: int, is_name: NDArray[np.bool_]) -> bool:
     n_nodes, n_leaves, free, n_free, time = forest.counters.tolist()
     if not (n_trees <= n_nodes <= len(forest.nodes) and n_trees <= n_leaves <= len(forest.leaves)):
         return False
-    if not (0 <= time < 2**31 and -1 <= free < len(forest.blocks) and 0 <= n_free <= len(forest.blocks)):
+    if not 0 <= time <= min(2**31 - 1, models.clock[EVENTS]):
+        return False
+    if not (-1 <= free < len(forest.blocks) and 0 <= n_free <= len(forest.blocks)):
         return False
     return (
         _kinds_fit(forest.kinds, is_name)
         and _nodes_fit(forest, n_trees, n_nodes, n_leaves, is_name)
-        and _blocks_fit(forest, n_leaves, free, time)
+        and _blocks_fit(forest, n_leaves, free, len(events))
         and _events_fit(events, forest.stats.shape[2], is_name)
         and _numbers_fit(models)
     )
@@ -218,7 +222,7 @@ def _numbers_fit(models: Models) -> bool:
     linear = (models.plain, models.pairs, models.recent, models.corrected)
     stats = models.forest.stats
     finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock]
-    positive: list[NDArray[Any]] = [stats[:, [trees.COUNT, trees.SQUARE]], models.weights, models.clock]
+    positive: list[NDArray[Any]] = [stats[:, trees.COUNT], models.weights, models.clock]
     for scorer in linear:
         finite.append(scorer)
         positive.append(scorer[:, hashed.PAST])
@@ -260,7 +264,9 @@ def _n_reached(child: NDArray[np.int32], ends: NDArray[np.bool_], n_trees: int) 
     return n_found
 
 
-def _blocks_fit(forest: Forest, n_leaves: int, free: int, time: int) -> bool:
+def _blocks_fit(forest: Forest, n_leaves: int, free: int, n_kept: int) -> bool:
+    time = int(forest.counters[trees.TIME])
+    first = trees.NOTHING if time >= n_kept else 0  # out of the ring, or in it
     heads, fills = forest.leaves[:n_leaves, trees.HEAD], forest.leaves[:n_leaves, trees.FILL]
     before, noted = forest.blocks[:, 0], forest.blocks[:, 1:]
     links = np.concatenate([heads, before, [free]])
@@ -269,4 +275,4 @@ def _blocks_fit(forest: Forest, n_leaves: int, free: int, time: int) -> bool:
     used = np.bincount(links[links >= 0], minlength=len(forest.blocks))
     counted = (forest.leaves[:n_leaves, trees.N_EVENTS] >= 0).all()
     numbers = np.concatenate([noted.ravel(), forest.leaves[:n_leaves, trees.NEWEST :].ravel()])
-    return bool(counted and (used <= 1).all() and (numbers >= 0).all() and (numbers < max(time, 1)).all())
+    return bool(counted and (used <= 1).all() and (numbers >= first).all() and (numbers < max(time, 1)).all())

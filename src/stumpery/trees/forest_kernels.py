@@ -21,9 +21,8 @@ CHILD, COLUMN = range(2)  # of a node's four words; the last two are its thresho
 PAYLOAD = 1  # the same two words, seen as the second of two wide ones
 LEAF = 2  # the first of them in a node that is a leaf: its number; with the other it is no threshold but NaN
 NAN = np.uint64(0x7FF8000000000000)
-# Of a leaf, for each action: what a decision reads first. WEIGHT and SQUARE are the correction's.
-MEAN, DOUBT, WEIGHT, COUNT, SQUARE = range(5)
-N_STATS = 5
+MEAN, DOUBT, WEIGHT, COUNT = range(4)  # of a leaf, for each action: what a decision reads first; WEIGHT corrects
+N_STATS = 4
 NODE, N_EVENTS, NEXT_CHECK, HEAD, FILL, NEWEST = range(6)  # of a leaf; from NEWEST on, FILL numbers of events
 BLOCK = 11  # events in a block
 N_LEAF_FIELDS = NEWEST + BLOCK  # one line of memory
@@ -38,6 +37,7 @@ N_COUNTERS = 5
 
 MAX_CUTS = 15
 N_CODES = 64  # codes of a name: one bit each
+LAST_NUMBER = 2**30  # of an event: from here on they are numbered anew
 FIRST_CHECK = 20
 LEAST_SIDE = 5
 
@@ -107,6 +107,21 @@ def views(nodes: Int32s) -> tuple[Int32s, Floats, NDArray[np.uint64]]:
     """The nodes' memory as words, thresholds and masks."""
     words = nodes.reshape(-1)
     return words, words.view(np.float64), words.view(np.uint64)
+
+
+def renumber(forest: Forest, n_kept: int) -> int:
+    """Number the events anew once there were very many, in place; give how much less their numbers are.
+
+    It is a multiple of the ring's size, so that all keep their places; what is out of the ring stays out of it.
+    """
+    time = int(forest.counters[TIME])
+    if time < LAST_NUMBER:
+        return 0
+    less = max(time - n_kept, 0) // n_kept * n_kept
+    forest.counters[TIME] -= less
+    for numbers in (forest.blocks[:, 1:], forest.leaves[:, NEWEST:]):
+        np.maximum(numbers - less, NOTHING, out=numbers)
+    return less
 
 
 @part

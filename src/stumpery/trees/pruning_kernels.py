@@ -23,7 +23,6 @@ from stumpery.trees.forest_kernels import (
     NEWEST,
     NOTHING,
     PRIOR,
-    SQUARE,
     WEIGHT,
     Forest,
 )
@@ -100,7 +99,7 @@ def collapse(forest: Forest, node: int) -> tuple[int, int]:
     one, two = forest.stats[leaf], forest.stats[other]
     for action in range(one.shape[1]):
         n1, n0 = one[COUNT, action] + np.float32(PRIOR), two[COUNT, action] + np.float32(PRIOR)
-        for row in (MEAN, WEIGHT, SQUARE):
+        for row in (MEAN, WEIGHT):
             one[row, action] = (n1 * one[row, action] + n0 * two[row, action]) / (n1 + n0)
         one[COUNT, action] += two[COUNT, action]
         one[DOUBT, action] = 1.0 / math.sqrt(one[COUNT, action] + 1.0)

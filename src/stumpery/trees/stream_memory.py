@@ -20,7 +20,6 @@ LEAST_EVENTS = 256
 FEW_BYTES = 64  # that a model holds beside
 MAX_TABLES = 4096
 FOR_EVENTS = 0.85  # of the memory; the rest is for nodes and leaves
-LAST_NUMBER = 2**30  # of an event: from here on they are numbered anew
 
 
 class Shape(NamedTuple):
@@ -184,16 +183,10 @@ def _lay(small: NDArray[Any], large: NDArray[Any]) -> None:
 
 
 def renumbered(model: Model) -> None:
-    """Number the events anew once there were very many, in place; a multiple of the ring's size is taken off."""
+    """Number the events anew once there were very many, in place."""
     counters = model.forest.counters
-    time, size = int(counters[trees.TIME]), len(model.events)
-    if time < LAST_NUMBER:
-        return
-    less = max(time - size, 0) // size * size
-    counters[trees.TIME] -= less
+    less = trees.renumber(model.forest, len(model.events))
     counters[room.LAST_SWEEP] = max(0, int(counters[room.LAST_SWEEP]) - less)
-    for numbers in (model.forest.blocks[:, 1:], model.forest.leaves[:, trees.NEWEST :]):
-        np.maximum(numbers - less, -1, out=numbers)  # what is out of the ring stays out of it
 
 
 def arrays_of(model: Model) -> dict[str, NDArray[Any]]:
