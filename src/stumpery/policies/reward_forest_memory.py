@@ -21,7 +21,7 @@ STALE = 1.35  # times the blocks of the remembered events: leaves forget the oth
 
 def trees_for(n_columns: int) -> int:
     """How many trees are enough: each looks at half of the columns at a time, so more columns need more of them."""
-    return min(30 + n_columns // 3, 60)
+    return min(28 + n_columns // 2, 72)
 
 
 class Sizes(NamedTuple):
