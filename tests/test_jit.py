@@ -60,6 +60,21 @@ for kind in (st.UCB, st.EpsilonGreedy, st.ThompsonSampling, st.SuccessiveElimina
         digest.update(name.encode() + array.tobytes())
 print(digest.hexdigest())
 """
+PLAY_FOREST = """
+import hashlib
+import numpy as np
+import stumpery as st
+digest = hashlib.sha256()
+rows = [{"x": n * 7919 % 101 / 7.0, "y": n * 31 % 17, "bit": n % 2, "name": "abcde"[n * 13 % 5]} for n in range(200)]
+rewards = np.array([[row["x"] > 7.0, row["bit"] + row["y"] > 9.0, row["name"] == "c"] for row in rows]) * 0.7
+policy = st.RewardForest(actions=["a", "b", "c"], n_trees=4, seed=7)
+result = st.play(policy, contexts=rows, rewards=rewards)
+digest.update("".join(result.actions).encode() + result.probabilities.tobytes())
+for name, array in sorted(policy.state().arrays.items()):
+    digest.update(name.encode() + array.tobytes())
+assert policy.n_leaves > 4
+print(digest.hexdigest())
+"""
 
 
 def run(code, cache, **switches):
@@ -452,13 +467,14 @@ def test_parts_that_own_what_they_touch_neither_lose_it_nor_leak(tmp_path):
     assert said.split() == ["5.0", "4.0", "True"]
 
 
-def test_the_same_seed_gives_the_same_bits_in_every_process_compiled_or_not(tmp_path, capsys):
-    exec(PLAY, {})  # noqa: S102 - the same text as in the other processes
+@pytest.mark.parametrize("code", [PLAY, PLAY_FOREST], ids=["without context", "reward forest"])
+def test_the_same_seed_gives_the_same_bits_in_every_process_compiled_or_not(code, tmp_path, capsys):
+    exec(code, {})  # noqa: S102 - the same text as in the other processes
     here = capsys.readouterr().out.strip()
     cache = os.environ.get("STUMPERY_CACHE") or jit.cache_root()
     assert len(here) == 64
-    assert run(PLAY, cache) == here
-    assert run(PLAY, tmp_path, NUMBA_DISABLE_JIT="1") == here
+    assert run(code, cache) == here
+    assert run(code, tmp_path, NUMBA_DISABLE_JIT="1") == here
 
 
 def test_interpreted_kernels_are_quiet_and_keep_their_name():

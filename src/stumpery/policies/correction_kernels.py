@@ -41,7 +41,7 @@ def learn(
     for index in range(n):
         past = linear[codes[index], PAST, action] + square
         linear[codes[index], PAST, action] = past
-        rates[n_trees + index] = scale / math.sqrt(past + LEAST)
+        rates[n_trees + index] = scale / math.sqrt(np.float64(past) + LEAST)
         total += rates[n_trees + index]
     step = hashed.pace(error, total, HASTE)
     for tree in range(n_trees):

@@ -63,13 +63,13 @@ def fill_codes(row: Float32s, kinds: NDArray[np.uint8], edges: Float32s, codes: 
 @part
 def fill_pairs(linear: Float32s, codes: Int32s, n: int, slots: Int32s) -> int:
     """Write the slots of all features and of their pairs into `slots`, in place; give their number."""
-    mask = np.uint32(linear.shape[0] - 1)
+    mask = np.uint64(linear.shape[0] - 1)
     n_pairs = 0
     for first in range(n):
-        base = np.uint32(codes[first]) * np.uint32(0x9E3779B1)
+        base = np.uint64(codes[first]) * np.uint64(0x9E3779B1)
         for second in range(first, min(n, first + REACH)):
-            key = (base ^ (np.uint32(codes[second]) * np.uint32(0x85EBCA77))) * np.uint32(0xC2B2AE3D)
-            slots[n_pairs] = np.int32((key ^ (key >> np.uint32(15))) & mask)
+            key = (base ^ (np.uint64(codes[second]) * np.uint64(0x85EBCA77))) * np.uint64(0xC2B2AE3D)
+            slots[n_pairs] = np.int32((key ^ (key >> np.uint64(15))) & mask)
             prefetch(linear, slots[n_pairs])
             n_pairs += 1
     return n_pairs
@@ -101,7 +101,7 @@ def follow(
         slot = slots[index]
         linear[slot, PAST, action] += square
         past = linear[slot, PAST, action]
-        rates[index] = scale / math.sqrt(past) if past > 0.0 else 0.0
+        rates[index] = scale / np.float64(np.sqrt(past)) if past > 0.0 else 0.0
         total += rates[index]
     if total > 0.0:
         move(linear, slots, n, rates, action, pace(error, total, haste))
@@ -116,7 +116,7 @@ def settle(linear: Float32s, slots: Int32s, n: int, rates: Floats, action: int, 
         slot = slots[index]
         past = min(linear[slot, PAST, action] + np.float32(1.0), LONGEST)
         linear[slot, PAST, action] = past
-        rates[index] = 1.0 / past
+        rates[index] = 1.0 / np.float64(past)  # wide also in plain Python
         total += rates[index]
     move(linear, slots, n, rates, action, pace(error, total * shared, haste))
 
