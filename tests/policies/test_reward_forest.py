@@ -130,6 +130,86 @@ def test_memory_stays_within_its_bytes_at_every_size(max_bytes):
         assert policy.n_bytes <= max_bytes
 
 
+def least_bytes(n_trees, n_actions, n_columns):
+    """The smallest `max_bytes` that is accepted."""
+    low, high = 0, 2**30
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            memory.sizes_within(middle, n_trees, n_actions, n_columns)
+            high = middle
+        except ValueError:
+            low = middle
+    return high
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 13, 14, 15, 200])
+@pytest.mark.parametrize("n_actions", [1, 10, 100])
+def test_a_full_forest_stays_within_its_bytes_however_few(n_columns, n_actions):
+    n_trees = memory.trees_for(n_columns)
+    least = least_bytes(n_trees, n_actions, n_columns)
+    for max_bytes in (least, int(1.3 * least), 3 * least):
+        schema = st.Schema.of({f"x{column}": "number" for column in range(n_columns)})
+        policy = st.RewardForest(actions=range(n_actions), schema=schema, max_bytes=max_bytes)
+        policy._models = memory.resized(policy._models, policy._most)
+        assert policy.n_bytes <= max_bytes
+
+
+@pytest.mark.parametrize("n_trees", [5, 48])
+@pytest.mark.parametrize("n_columns", [2, 5, 54])
+def test_what_is_enough_for_some_actions_is_enough_for_fewer(n_trees, n_columns):
+    least = [least_bytes(n_trees, n_actions, n_columns) for n_actions in range(1, 60)]
+    assert least == sorted(least)
+    for n_actions, enough in enumerate(least, start=1):
+        for share in np.geomspace(1.0, 8.0, 40):  # more is enough as well
+            memory.sizes_within(int(enough * share), n_trees, n_actions, n_columns)
+
+
+def test_a_refused_first_context_leaves_the_forest_as_it_was():
+    policy = new(max_bytes=20_000, n_trees=None)
+    before = policy.n_leaves
+    with pytest.raises(ValueError, match=r"^max_bytes is 20000; 40 trees over 30 columns"):
+        policy.decide(np.ones(30))
+    assert policy.n_leaves == before
+
+
+@pytest.fixture
+def full():
+    """A forest that holds all that it may and has forgotten events; with one action less, more would fit."""
+    policy = new(max_bytes=300_000)
+    sizes = [memory.sizes_within(300_000, N_TREES, n_actions, 4) for n_actions in (2, 3)]
+    assert sizes[0].n_slots > sizes[1].n_slots
+    policy.play(*stream(6000))
+    assert not policy._may_grow
+    assert policy._models.forest.counters[trees.TIME] > len(policy._models.events)
+    return policy
+
+
+def test_a_full_forest_goes_on_without_an_action(full, tmp_path):
+    full.remove_action("c")
+    st.save(full, tmp_path / "policy.safetensors")
+    loaded = st.load(tmp_path / "policy.safetensors")
+    ring = len(full._models.events)
+    rows, rewards = stream(2000, seed=2)
+    played, expected = (policy.play(rows, rewards[:, :2]) for policy in (loaded, full))
+    assert played.probabilities.tobytes() == expected.probabilities.tobytes()
+    assert len(full._models.events) == ring  # where an event lies follows from the ring's size
+    assert full.n_bytes <= full.max_bytes
+
+
+def test_a_full_forest_takes_actions_while_it_can_still_be_loaded(full, tmp_path):
+    n_added = 0
+    with pytest.raises(ValueError, match=r"^max_bytes is 300000; 5 trees [^\n]+$"):
+        for n_added in range(100):
+            full.add_action(n_added)
+    assert len(full.actions) == 3 + n_added > 3
+    st.save(full, tmp_path / "policy.safetensors")
+    loaded = st.load(tmp_path / "policy.safetensors")
+    rows, rewards = stream(500, seed=2)
+    rewards = np.pad(rewards, ((0, 0), (0, n_added)))
+    assert np.array_equal(*(policy.play(rows, rewards).probabilities for policy in (full, loaded)))
+
+
 @pytest.fixture(scope="module")
 def grown_by_steps():
     """The same stream, with room for it all from the start and with room that grows many times."""

@@ -22,7 +22,9 @@ from stumpery.policies.explorers import Explorer
 from stumpery.policies.policy import Played
 from stumpery.policies.reward_forest_memory import (
     Sizes,
+    arrays_of,
     grown,
+    limits,
     new_models,
     plausible,
     reordered,
@@ -85,7 +87,7 @@ class RewardForest(ContextualPolicy):
     def n_bytes(self) -> int:
         """The memory that the policy's arrays hold."""
         own = super().n_bytes
-        return own if self._models is None else own + sum(array.nbytes for array in self._model_arrays().values())
+        return own if self._models is None else own + sum(array.nbytes for array in arrays_of(self._models).values())
 
     @property
     def weights(self) -> dict[str, float]:
@@ -232,10 +234,11 @@ class RewardForest(ContextualPolicy):
     def _allocate(self, width: int) -> None:
         assert self.schema is not None  # noqa: S101 - set before
         is_name = self._is_name()
+        n_trees = self.n_trees or trees_for(width)
+        self._most = sizes_within(self.max_bytes, n_trees, len(self.actions), width)
+        self._models = new_models(n_trees, len(self.actions), is_name, self._most.first())
+        self._n_trees = n_trees
         self._seen = is_name.copy()  # columns that have had a value, or are known to hold names
-        self._n_trees = self.n_trees or trees_for(width)
-        self._most = sizes_within(self.max_bytes, self._n_trees, len(self.actions), width)
-        self._models = new_models(self._n_trees, len(self.actions), is_name, self._most.first())
 
     @property
     def _may_grow(self) -> bool:
@@ -276,21 +279,15 @@ class RewardForest(ContextualPolicy):
 
     def _follow(self, keep: list[int | None]) -> None:
         if self._models is not None:
-            width = len(self._models.edges)
-            self._most = sizes_within(self.max_bytes, self._n_trees, len(self.actions), width)
-            self._models = reordered(self._models, keep)
+            models = reordered(self._models, keep)
+            self._most = limits(models, self._n_trees, self.max_bytes)
+            self._models = models
         self._board = board_rows.new_board(len(self.actions))
-
-    def _model_arrays(self) -> dict[str, NDArray[Any]]:
-        models = self._models
-        forest = {f"forest.{name}": part for name, part in models.forest._asdict().items() if name not in trees.VIEWS}
-        rest = {name: part for name, part in models._asdict().items() if name != "forest"}
-        return {**forest, **rest, "sizes": np.array(sizes_of(models))}
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         if self._models is None:
             return {"rng": self._rng}
-        return {"rng": self._rng, "seen": self._seen, **self._model_arrays()}
+        return {"rng": self._rng, "seen": self._seen, **arrays_of(self._models)}
 
     def _options(self) -> dict[str, Any]:
         return {**super()._options(), "explorer": self.explorer.options()}
@@ -302,11 +299,13 @@ class RewardForest(ContextualPolicy):
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         if self._models is not None:
-            sizes = Sizes.read(arrays, self.max_bytes)
+            sizes = Sizes.read({name: arrays[name] for name in arrays.keys() - {"rng", "seen"}}, self.max_bytes)
             if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):
                 raise ValueError(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
             self._models = new_models(self._n_trees, len(self.actions), self._is_name(), sizes)
         files.restore(self._arrays(), arrays)
+        if self._models is not None:
+            self._most = limits(self._models, self._n_trees, self.max_bytes)
 
     def _restored(self) -> None:
         super()._restored()

@@ -14,8 +14,9 @@ from stumpery.trees.forest_kernels import ACTION, BLOCK, REWARD, Forest
 FIRST_EVENTS = 4096
 MAX_EVENTS = 2**20
 MAX_SLOTS = 2**18
-LEAST_EVENTS = 256
+LEAST_EVENTS, LEAST_SLOTS = 256, 64
 NODE_SHARE = 0.4  # of the memory that pairs leave
+EXCESS = 2  # times `max_bytes`: what a full forest may come to when actions are added to it
 STALE = 1.35  # times the blocks of the remembered events: leaves forget the others only when they are asked to split
 
 
@@ -43,7 +44,7 @@ class Sizes(NamedTuple):
         """The sizes of saved arrays; a ValueError says that they are none, or more than they may be."""
         names = ("events", "forest.nodes", "forest.blocks", "pairs")
         found = Sizes(*(len(arrays[name]) if name in arrays and arrays[name].ndim else 0 for name in names))
-        if 0 in found or sum(array.nbytes for array in arrays.values()) > 2 * max_bytes:
+        if 0 in found or sum(array.nbytes for array in arrays.values()) > EXCESS * max_bytes:
             raise ValueError(
                 f"its arrays have room for {tuple(found)}, which does not fit its max_bytes of {max_bytes}"
             )
@@ -56,29 +57,31 @@ class Sizes(NamedTuple):
         return any(size < limit for size, limit in zip(self, most, strict=True))
 
 
-def sizes_within(max_bytes: int, n_trees: int, n_actions: int, n_columns: int) -> Sizes:
-    """The most that fits: at most an eighth for pairs, two fifths of the rest for nodes and leaves, and the events."""
+def sizes_within(max_bytes: int, n_trees: int, n_actions: int, n_columns: int, n_slots: int | None = None) -> Sizes:
+    """The most that fits: at most an eighth for pairs, two fifths of the rest for nodes and leaves, and the events.
+
+    With `n_slots` the pairs have these and no others.
+    """
     slot_bytes = 2 * 4 * n_actions
-    n_slots = MAX_SLOTS
-    while n_slots > 64 and n_slots * slot_bytes > max_bytes // 8:
-        n_slots //= 2
-    columns_bytes = 3 * (n_columns + 1) * hashed.N_CODES * slot_bytes
-    left = 0.97 * max_bytes - n_slots * slot_bytes - columns_bytes  # a little is for what does not grow
-    node_bytes = 16 + (4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions) / 2
-    n_nodes = int(left * NODE_SHARE / node_bytes)
-    block_bytes = 4 * (1 + BLOCK)
-    event_bytes = 4 * (n_columns + spare_columns(n_columns) + 2) + n_trees * block_bytes / BLOCK * STALE
-    n_events = min(int(left * (1.0 - NODE_SHARE) / event_bytes), MAX_EVENTS)
-    n_blocks = int(n_trees * n_events / BLOCK * STALE)
-    if n_nodes < 4 * n_trees or n_events < LEAST_EVENTS or n_blocks < 2 * n_trees:
-        least = max(4 * n_trees * node_bytes / NODE_SHARE, LEAST_EVENTS * event_bytes / (1.0 - NODE_SHARE))
-        needed = least + columns_bytes + 64 * slot_bytes
+    leaf_bytes = 4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions
+    node_bytes = 16 + leaf_bytes / 2
+    event_bytes = 4 * (n_columns + spare_columns(n_columns) + 2) + n_trees * 4 * (1 + BLOCK) / BLOCK * STALE
+    least = max(4 * n_trees * node_bytes / NODE_SHARE, LEAST_EVENTS * event_bytes / (1.0 - NODE_SHARE))
+    fixed = 3 * (n_columns + 1) * hashed.N_CODES * slot_bytes + n_trees * leaf_bytes
+    whole = 0.97 * max_bytes - fixed  # a little is for all that is small
+    slots = n_slots or MAX_SLOTS
+    fewest = n_slots or LEAST_SLOTS
+    while slots > fewest and (slots * slot_bytes > max_bytes // 8 or whole - slots * slot_bytes < least):
+        slots //= 2
+    left = whole - slots * slot_bytes
+    if left < least:
         raise ValueError(
             f"max_bytes is {max_bytes}; {n_trees} trees over {n_columns} columns and {n_actions} actions need "
-            f"about {int(needed * 4 / 3):,}"
+            f"about {int((least + fixed + fewest * slot_bytes) * 4 / 3):,}"
         )
-    n_nodes = min(n_nodes, 2 * n_trees * n_events // trees.LEAST_SIDE)
-    return Sizes(n_events, n_nodes, n_blocks, n_slots)
+    n_events = min(int(left * (1.0 - NODE_SHARE) / event_bytes), MAX_EVENTS)
+    n_nodes = min(int(left * NODE_SHARE / node_bytes), 2 * n_trees * n_events // trees.LEAST_SIDE)
+    return Sizes(n_events, n_nodes, int(n_trees * n_events / BLOCK * STALE), slots)
 
 
 def spare_columns(n_columns: int) -> int:
@@ -110,6 +113,30 @@ def sizes_of(models: Models) -> Sizes:
     """How much room there is."""
     forest = models.forest
     return Sizes(len(models.events), len(forest.nodes), len(forest.blocks), len(models.pairs))
+
+
+def arrays_of(models: Models) -> dict[str, NDArray[Any]]:
+    """Every array by its name, live, and the sizes."""
+    forest = {f"forest.{name}": part for name, part in models.forest._asdict().items() if name not in trees.VIEWS}
+    rest = {name: part for name, part in models._asdict().items() if name != "forest"}
+    return {**forest, **rest, "sizes": np.array(sizes_of(models))}
+
+
+def limits(models: Models, n_trees: int, max_bytes: int) -> Sizes:
+    """How much room there may be, with the pairs that there are; a ring that has lost events keeps its size.
+
+    A ValueError says that there is far too much already, as when actions were added to a forest that was full.
+    """
+    n_actions, n_columns = models.forest.stats.shape[2], len(models.edges)
+    most = sizes_within(max_bytes, n_trees, n_actions, n_columns, len(models.pairs))
+    n_bytes = sum(array.nbytes for array in arrays_of(models).values())
+    if n_bytes > EXCESS * max_bytes:
+        raise ValueError(
+            f"max_bytes is {max_bytes}; {n_trees} trees with what they have learned need {n_bytes:,} for {n_actions} "
+            f"actions, more than {EXCESS} times as much"
+        )
+    has_lost = models.forest.counters[trees.TIME] > len(models.events)
+    return most._replace(n_events=len(models.events)) if has_lost else most
 
 
 def grown(models: Models, most: Sizes) -> Models:
