@@ -687,6 +687,13 @@ def test_a_forest_of_another_size_is_refused(name, forest):
             st.RewardForest.from_state(State(forest.options, {**forest.arrays, name: part}))
 
 
+@pytest.mark.parametrize("name", ["events", "forest.nodes", "pairs", "recent", "weights"])
+def test_a_forest_of_another_version_is_refused(name, forest):
+    arrays = {key: array for key, array in forest.arrays.items() if key != name}
+    with pytest.raises(ValueError, match=rf"^its array '{name}' is missing, [^\n]+$|^its arrays are [^\n]+$"):
+        st.RewardForest.from_state(State(forest.options, arrays))
+
+
 @pytest.mark.parametrize("depth", [10, 200, *range(860, 1000, 4), 5000, 100_000])
 def test_a_deeply_nested_header_never_crashes(depth, tmp_path):
     nested = "[" * depth + "]" * depth

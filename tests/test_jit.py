@@ -329,7 +329,7 @@ BORROWERS = """
 import numpy as np
 from numba.core.runtime import rtsys
 from stumpery import jit
-from stumpery.jit import kernel, part
+from stumpery.jit import kernel, part, prefetch
 
 borrows, decide = [], jit._only_borrows
 jit._only_borrows = lambda state: borrows.append((state.func_id.func_name, decide(state))) or borrows[-1][1]
@@ -355,6 +355,7 @@ def fill(row, source):  # an array laid over another
 
 @part
 def add(table, row):  # only borrows
+    prefetch(table, 2)
     line = table[2]
     for place in range(line.shape[0]):
         line[place] += row[place]
@@ -399,9 +400,27 @@ def test_parts_that_only_borrow_arrays_do_not_count_them_and_the_others_leak_not
             ("doubled", False),
             ("fill", False),
             ("middle", False),
+            ("prefetch", True),
             ("squares", False),
         ]
     )
+
+
+@jit.kernel
+def ask(array, row):
+    """Ask for a row."""
+    jit.prefetch(array, row)
+    jit.prefetch_byte(array, row)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (0, 3), (5, 0), (7,), (2, 50, 3)])
+def test_asking_for_memory_changes_nothing_wherever_it_is(shape):
+    array = np.arange(np.prod(shape), dtype=np.float64).reshape(shape)
+    for each in (array, array[::-1], array[1:4:2], array.T):
+        before = each.copy()
+        for row in (0, 4, -1, 10**9, -(10**12)):
+            ask(each, row)
+        assert np.array_equal(each, before)
 
 
 OWNERS = """

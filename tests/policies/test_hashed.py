@@ -1,5 +1,7 @@
 """The linear scorers' steps against their slow twin, and where many features share few weights."""
 
+import math
+
 import numpy as np
 import pytest
 from tests.reference.hashed import Twin
@@ -54,6 +56,18 @@ def test_a_reward_that_was_foreseen_moves_nothing(settles):
     slots = np.arange(5, dtype=np.int32)
     assert learn_one(linear, slots, ACTION, 0.0, SCALE, settles, np.zeros(N_ACTIONS)) == (0.0, 0.0)
     assert not linear[:, hashed.WEIGHT].any()
+
+
+def test_a_weight_that_was_in_play_for_ever_still_follows_a_change():
+    linear = hashed.new_linear(N_SLOTS, N_ACTIONS)
+    linear[3, hashed.PAST, ACTION] = hashed.LONGEST - 1
+    slots = np.array([3], dtype=np.int32)
+    before, after = zip(
+        *(learn_one(linear, slots, ACTION, 1.0, SCALE, True, np.zeros(N_ACTIONS)) for _ in range(3)), strict=True
+    )
+    step = 1 - math.exp(-HASTE / float(hashed.LONGEST))
+    assert np.subtract(after, before) == pytest.approx(step * np.subtract(1.0, before), rel=1e-3)
+    assert linear[3, hashed.PAST, ACTION] == hashed.LONGEST
 
 
 @pytest.mark.parametrize("n_features", [1, 30, 64, 200, 1000])

@@ -121,6 +121,15 @@ def test_nodes_that_go_round_in_a_circle_which_no_root_leads_to_are_refused(recy
         st.RewardForest.from_state(State(options, arrays))
 
 
+@pytest.mark.parametrize("value", [1.0, np.nan, -np.inf])
+def test_events_with_something_in_their_spare_columns_are_refused(value, recycled):
+    options, arrays = copy.deepcopy(recycled.state())
+    assert arrays["events"].shape[1] > 4 + 2
+    arrays["events"][3, 4] = value
+    with pytest.raises(ValueError, match="its trees are not those of any stream"):
+        st.RewardForest.from_state(State(options, arrays))
+
+
 @pytest.mark.parametrize("max_bytes", [200_000, 1_000_000, 5_000_000])
 def test_memory_stays_within_its_bytes_at_every_size(max_bytes):
     policy = new(max_bytes=max_bytes)

@@ -20,10 +20,10 @@ class Twin:
             self.past[slot] += 4 * error**2
         self.move(error, haste, {slot: scale / math.sqrt(self.past[slot]) for slot in slots if self.past[slot] > 0.0})
 
-    def settle(self, slots, error, haste, n_slots):
-        """Rates 1 / n."""
+    def settle(self, slots, error, haste, n_slots, longest=4096):
+        """Rates 1 / n, with n at most `longest`."""
         for slot in slots:
-            self.past[slot] += 1
+            self.past[slot] = min(self.past[slot] + 1, longest)
         self.move(error, haste, {slot: 1 / self.past[slot] for slot in slots}, 1 + (len(slots) - 1) / n_slots)
 
     def move(self, error, haste, rates, shared=1.0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.reference.reward_forest import Twin
 
-from stumpery.jit import INTERPRETED, kernel
+from stumpery.jit import INTERPRETED, LINE, kernel
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import splitting_kernels as splitting
 from stumpery.trees.scratch_kernels import MAX_EVENTS, new_scratch
@@ -21,6 +21,16 @@ KINDS = {
     "one number": [False],
     "one name": [True],
 }
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 4), (3, 0), (1,), (5, 3), (2, 3, 4)])
+@pytest.mark.parametrize("kind", [np.float32, np.int32, np.float64])
+def test_lined_arrays_begin_with_a_line(shape, kind):
+    array = trees.lined(shape, kind)
+    assert array.shape == shape
+    assert array.dtype == kind
+    assert array.ctypes.data % LINE == 0 or not array.size
+    assert array.flags.c_contiguous and array.flags.aligned and not array.any()
 
 
 @kernel

@@ -14,7 +14,7 @@ from stumpery.policies.hashed_kernels import PAST
 from stumpery.trees.forest_kernels import DOUBT, WEIGHT, Float32s, Forest, Int32s
 from stumpery.types import Floats
 
-HASTE = 0.5
+HASTE = 0.5  # a linear scorer alone goes further
 LEAF_RATE = 1.3  # of a leaf whose doubt is 1
 LEAST = 1e-12  # a sum of squares may be 0
 

@@ -5,7 +5,8 @@ code 0; one feature is always there. A weight for each slot and action starts at
 err = reward - prediction, a haste h and u = sum r_i over the features in play, by err (1 - exp(-h u)) / u * r_i, so
 that one step never overshoots the reward. There are two rates. `follow` takes v G_i^(-1/2), with G_i += 4 err^2 and
 v = 1 / sqrt(mean number of features): it stays so quick that it knows the latest events only. `settle` takes 1 / n_i,
-with n_i how often the weight was in play: it all but comes to rest, and is best while the stream stays as it is.
+with n_i how often the weight was in play, at most LONGEST: it all but comes to rest, and is best while the stream stays
+as it is.
 
 Pairs are hashed, so some share a slot; a slot with c of n features moves the prediction c times, of c rates. On average
 c is 1 + (n - 1) / slots, by which u grows.
@@ -26,7 +27,6 @@ FIRST_BINS = 50  # events after which numbers get their first bins; new ones whe
 SAMPLE = 1024
 LONGEST = np.float32(4096.0)  # of n_i: a weight that was in play for ever can still follow a change
 REACH = 128  # a feature makes pairs with so many, itself the first: a row of thousands costs no square of them
-
 
 WEIGHT, PAST = range(2)  # of a slot, for each action: what it adds to the score, and G_i or n_i
 

@@ -52,8 +52,8 @@ class RewardForest(ContextualPolicy):
     the actions' rewards apart. Beside the forest's mean stand three linear scorers (columns alone, in pairs, and of the
     latest events) and the forest corrected by learned weights; a mixture on the simplex weighs the five online. The
     forest's doubt and the `explorer` make the choice. Missing values and new names are ordinary; columns are those of
-    the `schema`, or of the first context. Without `n_trees` there are 28, one more for every two columns, and at most
-    72. All memory stays within `max_bytes`: what does not fit is forgotten, oldest first.
+    the `schema`, or of the first context. Without `n_trees` there are 28 trees and one more for every two columns, at
+    most 72. All memory stays within `max_bytes`: what does not fit is forgotten, oldest first.
 
     >>> policy = RewardForest(actions=["news", "sport"], seed=7)
     >>> for hour in range(200):

@@ -25,7 +25,7 @@ from stumpery.types import Floats, Integers, Words
 FOREST, PLAIN, PAIRS, RECENT, CORRECTED = range(5)
 N_SCORERS = 5
 FIRST_WEIGHTS = (0.25, 0.25, 0.25, 0.0, 0.25)  # the latest events are needed only where the stream changes
-CALM, HASTY = 1.0, 2.0  # how far a linear scorer goes towards a reward
+CALM, HASTY = 1.0, 2.0  # the haste of linear scorers
 EVENTS, MEAN_CODES, NEXT_EDGES = range(3)  # of the clock; EVENTS counts all, the forest numbers them anew at times
 GROWS = 4  # what a run may do, besides deciding and learning: ask for more memory
 

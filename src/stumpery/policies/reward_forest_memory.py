@@ -43,7 +43,9 @@ class Sizes(NamedTuple):
     def read(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> "Sizes":
         """The sizes of saved arrays; a ValueError says that they are none, or more than they may be."""
         names = ("events", "forest.nodes", "forest.blocks", "pairs")
-        found = Sizes(*(len(arrays[name]) if name in arrays and arrays[name].ndim else 0 for name in names))
+        if missing := [name for name in names if name not in arrays]:
+            raise ValueError(f"its array {missing[0]!r} is missing, as in a file of another version of Stumpery")
+        found = Sizes(*(len(arrays[name]) if arrays[name].ndim else 0 for name in names))
         if 0 in found or sum(array.nbytes for array in arrays.values()) > EXCESS * max_bytes:
             raise ValueError(
                 f"its arrays have room for {tuple(found)}, which does not fit its max_bytes of {max_bytes}"
@@ -235,10 +237,11 @@ def _kinds_fit(kinds: NDArray[np.uint8], is_name: NDArray[np.bool_]) -> bool:
 
 
 def _events_fit(events: NDArray[np.float32], n_actions: int, is_name: NDArray[np.bool_]) -> bool:
-    rows, rewards = events[:, : len(is_name)], events[:, REWARD]
+    rows, spare, rewards = events[:, : len(is_name)], events[:, len(is_name) : ACTION], events[:, REWARD]
     return bool(
         np.isin(events[:, ACTION], np.arange(-1, n_actions)).all()
         and not np.isnan(rows).any()
+        and not spare.any()
         and np.isin(rows[:, is_name], np.arange(trees.N_CODES)).all()
         and (rewards >= 0.0).all()
         and (rewards <= 1.0).all()

@@ -1,6 +1,6 @@
 """The best cut of each column of a leaf's events, and the best of all.
 
-Cuts are tried where `cuts_kernels` tries them: numbers at quantiles of the leaf's own events, names one against the
+Numbers are cut between values of the leaf's own events, twice as far apart as in `cuts_kernels`; names one against the
 rest or in their order together, or each for itself, bits all at once. Every column gives one candidate, its best cut;
 the Hoeffding bound compares the best two.
 """

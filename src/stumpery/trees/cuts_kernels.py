@@ -2,8 +2,8 @@
 
 A cut is worth the sum over active actions (two rewards or more, not all equal) of
 [S1^2 / (n1 + 1/2) + S0^2 / (n0 + 1/2) - S^2 / n] / (variance + 0.01), with sums S and counts n of the action's rewards
-on the two sides and in all. Numbers are cut at quantiles of the leaf's own events, names into one against the rest or
-the poorest ones together, bits all at once.
+on the two sides and in all. Numbers are cut between values of the leaf's own events, names into one against the rest
+or the poorest ones together, bits all at once.
 """
 
 from typing import NamedTuple
@@ -217,7 +217,7 @@ def best_name_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cu
 def weigh_bits(scratch: Scratch, n: int, n_active: int) -> None:
     """Weigh the cuts of all columns of bits at once, in place."""
     bits = scratch.bits
-    n_values = scratch.events.shape[1]  # with action and reward, which nobody reads
+    n_values = scratch.events.shape[1]  # with spare ones, action and reward, which nobody reads
     width = padded(n_values)
     clear(bits, (n_active + 1) * width)
     for index in range(n):

@@ -44,7 +44,6 @@ LEAST_SIDE = 5
 Float32s = NDArray[np.float32]
 Int32s = NDArray[np.int32]
 
-
 VIEWS = ("words", "thresholds", "masks")  # of the nodes' memory, end to end: quicker to find one's way in
 
 

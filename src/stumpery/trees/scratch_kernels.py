@@ -1,7 +1,7 @@
 """Room to look at one leaf: its events side by side, where a column's numbers may be cut, and the best of many cuts.
 
-Reward forests and the trees of streams weigh their cuts in their own ways; this is what they share. Cut points are
-quantiles of the leaf's own events.
+Reward forests and the trees of streams weigh their cuts in their own ways; this is what they share. Cut points lie
+between values of the leaf's own events.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from stumpery.jit import part, prefetch
 from stumpery.trees.forest_kernels import LEAST_SIDE, MAX_CUTS, N_CODES, NOTHING, Float32s, Int32s
 from stumpery.types import Floats
 
-MAX_EVENTS = 8192  # of a leaf that are looked at
+MAX_EVENTS = 8192  # of a leaf that are looked at, and a few more where there are spare places
 LANES = 16  # loops go to a multiple of it, past what counts: the compiler then leaves no rest to go through one by one
 APART = 256  # spare places: arrays that begin at the same place of a page get in each other's way
 SAMPLE = 2 * LANES  # values of a column that are put in order
@@ -140,7 +140,8 @@ def choose_cuts(scratch: Scratch, n: int, spacing: int, cuts: Float32s) -> int:
     """
     values, sample, ordered = scratch.values, scratch.sample, scratch.sorted
     size = min(n, spacing * min(MAX_CUTS, n // LEAST_SIDE) + 1)
-    step = ((np.uint64(n) << np.uint64(20)) + np.uint64(size - 1)) // np.uint64(size)  # one division for all
+    # One division for all: times the index, its 20 bits of fraction dropped.
+    step = ((np.uint64(n) << np.uint64(20)) + np.uint64(size - 1)) // np.uint64(size)
     for index in range(size):
         sample[index] = values[(np.uint64(index) * step) >> np.uint64(20)]
     sort(sample, ordered, size)
