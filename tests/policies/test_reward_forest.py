@@ -71,6 +71,21 @@ def test_a_forest_without_room_left_follows_a_stream_that_changes():
     assert np.median(lost) < 0.02
 
 
+def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch, tmp_path):
+    rows, rewards = stream(3000)
+    straight, renumbered = (new(max_bytes=200_000) for _ in range(2))
+    expected = straight.play(rows, rewards)
+    monkeypatch.setattr(trees, "LAST_NUMBER", 1500)
+    actions = []
+    for start in range(0, len(rows), 50):
+        actions += renumbered.play(rows[start : start + 50], rewards[start : start + 50]).actions.tolist()
+    assert len(renumbered._models.events) <= renumbered._models.forest.counters[trees.TIME] < len(rows)
+    assert actions == expected.actions.tolist()
+    st.save(renumbered, tmp_path / "policy.safetensors")
+    loaded = st.load(tmp_path / "policy.safetensors")
+    assert loaded.play(rows, rewards).actions.tolist() == straight.play(rows, rewards).actions.tolist()
+
+
 @pytest.fixture
 def recycled():
     """A forest in which splits have made way for others."""
