@@ -279,6 +279,30 @@ def free_blocks(forest: Forest, leaf: int) -> None:
 
 
 @part
+def trim(forest: Forest, leaf: int, oldest: int) -> int:
+    """Give back a leaf's blocks whose events are all older than `oldest`, in place; give how many events were in them.
+
+    Numbers fall along the chain.
+    """
+    before, block = NOTHING, forest.leaves[leaf, HEAD]
+    while block != NOTHING and forest.blocks[block, BLOCK] >= oldest:
+        before, block = block, forest.blocks[block, 0]
+    if before == NOTHING:
+        forest.leaves[leaf, HEAD] = NOTHING
+    else:
+        forest.blocks[before, 0] = NOTHING
+    n = 0
+    while block != NOTHING:
+        following = forest.blocks[block, 0]
+        forest.blocks[block, 0] = forest.counters[FREE_BLOCK]
+        forest.counters[FREE_BLOCK] = block
+        forest.counters[N_FREE_BLOCKS] += 1
+        block = following
+        n += BLOCK
+    return n
+
+
+@part
 def recall(forest: Forest, leaf: int, oldest: int, found: Int32s) -> int:
     """Write the numbers of a leaf's events that are still in the ring into `found`, in place; give how many."""
     n = 0

@@ -11,9 +11,7 @@ from stumpery.jit import part
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees.forest_kernels import (
-    BLOCK,
     CHILD,
-    FREE_BLOCK,
     HEAD,
     LEAF,
     N_FREE_BLOCKS,
@@ -129,24 +127,6 @@ def fell(model: Model, root: int, grace: int) -> None:
 
 
 @part
-def trim(forest: Forest, leaf: int, oldest: int) -> None:
-    """Give back a leaf's blocks whose events are all older than `oldest`, in place; numbers fall along the chain."""
-    before, block = NOTHING, forest.leaves[leaf, HEAD]
-    while block != NOTHING and forest.blocks[block, BLOCK] >= oldest:
-        before, block = block, forest.blocks[block, 0]
-    if before == NOTHING:
-        forest.leaves[leaf, HEAD] = NOTHING
-    else:
-        forest.blocks[before, 0] = NOTHING
-    while block != NOTHING:
-        following = forest.blocks[block, 0]
-        forest.blocks[block, 0] = forest.counters[FREE_BLOCK]
-        forest.counters[FREE_BLOCK] = block
-        forest.counters[N_FREE_BLOCKS] += 1
-        block = following
-
-
-@part
 def mistakes(model: Model, leaf: int, of_numbers: bool) -> float:
     """What a leaf would still have to learn: the weight of all classes but the first, or its squared distances."""
     stats = model.forest.stats[leaf, ALL]
@@ -174,7 +154,7 @@ def sweep(model: Model, of_numbers: bool) -> None:
     counters[LAST_SWEEP] = counters[TIME]
     for leaf in range(counters[N_LEAVES]):
         if forest.leaves[leaf, NODE] != NOTHING:
-            trim(forest, leaf, counters[TIME] - model.events.shape[0])
+            trees.trim(forest, leaf, counters[TIME] - model.events.shape[0])
     awake = 2
     while counters[N_FREE_BLOCKS] * ENOUGH < n_blocks and awake > 1:
         total, awake = 0.0, 0

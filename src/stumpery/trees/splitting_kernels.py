@@ -15,8 +15,11 @@ from stumpery.trees import pruning_kernels as pruning
 from stumpery.trees.cuts_kernels import Cut
 from stumpery.trees.forest_kernels import (
     ACTION,
+    BLOCK,
     COUNT,
     DOUBT,
+    FILL,
+    FREE_BLOCK,
     LEAF,
     LEAST_SIDE,
     MEAN,
@@ -78,6 +81,14 @@ def forget(forest: Forest, scratch: Scratch, n: int, leaf: int) -> None:
     trees.free_blocks(forest, leaf)
     for index in range(n - 1, -1, -1):  # oldest first
         trees.append(forest, leaf, scratch.found[index])
+
+
+@part
+def outlive(forest: Forest, leaf: int, oldest: int) -> None:
+    """Let go of a leaf's events that have left the ring, in place; as many new ones as before make it due."""
+    n = trees.trim(forest, leaf, oldest)
+    forest.leaves[leaf, N_EVENTS] -= n
+    forest.leaves[leaf, NEXT_CHECK] -= n
 
 
 @part
@@ -151,6 +162,8 @@ def learn(
     for tree in range(reached.shape[0]):
         leaf = reached[tree]
         trees.update(forest, leaf, action, reward)
+        if forest.leaves[leaf, FILL] == BLOCK and forest.counters[FREE_BLOCK] == NOTHING:
+            outlive(forest, leaf, time - events.shape[0])
         trees.append(forest, leaf, time)
     for tree in range(reached.shape[0]):
         leaf = reached[tree]
