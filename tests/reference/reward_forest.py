@@ -173,7 +173,7 @@ class Twin:
         n = len(events)
         size = min(n, self.spacing * min(trees.MAX_CUTS, n // trees.LEAST_SIDE) + 1)
         sample = sorted(np.float32(events[index * n // size][0][column]) for index in range(size))
-        points, last = [], -self.spacing
+        points, last = [], -1
         for place, (value, above) in enumerate(pairwise(sample)):
             if above > value and place >= last + self.spacing:
                 points.append(value if value == -math.inf else value + (above - value) * np.float32(0.5))

@@ -23,6 +23,6 @@ class HoeffdingTreeClassifier(StreamClassifier):
     'work'
     >>> print(model.to_text(max_depth=1))
     100.0% of events, 'home' 62.6%, 'work' 37.4%
-      hour <= 6.5 or missing: 29.4% of events, 'home' 100.0%
-      hour > 6.5: 70.6% of events, 'work' 52.9%, 'home' 47.1%, 3 leaves below
+      hour <= 8 or missing: 37.8% of events, 'home' 100.0%
+      hour > 8: 62.3% of events, 'work' 60.0%, 'home' 40.0%, 2 leaves below
     """

@@ -145,7 +145,7 @@ def choose_cuts(scratch: Scratch, n: int, spacing: int, cuts: Float32s) -> int:
     for index in range(size):
         sample[index] = values[(np.uint64(index) * step) >> np.uint64(20)]
     sort(sample, ordered, size)
-    n_cuts, due = 0, 1
+    n_cuts, due = 0, spacing
     value = ordered[0]
     for place in range(1, size):
         above = ordered[place]
