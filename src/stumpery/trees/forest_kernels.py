@@ -4,8 +4,8 @@ Events are kept once, in a ring; a leaf holds only their numbers, so that it can
 its own when it is asked whether to split: the newest in its own line of memory, older ones in blocks. A node is sixteen
 bytes: the place of its left child (the right one follows), its column, and a threshold or a set of codes; a leaf is its
 own left child, so that all trees descend level by level without a branch. Missing numbers are -inf and missing names
-code 0: always on a side of their own. All memory is taken at the start; without a free block a leaf forgets its newest
-events.
+code 0: always on a side of their own. All memory is taken at the start; without a free block a leaf forgets events
+that have left the ring, or else its newest.
 """
 
 import math
@@ -264,15 +264,23 @@ def append(forest: Forest, leaf: int, time: int) -> None:
 
 
 @part
-def free_blocks(forest: Forest, leaf: int) -> None:
-    """Give a leaf's blocks back, in place."""
-    block = forest.leaves[leaf, HEAD]
+def give_back(forest: Forest, block: int) -> int:
+    """Free a block and all before it, in place; give how many events were in them."""
+    n = 0
     while block != NOTHING:
         before = forest.blocks[block, 0]
         forest.blocks[block, 0] = forest.counters[FREE_BLOCK]
         forest.counters[FREE_BLOCK] = block
         forest.counters[N_FREE_BLOCKS] += 1
         block = before
+        n += BLOCK
+    return n
+
+
+@part
+def free_blocks(forest: Forest, leaf: int) -> None:
+    """Give a leaf's blocks back, in place."""
+    give_back(forest, forest.leaves[leaf, HEAD])
     forest.leaves[leaf, HEAD] = NOTHING
     forest.leaves[leaf, FILL] = 0
     forest.leaves[leaf, N_EVENTS] = 0
@@ -282,24 +290,16 @@ def free_blocks(forest: Forest, leaf: int) -> None:
 def trim(forest: Forest, leaf: int, oldest: int) -> int:
     """Give back a leaf's blocks whose events are all older than `oldest`, in place; give how many events were in them.
 
-    Numbers fall along the chain.
+    Numbers fall along the chain; only where two leaves were merged, newer ones behind an old one go with it.
     """
-    before, block = NOTHING, forest.leaves[leaf, HEAD]
+    after, block = NOTHING, forest.leaves[leaf, HEAD]
     while block != NOTHING and forest.blocks[block, BLOCK] >= oldest:
-        before, block = block, forest.blocks[block, 0]
-    if before == NOTHING:
+        after, block = block, forest.blocks[block, 0]
+    if after == NOTHING:
         forest.leaves[leaf, HEAD] = NOTHING
     else:
-        forest.blocks[before, 0] = NOTHING
-    n = 0
-    while block != NOTHING:
-        following = forest.blocks[block, 0]
-        forest.blocks[block, 0] = forest.counters[FREE_BLOCK]
-        forest.counters[FREE_BLOCK] = block
-        forest.counters[N_FREE_BLOCKS] += 1
-        block = following
-        n += BLOCK
-    return n
+        forest.blocks[after, 0] = NOTHING
+    return give_back(forest, block)
 
 
 @part
