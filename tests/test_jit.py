@@ -325,6 +325,48 @@ def test_parts_work_inside_kernels_and_raise_through_them(tmp_path, switches):
         assert said == ["6.0 2.0", "ValueError", "IndexError"]
 
 
+NESTED = """
+import gc
+import numpy as np
+from stumpery import jit
+from stumpery.jit import kernel
+
+lower, seen = jit._PartLowering.run_pass, []
+
+def noted(step, state):
+    seen.append((state.func_id.func_name, gc.isenabled()))
+    return lower(step, state)
+
+jit._PartLowering.run_pass = noted
+
+@kernel
+def inner(array):
+    return array[0]
+
+@kernel
+def outer(array):
+    return inner(array) + 1.0
+
+@kernel
+def broken(array):
+    return array.no_such_thing
+
+print(outer(np.ones(3)), inner(np.ones(3)), seen, gc.isenabled())
+try:
+    broken(np.ones(3))
+except Exception:
+    print(gc.isenabled())
+gc.disable()
+print(outer(np.ones(3, np.float32)), gc.isenabled())
+"""
+
+
+def test_a_kernel_inside_another_is_a_part_and_no_garbage_is_looked_for_meanwhile(tmp_path):
+    (tmp_path / "nested.py").write_text(NESTED, encoding="utf-8")
+    said = run(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import nested", tmp_path).splitlines()
+    assert said == ["2.0 1.0 [('inner', False)] True", "True", "2.0 False"]
+
+
 BORROWERS = """
 import numpy as np
 from numba.core.runtime import rtsys
