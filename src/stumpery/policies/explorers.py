@@ -66,7 +66,8 @@ class Explorer:
     def rule(self) -> Floats:
         """The recipe as the kernels read it."""
         fields = (KINDS[self.kind], self.epsilon, self.decay, self.floor, self.strength, *self.prior, self.bonus)
-        return np.array(fields, dtype=np.float64)
+        rule = np.array(fields, dtype=np.float64)
+        return rule[None] if KINDS[self.kind] >= kernels.BETA_THOMPSON else rule
 
     def options(self) -> dict[str, Any]:
         """The recipe as plain JSON values."""

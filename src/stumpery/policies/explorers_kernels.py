@@ -4,6 +4,8 @@ A scorer gives every action a score (an estimate of its reward, on the scale 0 t
 rewards, infinite before the first. An explorer's rule is one small array, so that every scorer's kernels can hold any
 explorer. All kinds but Thompson sampling fill a vector of chances and draw once from it: the probability of a choice
 is exact. Thompson sampling draws from the posteriors; the probability of its choice is an estimate (see `lead`).
+Its rules are a matrix of one row: by that the compiler knows which half of this file a policy needs, and leaves out the
+other.
 """
 
 import math
@@ -237,6 +239,15 @@ def lead(rule: Floats, board: Floats, available: np.ndarray, action: int) -> flo
 @kernel
 def fill_chances(rule: Floats, board: Floats, available: np.ndarray, time: float) -> None:
     """Write every action's chance onto the board, in place."""
+    if rule.ndim == 2:
+        fill_posterior_chances(rule[0], board, available, time)
+    else:
+        fill_exact_chances(rule, board, available, time)
+
+
+@part
+def fill_exact_chances(rule: Floats, board: Floats, available: np.ndarray, time: float) -> None:
+    """Those of all rules but Thompson's."""
     best, _, n_best, n_available = rank(rule, board, available, time)
     epsilon = epsilon_at(rule, time)
     sharpness = rule[STRENGTH] * math.sqrt(time)
@@ -244,18 +255,27 @@ def fill_chances(rule: Floats, board: Floats, available: np.ndarray, time: float
     for action in range(board.shape[1]):
         share = 0.0
         if available[action]:
-            if rule[KIND] >= BETA_THOMPSON:
-                share = lead(rule, board, available, action)
-                board[VALUE, action] = expected(rule, board, action)
-            elif rule[KIND] == INVERSE_GAP and board[VALUE, action] < best < np.inf:
+            if rule[KIND] == INVERSE_GAP and board[VALUE, action] < best < np.inf:
                 share = 1.0 / (n_available + sharpness * (best - board[VALUE, action]))
             left -= share
             share = epsilon / n_available + (1.0 - epsilon) * share
         board[CHANCE, action] = share
-    if rule[KIND] < BETA_THOMPSON:
-        for action in range(board.shape[1]):
-            if available[action] and board[VALUE, action] == best:
-                board[CHANCE, action] = epsilon / n_available + (1.0 - epsilon) * left / n_best
+    for action in range(board.shape[1]):
+        if available[action] and board[VALUE, action] == best:
+            board[CHANCE, action] = epsilon / n_available + (1.0 - epsilon) * left / n_best
+
+
+@part
+def fill_posterior_chances(rule: Floats, board: Floats, available: np.ndarray, time: float) -> None:
+    """Those of Thompson's rules."""
+    n_available = rank(rule, board, available, time).n_available
+    epsilon = epsilon_at(rule, time)
+    for action in range(board.shape[1]):
+        share = 0.0
+        if available[action]:
+            share = epsilon / n_available + (1.0 - epsilon) * lead(rule, board, available, action)
+            board[VALUE, action] = expected(rule, board, action)
+        board[CHANCE, action] = share
 
 
 @part
@@ -278,22 +298,35 @@ def sample(rng: Words, rule: Floats, board: Floats, available: np.ndarray) -> in
 @kernel
 def choose(rng: Words, rule: Floats, board: Floats, available: np.ndarray, time: float) -> tuple[int, float]:
     """Draw an action; give it and the chance with which it was drawn. Values and chances on the board are scratch."""
+    if rule.ndim == 2:
+        return choose_sampled(rng, rule[0], board, available, time)
+    return choose_ranked(rng, rule, board, available, time)
+
+
+@part
+def choose_ranked(rng: Words, rule: Floats, board: Floats, available: np.ndarray, time: float) -> tuple[int, float]:
+    """Draw by any rule but Thompson's."""
     if rule[KIND] == INVERSE_GAP:
-        fill_chances(rule, board, available, time)
+        fill_exact_chances(rule, board, available, time)
         action = choice(rng, board[CHANCE])
         return action, board[CHANCE, action]
     ranking = rank(rule, board, available, time)
-    n_available = ranking.n_available
     epsilon = epsilon_at(rule, time)
-    explores = epsilon > 0.0 and uniform(rng) < epsilon
-    if explores:
-        action = nth(board, available, -np.inf, integer(rng, n_available))
-    elif rule[KIND] >= BETA_THOMPSON:
-        action = sample(rng, rule, board, available)
+    if epsilon > 0.0 and uniform(rng) < epsilon:
+        action = nth(board, available, -np.inf, integer(rng, ranking.n_available))
     else:
         action = leading(rng, board, available, ranking)
-    if rule[KIND] >= BETA_THOMPSON:
-        share = lead(rule, board, available, action)
+    share = 1.0 / ranking.n_best if board[VALUE, action] == ranking.best else 0.0
+    return action, epsilon / ranking.n_available + (1.0 - epsilon) * share
+
+
+@part
+def choose_sampled(rng: Words, rule: Floats, board: Floats, available: np.ndarray, time: float) -> tuple[int, float]:
+    """Draw by one of Thompson's rules."""
+    n_available = rank(rule, board, available, time).n_available
+    epsilon = epsilon_at(rule, time)
+    if epsilon > 0.0 and uniform(rng) < epsilon:
+        action = nth(board, available, -np.inf, integer(rng, n_available))
     else:
-        share = 1.0 / ranking.n_best if board[VALUE, action] == ranking.best else 0.0
-    return action, epsilon / n_available + (1.0 - epsilon) * share
+        action = sample(rng, rule, board, available)
+    return action, epsilon / n_available + (1.0 - epsilon) * lead(rule, board, available, action)
