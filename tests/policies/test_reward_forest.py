@@ -146,7 +146,7 @@ def least_bytes(n_trees, n_actions, n_columns):
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            memory.sizes_within(middle, n_trees, n_actions, n_columns)
+            memory.sizes_within(middle, n_trees, n_actions, 0, n_columns)
             high = middle
         except ValueError:
             low = middle
@@ -172,7 +172,7 @@ def test_what_is_enough_for_some_actions_is_enough_for_fewer(n_trees, n_columns)
     assert least == sorted(least)
     for n_actions, enough in enumerate(least, start=1):
         for share in np.geomspace(1.0, 8.0, 40):  # more is enough as well
-            memory.sizes_within(int(enough * share), n_trees, n_actions, n_columns)
+            memory.sizes_within(int(enough * share), n_trees, n_actions, 0, n_columns)
 
 
 def test_a_refused_first_context_leaves_the_forest_as_it_was():
@@ -187,7 +187,7 @@ def test_a_refused_first_context_leaves_the_forest_as_it_was():
 def full():
     """A forest that holds all that it may and has forgotten events; with one action less, more would fit."""
     policy = new(max_bytes=300_000)
-    sizes = [memory.sizes_within(300_000, N_TREES, n_actions, 4) for n_actions in (2, 3)]
+    sizes = [memory.sizes_within(300_000, N_TREES, n_actions, 0, 4) for n_actions in (2, 3)]
     assert sizes[0].n_slots > sizes[1].n_slots
     policy.play(*stream(6000))
     assert not policy._may_grow

@@ -17,6 +17,8 @@ from stumpery.options import check_whole
 from stumpery.policies import explorers
 from stumpery.policies import explorers_kernels as board_rows
 from stumpery.policies import reward_forest_kernels as kernels
+from stumpery.policies.action_features import checked, checked_features, followed, terms_of, vectors
+from stumpery.policies.arguments import checked_actions
 from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
 from stumpery.policies.explorers import Explorer
 from stumpery.policies.policy import Played
@@ -33,9 +35,10 @@ from stumpery.policies.reward_forest_memory import (
     trees_for,
 )
 from stumpery.policies.reward_forest_words import Words
+from stumpery.policies.shared_kernels import FIRST, STRENGTHS, Shared
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import tree_words
-from stumpery.types import Context, Decision, Explanation, Floats
+from stumpery.types import Action, Context, Decision, Explanation, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +56,8 @@ class RewardForest(ContextualPolicy):
     latest events) and the forest corrected by learned weights; a mixture on the simplex weighs the five online. The
     forest's doubt and the `explorer` make the choice. Missing values and new names are ordinary; columns are those of
     the `schema`, or of the first context. Without `n_trees` there are 28 trees and one more for every two columns, at
-    most 72. All memory stays within `max_bytes`: what does not fit is forgotten, oldest first.
+    most 72. All memory stays within `max_bytes`: what does not fit is forgotten, oldest first. Where `features` tell
+    what actions are like, numbers and names in a dict for each, an action borrows from those that share its own.
 
     >>> policy = RewardForest(actions=["news", "sport"], seed=7)
     >>> for hour in range(200):
@@ -67,6 +71,7 @@ class RewardForest(ContextualPolicy):
     n_trees: int | None = None
     explorer: Explorer = field(default_factory=lambda: explorers.inverse_gap(scale=100.0, bonus=1.0))
     max_bytes: int = 512_000_000
+    features: Mapping[Action, Mapping[str, Any]] | None = None
 
     needs_sample: ClassVar[bool] = False
 
@@ -80,6 +85,9 @@ class RewardForest(ContextualPolicy):
         self._n_trees = self.n_trees or trees_for(0)
         self._models: Any = None
         self._seen = np.zeros(0, dtype=np.bool_)
+        actions = checked_actions(self.actions)
+        self.features = checked_features(self.features, actions)
+        self._terms = terms_of(self.features, actions)
         super().__post_init__()
         self._board = board_rows.new_board(len(self.actions))
 
@@ -97,9 +105,30 @@ class RewardForest(ContextualPolicy):
         return dict(zip(names, found, strict=True))
 
     @property
+    def borrowing(self) -> float:
+        """How many plays' worth an action's features count now, beside its own plays; 0 without features."""
+        if not self._terms:
+            return 0.0
+        losses = np.zeros(len(STRENGTHS)) if self._models is None else self._models.shared.losses
+        return STRENGTHS[FIRST if losses[FIRST] == losses.min() else int(losses.argmin())]
+
+    @property
     def n_leaves(self) -> int:
         """The leaves of all trees."""
         return self._n_trees if self._models is None else int(self._models.forest.counters[trees.N_LEAVES])
+
+    def add_action(self, action: Action, features: Mapping[str, Any] | None = None) -> None:
+        """Offer one more action from now on; its features say from which others it borrows."""
+        before = self.features
+        known = dict(before or {})
+        if features is not None:
+            known[action] = checked(features, *checked_actions([action]))
+        self.__dict__["features"] = known
+        try:
+            super().add_action(action)
+        except (ValueError, MemoryError):
+            self.__dict__["features"] = before
+            raise
 
     def explain(self, decision: Decision | None = None) -> Explanation:
         """Every action's score, doubt and chance for the decision's context, and the columns that mattered.
@@ -235,8 +264,9 @@ class RewardForest(ContextualPolicy):
         assert self.schema is not None  # noqa: S101 - set before
         is_name = self._is_name()
         n_trees = self.n_trees or trees_for(width)
-        self._most = sizes_within(self.max_bytes, n_trees, len(self.actions), width)
-        self._models = new_models(n_trees, len(self.actions), is_name, self._most.first())
+        features = self._vectors()
+        self._most = sizes_within(self.max_bytes, n_trees, len(features), features.shape[1], width)
+        self._models = new_models(n_trees, features, is_name, self._most.first())
         self._n_trees = n_trees
         self._seen = is_name.copy()  # columns that have had a value, or are known to hold names
 
@@ -275,13 +305,20 @@ class RewardForest(ContextualPolicy):
         self._follow([*range(len(self.actions) - 1), None])
 
     def _shrink(self, action: int) -> None:
+        known = self.features or {}
+        self.__dict__["features"] = {name: known[name] for name in self.actions if name in known}
         self._follow([index for index in range(len(self.actions) + 1) if index != action])
 
     def _follow(self, keep: list[int | None]) -> None:
+        known = self.features or {}
+        terms = terms_of(known, self.actions)
         if self._models is not None:
-            models = reordered(self._models, keep)
+            _, linear, losses = self._models.shared
+            shared = Shared(vectors(known, self.actions, terms), followed(linear, self._terms, terms), losses)
+            models = reordered(self._models, keep, shared)
             self._most = limits(models, self._n_trees, self.max_bytes)
             self._models = models
+        self._terms = terms
         self._board = board_rows.new_board(len(self.actions))
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -290,19 +327,26 @@ class RewardForest(ContextualPolicy):
         return {"rng": self._rng, "seen": self._seen, **arrays_of(self._models)}
 
     def _options(self) -> dict[str, Any]:
-        return {**super()._options(), "explorer": self.explorer.options()}
+        features = [self.features.get(action) for action in self.actions] if self.features else None
+        return {**super()._options(), "explorer": self.explorer.options(), "features": features}
 
     @classmethod
     def _arguments(cls, options: dict[str, Any]) -> dict[str, Any]:
-        explorer = options["explorer"]
-        return {**options, "explorer": Explorer(**explorer) if isinstance(explorer, Mapping) else explorer}
+        explorer, features, actions = options["explorer"], options["features"], options["actions"]
+        if features is not None and len(features) != len(actions):
+            raise ValueError(f"it has features for {len(features)} of {len(actions)} actions")
+        return {
+            **options,
+            "explorer": Explorer(**explorer) if isinstance(explorer, Mapping) else explorer,
+            "features": dict(zip(actions, features, strict=True)) if features else None,
+        }
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         if self._models is not None:
             sizes = Sizes.read({name: arrays[name] for name in arrays.keys() - {"rng", "seen"}}, self.max_bytes)
             if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):
                 raise ValueError(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
-            self._models = new_models(self._n_trees, len(self.actions), self._is_name(), sizes)
+            self._models = new_models(self._n_trees, self._vectors(), self._is_name(), sizes)
         files.restore(self._arrays(), arrays)
         if self._models is not None:
             self._most = limits(self._models, self._n_trees, self.max_bytes)
@@ -311,11 +355,16 @@ class RewardForest(ContextualPolicy):
         super()._restored()
         if self._models is None:
             return
+        if not np.array_equal(self._models.shared.features, self._vectors()):
+            raise ValueError("its features are not those of its actions")
         if not plausible(self._models, self._n_trees, self._is_name()):
             raise ValueError("its trees are not those of any stream")
         seen = int(self._models.forest.counters[trees.TIME])
         if (self._is_name() | (self._models.events[:seen, : len(self._seen)] > -np.inf).any(axis=0))[~self._seen].any():
             raise ValueError("its columns have values that it has not seen")
+
+    def _vectors(self) -> Floats:
+        return vectors(self.features or {}, self.actions, self._terms)
 
     def _is_name(self) -> NDArray[np.bool_]:
         columns = () if self.schema is None else self.schema.columns

@@ -2,7 +2,7 @@
 
 Five scorers look at a row: the forest's mean, three linear ones (columns alone, all pairs of them, and columns alone
 with weights that only know the latest events), and the forest corrected by learned weights. A mixture weighs them; the
-forest alone says how much doubt there is.
+forest alone says how much doubt there is. Where actions have features, each borrows from those that share them.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,9 @@ from stumpery.policies import correction_kernels as correction
 from stumpery.policies import explorers_kernels as explorers
 from stumpery.policies import hashed_kernels as hashed
 from stumpery.policies import mixture_kernels as mixture
+from stumpery.policies import shared_kernels as shared
 from stumpery.policies.explorers_kernels import DECIDES, LEARNS, SCORE
+from stumpery.policies.shared_kernels import Loans, Shared, new_loans
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import splitting_kernels as splitting
 from stumpery.trees.forest_kernels import BLOCK, N_NODES, TIME, Float32s, Forest, Int32s
@@ -43,6 +45,7 @@ class Models(NamedTuple):
     moments: Floats  # (N_SCORERS - 1, N_SCORERS)
     weights: Floats  # (N_SCORERS,)
     clock: Floats  # (3,)
+    shared: Shared
 
 
 class Work(NamedTuple):
@@ -56,6 +59,7 @@ class Work(NamedTuple):
     predictions: Floats  # (N_SCORERS, actions)
     system: Floats
     sample: Float32s
+    loans: Loans
 
 
 @part
@@ -77,6 +81,8 @@ def score(models: Models, work: Work, row: Float32s, board: Floats) -> tuple[int
     hashed.predict(models.recent, work.codes, n, predictions[RECENT])
     hashed.predict(models.corrected, work.codes, n, predictions[CORRECTED])
     mixture.combine(predictions, models.weights, board[SCORE])
+    if models.shared.features.shape[1] > 0:
+        shared.lend(models.shared, work.codes, n, predictions[FOREST], work.loans, board)
     return n, n_pairs
 
 
@@ -110,6 +116,8 @@ def learn_scored(
     error = reward - predictions[CORRECTED, action]
     scale = 1.0 / np.sqrt(clock[MEAN_CODES] + work.reached.shape[0])
     correction.learn(models.forest, work.reached, models.corrected, work.codes, n, work.rates, action, error, scale)
+    if models.shared.features.shape[1] > 0:
+        shared.learn(models.shared, work.codes, n, work.loans, action, reward)
     splitting.learn(models.forest, models.events, scratch, work.reached, row, action, reward, seed)
     if time == clock[NEXT_EDGES]:
         n_events = min(models.forest.counters[TIME], models.events.shape[0])
@@ -131,6 +139,7 @@ def new_work(models: Models, n_trees: int) -> Work:
         np.zeros((N_SCORERS, n_actions)),
         np.zeros((N_SCORERS - 1, N_SCORERS)),
         np.zeros(hashed.SAMPLE, np.float32),
+        new_loans(models.shared.features.shape[1], n_actions),
     )
 
 

@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 from stumpery.policies import hashed_kernels as hashed
 from stumpery.policies.reward_forest_kernels import EVENTS, FIRST_WEIGHTS, N_SCORERS, Models
+from stumpery.policies.shared_kernels import STRENGTHS, Shared
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.forest_kernels import ACTION, BLOCK, REWARD, Forest
+from stumpery.types import Floats
 
 FIRST_EVENTS = 4096
 MAX_EVENTS = 2**20
@@ -59,7 +61,9 @@ class Sizes(NamedTuple):
         return any(size < limit for size, limit in zip(self, most, strict=True))
 
 
-def sizes_within(max_bytes: int, n_trees: int, n_actions: int, n_columns: int, n_slots: int | None = None) -> Sizes:
+def sizes_within(
+    max_bytes: int, n_trees: int, n_actions: int, n_features: int, n_columns: int, n_slots: int | None = None
+) -> Sizes:
     """The most that fits: at most an eighth for pairs, two fifths of the rest for nodes and leaves, and the events.
 
     With `n_slots` the pairs have these and no others.
@@ -69,7 +73,8 @@ def sizes_within(max_bytes: int, n_trees: int, n_actions: int, n_columns: int, n
     node_bytes = 16 + leaf_bytes / 2
     event_bytes = 4 * (n_columns + spare_columns(n_columns) + 2) + n_trees * 4 * (1 + BLOCK) / BLOCK * STALE
     least = max(4 * n_trees * node_bytes / NODE_SHARE, LEAST_EVENTS * event_bytes / (1.0 - NODE_SHARE))
-    fixed = 3 * (n_columns + 1) * hashed.N_CODES * slot_bytes + n_trees * leaf_bytes
+    n_codes = (n_columns + 1) * hashed.N_CODES
+    fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
     whole = 0.97 * max_bytes - fixed  # a little is for all that is small
     slots = n_slots or MAX_SLOTS
     fewest = n_slots or LEAST_SLOTS
@@ -93,9 +98,9 @@ def spare_columns(n_columns: int) -> int:
     return width - n_values
 
 
-def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: Sizes) -> Models:
-    """Nothing learned yet."""
-    n_columns = len(is_name)
+def new_models(n_trees: int, features: Floats, is_name: NDArray[np.bool_], sizes: Sizes) -> Models:
+    """Nothing learned yet; `features` has a row for each action."""
+    n_columns, (n_actions, n_features) = len(is_name), features.shape
     n_codes = (n_columns + 1) * hashed.N_CODES
     return Models(
         trees.new_forest(n_trees, n_actions, is_name, sizes.n_nodes, sizes.n_blocks),
@@ -108,6 +113,7 @@ def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: 
         np.zeros((N_SCORERS - 1, N_SCORERS)),
         np.array(FIRST_WEIGHTS),
         np.array([0.0, 0.0, hashed.FIRST_BINS]),
+        Shared(features, hashed.new_linear(n_codes, n_features), np.zeros(len(STRENGTHS))),
     )
 
 
@@ -120,8 +126,9 @@ def sizes_of(models: Models) -> Sizes:
 def arrays_of(models: Models) -> dict[str, NDArray[Any]]:
     """Every array by its name, live, and the sizes."""
     forest = {f"forest.{name}": part for name, part in models.forest._asdict().items() if name not in trees.VIEWS}
-    rest = {name: part for name, part in models._asdict().items() if name != "forest"}
-    return {**forest, **rest, "sizes": np.array(sizes_of(models))}
+    shared = {f"shared.{name}": part for name, part in models.shared._asdict().items()}
+    rest = {name: part for name, part in models._asdict().items() if name not in ("forest", "shared")}
+    return {**forest, **rest, **shared, "sizes": np.array(sizes_of(models))}
 
 
 def limits(models: Models, n_trees: int, max_bytes: int) -> Sizes:
@@ -129,8 +136,8 @@ def limits(models: Models, n_trees: int, max_bytes: int) -> Sizes:
 
     A ValueError says that there is far too much already, as when actions were added to a forest that was full.
     """
-    n_actions, n_columns = models.forest.stats.shape[2], len(models.edges)
-    most = sizes_within(max_bytes, n_trees, n_actions, n_columns, len(models.pairs))
+    n_columns, (n_actions, n_features) = len(models.edges), models.shared.features.shape
+    most = sizes_within(max_bytes, n_trees, n_actions, n_features, n_columns, len(models.pairs))
     n_bytes = sum(array.nbytes for array in arrays_of(models).values())
     if n_bytes > EXCESS * max_bytes:
         raise ValueError(
@@ -180,7 +187,7 @@ def _longer(array: NDArray[Any], n: int) -> NDArray[Any]:
     return longer
 
 
-def reordered(models: Models, keep: Sequence[int | None]) -> Models:
+def reordered(models: Models, keep: Sequence[int | None], shared: Shared) -> Models:
     """The same with other actions: those of `keep`, by their old places, and a new one for each None.
 
     Events of an action that is gone stay in the leaves, as events of no action.
@@ -202,14 +209,21 @@ def reordered(models: Models, keep: Sequence[int | None]) -> Models:
         pairs=_picked(models.pairs, keep),
         recent=_picked(models.recent, keep),
         corrected=_picked(models.corrected, keep),
+        shared=shared,
     )
 
 
 def _picked(table: NDArray[Any], keep: Sequence[int | None]) -> NDArray[Any]:
+    """The actions of `keep`, whole stretches of neighbours at once: one by one takes ten times as long."""
     picked = trees.lined((*table.shape[:-1], len(keep)), table.dtype.type)
-    for place, old in enumerate(keep):
+    start = 0
+    while start < len(keep):
+        old, end = keep[start], start + 1
+        while old is not None and end < len(keep) and keep[end] == old + end - start:
+            end += 1
         if old is not None:
-            picked[..., place] = table[..., old]
+            picked[..., start:end] = table[..., old : old + end - start]
+        start = end
     return picked
 
 
@@ -249,10 +263,10 @@ def _events_fit(events: NDArray[np.float32], n_actions: int, is_name: NDArray[np
 
 
 def _numbers_fit(models: Models) -> bool:
-    linear = (models.plain, models.pairs, models.recent, models.corrected)
+    linear = (models.plain, models.pairs, models.recent, models.corrected, models.shared.linear)
     stats = models.forest.stats
-    finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock]
-    positive: list[NDArray[Any]] = [stats[:, trees.COUNT], models.weights, models.clock]
+    finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock, models.shared.losses]
+    positive: list[NDArray[Any]] = [stats[:, trees.COUNT], models.weights, models.clock, models.shared.losses]
     for scorer in linear:
         finite.append(scorer)
         positive.append(scorer[:, hashed.PAST])

@@ -199,6 +199,12 @@ def descend(forest: Forest, row: Float32s, reached: Int32s, moving: Int32s) -> N
 
 
 @part
+def spread(mean: float) -> float:
+    """How widely rewards of this mean lie about it: a doubt's unit."""
+    return math.sqrt(max(mean * (1.0 - mean), 0.0) + 0.1)
+
+
+@part
 def score(forest: Forest, reached: Int32s, board: Floats, corrections: Floats) -> None:
     """Average what the reached leaves know of every action onto the board's first two rows, in place.
 
@@ -218,7 +224,7 @@ def score(forest: Forest, reached: Int32s, board: Floats, corrections: Floats) -
     for action in range(n_actions):
         mean = board[0, action] / n_trees
         board[0, action] = mean
-        board[1, action] *= np.sqrt(max(mean * (1.0 - mean), 0.0) + 0.1) / n_trees
+        board[1, action] *= spread(mean) / n_trees
 
 
 @part
