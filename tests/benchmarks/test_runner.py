@@ -34,7 +34,8 @@ def test_the_medians_of_both_count_and_the_first_run_of_each_does_not():
 
 
 @pytest.mark.parametrize(
-    ("unit", "better"), [("events/s", "higher"), ("s", "lower"), ("us", "lower"), ("bytes", "lower")]
+    ("unit", "better"),
+    [("events/s", "higher"), ("s", "lower"), ("us", "lower"), ("bytes", "lower"), ("reward", "higher")],
 )
 def test_rates_are_better_when_higher_and_costs_when_lower(unit, better):
     line = measure(Figure(name="a", unit=unit, ours=lambda: 1.0, peer=2.0, peer_name="target"), 1)

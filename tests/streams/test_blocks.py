@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from stumpery.streams.arms import BernoulliArms, GaussianArms
 from stumpery.streams.blocks import BLOCK, generator, resized
+from stumpery.streams.catalogue import Catalogue
 from stumpery.streams.classification import ClassificationBandit
 from stumpery.streams.poker_hands import PokerHands
 from stumpery.streams.tree_problem import TreeProblem
@@ -23,6 +24,7 @@ STREAMS = [
     TreeProblem(n_names=0, missing=0.1, drift="gradual", drift_every=700),
     TreeProblem(n_columns=4, n_names=2, missing=0.1),
     PokerHands(),
+    Catalogue(n_actions=4, n_topics=2),
     ClassificationBandit(contexts=BITS, labels=LABELS, flip=0.05),
     ClassificationBandit(contexts=None, labels=LABELS),
 ]

@@ -7,16 +7,21 @@ from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from stumpery.benchmarks import contextual_peers as peers
 from stumpery.benchmarks import covertype
 from stumpery.benchmarks.covertype import ACTIONS
 from stumpery.benchmarks.runner import Figure, Measure
 from stumpery.policies import BanditForest, Banditron, LinUCB, NeuralBandit, Policy, RewardForest
+from stumpery.streams import Catalogue
 from stumpery.types import Batch
 
 N_EVENTS = 20_000
 N_FOREST_EVENTS = 200_000
 N_DICTS = 2_000
+N_READERS = 5_000
+CATALOGUE = Catalogue(n_actions=50)
 N_FIRST = 100  # events before the clock starts, so that everything is compiled
 MOST_FOREST_BYTES, MOST_DECIDE_US = 200e6, 80.0
 FOREST_EVENTS_PER_S = 150e3
@@ -25,6 +30,7 @@ FOREST_EVENTS_PER_S = 150e3
 def figures() -> Iterator[Figure]:
     """Decide and learn beside the peers; what the paper's forest takes; one decision."""
     yield from reward_forests()
+    yield from action_features()
     yield from linear_policies()
     yield from bandit_forests()
     yield Figure(
@@ -50,6 +56,36 @@ def reward_forests() -> Iterator[Figure]:
             peer_name=f"vw {peers.VW_OPTIONS}, lines of text",
             needs="vowpalwabbit",
         )
+
+
+def action_features() -> Iterator[Figure]:
+    """Fifty articles with a topic and a price each, beside Vowpal Wabbit's actions with features: speed and reward."""
+    ours, theirs = with_features, peers.vowpal_wabbit_adf
+    measured: list[tuple[str, str, Measure, Measure]] = [
+        ("speed", "events/s", lambda: ours(CATALOGUE)[0], lambda: theirs(CATALOGUE, N_READERS)[0]),
+        ("reward", "reward", lambda: ours(CATALOGUE)[1], lambda: theirs(CATALOGUE, N_READERS)[1]),
+    ]
+    for name, unit, measure, peer in measured:
+        yield Figure(
+            name=f"contextual/action-features/{name}",
+            unit=unit,
+            ours=measure,
+            peer=peer,
+            peer_name=f"vw {peers.VW_ADF_OPTIONS}, lines of text",
+            needs="vowpalwabbit",
+        )
+
+
+def with_features(stream: Catalogue, n: int = N_READERS) -> tuple[float, float]:
+    """Events a second, and the mean chance of a reward."""
+    contexts, rewards, expected = next(stream.batches(seed=0, size=n))
+    assert expected is not None  # noqa: S101 - a catalogue knows
+    features = stream.features(seed=0)
+    RewardForest(actions=stream.actions, features=features).play(contexts[:N_FIRST], rewards[:N_FIRST])
+    policy = RewardForest(actions=stream.actions, features=features)
+    start = perf_counter()
+    played = policy.play(contexts, rewards)
+    return n / (perf_counter() - start), float(expected[np.arange(n), played.actions].mean())
 
 
 def linear_policies() -> Iterator[Figure]:

@@ -12,9 +12,11 @@ from stumpery.benchmarks import covertype
 from stumpery.benchmarks.covertype import ACTIONS
 from stumpery.benchmarks.runner import Measure
 from stumpery.extras import need
+from stumpery.streams import Catalogue
 from stumpery.types import Batch
 
 VW_OPTIONS = f"--cb_explore {len(ACTIONS)} --squarecb -q ::"
+VW_ADF_OPTIONS = "--cb_explore_adf --squarecb -q UA"
 MABWISER_BATCH = 100
 N_RIVER_EVENTS = 1_000
 
@@ -36,6 +38,32 @@ def vowpal_wabbit(rows: Callable[[int], Batch], n: int) -> Measure:
         return speed
 
     return run
+
+
+def vowpal_wabbit_adf(stream: Catalogue, n: int) -> tuple[float, float]:
+    """The same with features of every action in the text: events a second, and the mean chance of a reward."""
+    model = need("vowpalwabbit", "bench").Workspace(f"{VW_ADF_OPTIONS} --quiet")
+    contexts, rewards, expected = next(stream.batches(seed=0, size=n))
+    assert expected is not None  # noqa: S101 - a catalogue knows
+    articles = [
+        f"|A id={place} {each['topic'].replace(' ', '_')} price:{each['price']}"
+        for place, each in stream.features(seed=0).items()
+    ]
+    readers = [
+        f"shared |U {row['segment']} age:{row['age'] / 80} decade={row['age'] // 10} hour={row['hour']}"
+        for row in contexts.to_dicts()
+    ]
+    draw, earned = random.Random(0), 0.0  # noqa: S311 - no secret
+    start = perf_counter()
+    for place, reader in enumerate(readers):
+        chances = model.predict([reader, *articles])
+        (chosen,) = draw.choices(stream.actions, chances)
+        label = f"0:{1.0 - rewards[place, chosen]}:{chances[chosen]} {articles[chosen]}"
+        model.learn([reader, *articles[:chosen], label, *articles[chosen + 1 :]])
+        earned += expected[place, chosen]
+    speed = n / (perf_counter() - start)
+    model.finish()
+    return speed, earned / n
 
 
 @cache

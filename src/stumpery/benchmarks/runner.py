@@ -67,7 +67,7 @@ def measure(figure: Figure, repeats: int) -> dict[str, str | float | None]:
     return {
         "name": figure.name,
         "unit": figure.unit,
-        "better": "higher" if figure.unit.endswith("/s") else "lower",
+        "better": "higher" if figure.unit.endswith("/s") or figure.unit == "reward" else "lower",
         "ours": round(median(ours), 6),
         "peer": None if their_median is None else round(their_median, 6),
         "peer_name": f"{figure.peer_name}; {figure.needs} is not installed" if is_absent else figure.peer_name,

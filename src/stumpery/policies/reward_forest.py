@@ -71,7 +71,7 @@ class RewardForest(ContextualPolicy):
     n_trees: int | None = None
     explorer: Explorer = field(default_factory=lambda: explorers.inverse_gap(scale=100.0, bonus=1.0))
     max_bytes: int = 512_000_000
-    features: Mapping[Action, Mapping[str, Any]] | None = None
+    features: Mapping[Any, Mapping[str, Any]] | None = None
 
     needs_sample: ClassVar[bool] = False
 

@@ -2,6 +2,7 @@
 
 from stumpery.streams import transforms
 from stumpery.streams.arms import BernoulliArms, GaussianArms
+from stumpery.streams.catalogue import Catalogue
 from stumpery.streams.classification import ClassificationBandit
 from stumpery.streams.click_log import ClickLog, ClickRows
 from stumpery.streams.dataset import Column, Dataset
@@ -18,6 +19,7 @@ from stumpery.streams.tree_problem import TreeProblem
 __all__ = [
     "DATASETS",
     "BernoulliArms",
+    "Catalogue",
     "ClassificationBandit",
     "ClickLog",
     "ClickRows",
