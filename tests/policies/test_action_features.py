@@ -20,8 +20,8 @@ TOPICS = ("art", "law", "war", "tea")
 @kernel
 def one_event(model, codes, means, loans, board, action, reward):
     """Borrow onto the board, then learn, in place."""
-    shared.lend(model, codes, codes.shape[0], means, loans, board)
-    shared.learn(model, codes, codes.shape[0], loans, action, reward)
+    shared.lend(model.features, model, codes, codes.shape[0], means, loans, board)
+    shared.learn(model.features, model, codes, codes.shape[0], loans, action, reward)
 
 
 @pytest.mark.kernels

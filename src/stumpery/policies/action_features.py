@@ -59,14 +59,15 @@ def terms_of(described: Described, actions: Sequence[Action]) -> Terms:
 
 
 def vectors(described: Described, actions: Sequence[Action], terms: Terms) -> Floats:
-    """A row for each action: 1 for all that have features in common, then its terms, from -1 to 1.
+    """A row for each action: 1, which all have in common, then its terms, from -1 to 1.
 
-    Without a term there are no numbers either.
+    Without any term it is empty and no matrix: kernels tell by that, before they are compiled, that none has features.
     """
+    if not terms:
+        return np.zeros(0)
     places = {term: place for place, term in enumerate(terms, start=1)}
-    found = np.zeros((len(actions), 1 + len(terms) if terms else 0))
-    if terms:
-        found[:, 0] = 1.0
+    found = np.zeros((len(actions), 1 + len(terms)))
+    found[:, 0] = 1.0
     for row, action in enumerate(actions):
         for term, number in _numbers(described.get(action, {})):
             part = number / terms[term] if terms[term] else 0.0

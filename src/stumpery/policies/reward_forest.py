@@ -265,8 +265,8 @@ class RewardForest(ContextualPolicy):
         is_name = self._is_name()
         n_trees = self.n_trees or trees_for(width)
         features = self._vectors()
-        self._most = sizes_within(self.max_bytes, n_trees, len(features), features.shape[1], width)
-        self._models = new_models(n_trees, features, is_name, self._most.first())
+        self._most = sizes_within(self.max_bytes, n_trees, len(self.actions), features.shape[-1], width)
+        self._models = new_models(n_trees, len(self.actions), features, is_name, self._most.first())
         self._n_trees = n_trees
         self._seen = is_name.copy()  # columns that have had a value, or are known to hold names
 
@@ -346,7 +346,7 @@ class RewardForest(ContextualPolicy):
             sizes = Sizes.read({name: arrays[name] for name in arrays.keys() - {"rng", "seen"}}, self.max_bytes)
             if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):
                 raise ValueError(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
-            self._models = new_models(self._n_trees, self._vectors(), self._is_name(), sizes)
+            self._models = new_models(self._n_trees, len(self.actions), self._vectors(), self._is_name(), sizes)
         files.restore(self._arrays(), arrays)
         if self._models is not None:
             self._most = limits(self._models, self._n_trees, self.max_bytes)

@@ -81,8 +81,7 @@ def score(models: Models, work: Work, row: Float32s, board: Floats) -> tuple[int
     hashed.predict(models.recent, work.codes, n, predictions[RECENT])
     hashed.predict(models.corrected, work.codes, n, predictions[CORRECTED])
     mixture.combine(predictions, models.weights, board[SCORE])
-    if models.shared.features.shape[1] > 0:
-        shared.lend(models.shared, work.codes, n, predictions[FOREST], work.loans, board)
+    shared.lend(models.shared.features, models.shared, work.codes, n, predictions[FOREST], work.loans, board)
     return n, n_pairs
 
 
@@ -116,8 +115,7 @@ def learn_scored(
     error = reward - predictions[CORRECTED, action]
     scale = 1.0 / np.sqrt(clock[MEAN_CODES] + work.reached.shape[0])
     correction.learn(models.forest, work.reached, models.corrected, work.codes, n, work.rates, action, error, scale)
-    if models.shared.features.shape[1] > 0:
-        shared.learn(models.shared, work.codes, n, work.loans, action, reward)
+    shared.learn(models.shared.features, models.shared, work.codes, n, work.loans, action, reward)
     splitting.learn(models.forest, models.events, scratch, work.reached, row, action, reward, seed)
     if time == clock[NEXT_EDGES]:
         n_events = min(models.forest.counters[TIME], models.events.shape[0])
@@ -139,7 +137,7 @@ def new_work(models: Models, n_trees: int) -> Work:
         np.zeros((N_SCORERS, n_actions)),
         np.zeros((N_SCORERS - 1, N_SCORERS)),
         np.zeros(hashed.SAMPLE, np.float32),
-        new_loans(models.shared.features.shape[1], n_actions),
+        new_loans(models.shared.linear.shape[2], n_actions),
     )
 
 

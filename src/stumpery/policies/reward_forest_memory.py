@@ -98,9 +98,9 @@ def spare_columns(n_columns: int) -> int:
     return width - n_values
 
 
-def new_models(n_trees: int, features: Floats, is_name: NDArray[np.bool_], sizes: Sizes) -> Models:
-    """Nothing learned yet; `features` has a row for each action."""
-    n_columns, (n_actions, n_features) = len(is_name), features.shape
+def new_models(n_trees: int, n_actions: int, features: Floats, is_name: NDArray[np.bool_], sizes: Sizes) -> Models:
+    """Nothing learned yet; `features` has a row for each action, or nothing."""
+    n_columns, n_features = len(is_name), features.shape[-1]
     n_codes = (n_columns + 1) * hashed.N_CODES
     return Models(
         trees.new_forest(n_trees, n_actions, is_name, sizes.n_nodes, sizes.n_blocks),
@@ -136,7 +136,7 @@ def limits(models: Models, n_trees: int, max_bytes: int) -> Sizes:
 
     A ValueError says that there is far too much already, as when actions were added to a forest that was full.
     """
-    n_columns, (n_actions, n_features) = len(models.edges), models.shared.features.shape
+    n_actions, n_features, n_columns = models.forest.stats.shape[2], models.shared.linear.shape[2], len(models.edges)
     most = sizes_within(max_bytes, n_trees, n_actions, n_features, n_columns, len(models.pairs))
     n_bytes = sum(array.nbytes for array in arrays_of(models).values())
     if n_bytes > EXCESS * max_bytes:

@@ -30,7 +30,7 @@ HASTE = 1.0
 class Shared(NamedTuple):
     """One scorer for all actions."""
 
-    features: Floats  # (actions, features); no features: there is no such scorer
+    features: Floats  # (actions, features); where there are none it has one dimension only, and nothing is lent
     linear: Float32s  # (slots, WEIGHT and PAST, features)
     losses: Floats  # (STRENGTHS,): fading sums of squared errors
 
@@ -71,9 +71,11 @@ def best_place(losses: Floats) -> int:
 
 
 @part
-def lend(shared: Shared, codes: Int32s, n: int, means: Floats, loans: Loans, board: Floats) -> None:
+def lend(features: Floats, shared: Shared, codes: Int32s, n: int, means: Floats, loans: Loans, board: Floats) -> None:
     """Move every score and doubt on the board towards those of the features, in place; `means` are the forest's."""
-    features, weights, doubts = shared.features, loans.weights, loans.doubts
+    if features.ndim == 1:  # known before compiling: the rest is left out
+        return
+    weights, doubts = loans.weights, loans.doubts
     n_features = features.shape[1]
     for feature in range(n_features):
         weights[feature] = 0.0
@@ -103,27 +105,29 @@ def lend(shared: Shared, codes: Int32s, n: int, means: Floats, loans: Loans, boa
 
 
 @part
-def learn(shared: Shared, codes: Int32s, n: int, loans: Loans, action: int, reward: float) -> None:
+def learn(features: Floats, shared: Shared, codes: Int32s, n: int, loans: Loans, action: int, reward: float) -> None:
     """Let weights and losses learn one event for which `lend` has just been called, in place."""
+    if features.ndim == 1:
+        return
     own, common, plays = loans.own[action], loans.common[action], loans.plays[action]
     weight = 1.0 / math.sqrt(1.0 + plays)
     for place in range(shared.losses.shape[0]):
         error = reward - own - share(place, plays) * (common - own)
         shared.losses[place] += weight * (error * error - FADING * shared.losses[place])
-    features = shared.features[action]
+    mine = features[action]
     score, total = 0.0, 0.0
     for index in range(n):
         slot = shared.linear[codes[index]]
-        for feature in range(features.shape[0]):
-            square = features[feature] * features[feature]
+        for feature in range(mine.shape[0]):
+            square = mine[feature] * mine[feature]
             if square > 0.0:
                 past = min(slot[PAST, feature] + np.float32(square), LONGEST)
                 slot[PAST, feature] = past
                 total += square / np.float64(past)
-                score += slot[WEIGHT, feature] * features[feature]
+                score += slot[WEIGHT, feature] * mine[feature]
     step = pace(reward - score, total, HASTE)
     for index in range(n):
         slot = shared.linear[codes[index]]
-        for feature in range(features.shape[0]):
-            if features[feature] != 0.0:
-                slot[WEIGHT, feature] += np.float32(step * features[feature] / np.float64(slot[PAST, feature]))
+        for feature in range(mine.shape[0]):
+            if mine[feature] != 0.0:
+                slot[WEIGHT, feature] += np.float32(step * mine[feature] / np.float64(slot[PAST, feature]))

@@ -124,6 +124,12 @@ def renumber(forest: Forest, n_kept: int) -> int:
 
 
 @part
+def wide(number: np.int32) -> int:
+    """The same in 64 bits: functions that get both widths would be compiled twice."""
+    return int(np.int64(number))
+
+
+@part
 def seat(forest: Forest, node: int, leaf: int) -> None:
     """Turn a node into a leaf, in place; its events and statistics stay."""
     forest.nodes[node, CHILD] = node

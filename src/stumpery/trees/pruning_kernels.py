@@ -25,6 +25,7 @@ from stumpery.trees.forest_kernels import (
     PRIOR,
     WEIGHT,
     Forest,
+    wide,
 )
 
 LOOKED_AT = 32  # twigs of which the least makes way
@@ -88,14 +89,14 @@ def merge_events(forest: Forest, leaf: int, other: int) -> None:
         forest.blocks[last, 0] = given[HEAD]
     line[N_EVENTS] += given[N_EVENTS] - given[FILL]
     for place in range(given[FILL]):
-        trees.append(forest, leaf, given[NEWEST + place])
+        trees.append(forest, leaf, wide(given[NEWEST + place]))
 
 
 @part
 def collapse(forest: Forest, node: int) -> tuple[int, int]:
     """Turn a twig into a leaf that knows what its two leaves knew, in place; give the freed child and leaf."""
-    child = forest.nodes[node, CHILD]
-    leaf, other = forest.nodes[child, LEAF], forest.nodes[child + 1, LEAF]
+    child = wide(forest.nodes[node, CHILD])
+    leaf, other = wide(forest.nodes[child, LEAF]), wide(forest.nodes[child + 1, LEAF])
     one, two = forest.stats[leaf], forest.stats[other]
     for action in range(one.shape[1]):
         n1, n0 = one[COUNT, action] + np.float32(PRIOR), two[COUNT, action] + np.float32(PRIOR)

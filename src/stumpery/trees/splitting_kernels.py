@@ -34,6 +34,7 @@ from stumpery.trees.forest_kernels import (
     Float32s,
     Forest,
     Int32s,
+    wide,
 )
 from stumpery.trees.scratch_kernels import Scratch, mixed
 
@@ -80,7 +81,7 @@ def forget(forest: Forest, scratch: Scratch, n: int, leaf: int) -> None:
     """Keep only the found events of a leaf, in place: those that have left the ring make room for others."""
     trees.free_blocks(forest, leaf)
     for index in range(n - 1, -1, -1):  # oldest first
-        trees.append(forest, leaf, scratch.found[index])
+        trees.append(forest, leaf, wide(scratch.found[index]))
 
 
 @part
@@ -125,7 +126,7 @@ def split(forest: Forest, scratch: Scratch, n: int, leaf: int, cut: Cut, child: 
     for index in range(n - 1, -1, -1):  # oldest first
         event = scratch.events[index]
         side = int(trees.goes_right(forest, node, event))
-        trees.append(forest, leaf if side == 0 else other, scratch.found[index])
+        trees.append(forest, leaf if side == 0 else other, wide(scratch.found[index]))
         action = int(event[ACTION])
         if action != trees.NOTHING:
             counts[side, action] += 1.0
@@ -160,12 +161,12 @@ def learn(
     trees.remember(forest, events, time, row, action, reward)
     forest.counters[trees.TIME] = time + 1
     for tree in range(reached.shape[0]):
-        leaf = reached[tree]
+        leaf = wide(reached[tree])
         trees.update(forest, leaf, action, reward)
         if forest.leaves[leaf, FILL] == BLOCK and forest.counters[FREE_BLOCK] == NOTHING:
             outlive(forest, leaf, time - events.shape[0])
         trees.append(forest, leaf, time)
     for tree in range(reached.shape[0]):
-        leaf = reached[tree]
+        leaf = wide(reached[tree])
         if forest.leaves[leaf, N_EVENTS] >= forest.leaves[leaf, NEXT_CHECK]:
             check(forest, events, scratch, leaf, seed)
