@@ -11,8 +11,8 @@ Numba's own cache looks only at the file in which a kernel stands, not at the fi
 at the bounds-check switch. So the cache folder's name is a hash of all kernel sources and of the mode: a change
 anywhere compiles anew, and nothing stale is ever run.
 
-Compiling makes millions of Python objects of which most stay: looking for garbage among them took a sixth of the time,
-so the collector rests meanwhile.
+Compiling makes hundreds of thousands of Python objects at a time: looking for garbage among them again and again took a
+sixth of the time, so the collector rests meanwhile.
 
 `@part` is for functions that only kernels call; a kernel that another one calls is a part there, too. Numba would
 optimise each of them fully, again wherever it is called, and make machine code that nobody runs. A part is only tidied
@@ -243,7 +243,7 @@ def _forget_old_caches(root: Path) -> None:
 
 
 def _uncollected(compile_: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile without looking for garbage: the compiler makes millions of objects, and nearly all of them live on."""
+    """Compile first, and look for garbage afterwards."""
 
     @wraps(compile_)
     def compiled(*arguments: Any) -> Any:
@@ -254,6 +254,7 @@ def _uncollected(compile_: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             if collects:
                 gc.enable()
+                gc.collect(0)  # now, not in the midst of the first events
 
     return compiled
 
