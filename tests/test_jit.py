@@ -75,6 +75,18 @@ for name, array in sorted(policy.state().arrays.items()):
 assert policy.n_leaves > 4
 print(digest.hexdigest())
 """
+PLAY_FEATURES = """
+import hashlib
+import numpy as np
+import stumpery as st
+rows = [{"x": n * 7919 % 101 / 7.0, "name": "abcde"[n * 13 % 5]} for n in range(150)]
+features = {n: {"kind": "xyz"[n % 3], "size": n * 37 % 12 / 7.0} for n in range(12)}
+rewards = np.array([[0.2 + 0.6 * (ord(row["name"]) % 3 == n % 3) for n in features] for row in rows])
+policy = st.RewardForest(actions=list(features), n_trees=3, seed=3, features=features)
+played = policy.play(rows, rewards)
+assert policy.borrowing > 0.0
+print(hashlib.sha256(played.actions.tobytes() + played.probabilities.tobytes()).hexdigest())
+"""
 
 
 def run(code, cache, **switches):
@@ -528,7 +540,7 @@ def test_parts_that_own_what_they_touch_neither_lose_it_nor_leak(tmp_path):
     assert said.split() == ["5.0", "4.0", "True"]
 
 
-@pytest.mark.parametrize("code", [PLAY, PLAY_FOREST], ids=["without context", "reward forest"])
+@pytest.mark.parametrize("code", [PLAY, PLAY_FOREST, PLAY_FEATURES], ids=["no context", "reward forest", "features"])
 def test_the_same_seed_gives_the_same_bits_in_every_process_compiled_or_not(code, tmp_path, capsys):
     exec(code, {})  # noqa: S102 - the same text as in the other processes
     here = capsys.readouterr().out.strip()

@@ -250,3 +250,29 @@ def test_numbers_of_any_size_keep_the_scores_finite():
     played = policy.play(rows, rewards)
     assert np.isfinite(policy._models.shared.linear).all()
     assert ((played.probabilities > 0.0) & (played.probabilities <= 1.0)).all()
+
+
+@pytest.mark.parametrize("sizes", [(1e-200, 1.0), (5e-324, 1e15), (1e-15, 1e15), (1.0, 5e-324)])
+def test_numbers_far_apart_come_and_go(sizes, tmp_path):
+    rows, rewards, _, _ = problem(200, 3)
+    policy = new({"a0": {"v": sizes[0]}, "a1": {}})
+    for _ in range(3):
+        policy.play(rows, rewards[:, :2])
+        policy.add_action("a2", features={"v": sizes[1], "w": 1.0})
+        played = policy.play(rows, rewards)
+        assert ((played.probabilities > 0.0) & (played.probabilities <= 1.0)).all()
+        policy.remove_action("a2")
+    st.save(policy, tmp_path / "policy.safetensors")
+    assert st.load(tmp_path / "policy.safetensors").features == policy.features
+
+
+def test_weights_stay_finite_where_small_features_meet_large_weights():
+    features = np.array([[1.0, 1e-5, 1e-5, 1e-5], [1.0, 1.0, 1e-5, 1e-5], [1.0, 1.0, 1.0, 1e-5], [1.0, 1.0, 1.0, 1.0]])
+    model = shared.Shared(features, hashed.new_linear(2, 4), np.zeros(len(shared.STRENGTHS)))
+    model.linear[:, hashed.WEIGHT] = shared.LARGEST_WEIGHT
+    loans = shared.Loans(np.zeros(4), np.zeros(4), np.zeros(4), np.zeros(4), np.zeros(4))
+    for event in range(200):
+        board = np.full((4, 4), 0.5)
+        one_event(model, np.arange(2, dtype=np.int32), board[0], loans, board, event * 7 % 4, float(event % 2))
+        assert np.isfinite(board).all()
+        assert (abs(model.linear[:, hashed.WEIGHT]) <= shared.LARGEST_WEIGHT).all()

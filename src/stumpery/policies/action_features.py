@@ -13,13 +13,14 @@ from stumpery.encoding.values import kind_of, text_of
 from stumpery.options import listed, shown
 from stumpery.policies import hashed_kernels as hashed
 from stumpery.policies.hashed_kernels import PAST, WEIGHT
+from stumpery.policies.shared_kernels import LARGEST_WEIGHT
 from stumpery.trees.forest_kernels import Float32s
 from stumpery.types import Action, Floats
 
 MAX_TERMS = 1024
 LARGEST = 1e15  # number of a feature
 NEGLIGIBLE = 1e-6  # of the largest number of a term: what is smaller counts as 0
-LARGEST_WEIGHT = 1e30
+FARTHEST = 1e30  # that a term's scale moves at once: the square is still a number
 
 Feature = float | str | list[float] | list[str]
 Features = Mapping[str, Any]  # of one action; once checked, a dict of `Feature`
@@ -87,6 +88,7 @@ def followed(linear: Float32s, before: Terms, after: Terms) -> Float32s:
     for place, (term, largest) in enumerate(after.items(), start=1):
         if term in old_places:
             ratio = largest / before[term] if largest and before[term] else 1.0
+            ratio = min(max(ratio, 1.0 / FARTHEST), FARTHEST)
             old = linear[..., old_places[term]].astype(np.float64)
             new[:, WEIGHT, place] = np.clip(old[:, WEIGHT] * ratio, -LARGEST_WEIGHT, LARGEST_WEIGHT)
             new[:, PAST, place] = np.minimum(old[:, PAST] / ratio**2, hashed.LONGEST)

@@ -25,6 +25,7 @@ STRENGTHS = (0.0, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)
 FIRST = 2  # the place of the strength to begin with
 FADING = 0.005  # the part of a loss that an event of weight 1 lets go
 HASTE = 1.0
+LARGEST_WEIGHT = np.float32(1e6)  # what a feature of a millionth needs to make all of a reward
 
 
 class Shared(NamedTuple):
@@ -84,7 +85,8 @@ def lend(features: Floats, shared: Shared, codes: Int32s, n: int, means: Floats,
         slot = shared.linear[codes[index]]
         for feature in range(n_features):
             weights[feature] += slot[WEIGHT, feature]
-            doubts[feature] += 1.0 / math.sqrt(1.0 + slot[PAST, feature]) / n
+            past = np.float64(slot[PAST, feature])  # wide also in plain Python
+            doubts[feature] += 1.0 / math.sqrt(1.0 + past) / n
     place = best_place(shared.losses)
     for action in range(board.shape[1]):
         score, doubt, squares = 0.0, 0.0, 0.0
@@ -130,4 +132,5 @@ def learn(features: Floats, shared: Shared, codes: Int32s, n: int, loans: Loans,
         slot = shared.linear[codes[index]]
         for feature in range(mine.shape[0]):
             if mine[feature] != 0.0:
-                slot[WEIGHT, feature] += np.float32(step * mine[feature] / np.float64(slot[PAST, feature]))
+                moved = slot[WEIGHT, feature] + np.float32(step * mine[feature] / np.float64(slot[PAST, feature]))
+                slot[WEIGHT, feature] = min(max(moved, -LARGEST_WEIGHT), LARGEST_WEIGHT)
