@@ -1,6 +1,7 @@
 """The compiler's settings: where machine code is kept, when it is made, and that it changes no result."""
 
 import ast
+import gc
 import os
 import subprocess
 import sys
@@ -377,6 +378,20 @@ def test_a_kernel_inside_another_is_a_part_and_no_garbage_is_looked_for_meanwhil
     (tmp_path / "nested.py").write_text(NESTED, encoding="utf-8")
     said = run(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import nested", tmp_path).splitlines()
     assert said == ["2.0 1.0 [('inner', False)] True", "True", "2.0 False"]
+
+
+def test_a_collector_that_rests_for_another_thread_is_left_to_it(monkeypatch):
+    collected, calls = gc.isenabled(), []
+    gc.disable()
+    monkeypatch.setattr(gc, "disable", lambda: calls.append("off"))
+    monkeypatch.setattr(gc, "enable", lambda: calls.append("on"))
+    try:
+        assert jit._uncollected(abs)(-3) == 3
+    finally:
+        monkeypatch.undo()
+        if collected:
+            gc.enable()
+    assert calls == []
 
 
 BORROWERS = """

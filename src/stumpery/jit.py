@@ -247,14 +247,14 @@ def _uncollected(compile_: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(compile_)
     def compiled(*arguments: Any) -> Any:
-        collects = gc.isenabled()
+        if not gc.isenabled():  # it rests already, perhaps for another thread, which ends that whenever it is ready
+            return compile_(*arguments)
         gc.disable()
         try:
             return compile_(*arguments)
         finally:
-            if collects:
-                gc.enable()
-                gc.collect(0)  # now, not in the midst of the first events
+            gc.enable()
+            gc.collect(0)  # now, not in the midst of the first events
 
     return compiled
 
