@@ -49,6 +49,7 @@ WRONG_CONTEXTS = {
     "list for a name": {"device": ["phone"]},
     "complex number": {"age": 1j},
     "bytes": {"device": b"phone"},
+    "time span": {"age": np.timedelta64(30, "s")},
 }
 WRONG_TABLES = {
     "none": None,

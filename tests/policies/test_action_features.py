@@ -197,6 +197,10 @@ def test_memory_counts_the_features():
         ({"a": {"size": b"red"}}, "feature 'size' is"),
         ({"a": {"size": {"x": 1}}}, "feature 'size' is"),
         ({"a": {"size": np.zeros((2, 2))}}, "feature 'size' is"),
+        ({"a": {"size": np.float16("inf")}}, "feature 'size' is np.float16(inf)"),
+        ({"a": {"size": np.timedelta64(5, "s")}}, "feature 'size' is np.timedelta64(5,'s')"),
+        ({"a": {"size": {1.0, 2.0}}}, "feature 'size' is"),
+        ({pd.NA: {}}, "features has <NA>, which is no action"),
         ({"a": {"size": np.array(2.0 + 1j)}}, "feature 'size' is"),
         ({"a": {"size": ["x", 1.0]}}, "feature 'size' is"),
         ({"a": {"size": [[1.0]]}}, "feature 'size' is"),
@@ -207,6 +211,14 @@ def test_what_is_no_feature_is_refused(features, said):
     with pytest.raises(ValueError, match=r"^[^\n]+$") as error:
         st.RewardForest(actions=["a", "b"], features=features)
     assert str(error.value).startswith(said)
+
+
+def test_values_of_numpy_and_pandas_are_features_and_missing_names_are_left_out():
+    known = {"half": np.float16(0.5), "tags": ["x", None, float("nan"), pd.NA], "vector": [1, None], "none": [None]}
+    policy = st.RewardForest(actions=[0, 1], features={np.int64(0): known})
+    policy.add_action(np.int8(2), features={"half": np.bool_(True)})
+    assert policy.features == {0: {"half": 0.5, "tags": ["x"], "vector": [1.0, 0.0]}, 2: {"half": 1.0}}
+    assert all(type(action) is int for action in policy.features)
 
 
 def test_a_refused_action_changes_nothing():

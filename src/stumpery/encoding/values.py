@@ -22,7 +22,8 @@ def kind_of(kind: type) -> str:
         return "missing"
     if issubclass(kind, str):
         return "name"
-    return "number" if issubclass(kind, Real | np.bool_) else "strange"
+    is_number = issubclass(kind, Real | np.bool_) and not issubclass(kind, np.timedelta64)  # an integer to NumPy
+    return "number" if is_number else "strange"
 
 
 def text_of(value: Any) -> str:

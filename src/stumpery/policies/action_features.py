@@ -35,7 +35,8 @@ def checked_features(features: Any, actions: Sequence[Action]) -> dict[Action, F
         return {}
     if not isinstance(features, Mapping):
         raise ValueError(f"features is {shown(features)}; it must be a dict with a dict of features for each action")
-    if strange := [action for action in features if action not in actions]:
+    known = set(actions)
+    if strange := [action for action in features if action not in known]:
         raise ValueError(f"features has {shown(strange[0])}, which is no action; there are {listed(actions)}")
     return {action: checked(features[action], action) for action in actions if features.get(action) is not None}
 
@@ -102,10 +103,10 @@ def _plain(name: str, value: Any) -> Feature | None:
         raise ValueError(_refusal(name, value))
     several = [_one(name, each) for each in value]
     names = {each for each in several if isinstance(each, str)}
-    numbers = [each or 0.0 for each in several if not isinstance(each, str)]
-    if names and numbers:
+    is_vector = any(isinstance(each, float) for each in several)
+    if is_vector and (names or isinstance(value, Set)):  # a set has no order of its own
         raise ValueError(_refusal(name, value))
-    return sorted(names) or numbers or None
+    return [each if isinstance(each, float) else 0.0 for each in several] if is_vector else sorted(names) or None
 
 
 def _one(name: str, value: Any) -> float | str | None:
@@ -115,9 +116,10 @@ def _one(name: str, value: Any) -> float | str | None:
         return None
     if kind == "name":
         return text_of(value)
-    if kind == "strange" or not (value != value or -LARGEST <= value <= LARGEST):  # noqa: PLR0124 - or a NaN
+    number = value.item() if isinstance(value, np.generic) else value  # 1e15 is infinite to a number of 16 bits
+    if kind == "strange" or not (number != number or -LARGEST <= number <= LARGEST):  # noqa: PLR0124 - or a NaN
         raise ValueError(_refusal(name, value))
-    return None if value != value else float(value)  # noqa: PLR0124
+    return None if number != number else float(number)  # noqa: PLR0124
 
 
 def _refusal(name: str, value: Any) -> str:

@@ -122,7 +122,8 @@ class RewardForest(ContextualPolicy):
         before = self.features
         known = dict(before or {})
         if features is not None:
-            known[action] = checked(features, *checked_actions([action]))
+            (name,) = checked_actions([action])
+            known[name] = checked(features, name)
         self.__dict__["features"] = known
         try:
             super().add_action(action)
