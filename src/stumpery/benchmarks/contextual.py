@@ -4,8 +4,9 @@ Ours counts everything from the frame or the matrix on; the peers' rows are in t
 """
 
 from collections.abc import Callable, Iterator
+from statistics import mean
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ N_EVENTS = 20_000
 N_FOREST_EVENTS = 200_000
 N_DICTS = 2_000
 N_READERS = 5_000
-CATALOGUE = Catalogue(n_actions=50)
+CATALOGUES = [Catalogue(n_actions=100, articles_seed=seed) for seed in range(10)]
 N_FIRST = 100  # events before the clock starts, so that everything is compiled
 MOST_FOREST_BYTES, MOST_DECIDE_US = 200e6, 80.0
 FOREST_EVENTS_PER_S = 150e3
@@ -59,33 +60,51 @@ def reward_forests() -> Iterator[Figure]:
 
 
 def action_features() -> Iterator[Figure]:
-    """Fifty articles with a topic and a price each, beside Vowpal Wabbit's actions with features: speed and reward."""
-    ours, theirs = with_features, peers.vowpal_wabbit_adf
-    measured: list[tuple[str, str, Measure, Measure]] = [
-        ("speed", "events/s", lambda: ours(CATALOGUE)[0], lambda: theirs(CATALOGUE, N_READERS)[0]),
-        ("reward", "reward", lambda: ours(CATALOGUE)[1], lambda: theirs(CATALOGUE, N_READERS)[1]),
-    ]
-    for name, unit, measure, peer in measured:
-        yield Figure(
-            name=f"contextual/action-features/{name}",
-            unit=unit,
-            ours=measure,
-            peer=peer,
-            peer_name=f"vw {peers.VW_ADF_OPTIONS}, lines of text",
-            needs="vowpalwabbit",
-        )
+    """Articles with a topic and a price each, beside Vowpal Wabbit's actions with features and beside none."""
+    vw: dict[str, Any] = {"peer_name": f"vw {peers.VW_ADF_OPTIONS}, lines of text", "needs": "vowpalwabbit"}
+    yield Figure(
+        name="contextual/action-features/speed",
+        unit="events/s",
+        ours=lambda: read(CATALOGUES[0]).speed,
+        peer=lambda: peers.vowpal_wabbit_adf(CATALOGUES[0], N_READERS)[0],
+        **vw,
+    )
+    yield Figure(
+        name="contextual/action-features/reward",
+        unit="reward",
+        ours=lambda: mean(read(stream).reward for stream in CATALOGUES),
+        peer=lambda: mean(peers.vowpal_wabbit_adf(stream, N_READERS)[1] for stream in CATALOGUES),
+        once=True,
+        **vw,
+    )
+    yield Figure(
+        name="contextual/action-features/reward-without",
+        unit="reward",
+        ours=lambda: mean(read(stream).reward for stream in CATALOGUES),
+        peer=lambda: mean(read(stream, with_features=False).reward for stream in CATALOGUES),
+        peer_name="the same forest without features",
+        once=True,
+    )
 
 
-def with_features(stream: Catalogue, n: int = N_READERS) -> tuple[float, float]:
+class Read(NamedTuple):
     """Events a second, and the mean chance of a reward."""
-    contexts, rewards, expected = next(stream.batches(seed=0, size=n))
+
+    speed: float
+    reward: float
+
+
+def read(stream: Catalogue, *, with_features: bool = True) -> Read:
+    """Play a catalogue's first readers."""
+    contexts, rewards, expected = next(stream.batches(seed=0, size=N_READERS))
     assert expected is not None  # noqa: S101 - a catalogue knows
-    features = stream.features(seed=0)
+    features = stream.features if with_features else None
     RewardForest(actions=stream.actions, features=features).play(contexts[:N_FIRST], rewards[:N_FIRST])
     policy = RewardForest(actions=stream.actions, features=features)
     start = perf_counter()
     played = policy.play(contexts, rewards)
-    return n / (perf_counter() - start), float(expected[np.arange(n), played.actions].mean())
+    speed = N_READERS / (perf_counter() - start)
+    return Read(speed, float(expected[np.arange(N_READERS), played.actions].mean()))
 
 
 def linear_policies() -> Iterator[Figure]:

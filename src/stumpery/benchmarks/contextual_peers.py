@@ -47,7 +47,7 @@ def vowpal_wabbit_adf(stream: Catalogue, n: int) -> tuple[float, float]:
     assert expected is not None  # noqa: S101 - a catalogue knows
     articles = [
         f"|A id={place} {each['topic'].replace(' ', '_')} price:{each['price']}"
-        for place, each in stream.features(seed=0).items()
+        for place, each in stream.features.items()
     ]
     readers = [
         f"shared |U {row['segment']} age:{row['age'] / 80} decade={row['age'] // 10} hour={row['hour']}"

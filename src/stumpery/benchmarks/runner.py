@@ -13,6 +13,7 @@ from statistics import median
 from stumpery.options import check_whole
 
 Measure = Callable[[], float]
+GAINS = {"reward"}  # units of which more is better, besides all that are so many a second
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +68,7 @@ def measure(figure: Figure, repeats: int) -> dict[str, str | float | None]:
     return {
         "name": figure.name,
         "unit": figure.unit,
-        "better": "higher" if figure.unit.endswith("/s") or figure.unit == "reward" else "lower",
+        "better": "higher" if figure.unit in GAINS or figure.unit.endswith("/s") else "lower",
         "ours": round(median(ours), 6),
         "peer": None if their_median is None else round(their_median, 6),
         "peer_name": f"{figure.peer_name}; {figure.needs} is not installed" if is_absent else figure.peer_name,

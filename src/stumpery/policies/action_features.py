@@ -5,95 +5,100 @@ number is one term, and so is every name that comes up: an action has it or not.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from stumpery.encoding.values import kind_of, text_of
 from stumpery.options import listed, shown
 from stumpery.policies import hashed_kernels as hashed
+from stumpery.policies.arguments import checked_actions
 from stumpery.policies.hashed_kernels import PAST, WEIGHT
-from stumpery.policies.shared_kernels import LARGEST_WEIGHT
 from stumpery.trees.forest_kernels import Float32s
 from stumpery.types import Action, Floats
 
 MAX_TERMS = 1024
 LARGEST = 1e15  # number of a feature
 NEGLIGIBLE = 1e-6  # of the largest number of a term: what is smaller counts as 0
+LARGEST_WEIGHT = 1e6  # what a feature of a millionth needs to make all of a reward
 FARTHEST = 1e30  # that a term's scale moves at once: the square is still a number
 
 Feature = float | str | list[float] | list[str]
-Features = Mapping[str, Any]  # of one action; once checked, a dict of `Feature`
-Described = Mapping[Action, Features]
+Features = dict[str, Feature]  # of one action, as plain JSON values
 Term = tuple[str, str | int | None]  # a column, and a name, a place in a list, or neither
-Terms = dict[Term, float]  # the largest number of each, in the order in which actions bring them
 
 
-def checked_features(features: Any, actions: Sequence[Action]) -> dict[Action, Features]:
-    """The features of each action that has any, in the order of the actions; a ValueError says what cannot be one."""
-    if features is None:
-        return {}
-    if not isinstance(features, Mapping):
-        raise ValueError(f"features is {shown(features)}; it must be a dict with a dict of features for each action")
-    known = set(actions)
-    if strange := [action for action in features if action not in known]:
-        raise ValueError(f"features has {shown(strange[0])}, which is no action; there are {listed(actions)}")
-    return {action: checked(features[action], action) for action in actions if features.get(action) is not None}
+@dataclass(frozen=True)
+class ActionFeatures:
+    """What actions are like: the features of those that have any, and all terms of these."""
+
+    actions: tuple[Action, ...]
+    described: Mapping[Action, Features]
+    terms: Mapping[Term, float]  # the largest number of each, in the order in which actions bring them
+
+    @classmethod
+    def of(cls, features: Any, actions: Sequence[Action]) -> Self:
+        """A dict of features for each action that has any, checked; a ValueError says what cannot be one."""
+        names = checked_actions(actions)
+        if features is not None and not isinstance(features, Mapping):
+            raise ValueError(
+                f"features is {shown(features)}; it must be a dict with a dict of features for each action"
+            )
+        given, known = features or {}, set(names)
+        if strange := [action for action in given if action not in known]:
+            raise ValueError(f"features has {shown(strange[0])}, which is no action; there are {listed(names)}")
+        described = {action: _checked(given[action], action) for action in names if given.get(action) is not None}
+        terms: dict[Term, float] = {}
+        for each in described.values():
+            for term, number in _numbers(each):
+                terms[term] = max(terms.get(term, 0.0), abs(number))
+        if len(terms) > MAX_TERMS:
+            raise ValueError(f"features have {len(terms)} different numbers and names; {MAX_TERMS} is the most")
+        return cls(names, described, terms)
+
+    def vectors(self) -> Floats:
+        """A row for each action: 1, which all with features have in common, then its terms, from -1 to 1.
+
+        An action without features has zeros. Without any term it is empty and no matrix: by that the compiler knows
+        beforehand that nothing is lent.
+        """
+        if not self.terms:
+            return np.zeros(0)
+        places = {term: place for place, term in enumerate(self.terms, start=1)}
+        found = np.zeros((len(self.actions), 1 + len(self.terms)))
+        for row, action in enumerate(self.actions):
+            for term, number in _numbers(self.described.get(action, {})):
+                part = number / self.terms[term] if self.terms[term] else 0.0
+                found[row, places[term]] = part if abs(part) > NEGLIGIBLE else 0.0
+                found[row, 0] = 1.0
+        return found
+
+    def followed(self, linear: Float32s, after: "ActionFeatures") -> Float32s:
+        """The weights of the scorer that actions share, for others' terms: what stays predicts what it did."""
+        if list(self.terms.items()) == list(after.terms.items()):
+            return linear
+        new = hashed.new_linear(len(linear), after.vectors().shape[-1])
+        if not self.terms or not after.terms:
+            return new
+        new[..., 0] = linear[..., 0]
+        old_places = {term: place for place, term in enumerate(self.terms, start=1)}
+        for place, (term, largest) in enumerate(after.terms.items(), start=1):
+            if term in old_places:
+                ratio = largest / self.terms[term] if largest and self.terms[term] else 1.0
+                ratio = min(max(ratio, 1.0 / FARTHEST), FARTHEST)
+                old = linear[..., old_places[term]].astype(np.float64)
+                new[:, WEIGHT, place] = np.clip(old[:, WEIGHT] * ratio, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+                new[:, PAST, place] = np.minimum(old[:, PAST] / ratio**2, hashed.LONGEST)
+        return new
 
 
-def checked(features: Any, action: Action) -> Features:
+def _checked(features: Any, action: Action) -> Features:
     """One action's features as plain values, without those that are missing."""
     if not isinstance(features, Mapping) or not all(isinstance(name, str) for name in features):
         raise ValueError(f"features of {shown(action)} are {shown(features)}; they must be a dict with names as keys")
-    plain = {name: _plain(name, value) for name, value in features.items()}
+    plain = {str.__str__(name): _plain(name, value) for name, value in features.items()}
     return {name: value for name, value in plain.items() if value is not None}
-
-
-def terms_of(described: Described, actions: Sequence[Action]) -> Terms:
-    """All terms of these actions; a ValueError says that there are too many."""
-    terms: Terms = {}
-    for action in actions:
-        for term, number in _numbers(described.get(action, {})):
-            terms[term] = max(terms.get(term, 0.0), abs(number))
-    if len(terms) > MAX_TERMS:
-        raise ValueError(f"features have {len(terms)} different numbers and names; {MAX_TERMS} is the most")
-    return terms
-
-
-def vectors(described: Described, actions: Sequence[Action], terms: Terms) -> Floats:
-    """A row for each action: 1, which all have in common, then its terms, from -1 to 1.
-
-    Without any term it is empty and no matrix: kernels tell by that, before they are compiled, that none has features.
-    """
-    if not terms:
-        return np.zeros(0)
-    places = {term: place for place, term in enumerate(terms, start=1)}
-    found = np.zeros((len(actions), 1 + len(terms)))
-    found[:, 0] = 1.0
-    for row, action in enumerate(actions):
-        for term, number in _numbers(described.get(action, {})):
-            part = number / terms[term] if terms[term] else 0.0
-            found[row, places[term]] = part if abs(part) > NEGLIGIBLE else 0.0
-    return found
-
-
-def followed(linear: Float32s, before: Terms, after: Terms) -> Float32s:
-    """The weights of the scorer for all actions, for other terms: what stays predicts what it did."""
-    if list(before.items()) == list(after.items()):
-        return linear
-    new = hashed.new_linear(len(linear), 1 + len(after) if after else 0)
-    if not before or not after:
-        return new
-    new[..., 0] = linear[..., 0]
-    old_places = {term: place for place, term in enumerate(before, start=1)}
-    for place, (term, largest) in enumerate(after.items(), start=1):
-        if term in old_places:
-            ratio = largest / before[term] if largest and before[term] else 1.0
-            ratio = min(max(ratio, 1.0 / FARTHEST), FARTHEST)
-            old = linear[..., old_places[term]].astype(np.float64)
-            new[:, WEIGHT, place] = np.clip(old[:, WEIGHT] * ratio, -LARGEST_WEIGHT, LARGEST_WEIGHT)
-            new[:, PAST, place] = np.minimum(old[:, PAST] / ratio**2, hashed.LONGEST)
-    return new
 
 
 def _plain(name: str, value: Any) -> Feature | None:
@@ -129,16 +134,16 @@ def _refusal(name: str, value: Any) -> str:
     )
 
 
-def _numbers(features: Features) -> Iterator[tuple[Term, float]]:
+def _numbers(features: Mapping[str, Any]) -> Iterator[tuple[Term, float]]:
     """The terms of one action and its number of each."""
     for name, value in features.items():
         if isinstance(value, str):
             yield (name, value), 1.0
-        elif isinstance(value, list):
+        elif isinstance(value, float):
+            yield (name, None), value
+        else:
             for place, each in enumerate(value):
                 if isinstance(each, str):
                     yield (name, each), 1.0
                 else:
                     yield (name, place), each
-        else:
-            yield (name, None), value

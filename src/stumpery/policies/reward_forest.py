@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,11 +14,11 @@ from stumpery.encoding import Schema, VectorEncoder
 from stumpery.encoding.names import Name
 from stumpery.encoding.schema import Column
 from stumpery.frames import n_rows, open_frame
-from stumpery.options import check_whole
+from stumpery.options import check_number, check_whole
 from stumpery.policies import explorers
 from stumpery.policies import explorers_kernels as board_rows
 from stumpery.policies import reward_forest_kernels as kernels
-from stumpery.policies.action_features import checked, checked_features, followed, terms_of, vectors
+from stumpery.policies.action_features import ActionFeatures
 from stumpery.policies.arguments import checked_actions
 from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
 from stumpery.policies.explorers import Explorer
@@ -28,6 +29,7 @@ from stumpery.policies.reward_forest_memory import (
     grown,
     limits,
     new_models,
+    new_shared,
     plausible,
     reordered,
     sizes_of,
@@ -35,7 +37,7 @@ from stumpery.policies.reward_forest_memory import (
     trees_for,
 )
 from stumpery.policies.reward_forest_words import Words
-from stumpery.policies.shared_kernels import FIRST, STRENGTHS, Shared
+from stumpery.policies.shared_kernels import Shared
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import tree_words
 from stumpery.types import Action, Context, Decision, Explanation, Floats
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LARGEST = 3e38  # of a number that is not missing
+LEAST_BORROWING, MOST_BORROWING = 0.0, 1e9
 MAX_NAMES = trees.N_CODES - 2  # with missing and other, a column's codes are the bits of one word
 
 
@@ -56,8 +59,10 @@ class RewardForest(ContextualPolicy):
     latest events) and the forest corrected by learned weights; a mixture on the simplex weighs the five online. The
     forest's doubt and the `explorer` make the choice. Missing values and new names are ordinary; columns are those of
     the `schema`, or of the first context. Without `n_trees` there are 28 trees and one more for every two columns, at
-    most 72. All memory stays within `max_bytes`: what does not fit is forgotten, oldest first. Where `features` tell
-    what actions are like, numbers and names in a dict for each, an action borrows from those that share its own.
+    most 72. All memory stays within `max_bytes`: what does not fit is forgotten, oldest first.
+
+    `features` may say what actions are like, a dict of numbers and names for each: an action borrows from those with
+    the same features until it has rewards of its own, as if it had `borrowing` more plays that earned what theirs did.
 
     >>> policy = RewardForest(actions=["news", "sport"], seed=7)
     >>> for hour in range(200):
@@ -72,6 +77,7 @@ class RewardForest(ContextualPolicy):
     explorer: Explorer = field(default_factory=lambda: explorers.inverse_gap(scale=100.0, bonus=1.0))
     max_bytes: int = 512_000_000
     features: Mapping[Any, Mapping[str, Any]] | None = None
+    borrowing: float = 4.0
 
     needs_sample: ClassVar[bool] = False
 
@@ -85,9 +91,9 @@ class RewardForest(ContextualPolicy):
         self._n_trees = self.n_trees or trees_for(0)
         self._models: Any = None
         self._seen = np.zeros(0, dtype=np.bool_)
-        actions = checked_actions(self.actions)
-        self.features = checked_features(self.features, actions)
-        self._terms = terms_of(self.features, actions)
+        check_number("borrowing", self.borrowing, LEAST_BORROWING, MOST_BORROWING)
+        self._known = ActionFeatures.of(self.features, self.actions)
+        self.features = deepcopy(self._known.described)  # whoever changes it changes no more than this copy
         super().__post_init__()
         self._board = board_rows.new_board(len(self.actions))
 
@@ -105,31 +111,18 @@ class RewardForest(ContextualPolicy):
         return dict(zip(names, found, strict=True))
 
     @property
-    def borrowing(self) -> float:
-        """How many plays' worth an action's features count now, beside its own plays; 0 without features."""
-        if not self._terms:
-            return 0.0
-        losses = np.zeros(len(STRENGTHS)) if self._models is None else self._models.shared.losses
-        return STRENGTHS[FIRST if losses[FIRST] == losses.min() else int(losses.argmin())]
-
-    @property
     def n_leaves(self) -> int:
         """The leaves of all trees."""
         return self._n_trees if self._models is None else int(self._models.forest.counters[trees.N_LEAVES])
 
-    def add_action(self, action: Action, features: Mapping[str, Any] | None = None) -> None:
+    def add_action(self, action: Action, *, features: Mapping[str, Any] | None = None) -> None:
         """Offer one more action from now on; its features say from which others it borrows."""
-        before = self.features
-        known = dict(before or {})
-        if features is not None:
-            (name,) = checked_actions([action])
-            known[name] = checked(features, name)
-        self.__dict__["features"] = known
+        (name,) = checked_actions([action])
+        self.__dict__["features"] = {**self._known.described, **({} if features is None else {name: features})}
         try:
-            super().add_action(action)
-        except (ValueError, MemoryError):
-            self.__dict__["features"] = before
-            raise
+            super().add_action(name)
+        finally:
+            self.__dict__["features"] = deepcopy(self._known.described)
 
     def explain(self, decision: Decision | None = None) -> Explanation:
         """Every action's score, doubt and chance for the decision's context, and the columns that mattered.
@@ -172,9 +165,15 @@ class RewardForest(ContextualPolicy):
             raise ValueError("this forest has seen no context yet: there is no tree to show")
         return Words(self._models, self.schema, self.actions, self._reward, self._scored)
 
-    def _scored(self, row: NDArray[np.float32]) -> Floats:
-        """A board of its own, filled for one row."""
-        self._run(row[None], NO_REWARDS, Played.blank(1), self._all, 0)
+    def _scored(self, row: NDArray[np.float32], borrowing: float | None = None) -> Floats:
+        """A board of its own, filled for one row, as if another `borrowing` held."""
+        models = self._models
+        if borrowing is not None:
+            self._models = models._replace(shared=models.shared._replace(strength=borrowing))
+        try:
+            self._run(row[None], NO_REWARDS, Played.blank(1), self._all, 0)
+        finally:
+            self._models = models
         board = self._board.copy()
         board_rows.fill_chances(self._rule, board, self._all, float(self._models.clock[kernels.EVENTS] + 1.0))
         return board
@@ -265,9 +264,9 @@ class RewardForest(ContextualPolicy):
         assert self.schema is not None  # noqa: S101 - set before
         is_name = self._is_name()
         n_trees = self.n_trees or trees_for(width)
-        features = self._vectors()
-        self._most = sizes_within(self.max_bytes, n_trees, len(self.actions), features.shape[-1], width)
-        self._models = new_models(n_trees, len(self.actions), features, is_name, self._most.first())
+        shared = new_shared(width, self._known.vectors(), self.borrowing)
+        self._most = sizes_within(self.max_bytes, n_trees, len(self.actions), shared.linear.shape[2], width)
+        self._models = new_models(n_trees, len(self.actions), is_name, self._most.first(), shared)
         self._n_trees = n_trees
         self._seen = is_name.copy()  # columns that have had a value, or are known to hold names
 
@@ -306,20 +305,18 @@ class RewardForest(ContextualPolicy):
         self._follow([*range(len(self.actions) - 1), None])
 
     def _shrink(self, action: int) -> None:
-        known = self.features or {}
-        self.__dict__["features"] = {name: known[name] for name in self.actions if name in known}
+        self.__dict__["features"] = {name: each for name, each in self._known.described.items() if name in self.actions}
         self._follow([index for index in range(len(self.actions) + 1) if index != action])
 
     def _follow(self, keep: list[int | None]) -> None:
-        known = self.features or {}
-        terms = terms_of(known, self.actions)
+        known = ActionFeatures.of(self.features, self.actions)
         if self._models is not None:
-            _, linear, losses = self._models.shared
-            shared = Shared(vectors(known, self.actions, terms), followed(linear, self._terms, terms), losses)
-            models = reordered(self._models, keep, shared)
+            linear = self._known.followed(self._models.shared.linear, known)
+            models = reordered(self._models, keep, Shared(known.vectors(), linear, self.borrowing))
             self._most = limits(models, self._n_trees, self.max_bytes)
             self._models = models
-        self._terms = terms
+        self._known = known
+        self.__dict__["features"] = deepcopy(known.described)
         self._board = board_rows.new_board(len(self.actions))
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -328,7 +325,8 @@ class RewardForest(ContextualPolicy):
         return {"rng": self._rng, "seen": self._seen, **arrays_of(self._models)}
 
     def _options(self) -> dict[str, Any]:
-        features = [self.features.get(action) for action in self.actions] if self.features else None
+        described = self._known.described
+        features = [described.get(action) for action in self.actions] if described else None
         return {**super()._options(), "explorer": self.explorer.options(), "features": features}
 
     @classmethod
@@ -347,7 +345,8 @@ class RewardForest(ContextualPolicy):
             sizes = Sizes.read({name: arrays[name] for name in arrays.keys() - {"rng", "seen"}}, self.max_bytes)
             if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):
                 raise ValueError(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
-            self._models = new_models(self._n_trees, len(self.actions), self._vectors(), self._is_name(), sizes)
+            shared = new_shared(len(self._is_name()), self._known.vectors(), self.borrowing)
+            self._models = new_models(self._n_trees, len(self.actions), self._is_name(), sizes, shared)
         files.restore(self._arrays(), arrays)
         if self._models is not None:
             self._most = limits(self._models, self._n_trees, self.max_bytes)
@@ -356,16 +355,13 @@ class RewardForest(ContextualPolicy):
         super()._restored()
         if self._models is None:
             return
-        if not np.array_equal(self._models.shared.features, self._vectors()):
+        if not np.array_equal(self._models.shared.features, self._known.vectors()):
             raise ValueError("its features are not those of its actions")
         if not plausible(self._models, self._n_trees, self._is_name()):
             raise ValueError("its trees are not those of any stream")
         seen = int(self._models.forest.counters[trees.TIME])
         if (self._is_name() | (self._models.events[:seen, : len(self._seen)] > -np.inf).any(axis=0))[~self._seen].any():
             raise ValueError("its columns have values that it has not seen")
-
-    def _vectors(self) -> Floats:
-        return vectors(self.features or {}, self.actions, self._terms)
 
     def _is_name(self) -> NDArray[np.bool_]:
         columns = () if self.schema is None else self.schema.columns

@@ -2,7 +2,7 @@
 
 Five scorers look at a row: the forest's mean, three linear ones (columns alone, all pairs of them, and columns alone
 with weights that only know the latest events), and the forest corrected by learned weights. A mixture weighs them; the
-forest alone says how much doubt there is. Where actions have features, each borrows from those that share them.
+forest alone says how much doubt there is. Where actions have features, each borrows from those like it.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from stumpery.policies import hashed_kernels as hashed
 from stumpery.policies import mixture_kernels as mixture
 from stumpery.policies import shared_kernels as shared
 from stumpery.policies.explorers_kernels import DECIDES, LEARNS, SCORE
-from stumpery.policies.shared_kernels import Loans, Shared, new_loans
+from stumpery.policies.shared_kernels import Shared, Sums, new_sums
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import splitting_kernels as splitting
 from stumpery.trees.forest_kernels import BLOCK, N_NODES, TIME, Float32s, Forest, Int32s
@@ -59,7 +59,7 @@ class Work(NamedTuple):
     predictions: Floats  # (N_SCORERS, actions)
     system: Floats
     sample: Float32s
-    loans: Loans
+    sums: Sums
 
 
 @part
@@ -81,7 +81,7 @@ def score(models: Models, work: Work, row: Float32s, board: Floats) -> tuple[int
     hashed.predict(models.recent, work.codes, n, predictions[RECENT])
     hashed.predict(models.corrected, work.codes, n, predictions[CORRECTED])
     mixture.combine(predictions, models.weights, board[SCORE])
-    shared.lend(models.shared.features, models.shared, work.codes, n, predictions[FOREST], work.loans, board)
+    shared.lend(models.shared, models.shared.features, work.codes, n, predictions[FOREST], work.sums, board)
     return n, n_pairs
 
 
@@ -115,7 +115,7 @@ def learn_scored(
     error = reward - predictions[CORRECTED, action]
     scale = 1.0 / np.sqrt(clock[MEAN_CODES] + work.reached.shape[0])
     correction.learn(models.forest, work.reached, models.corrected, work.codes, n, work.rates, action, error, scale)
-    shared.learn(models.shared.features, models.shared, work.codes, n, work.loans, action, reward)
+    shared.learn(models.shared, models.shared.features, work.codes, n, action, reward)
     splitting.learn(models.forest, models.events, scratch, work.reached, row, action, reward, seed)
     if time == clock[NEXT_EDGES]:
         n_events = min(models.forest.counters[TIME], models.events.shape[0])
@@ -137,7 +137,7 @@ def new_work(models: Models, n_trees: int) -> Work:
         np.zeros((N_SCORERS, n_actions)),
         np.zeros((N_SCORERS - 1, N_SCORERS)),
         np.zeros(hashed.SAMPLE, np.float32),
-        new_loans(models.shared.linear.shape[2], n_actions),
+        new_sums(models.shared.linear.shape[2]),
     )
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stumpery.policies import hashed_kernels as hashed
 from stumpery.policies.reward_forest_kernels import EVENTS, FIRST_WEIGHTS, N_SCORERS, Models
-from stumpery.policies.shared_kernels import STRENGTHS, Shared
+from stumpery.policies.shared_kernels import Shared
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.forest_kernels import ACTION, BLOCK, REWARD, Forest
 from stumpery.types import Floats
@@ -83,7 +83,8 @@ def sizes_within(
     left = whole - slots * slot_bytes
     if left < least:
         raise ValueError(
-            f"max_bytes is {max_bytes}; {n_trees} trees over {n_columns} columns and {n_actions} actions need "
+            f"max_bytes is {max_bytes}; {n_trees} trees over {n_columns} columns and {n_actions} actions"
+            f"{f' of {n_features} features' if n_features else ''} need "
             f"about {int((least + fixed + fewest * slot_bytes) * 4 / 3):,}"
         )
     n_events = min(int(left * (1.0 - NODE_SHARE) / event_bytes), MAX_EVENTS)
@@ -98,9 +99,14 @@ def spare_columns(n_columns: int) -> int:
     return width - n_values
 
 
-def new_models(n_trees: int, n_actions: int, features: Floats, is_name: NDArray[np.bool_], sizes: Sizes) -> Models:
-    """Nothing learned yet; `features` has a row for each action, or nothing."""
-    n_columns, n_features = len(is_name), features.shape[-1]
+def new_shared(n_columns: int, features: Floats, strength: float) -> Shared:
+    """The scorer that actions share; `features` has a row for each of them, or nothing."""
+    return Shared(features, hashed.new_linear((n_columns + 1) * hashed.N_CODES, features.shape[-1]), strength)
+
+
+def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: Sizes, shared: Shared) -> Models:
+    """Nothing learned yet."""
+    n_columns = len(is_name)
     n_codes = (n_columns + 1) * hashed.N_CODES
     return Models(
         trees.new_forest(n_trees, n_actions, is_name, sizes.n_nodes, sizes.n_blocks),
@@ -113,7 +119,7 @@ def new_models(n_trees: int, n_actions: int, features: Floats, is_name: NDArray[
         np.zeros((N_SCORERS - 1, N_SCORERS)),
         np.array(FIRST_WEIGHTS),
         np.array([0.0, 0.0, hashed.FIRST_BINS]),
-        Shared(features, hashed.new_linear(n_codes, n_features), np.zeros(len(STRENGTHS))),
+        shared,
     )
 
 
@@ -126,7 +132,7 @@ def sizes_of(models: Models) -> Sizes:
 def arrays_of(models: Models) -> dict[str, NDArray[Any]]:
     """Every array by its name, live, and the sizes."""
     forest = {f"forest.{name}": part for name, part in models.forest._asdict().items() if name not in trees.VIEWS}
-    shared = {f"shared.{name}": part for name, part in models.shared._asdict().items()}
+    shared = {"shared.features": models.shared.features, "shared.linear": models.shared.linear}
     rest = {name: part for name, part in models._asdict().items() if name not in ("forest", "shared")}
     return {**forest, **rest, **shared, "sizes": np.array(sizes_of(models))}
 
@@ -265,8 +271,8 @@ def _events_fit(events: NDArray[np.float32], n_actions: int, is_name: NDArray[np
 def _numbers_fit(models: Models) -> bool:
     linear = (models.plain, models.pairs, models.recent, models.corrected, models.shared.linear)
     stats = models.forest.stats
-    finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock, models.shared.losses]
-    positive: list[NDArray[Any]] = [stats[:, trees.COUNT], models.weights, models.clock, models.shared.losses]
+    finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock]
+    positive: list[NDArray[Any]] = [stats[:, trees.COUNT], models.weights, models.clock]
     for scorer in linear:
         finite.append(scorer)
         positive.append(scorer[:, hashed.PAST])

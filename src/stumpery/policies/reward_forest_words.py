@@ -20,6 +20,7 @@ from stumpery.types import Action, Explanation, Floats
 
 N_EXCHANGED = 16  # events whose values stand in for a column's
 N_NAMED = 3  # columns that an explanation names
+ALL = 1e30  # of what is borrowed: nothing else is left
 N_LATEST = 200  # events for which it is asked how much a decision explores
 
 
@@ -31,7 +32,7 @@ class Words:
     schema: Schema
     actions: Sequence[Action]
     reward: Callable[[float], float]  # from the unit scale to the user's
-    scored: Callable[[Float32s], Floats]  # a board for a row
+    scored: Callable[..., Floats]  # a board for a row, and for what is borrowed if that should be something else
 
     @property
     def forest(self) -> Forest:
@@ -58,10 +59,12 @@ class Words:
         """Every action's score, doubt and chance for a row, and what moves the margin of the chosen one."""
         board = self.scored(row)
         order = np.argsort(-board[board_rows.VALUE], kind="stable").tolist()
+        sources = self._sources(row)
         shown = tuple(
             {
                 "action": self.actions[index],
                 "score": self.reward(float(board[board_rows.SCORE, index])),
+                **{name: self.reward(float(scores[index])) for name, scores in sources.items()},
                 "doubt": float(board[board_rows.DOUBT, index]) * self._width,
                 "chance": float(board[board_rows.CHANCE, index]),
             }
@@ -77,6 +80,12 @@ class Words:
                 names = ", ".join(f"{name} ({change * self._width:+.3g})" for name, change in mattered)
                 said += f"; with values of other events it would change most for {names}"
         return Explanation(f"{said}.", shown)
+
+    def _sources(self, row: Float32s) -> dict[str, Floats]:
+        """Where actions have features: the score of each by itself, and that of its features, between which it lies."""
+        if self.models.shared.features.ndim == 1:
+            return {}
+        return {"own": self.scored(row, 0.0)[board_rows.SCORE], "like it": self.scored(row, ALL)[board_rows.SCORE]}
 
     def exploring(self) -> float:
         """The chance that a decision for the latest events takes another action than the best; 1 before the first."""
