@@ -60,7 +60,8 @@ def kernel(function: Function) -> Function:
     """Compile `function` on its first call, or take its machine code from the disk."""
     if INTERPRETED:
         return _quiet(function)
-    compiled = numba.njit(nogil=True, boundscheck=BOUNDS_CHECK, error_model="numpy")(function)
+    settings: dict[str, Any] = {"nogil": True, "boundscheck": BOUNDS_CHECK, "error_model": "numpy"}
+    compiled = numba.njit(no_cfunc_wrapper=True, **settings)(function)
     folder = kernel_cache()
     if folder is not None:
         # The setting is read when the cache is made; put back at once, the caller's own Numba code is untouched.

@@ -129,14 +129,14 @@ def new_work(models: Models, n_trees: int) -> Work:
     n_columns, n_actions = models.edges.shape[0], models.forest.stats.shape[2]
     n_slots = (n_columns + 1) * min(n_columns + 1, hashed.REACH)
     return Work(
-        np.zeros(n_trees, np.int32),
-        np.zeros(n_trees, np.int32),
-        np.zeros(n_columns + 1, np.int32),
-        np.zeros(n_slots, np.int32),
-        np.zeros(max(n_slots, n_trees + n_columns + 1)),
-        np.zeros((N_SCORERS, n_actions)),
-        np.zeros((N_SCORERS - 1, N_SCORERS)),
-        np.zeros(hashed.SAMPLE, np.float32),
+        np.empty(n_trees, np.int32),
+        np.empty(n_trees, np.int32),
+        np.empty(n_columns + 1, np.int32),
+        np.empty(n_slots, np.int32),
+        np.empty(max(n_slots, n_trees + n_columns + 1), np.float64),
+        np.empty((N_SCORERS, n_actions), np.float64),
+        np.empty((N_SCORERS - 1, N_SCORERS), np.float64),
+        np.empty(hashed.SAMPLE, np.float32),
         new_sums(models.shared.linear.shape[2]),
     )
 

@@ -43,7 +43,7 @@ class Sums(NamedTuple):
 @part
 def new_sums(n_features: int) -> Sums:
     """Room for one context."""
-    return Sums(np.zeros(n_features), np.zeros(n_features))
+    return Sums(np.empty(n_features, np.float64), np.empty(n_features, np.float64))
 
 
 @part

@@ -60,10 +60,10 @@ def new_table(n_actions: int, n_cuts: int) -> Table:
     """Room for so many cuts."""
     width = padded(n_cuts)
     return Table(
-        np.zeros((1 + n_actions) * width, np.float32),
-        np.zeros((1 + n_actions) * width, np.float32),
-        np.zeros(width, np.float32),
-        np.zeros(width, np.float32),
+        np.empty((1 + n_actions) * width, np.float32),
+        np.empty((1 + n_actions) * width, np.float32),
+        np.empty(width, np.float32),
+        np.empty(width, np.float32),
     )
 
 
@@ -81,13 +81,13 @@ def new_scratch(n_actions: int, n_values: int, n_events: int) -> Scratch:
         new_table(n_actions, N_CODES),
         new_table(n_actions, N_CODES),
         new_table(n_actions, n_values),
-        np.empty((4, n_actions)),
+        np.empty((4, n_actions), np.float64),
         np.empty(n_actions + 1, np.int32),
         np.empty(MAX_CUTS, np.float32),
         np.empty(SAMPLE, np.float32),
         np.empty(SAMPLE, np.float32),
         np.empty(N_CODES, np.int32),
-        np.empty((3, N_CODES)),
+        np.empty((3, N_CODES), np.float64),
     )
 
 
