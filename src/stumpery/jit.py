@@ -52,6 +52,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 INTERPRETED = bool(config.DISABLE_JIT)
 BOUNDS_CHECK = os.environ.get("STUMPERY_BOUNDS_CHECK", "0") not in ("", "0")
 KNOWS_PARTS = tuple(numba.version_info[:2]) == (0, 68)  # whose insides `_PartCompiler` was written for
+SETTINGS: dict[str, Any] = {
+    "nogil": True,
+    "boundscheck": BOUNDS_CHECK,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+}
 N_CACHES_KEPT = 6
 LINE = 64  # bytes that the processor fetches at once
 
@@ -60,8 +66,7 @@ def kernel(function: Function) -> Function:
     """Compile `function` on its first call, or take its machine code from the disk."""
     if INTERPRETED:
         return _quiet(function)
-    settings: dict[str, Any] = {"nogil": True, "boundscheck": BOUNDS_CHECK, "error_model": "numpy"}
-    compiled = numba.njit(no_cfunc_wrapper=True, **settings)(function)
+    compiled = numba.njit(**SETTINGS)(function)
     folder = kernel_cache()
     if folder is not None:
         # The setting is read when the cache is made; put back at once, the caller's own Numba code is untouched.
@@ -81,8 +86,7 @@ def part(function: Function) -> Function:
     if INTERPRETED:
         return _quiet(function)
     options: dict[str, Any] = {"pipeline_class": _PartCompiler} if KNOWS_PARTS else {}
-    options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    compiled = numba.njit(nogil=True, boundscheck=BOUNDS_CHECK, error_model="numpy", **options)
+    compiled = numba.njit(no_cpython_wrapper=True, **SETTINGS, **options)
     return compiled(function)  # type: ignore[no-any-return]
 
 

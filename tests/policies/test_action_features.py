@@ -126,6 +126,9 @@ def test_what_is_borrowed_can_be_chosen():
     played = [new(features, borrowing=each).play(rows, rewards).probabilities for each in (0.0, 4.0, 50.0)]
     assert np.array_equal(played[0], new(features, features=None).play(rows, rewards).probabilities)
     assert not np.array_equal(played[1], played[2])
+    whole = new(features, borrowing=4)
+    assert np.array_equal(played[1], whole.play(rows, rewards).probabilities)
+    assert isinstance(whole._models.shared.strength, float)
     for wrong in (-1.0, float("nan"), "much"):
         with pytest.raises(ValueError, match=r"^borrowing is"):
             new(features, borrowing=wrong)

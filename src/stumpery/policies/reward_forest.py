@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LARGEST = 3e38  # of a number that is not missing
-LEAST_BORROWING, MOST_BORROWING = 0.0, 1e9
+MOST_BORROWING = 1e9
 MAX_NAMES = trees.N_CODES - 2  # with missing and other, a column's codes are the bits of one word
 
 
@@ -91,7 +91,8 @@ class RewardForest(ContextualPolicy):
         self._n_trees = self.n_trees or trees_for(0)
         self._models: Any = None
         self._seen = np.zeros(0, dtype=np.bool_)
-        check_number("borrowing", self.borrowing, LEAST_BORROWING, MOST_BORROWING)
+        check_number("borrowing", self.borrowing, 0.0, MOST_BORROWING)
+        self.borrowing = float(self.borrowing)  # a whole number would be compiled apart
         self._known = ActionFeatures.of(self.features, self.actions)
         self.features = deepcopy(self._known.described)  # whoever changes it changes no more than this copy
         super().__post_init__()
