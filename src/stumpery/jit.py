@@ -106,6 +106,16 @@ def _touch(context: Any, array: Any, place: Any) -> Any:
     return types.void(array, types.int64), generate
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def _same_bits(context: Any, number: Any) -> Any:
+    """A 32-bit number's bits, as a whole one."""
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], llvm.IntType(32))
+
+    return types.uint32(types.float32), generate
+
+
 class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
     """A part's code, to be linked into kernels: tidied up, but neither optimised in full nor made into machine code."""
 
@@ -293,3 +303,11 @@ def prefetch_byte(array: np.ndarray, byte: int) -> None:
     if INTERPRETED:
         return
     _touch(array, byte)
+
+
+@part
+def bits_of(number: np.float32) -> np.uint32:
+    """The bits of a number, as a whole one; a view of an array takes long to compile."""
+    if INTERPRETED:
+        return np.float32(number).view(np.uint32)
+    return _same_bits(number)  # type: ignore[no-any-return]

@@ -68,7 +68,7 @@ class Twin:
         first = np.full(n_actions, trees.FIRST_MEAN, np.float32)
         self.roots = [Node(tree, first.copy(), np.zeros(n_actions, np.float32)) for tree in range(n_trees)]
         self.nodes = dict(enumerate(self.roots))
-        self.n_collapsed = 0
+        self.n_collapsed, self.n_undone, self.free = 0, 0, []
 
     def leaf(self, tree, row):
         """Where a row ends."""
@@ -91,16 +91,41 @@ class Twin:
             if not leaf.gone and len(leaf.events) >= leaf.next_check:
                 self.check(leaf)
 
+    def above(self, leaf):
+        """The node whose child a leaf is."""
+        return next((node for node in self.nodes.values() if node.children and leaf in node.children), None)
+
+    def is_void(self, node, active):
+        """Whether a twig's split would not pass the bar, by all rewards that its leaves had."""
+        if node is None or any(child.children for child in node.children):
+            return False
+        one, two = node.children
+        gain, variances = 0.0, []
+        for action in range(self.n_actions):
+            n1, n0 = float(one.counts[action]), float(two.counts[action])
+            if n1 > 0 and n0 > 0:
+                variances.append(active.get(action, 0.0))
+                apart = float(one.means[action]) - float(two.means[action])
+                gain += n1 * n0 / (n1 + n0) * apart**2 / (variances[-1] + 0.01)
+        return bool(variances) and gain < plain(splitting.bar)(len(variances), sum(variances), 1, 1.0)
+
     def check(self, leaf):
-        """Split if the best cut is worth more than the bar."""
+        """Split if the best cut is worth more than the bar, or undo the split above."""
         oldest = len(self.history) - self.n_kept
         numbers = [number for number in reversed(leaf.events) if number >= oldest]  # newest first
         events = [self.history[number] for number in numbers]
         active = self.active(events)
+        parent = self.above(leaf)
+        if self.is_void(parent, active):
+            self.n_undone += 1
+            self.collapse(parent)
+            return
         needed = splitting.MOST_ROOM
         if active and len(events) >= 2 * trees.LEAST_SIDE:
             gain, cut, n_tried = self.best_cut(events, active, leaf.number)
-            bar = plain(splitting.bar)(len(active), n_tried)
+            bar = plain(splitting.bar)(
+                len(active), sum(active.values()), n_tried, max(leaf.counts.sum(), 1) / len(events)
+            )
             if cut is not None and gain > bar:
                 first = self.room(leaf)
                 if first is not None:
@@ -156,8 +181,7 @@ class Twin:
             left, all_of_it = [reward for reward, here in own if here], [reward for reward, _ in own]
             s1, s = sum(left), sum(all_of_it)
             n1, n = len(left), len(all_of_it)
-            parts = s1**2 / (n1 + 0.5) + (s - s1) ** 2 / (n - n1 + 0.5) - s**2 / n
-            gain += parts / (variance + 0.01)
+            gain += (s1 - n1 * s / n) ** 2 * (n + 1) / ((n1 + 0.5) * (n - n1 + 0.5)) / (variance + 0.01)
         return gain
 
     def cuts_of(self, column, events, active):
@@ -192,16 +216,20 @@ class Twin:
         return alone + together
 
     def room(self, leaf):
-        """The number of the first of two new nodes: after the last, or where the least twig had its leaves."""
+        """The number of the first of two new nodes: free, after the last, or where the least twig had its leaves."""
+        if self.free:
+            return self.free.pop()
         if self.n_nodes + 2 <= self.most_nodes:
             self.n_nodes += 2
             return self.n_nodes - 2
         start = scattered(self.seed + len(self.history)) % self.n_nodes
         order = [(start + 1 + step) % self.n_nodes for step in range(self.n_nodes)]
-        twigs = [node for node in map(self.nodes.get, order) if node.children and is_twig(node, leaf)]
+        twigs = [node for node in map(self.nodes.__getitem__, order) if node.children and is_twig(node, leaf)]
         if not twigs:
             return None
-        return self.collapse(min(twigs[: pruning.LOOKED_AT], key=explained))
+        self.collapse(min(twigs[: pruning.LOOKED_AT], key=explained))
+        self.n_collapsed += 1
+        return self.free.pop()
 
     def collapse(self, node):
         """Make a leaf of a twig: what its two leaves knew, and their events, full blocks first."""
@@ -213,8 +241,8 @@ class Twin:
         node.events = two.events[: ends[1]] + one.events + two.events[ends[1] :]
         node.next_check = plain(splitting.next_check)(len(node.events), splitting.MOST_ROOM)
         node.children, one.gone, two.gone = None, True, True
-        self.n_collapsed += 1
-        return one.number
+        del self.nodes[one.number], self.nodes[two.number]
+        self.free.append(one.number)
 
     def split(self, leaf, cut, numbers, first):
         """Two leaves share the events and start from what the parent knew."""

@@ -90,6 +90,11 @@ def events_of(forest, leaf):
     return found
 
 
+def live_leaves(forest):
+    """The leaves that are in a tree: the others were given back."""
+    return np.flatnonzero(forest.leaves[: forest.counters[trees.N_LEAVES], trees.NODE] != trees.NOTHING)
+
+
 def assert_same_node(forest, node, twin):
     """Compare all below a node."""
     assert node == twin.number
@@ -125,6 +130,7 @@ def test_the_trees_are_those_of_the_slow_twin(name, seed, n_kept):
     for row, action, reward in zip(*(column.tolist() for column in columns), strict=True):
         twin.learn(row, action, reward)
     assert forest.counters[trees.N_NODES] == twin.n_nodes > N_TREES
+    assert INTERPRETED or twin.n_undone or name in ("one number", "one name", "bits")
     for tree, root in enumerate(twin.roots):
         assert_same_node(forest, tree, root)
 
@@ -149,9 +155,8 @@ def test_every_event_is_in_the_leaf_that_it_reaches(name, n_nodes):
     forest, rows, *_ = grown(name, seed=3, n_kept=N_ROWS, n_nodes=n_nodes)
     found = np.zeros((N_ROWS, N_TREES), np.int32)
     find_leaves(forest, np.zeros(N_TREES, np.int32), rows, found)
-    n_leaves = forest.counters[trees.N_LEAVES]
-    assert n_leaves > N_TREES
-    for leaf in range(n_leaves):
+    assert len(live_leaves(forest)) > N_TREES
+    for leaf in live_leaves(forest):
         assert sorted(events_of(forest, leaf)) == np.flatnonzero((found == leaf).any(axis=1)).tolist()
 
 
@@ -159,7 +164,7 @@ def test_every_event_is_in_the_leaf_that_it_reaches(name, n_nodes):
 def test_blocks_are_free_or_in_one_leaf_each(n_nodes):
     forest, *_ = grown("mixed", seed=4, n_kept=N_ROWS, n_blocks=400, n_nodes=n_nodes)
     owned = []
-    starts = [*forest.leaves[: forest.counters[trees.N_LEAVES], trees.HEAD], forest.counters[trees.FREE_BLOCK]]
+    starts = [*forest.leaves[live_leaves(forest), trees.HEAD], forest.counters[trees.FREE_BLOCK]]
     for block in starts:
         while block != trees.NOTHING:
             owned.append(int(block))
@@ -170,10 +175,10 @@ def test_blocks_are_free_or_in_one_leaf_each(n_nodes):
 @pytest.mark.parametrize("n_blocks", [N_TREES + 1, 12, 40])
 def test_without_free_blocks_a_leaf_keeps_what_fits(n_blocks):
     forest, *_ = grown("mixed", seed=5, n_kept=N_ROWS, n_blocks=n_blocks)
-    n_leaves = forest.counters[trees.N_LEAVES]
-    noted = [events_of(forest, leaf) for leaf in range(n_leaves)]
-    assert sum(map(len, noted)) <= (n_blocks + n_leaves) * trees.BLOCK
-    assert [len(each) for each in noted] == forest.leaves[:n_leaves, trees.N_EVENTS].tolist()
+    leaves = live_leaves(forest)
+    noted = [events_of(forest, leaf) for leaf in leaves]
+    assert sum(map(len, noted)) <= (n_blocks + len(leaves)) * trees.BLOCK
+    assert [len(each) for each in noted] == forest.leaves[leaves, trees.N_EVENTS].tolist()
     assert all(0 <= number < N_ROWS for each in noted for number in each)
 
 
@@ -184,6 +189,19 @@ def test_a_column_of_zeros_and_ones_is_one_of_bits_until_another_value_comes():
     events, reached = trees.new_events(10, 3), np.zeros(N_TREES, np.int32)
     learn_all(forest, events, reached, rows, np.array([0, 1]), np.array([0.5, 1.0]), np.uint64(1))
     assert forest.kinds.tolist() == [trees.BIT, trees.NUMBER, trees.NAME]
+
+
+@pytest.mark.skipif(INTERPRETED, reason="it takes many events")
+def test_splits_by_chance_are_undone_when_more_events_come():
+    n_rows = 40_000
+    rows, actions, _ = stream("mixed", seed=8, n_rows=n_rows)
+    rewards = np.random.default_rng(8).integers(0, 2, n_rows).astype(float)
+    forest = trees.new_forest(N_TREES, N_ACTIONS, np.array(KINDS["mixed"]), 5000, 20_000)
+    events, reached = trees.new_events(n_rows, 5), np.zeros(N_TREES, np.int32)
+    learn_all(forest, events, reached, rows, actions, rewards, np.uint64(8))
+    n_made = (forest.counters[trees.N_NODES] - N_TREES) // 2
+    assert n_made > 0
+    assert len(live_leaves(forest)) - N_TREES < n_made
 
 
 def test_equal_rewards_never_split():

@@ -55,10 +55,16 @@ def solve(moments: Floats, system: Floats, start: tuple[float, ...], weights: Fl
 
 
 @part
+def combined(predictions: Floats, weights: Floats, action: int) -> float:
+    """The weighted mean of what the scorers expect of an action."""
+    total = 0.0
+    for scorer in range(weights.shape[0]):
+        total += weights[scorer] * predictions[scorer, action]
+    return total
+
+
+@part
 def combine(predictions: Floats, weights: Floats, scores: Floats) -> None:
     """Write the weighted mean of the scorers into `scores`, in place."""
     for action in range(scores.shape[0]):
-        total = 0.0
-        for scorer in range(weights.shape[0]):
-            total += weights[scorer] * predictions[scorer, action]
-        scores[action] = total
+        scores[action] = combined(predictions, weights, action)

@@ -22,6 +22,7 @@ from stumpery.policies.action_features import ActionFeatures
 from stumpery.policies.arguments import checked_actions
 from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
 from stumpery.policies.explorers import Explorer
+from stumpery.policies.familiar_kernels import SHARE
 from stumpery.policies.policy import Played
 from stumpery.policies.reward_forest_memory import (
     Sizes,
@@ -112,9 +113,17 @@ class RewardForest(ContextualPolicy):
         return dict(zip(names, found, strict=True))
 
     @property
+    def trust(self) -> float:
+        """How far what a context earned before is trusted when it comes again, from 0 to 1."""
+        return 0.0 if self._models is None else float(self._models.familiar.trust[SHARE])
+
+    @property
     def n_leaves(self) -> int:
         """The leaves of all trees."""
-        return self._n_trees if self._models is None else int(self._models.forest.counters[trees.N_LEAVES])
+        if self._models is None:
+            return self._n_trees
+        forest = self._models.forest
+        return int((forest.leaves[: forest.counters[trees.N_LEAVES], trees.NODE] != trees.NOTHING).sum())
 
     def add_action(self, action: Action, *, features: Mapping[str, Any] | None = None) -> None:
         """Offer one more action from now on; its features say from which others it borrows."""
@@ -166,11 +175,14 @@ class RewardForest(ContextualPolicy):
             raise ValueError("this forest has seen no context yet: there is no tree to show")
         return Words(self._models, self.schema, self.actions, self._reward, self._scored)
 
-    def _scored(self, row: NDArray[np.float32], borrowing: float | None = None) -> Floats:
-        """A board of its own, filled for one row, as if another `borrowing` held."""
+    def _scored(self, row: NDArray[np.float32], borrowing: float | None = None, knows: bool = True) -> Floats:
+        """A board of its own, filled for one row, as if another `borrowing` held, or as if it did not know the row."""
         models = self._models
         if borrowing is not None:
             self._models = models._replace(shared=models.shared._replace(strength=borrowing))
+        if not knows:
+            strange = models.familiar._replace(trust=np.zeros_like(models.familiar.trust))
+            self._models = self._models._replace(familiar=strange)
         try:
             self._run(row[None], NO_REWARDS, Played.blank(1), self._all, 0)
         finally:

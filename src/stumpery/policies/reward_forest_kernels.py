@@ -2,7 +2,8 @@
 
 Five scorers look at a row: the forest's mean, three linear ones (columns alone, all pairs of them, and columns alone
 with weights that only know the latest events), and the forest corrected by learned weights. A mixture weighs them; the
-forest alone says how much doubt there is. Where actions have features, each borrows from those like it.
+forest alone says how much doubt there is. A context that came before is scored by what it earned then, too. Where
+actions have features, each borrows from those like it.
 """
 
 from typing import NamedTuple
@@ -13,10 +14,12 @@ from numpy.typing import NDArray
 from stumpery.jit import kernel, part
 from stumpery.policies import correction_kernels as correction
 from stumpery.policies import explorers_kernels as explorers
+from stumpery.policies import familiar_kernels as contexts
 from stumpery.policies import hashed_kernels as hashed
 from stumpery.policies import mixture_kernels as mixture
 from stumpery.policies import shared_kernels as shared
 from stumpery.policies.explorers_kernels import DECIDES, LEARNS, SCORE
+from stumpery.policies.familiar_kernels import Familiar
 from stumpery.policies.shared_kernels import Shared, Sums, new_sums
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import splitting_kernels as splitting
@@ -46,6 +49,7 @@ class Models(NamedTuple):
     weights: Floats  # (N_SCORERS,)
     clock: Floats  # (3,)
     shared: Shared
+    familiar: Familiar
 
 
 class Work(NamedTuple):
@@ -63,9 +67,13 @@ class Work(NamedTuple):
 
 
 @part
-def score(models: Models, work: Work, row: Float32s, board: Floats) -> tuple[int, int]:
-    """Ask every scorer and write their mixture and the doubt onto the board, in place; give the numbers of features."""
+def score(models: Models, work: Work, row: Float32s, board: Floats) -> tuple[int, int, np.uint64]:
+    """Ask every scorer and write their mixture and the doubt onto the board, in place.
+
+    Give the numbers of features and of pairs, and the print of the context.
+    """
     predictions = work.predictions
+    found = contexts.look_up(models.familiar, row)
     trees.descend(models.forest, row, work.reached, work.moving)
     trees.score(models.forest, work.reached, board, predictions[CORRECTED])
     for action in range(board.shape[1]):
@@ -81,8 +89,9 @@ def score(models: Models, work: Work, row: Float32s, board: Floats) -> tuple[int
     hashed.predict(models.recent, work.codes, n, predictions[RECENT])
     hashed.predict(models.corrected, work.codes, n, predictions[CORRECTED])
     mixture.combine(predictions, models.weights, board[SCORE])
+    contexts.recall(models.familiar, found, board[SCORE])
     shared.lend(models.shared, models.shared.features, work.codes, n, predictions[FOREST], work.sums, board)
-    return n, n_pairs
+    return n, n_pairs, found
 
 
 @part
@@ -93,6 +102,7 @@ def learn_scored(
     row: Float32s,
     n: int,
     n_pairs: int,
+    found: np.uint64,
     action: int,
     reward: float,
     seed: np.uint64,
@@ -101,6 +111,8 @@ def learn_scored(
     predictions, clock = work.predictions, models.clock
     time = clock[EVENTS] + 1.0
     clock[EVENTS] = time
+    error = reward - mixture.combined(predictions, models.weights, action)
+    contexts.learn(models.familiar, found, action, error)
     mixture.note(models.moments, predictions, action, reward)
     if time % mixture.EVERY == 0.0:
         mixture.solve(models.moments, work.system, FIRST_WEIGHTS, models.weights)
@@ -178,12 +190,12 @@ def run(
     for place in range(rows.shape[0]):
         if does & LEARNS and not has_room(models, n_trees, bool(does & GROWS)):
             return place
-        n, n_pairs = score(models, work, rows[place], board)
+        n, n_pairs, found = score(models, work, rows[place], board)
         if does & DECIDES:
             time = models.clock[EVENTS] + 1.0
             actions[place], chances[place] = explorers.choose(rng, rule, board, available, time)
         if does & LEARNS:
             action = actions[place]
             reward = rewards[place, action if does & DECIDES else 0]
-            learn_scored(models, work, scratch, rows[place], n, n_pairs, action, reward, seed)
+            learn_scored(models, work, scratch, rows[place], n, n_pairs, found, action, reward, seed)
     return len(rows)

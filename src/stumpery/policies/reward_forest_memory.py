@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.policies import hashed_kernels as hashed
+from stumpery.policies.familiar_kernels import N_TRUST, PRODUCTS, SHARE, SQUARES, Familiar
 from stumpery.policies.reward_forest_kernels import EVENTS, FIRST_WEIGHTS, N_SCORERS, Models
 from stumpery.policies.shared_kernels import Shared
 from stumpery.trees import forest_kernels as trees
@@ -16,8 +17,9 @@ from stumpery.types import Floats
 FIRST_EVENTS = 4096
 MAX_EVENTS = 2**20
 MAX_SLOTS = 2**18
+MAX_CONTEXTS = 2**18
 LEAST_EVENTS, LEAST_SLOTS = 256, 64
-NODE_SHARE = 0.4  # of the memory that pairs leave
+NODE_SHARE = 0.4  # of the memory that pairs and contexts leave
 EXCESS = 2  # times `max_bytes`: what a full forest may come to when actions are added to it
 STALE = 1.35  # times the blocks of the remembered events: leaves forget the others only when they are asked to split
 
@@ -28,12 +30,13 @@ def trees_for(n_columns: int) -> int:
 
 
 class Sizes(NamedTuple):
-    """How many events, nodes, blocks and slots of pairs there is room for."""
+    """How many events, nodes, blocks, slots of pairs and contexts that may come again there is room for."""
 
     n_events: int
     n_nodes: int
     n_blocks: int
     n_slots: int
+    n_contexts: int
 
     def first(self) -> Self:
         """Where to start: a fraction of it all."""
@@ -44,7 +47,7 @@ class Sizes(NamedTuple):
     @classmethod
     def read(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> "Sizes":
         """The sizes of saved arrays; a ValueError says that they are none, or more than they may be."""
-        names = ("events", "forest.nodes", "forest.blocks", "pairs")
+        names = ("events", "forest.nodes", "forest.blocks", "pairs", "familiar.prints")
         if missing := [name for name in names if name not in arrays]:
             raise ValueError(f"its array {missing[0]!r} is missing, as in a file of another version of Stumpery")
         found = Sizes(*(len(arrays[name]) if arrays[name].ndim else 0 for name in names))
@@ -52,8 +55,9 @@ class Sizes(NamedTuple):
             raise ValueError(
                 f"its arrays have room for {tuple(found)}, which does not fit its max_bytes of {max_bytes}"
             )
-        if found.n_slots & (found.n_slots - 1):
-            raise ValueError(f"its pairs have {found.n_slots} slots, which is no power of two")
+        for part, n_slots in (("pairs", found.n_slots), ("contexts", found.n_contexts)):
+            if n_slots & (n_slots - 1):
+                raise ValueError(f"its {part} have {n_slots} slots, which is no power of two")
         return found
 
     def may_grow(self, most: "Sizes") -> bool:
@@ -62,11 +66,12 @@ class Sizes(NamedTuple):
 
 
 def sizes_within(
-    max_bytes: int, n_trees: int, n_actions: int, n_features: int, n_columns: int, n_slots: int | None = None
+    max_bytes: int, n_trees: int, n_actions: int, n_features: int, n_columns: int, now: Sizes | None = None
 ) -> Sizes:
-    """The most that fits: at most an eighth for pairs, two fifths of the rest for nodes and leaves, and the events.
+    """The most that fits: at most an eighth for pairs and a 32nd for contexts, which come again or not.
 
-    With `n_slots` the pairs have these and no others.
+    Two fifths of the rest are for nodes and leaves, the others for events. With sizes that are there `now`, pairs and
+    contexts have these and no others.
     """
     slot_bytes = 2 * 4 * n_actions
     leaf_bytes = 4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions
@@ -76,8 +81,12 @@ def sizes_within(
     n_codes = (n_columns + 1) * hashed.N_CODES
     fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
     whole = 0.97 * max_bytes - fixed  # a little is for all that is small
-    slots = n_slots or MAX_SLOTS
-    fewest = n_slots or LEAST_SLOTS
+    n_contexts = now.n_contexts if now else MAX_CONTEXTS
+    while not now and n_contexts > LEAST_SLOTS and n_contexts * (8 + slot_bytes) > max_bytes // 32:
+        n_contexts //= 2
+    whole -= n_contexts * (8 + slot_bytes)
+    slots = now.n_slots if now else MAX_SLOTS
+    fewest = now.n_slots if now else LEAST_SLOTS
     while slots > fewest and (slots * slot_bytes > max_bytes // 8 or whole - slots * slot_bytes < least):
         slots //= 2
     left = whole - slots * slot_bytes
@@ -85,11 +94,11 @@ def sizes_within(
         raise ValueError(
             f"max_bytes is {max_bytes}; {n_trees} trees over {n_columns} columns and {n_actions} actions"
             f"{f' of {n_features} features' if n_features else ''} need "
-            f"about {int((least + fixed + fewest * slot_bytes) * 4 / 3):,}"
+            f"about {int((least + fixed + fewest * slot_bytes + n_contexts * (8 + slot_bytes)) * 4 / 3):,}"
         )
     n_events = min(int(left * (1.0 - NODE_SHARE) / event_bytes), MAX_EVENTS)
     n_nodes = min(int(left * NODE_SHARE / node_bytes), 2 * n_trees * n_events // trees.LEAST_SIDE)
-    return Sizes(n_events, n_nodes, int(n_trees * n_events / BLOCK * STALE), slots)
+    return Sizes(n_events, n_nodes, int(n_trees * n_events / BLOCK * STALE), slots, n_contexts)
 
 
 def spare_columns(n_columns: int) -> int:
@@ -120,30 +129,35 @@ def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: 
         np.array(FIRST_WEIGHTS),
         np.array([0.0, 0.0, hashed.FIRST_BINS]),
         shared,
+        Familiar(
+            np.zeros(sizes.n_contexts, np.uint64), hashed.new_linear(sizes.n_contexts, n_actions), np.zeros(N_TRUST)
+        ),
     )
 
 
 def sizes_of(models: Models) -> Sizes:
     """How much room there is."""
     forest = models.forest
-    return Sizes(len(models.events), len(forest.nodes), len(forest.blocks), len(models.pairs))
+    n_contexts = len(models.familiar.prints)
+    return Sizes(len(models.events), len(forest.nodes), len(forest.blocks), len(models.pairs), n_contexts)
 
 
 def arrays_of(models: Models) -> dict[str, NDArray[Any]]:
     """Every array by its name, live, and the sizes."""
     forest = {f"forest.{name}": part for name, part in models.forest._asdict().items() if name not in trees.VIEWS}
     shared = {"shared.features": models.shared.features, "shared.linear": models.shared.linear}
-    rest = {name: part for name, part in models._asdict().items() if name not in ("forest", "shared")}
-    return {**forest, **rest, **shared, "sizes": np.array(sizes_of(models))}
+    familiar = {f"familiar.{name}": part for name, part in models.familiar._asdict().items()}
+    rest = {name: part for name, part in models._asdict().items() if name not in ("forest", "shared", "familiar")}
+    return {**forest, **rest, **shared, **familiar, "sizes": np.array(sizes_of(models))}
 
 
 def limits(models: Models, n_trees: int, max_bytes: int) -> Sizes:
-    """How much room there may be, with the pairs that there are; a ring that has lost events keeps its size.
+    """How much room there may be, with the pairs and contexts there are; a ring that has lost events keeps its size.
 
     A ValueError says that there is far too much already, as when actions were added to a forest that was full.
     """
     n_actions, n_features, n_columns = models.forest.stats.shape[2], models.shared.linear.shape[2], len(models.edges)
-    most = sizes_within(max_bytes, n_trees, n_actions, n_features, n_columns, len(models.pairs))
+    most = sizes_within(max_bytes, n_trees, n_actions, n_features, n_columns, sizes_of(models))
     n_bytes = sum(array.nbytes for array in arrays_of(models).values())
     if n_bytes > EXCESS * max_bytes:
         raise ValueError(
@@ -216,6 +230,7 @@ def reordered(models: Models, keep: Sequence[int | None], shared: Shared) -> Mod
         recent=_picked(models.recent, keep),
         corrected=_picked(models.corrected, keep),
         shared=shared,
+        familiar=models.familiar._replace(errors=_picked(models.familiar.errors, keep)),
     )
 
 
@@ -236,7 +251,7 @@ def _picked(table: NDArray[Any], keep: Sequence[int | None]) -> NDArray[Any]:
 def plausible(models: Models, n_trees: int, is_name: NDArray[np.bool_]) -> bool:
     """Whether every place that the kernels follow leads somewhere, and nowhere twice, and every number is one."""
     forest, events = models.forest, models.events
-    n_nodes, n_leaves, free, n_free, time = forest.counters.tolist()
+    n_nodes, n_leaves, _, _, free, n_free, time = forest.counters.tolist()
     if not (n_trees <= n_nodes <= len(forest.nodes) and n_trees <= n_leaves <= len(forest.leaves)):
         return False
     if not 0 <= time <= min(2**31 - 1, models.clock[EVENTS]):
@@ -269,10 +284,17 @@ def _events_fit(events: NDArray[np.float32], n_actions: int, is_name: NDArray[np
 
 
 def _numbers_fit(models: Models) -> bool:
-    linear = (models.plain, models.pairs, models.recent, models.corrected, models.shared.linear)
+    linear = (models.plain, models.pairs, models.recent, models.corrected, models.shared.linear, models.familiar.errors)
     stats = models.forest.stats
-    finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock]
-    positive: list[NDArray[Any]] = [stats[:, trees.COUNT], models.weights, models.clock]
+    trust = models.familiar.trust
+    finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock, trust]
+    positive: list[NDArray[Any]] = [
+        stats[:, trees.COUNT],
+        models.weights,
+        models.clock,
+        trust[SQUARES:],
+        trust[:PRODUCTS],
+    ]
     for scorer in linear:
         finite.append(scorer)
         positive.append(scorer[:, hashed.PAST])
@@ -281,27 +303,46 @@ def _numbers_fit(models: Models) -> bool:
         and all((part >= 0.0).all() for part in positive)
         and not np.isnan(models.edges).any()
         and abs(models.weights.sum() - 1.0) < 1e-6
+        and trust[SHARE] <= 1.0
     )
 
 
 def _nodes_fit(forest: Forest, n_trees: int, n_nodes: int, n_leaves: int, is_name: NDArray[np.bool_]) -> bool:
     child, column = forest.nodes[:n_nodes, trees.CHILD], forest.nodes[:n_nodes, trees.COLUMN]
-    here = np.arange(n_nodes)
-    ends = child == here
-    inner = (child >= 0) & (child + 1 < n_nodes) & (column >= -len(is_name)) & (column < len(is_name))
-    if not (ends | inner).all() or (column[ends] != 0).any():
+    free_pairs = _chain(int(forest.counters[trees.FREE_PAIR]), child[:-1])
+    free_leaves = _chain(int(forest.counters[trees.FREE_LEAF]), forest.leaves[:n_leaves, trees.HEAD])
+    if free_pairs is None or free_leaves is None:
         return False
-    below = np.concatenate([child[~ends], child[~ends] + 1])
-    asked = column[~ends]
+    used, used_leaves = np.ones(n_nodes, np.bool_), np.ones(n_leaves, np.bool_)
+    used[free_pairs] = used[free_pairs + 1] = used_leaves[free_leaves] = False
+    here = np.arange(n_nodes)
+    ends, asks = used & (child == here), used & (child != here)
+    inner = (child >= 0) & (child + 1 < n_nodes) & (column >= -len(is_name)) & (column < len(is_name))
+    if not inner[asks].all() or (column[ends] != 0).any():
+        return False
+    below = np.concatenate([here[:n_trees], child[asks], child[asks] + 1])
+    asked = column[asks]
     leaf_of, node_of = forest.nodes[:n_nodes, trees.LEAF][ends], forest.leaves[:n_leaves, trees.NODE]
     return bool(
-        np.array_equal(np.sort(below), np.arange(n_trees, n_nodes))  # every node but the roots is below one other
-        and _n_reached(child, ends, n_trees) == n_nodes
+        np.array_equal(np.sort(below), here[used])  # every node but the roots is below one other
+        and _n_reached(child, ends, n_trees) == used.sum()
         and (is_name[np.where(asked < 0, ~asked, asked)] == (asked < 0)).all()
         and np.isnan(forest.thresholds[trees.PAYLOAD : 2 * n_nodes : 2][ends]).all()
-        and np.array_equal(np.sort(leaf_of), np.arange(n_leaves))
+        and np.array_equal(np.sort(leaf_of), np.flatnonzero(used_leaves))
         and np.array_equal(node_of[leaf_of], here[ends])
+        and (node_of[free_leaves] == trees.NOTHING).all()
     )
+
+
+def _chain(first: int, links: NDArray[np.int32]) -> NDArray[np.int64] | None:
+    """The places along a chain; None where it leads out of the array or never ends."""
+    found: list[int] = []
+    while first != trees.NOTHING:
+        if not 0 <= first < len(links) or len(found) == len(links):
+            return None
+        found.append(first)
+        first = int(links[first])
+    return np.array(found, np.int64)
 
 
 def _n_reached(child: NDArray[np.int32], ends: NDArray[np.bool_], n_trees: int) -> int:
@@ -317,7 +358,8 @@ def _n_reached(child: NDArray[np.int32], ends: NDArray[np.bool_], n_trees: int) 
 def _blocks_fit(forest: Forest, n_leaves: int, free: int, n_kept: int) -> bool:
     time = int(forest.counters[trees.TIME])
     first = trees.NOTHING if time >= n_kept else 0  # out of the ring, or in it
-    heads, fills = forest.leaves[:n_leaves, trees.HEAD], forest.leaves[:n_leaves, trees.FILL]
+    lines = forest.leaves[:n_leaves][forest.leaves[:n_leaves, trees.NODE] != trees.NOTHING]
+    heads, fills = lines[:, trees.HEAD], lines[:, trees.FILL]
     before, noted = forest.blocks[:, 0], forest.blocks[:, 1:]
     links = np.concatenate([heads, before, [free]])
     if not ((links >= -1) & (links < len(forest.blocks))).all() or not ((fills >= 0) & (fills <= BLOCK)).all():

@@ -32,7 +32,7 @@ class Words:
     schema: Schema
     actions: Sequence[Action]
     reward: Callable[[float], float]  # from the unit scale to the user's
-    scored: Callable[..., Floats]  # a board for a row, and for what is borrowed if that should be something else
+    scored: Callable[..., Floats]  # a board for a row, as if something else were borrowed or the row were unknown
 
     @property
     def forest(self) -> Forest:
@@ -59,12 +59,13 @@ class Words:
         """Every action's score, doubt and chance for a row, and what moves the margin of the chosen one."""
         board = self.scored(row)
         order = np.argsort(-board[board_rows.VALUE], kind="stable").tolist()
-        sources = self._sources(row)
+        sources, returned = self._sources(row), self._returned(row, board)
         shown = tuple(
             {
                 "action": self.actions[index],
                 "score": self.reward(float(board[board_rows.SCORE, index])),
                 **{name: self.reward(float(scores[index])) for name, scores in sources.items()},
+                **{name: float(changes[index]) * self._width for name, changes in returned.items()},
                 "doubt": float(board[board_rows.DOUBT, index]) * self._width,
                 "chance": float(board[board_rows.CHANCE, index]),
             }
@@ -75,7 +76,7 @@ class Words:
         if rival is not None:
             margin = float(board[board_rows.SCORE, chosen] - board[board_rows.SCORE, rival])
             said += f", {margin * self._width:+.4g} against {self.actions[rival]!r}"
-            mattered = self._mattered(row, chosen, rival, margin)
+            mattered = self._mattered(row, chosen, rival)
             if mattered:
                 names = ", ".join(f"{name} ({change * self._width:+.3g})" for name, change in mattered)
                 said += f"; with values of other events it would change most for {names}"
@@ -86,6 +87,11 @@ class Words:
         if self.models.shared.features.ndim == 1:
             return {}
         return {"own": self.scored(row, 0.0)[board_rows.SCORE], "like it": self.scored(row, ALL)[board_rows.SCORE]}
+
+    def _returned(self, row: Float32s, board: Floats) -> dict[str, Floats]:
+        """Where this very context came before: what that adds to the score of each action."""
+        added: Floats = board[board_rows.SCORE] - self.scored(row, knows=False)[board_rows.SCORE]
+        return {"came before": added} if added.any() else {}
 
     def exploring(self) -> float:
         """The chance that a decision for the latest events takes another action than the best; 1 before the first."""
@@ -100,9 +106,13 @@ class Words:
     def _events(self) -> Float32s:
         return self.models.events[: self.forest.counters[trees.TIME]]
 
-    def _mattered(self, row: Float32s, chosen: int, rival: int, margin: float) -> list[tuple[str, float]]:
-        """The columns whose values, exchanged for those of other events, would change the margin most."""
+    def _mattered(self, row: Float32s, chosen: int, rival: int) -> list[tuple[str, float]]:
+        """The columns whose values, exchanged for those of other events, would change the margin most.
+
+        All is scored as if no context had come before: else every exchange would make a known one unknown.
+        """
         events = self._events()
+        margin = self._margin(row, chosen, rival)
         others = events[np.arange(N_EXCHANGED) * len(events) // N_EXCHANGED] if len(events) else events
         changes = []
         for column, name in enumerate(self.schema.names):
@@ -110,11 +120,14 @@ class Words:
             for other in others:
                 exchanged = row.copy()
                 exchanged[column] = other[column]
-                board = self.scored(exchanged)
-                margins.append(board[board_rows.SCORE, chosen] - board[board_rows.SCORE, rival])
+                margins.append(self._margin(exchanged, chosen, rival))
             changes.append((name, float(np.mean(margins)) - margin if margins else 0.0))
         largest = sorted(changes, key=lambda change: -abs(change[1]))[:N_NAMED]
         return [change for change in largest if abs(change[1]) > 1e-6]
+
+    def _margin(self, row: Float32s, chosen: int, rival: int) -> float:
+        scores = self.scored(row, knows=False)[board_rows.SCORE]
+        return float(scores[chosen] - scores[rival])
 
     def places(self, tree: int, max_depth: int) -> list[Place]:
         """One tree down to a depth."""

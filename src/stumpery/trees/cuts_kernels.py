@@ -1,9 +1,9 @@
 """Where a leaf might split: the best cut of its own events.
 
 A cut is worth the sum over active actions (two rewards or more, not all equal) of
-[S1^2 / (n1 + 1/2) + S0^2 / (n0 + 1/2) - S^2 / n] / (variance + 0.01), with sums S and counts n of the action's rewards
-on the two sides and in all. Numbers are cut between values of the leaf's own events, names into one against the rest
-or the poorest ones together, bits all at once.
+(S1 - n1 S / n)^2 (n + 1) / ((n1 + 1/2) (n0 + 1/2)) / (variance + 0.01), with sums S and counts n of the action's
+rewards on the two sides and in all: with the halves it is worth less where a side has few of them. Numbers are cut
+between values of the leaf's own events, names into one against the rest or the poorest ones together, bits all at once.
 """
 
 from typing import NamedTuple
@@ -27,7 +27,9 @@ from stumpery.trees.scratch_kernels import (
 from stumpery.types import Floats
 
 SPACING = 1  # of cuts, in sampled values
-N, S, Q, INVERSE = range(4)  # of the totals: count, sum, sum of squares, 1 / (variance + 0.01)
+N, S, Q, INVERSE = range(4)  # of the totals: count, sum, sum of squares, 1 / (variance + LEAST_VARIANCE)
+VARIANCE = Q  # of an active action, in place of its squares
+LEAST_VARIANCE = 0.01  # added to all of them
 
 
 class Cut(NamedTuple):
@@ -78,7 +80,8 @@ def gather(events: Float32s, scratch: Scratch, n: int, time: int) -> int:
             variance = squares / count - (total / count) ** 2
             if variance > 1e-9:
                 totals[N, n_active], totals[S, n_active] = count, total
-                totals[INVERSE, n_active] = 1.0 / (variance + 0.01)
+                totals[VARIANCE, n_active] = variance
+                totals[INVERSE, n_active] = 1.0 / (variance + LEAST_VARIANCE)
                 n_active += 1
                 active[action] = n_active
     for index in range(n):
@@ -90,22 +93,19 @@ def gather(events: Float32s, scratch: Scratch, n: int, time: int) -> int:
 def weigh(table: Table, totals: Floats, width: int, n_active: int) -> None:
     """Write what every cut is worth, and the size of its one side, in place."""
     gains, sizes = table.gains, table.sizes
-    base = 0.0
-    for arm in range(n_active):
-        base += totals[S, arm] * totals[S, arm] / totals[N, arm] * totals[INVERSE, arm]
     for cut in range(width):
-        gains[cut] = np.float32(-base)
+        gains[cut] = np.float32(0.0)
         sizes[cut] = table.counts[cut]
     half = np.float32(0.5)
     for arm in range(n_active):
         n, s = np.float32(totals[N, arm]), np.float32(totals[S, arm])
-        inverse = np.float32(totals[INVERSE, arm])
+        scale = np.float32((totals[N, arm] + 1.0) / totals[N, arm] ** 2 * totals[INVERSE, arm])
         row = (arm + 1) * width
         counts, sums = table.counts[row : row + width], table.sums[row : row + width]
         for cut in range(width):
-            n1, s1 = counts[cut], sums[cut]
-            n0, s0 = n - n1, s - s1
-            gains[cut] += (s1 * s1 / (n1 + half) + s0 * s0 / (n0 + half)) * inverse
+            n1 = counts[cut]
+            apart = n * sums[cut] - n1 * s  # n times as far as the sum is from its share
+            gains[cut] += apart * apart * scale / ((n1 + half) * (n - n1 + half))
             sizes[cut] += n1
 
 

@@ -32,8 +32,8 @@ NOTHING = -1
 ACTION, REWARD = -2, -1  # of an event, behind its columns
 NUMBER, NAME, BIT = range(3)  # kinds of columns; a bit is a number that was only ever 0 or 1
 
-N_NODES, N_LEAVES, FREE_BLOCK, N_FREE_BLOCKS, TIME = range(5)  # of the counters
-N_COUNTERS = 5
+N_NODES, N_LEAVES, FREE_PAIR, FREE_LEAF, FREE_BLOCK, N_FREE_BLOCKS, TIME = range(7)  # of the counters
+N_COUNTERS = 7
 
 MAX_CUTS = 15
 N_CODES = 64  # codes of a name: one bit each
@@ -98,6 +98,7 @@ def new_forest(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], n_nodes
     forest.leaves[:n_trees, NEXT_CHECK] = FIRST_CHECK
     forest.leaves[:n_trees, HEAD] = NOTHING
     forest.counters[N_NODES] = forest.counters[N_LEAVES] = n_trees
+    forest.counters[FREE_PAIR] = forest.counters[FREE_LEAF] = NOTHING
     forest.counters[N_FREE_BLOCKS] = n_blocks
     return forest
 

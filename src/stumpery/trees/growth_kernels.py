@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from stumpery.jit import part
+from stumpery.trees import arena_kernels as arena
 from stumpery.trees import bayes_kernels
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import gains_kernels as gains
@@ -102,7 +103,7 @@ def check(model: Model, scratch: Scratch, leaf: int, rule: Floats, seed: np.uint
         key = mixed(mixed(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, NODE]))
         multiway = rule[MULTIWAY] > 0.0
         cut = best_cut(forest.kinds, scratch, n, n_rows, criterion, int(rule[N_DRAWN]), multiway, key)
-        if cut.gain > 0.0 and is_good(cut, scratch.totals, rule) and room.has_pair(model):
+        if cut.gain > 0.0 and is_good(cut, scratch.totals, rule) and arena.has_pair(model.forest):
             if multiway and cut.column < 0:
                 split_by_names(model, scratch, n, leaf, cut, rule)
             else:
@@ -133,7 +134,7 @@ def split(model: Model, scratch: Scratch, n: int, leaf: int, cut: Cut, rule: Flo
     """
     forest = model.forest
     node = forest.leaves[leaf, NODE]
-    child, other = room.take_pair(model), room.take_leaf(model)
+    child, other = arena.take_pair(model.forest), room.take_leaf(model)
     room.free_table(model, leaf)
     trees.branch(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
     worth = cut.gain * scratch.totals[WHOLE, 0]
@@ -164,12 +165,12 @@ def split_by_names(model: Model, scratch: Scratch, n: int, leaf: int, cut: Cut, 
     """
     depth, rest, gain = model.marks[leaf, DEPTH], cut.mask, cut.gain
     first = rest & (~rest + np.uint64(1))
-    while rest != first and room.has_pair(model):
+    while rest != first and arena.has_pair(model.forest):
         other = split(model, scratch, n, leaf, Cut(gain, cut.column, 0.0, first, 0.0, 0, 2), rule)
         n, gain = without(scratch, n, ~cut.column, first), 0.0
         rest ^= first
         first = rest & (~rest + np.uint64(1))
-        if rest != first and room.has_pair(model):  # it is to be split on, so its events are not yet its own
+        if rest != first and arena.has_pair(model.forest):  # it is to be split on, so its events are not yet its own
             model.marks[other, DEPTH] = depth
             for each in range(model.forest.stats.shape[2]):
                 model.forest.stats[other, ALL, each] = 0.0

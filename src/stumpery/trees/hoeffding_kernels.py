@@ -198,7 +198,7 @@ def has_room(forest: Forest, n_events: int, n_trees: int, rule: Floats) -> bool:
     """Whether one more event fits whatever it makes of the trees."""
     n_children = 4 if rule[MULTIWAY] == 0.0 else 2 * N_CODES
     n_free = forest.nodes.shape[0] - forest.counters[N_NODES]
-    has_nodes = n_free >= n_children * n_trees or forest.counters[room.FREE_PAIR] != NOTHING
+    has_nodes = n_free >= n_children * n_trees or forest.counters[trees.FREE_PAIR] != NOTHING
     has_blocks = forest.counters[N_FREE_BLOCKS] >= 8 * n_trees + MAX_EVENTS // BLOCK
     return bool(has_nodes and has_blocks and forest.counters[TIME] < n_events)
 

@@ -1,4 +1,4 @@
-"""What makes way when no node is left: the split that tells least, among some that are looked at.
+"""Splits that are undone: those that turn out to tell nothing, and where no node is left the one that tells least.
 
 A twig is a node whose children are both leaves. Collapsing one frees two nodes and a leaf: just what another leaf needs
 to split. So a forest that has all the memory it may have goes on learning where the events are.
@@ -9,7 +9,9 @@ import math
 import numpy as np
 
 from stumpery.jit import part
+from stumpery.trees import arena_kernels as arena
 from stumpery.trees import forest_kernels as trees
+from stumpery.trees.cuts_kernels import LEAST_VARIANCE, VARIANCE
 from stumpery.trees.forest_kernels import (
     CHILD,
     COUNT,
@@ -24,9 +26,11 @@ from stumpery.trees.forest_kernels import (
     NOTHING,
     PRIOR,
     WEIGHT,
+    Float32s,
     Forest,
     wide,
 )
+from stumpery.trees.scratch_kernels import Scratch
 
 LOOKED_AT = 32  # twigs of which the least makes way
 
@@ -38,6 +42,39 @@ def is_twig(forest: Forest, node: int) -> bool:
     if child == node:
         return False
     return bool(forest.nodes[child, CHILD] == child and forest.nodes[child + 1, CHILD] == child + 1)
+
+
+@part
+def above(forest: Forest, tree: int, row: Float32s) -> int:
+    """The node above the leaf that a row reaches in a tree, or NOTHING."""
+    node, found = tree, NOTHING
+    while True:
+        child = wide(forest.nodes[node, CHILD])
+        if child == node:
+            return found
+        node, found = child + int(trees.goes_right(forest, node, row)), node
+
+
+@part
+def evidence(forest: Forest, scratch: Scratch, twig: int) -> tuple[float, float, int]:
+    """What a twig's split is worth by all rewards of its leaves, the noise in them, and how many actions tell.
+
+    It is weighed as a cut is, with the variances among the events that were gathered.
+    """
+    child = forest.nodes[twig, CHILD]
+    left, right = forest.stats[forest.nodes[child, LEAF]], forest.stats[forest.nodes[child + 1, LEAF]]
+    gain, noise, n_telling = 0.0, 0.0, 0
+    for action in range(left.shape[1]):
+        n1, n0 = np.float64(left[COUNT, action]), np.float64(right[COUNT, action])
+        if n1 == 0.0 or n0 == 0.0:
+            continue
+        arm = scratch.active[action]
+        variance = scratch.totals[VARIANCE, arm - 1] if arm > 0 else 0.0
+        apart = np.float64(left[MEAN, action]) - np.float64(right[MEAN, action])
+        gain += n1 * n0 / (n1 + n0) * apart * apart / (variance + LEAST_VARIANCE)
+        noise += variance
+        n_telling += 1
+    return gain, noise, n_telling
 
 
 @part
@@ -88,13 +125,14 @@ def merge_events(forest: Forest, leaf: int, other: int) -> None:
             last = forest.blocks[last, 0]
         forest.blocks[last, 0] = given[HEAD]
     line[N_EVENTS] += given[N_EVENTS] - given[FILL]
+    given[HEAD] = NOTHING
     for place in range(given[FILL]):
         trees.append(forest, leaf, wide(given[NEWEST + place]))
 
 
 @part
-def collapse(forest: Forest, node: int) -> tuple[int, int]:
-    """Turn a twig into a leaf that knows what its two leaves knew, in place; give the freed child and leaf."""
+def collapse(forest: Forest, node: int) -> int:
+    """Turn a twig into a leaf that knows what its two leaves knew, in place; give that leaf."""
     child = wide(forest.nodes[node, CHILD])
     leaf, other = wide(forest.nodes[child, LEAF]), wide(forest.nodes[child + 1, LEAF])
     one, two = forest.stats[leaf], forest.stats[other]
@@ -106,4 +144,6 @@ def collapse(forest: Forest, node: int) -> tuple[int, int]:
         one[DOUBT, action] = 1.0 / math.sqrt(one[COUNT, action] + 1.0)
     merge_events(forest, leaf, other)
     trees.seat(forest, node, leaf)
-    return child, other
+    arena.free_pair(forest, child)
+    arena.free_leaf(forest, other)
+    return leaf

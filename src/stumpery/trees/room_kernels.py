@@ -1,22 +1,21 @@
 """The memory of a stream's trees: what is taken from the arenas, and how it is given back.
 
-Free pairs of nodes, free leaves and free blocks are chains, each naming the next. Where hardly a block is free, a sweep
-gives back those whose events are out of the ring. If that is not enough, leaves with fewer mistakes than the average
-fall asleep: they predict and count, but remember no events and do not split, until there is room again.
+Where hardly a block is free, a sweep gives back those whose events are out of the ring. If that is not enough, leaves
+with fewer mistakes than the average fall asleep: they predict and count, but remember no events and do not split, until
+there is room again.
 """
 
 import numpy as np
 
 from stumpery.jit import part
+from stumpery.trees import arena_kernels as arena
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees.forest_kernels import (
     CHILD,
-    HEAD,
     LEAF,
     N_FREE_BLOCKS,
     N_LEAVES,
-    N_NODES,
     NEXT_CHECK,
     NODE,
     NOTHING,
@@ -27,41 +26,15 @@ from stumpery.trees.forest_kernels import (
 from stumpery.trees.leaves_kernels import ALL, ASLEEP, N_ROWS, SQUARES, TABLE, Model
 from stumpery.types import Integers
 
-FREE_PAIR, FREE_LEAF, LAST_SWEEP = range(trees.N_COUNTERS, trees.N_COUNTERS + 3)  # more counters
-N_COUNTERS = trees.N_COUNTERS + 3
+LAST_SWEEP = trees.N_COUNTERS  # one more counter
+N_COUNTERS = trees.N_COUNTERS + 1
 LOW, ENOUGH = 16, 8  # a sweep begins where less than one block in so many is free, and ends with one in so many
 
 
 @part
-def has_pair(model: Model) -> bool:
-    """Whether two nodes are free."""
-    counters = model.forest.counters
-    return bool(counters[FREE_PAIR] != NOTHING or counters[N_NODES] + 2 <= model.forest.nodes.shape[0])
-
-
-@part
-def take_pair(model: Model) -> int:
-    """Two free nodes, side by side."""
-    counters = model.forest.counters
-    pair: int = counters[FREE_PAIR]
-    if pair == NOTHING:
-        pair = counters[N_NODES]
-        counters[N_NODES] += 2
-    else:
-        counters[FREE_PAIR] = model.forest.nodes[pair, CHILD]
-    return pair
-
-
-@part
 def take_leaf(model: Model) -> int:
-    """A free leaf."""
-    counters = model.forest.counters
-    leaf: int = counters[FREE_LEAF]
-    if leaf == NOTHING:
-        leaf = counters[N_LEAVES]
-        counters[N_LEAVES] += 1
-    else:
-        counters[FREE_LEAF] = model.forest.leaves[leaf, HEAD]
+    """A free leaf, awake."""
+    leaf = arena.take_leaf(model.forest)
     model.marks[leaf, TABLE] = NOTHING
     model.marks[leaf, ASLEEP] = 0
     return leaf
@@ -79,11 +52,8 @@ def free_table(model: Model, leaf: int) -> None:
 @part
 def drop_leaf(model: Model, leaf: int) -> None:
     """Give a leaf back, in place."""
-    trees.free_blocks(model.forest, leaf)
     free_table(model, leaf)
-    model.forest.leaves[leaf, NODE] = NOTHING
-    model.forest.leaves[leaf, HEAD] = model.forest.counters[FREE_LEAF]
-    model.forest.counters[FREE_LEAF] = leaf
+    arena.free_leaf(model.forest, leaf)
 
 
 @part
@@ -101,7 +71,7 @@ def clear_leaf(model: Model, leaf: int) -> None:
 @part
 def fell(model: Model, root: int, grace: int) -> None:
     """Turn a whole tree into one leaf that knows nothing and give its memory back, in place; without recursion."""
-    nodes, counters = model.forest.nodes, model.forest.counters
+    nodes = model.forest.nodes
     waiting = np.empty(nodes.shape[0] // 2 + 1, np.int32)
     n_waiting = 0
     if nodes[root, CHILD] == root:
@@ -118,8 +88,7 @@ def fell(model: Model, root: int, grace: int) -> None:
             else:
                 waiting[n_waiting] = nodes[node, CHILD]
                 n_waiting += 1
-        nodes[pair, CHILD] = counters[FREE_PAIR]
-        counters[FREE_PAIR] = pair
+        arena.free_pair(model.forest, pair)
     leaf = take_leaf(model)
     trees.make_leaf(model.forest, root, leaf)
     clear_leaf(model, leaf)

@@ -1,7 +1,9 @@
 """Whether a leaf splits, and what becomes of its events.
 
-A cut must beat a bar that rises with the active actions and with the number of cuts tried. What a true cut is worth
-grows with the events: a leaf that fails is asked again when it has as many as its best cut would need.
+A cut must beat a bar that rises with the active actions, with the noise in their rewards and with all that was tried
+before: cuts now, and other events that have left the ring since. What a true cut is worth grows with the events: a leaf
+that fails is asked again when it has as many as its best cut would need. What a chance cut is worth does not: when a
+leaf is asked, the split above it is judged again by all rewards that came since, and undone if it is not worth the bar.
 """
 
 import math
@@ -9,6 +11,7 @@ import math
 import numpy as np
 
 from stumpery.jit import part
+from stumpery.trees import arena_kernels as arena
 from stumpery.trees import cuts_kernels as cuts
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import pruning_kernels as pruning
@@ -20,12 +23,9 @@ from stumpery.trees.forest_kernels import (
     DOUBT,
     FILL,
     FREE_BLOCK,
-    LEAF,
     LEAST_SIDE,
     MEAN,
     N_EVENTS,
-    N_LEAVES,
-    N_NODES,
     NEXT_CHECK,
     NODE,
     NOTHING,
@@ -48,24 +48,42 @@ def next_check(n_events: int, needed: float) -> int:
 
 
 @part
-def bar(n_active: int, n_tried: int) -> float:
-    """What a cut must be worth."""
-    return 3.5 + 0.6 * (n_active - 1) + 7.0 * max(0.0, math.log(max(n_tried, 1) / 90.0))
+def bar(n_active: int, noise: float, n_tried: int, turns: float) -> float:
+    """What a cut must be worth.
+
+    `noise` is the sum of the active actions' variances; `turns` says how many times the events that a leaf remembers it
+    has seen in all.
+    """
+    tries = 7.0 * max(0.0, math.log(max(n_tried, 1) / 90.0)) + 4.0 * max(0.0, math.log(turns))
+    return 3.0 + 0.3 * n_active + 6.0 * noise + tries
 
 
 @part
-def check(forest: Forest, events: Float32s, scratch: Scratch, leaf: int, seed: np.uint64) -> None:
-    """Split a leaf if a cut is worth it, in place; otherwise say when to ask again."""
+def check(
+    forest: Forest, events: Float32s, scratch: Scratch, tree: int, row: Float32s, leaf: int, seed: np.uint64
+) -> None:
+    """Split the leaf that a row reaches in a tree if a cut is worth it, in place; otherwise say when to ask again.
+
+    Where the split above it has turned out to tell nothing, that is undone instead.
+    """
     leaves = forest.leaves
     time = forest.counters[trees.TIME]
     n = trees.recall(forest, leaf, time - events.shape[0], scratch.found)
     n_active = cuts.gather(events, scratch, n, time)
+    if is_void(forest, scratch, pruning.above(forest, tree, row)):
+        undo(forest, pruning.above(forest, tree, row))
+        return
     node = leaves[leaf, NODE]
     needed = MOST_ROOM
     if n_active > 0 and n >= 2 * LEAST_SIDE:
         key = mixed(mixed(seed + np.uint64(node)) + np.uint64(n))  # other columns each time
         cut = cuts.best_cut(forest.kinds, scratch, n, n_active, key)
-        needed = bar(n_active, cut.n_tried) / max(cut.gain, 1e-9)
+        noise, plays = 0.0, 0.0
+        for arm in range(n_active):
+            noise += scratch.totals[cuts.VARIANCE, arm]
+        for action in range(forest.stats.shape[2]):
+            plays += forest.stats[leaf, COUNT, action]
+        needed = bar(n_active, noise, cut.n_tried, max(plays, 1.0) / n) / max(cut.gain, 1e-9)
         if needed < 1.0:
             child, other = room(forest, leaf, mixed(seed + np.uint64(time)))
             if child != NOTHING:
@@ -74,6 +92,22 @@ def check(forest: Forest, events: Float32s, scratch: Scratch, leaf: int, seed: n
     if n < leaves[leaf, N_EVENTS] - trees.BLOCK:
         forget(forest, scratch, n, leaf)
     leaves[leaf, NEXT_CHECK] = next_check(leaves[leaf, N_EVENTS], needed)
+
+
+@part
+def is_void(forest: Forest, scratch: Scratch, node: int) -> bool:
+    """Whether a node is a twig whose split is worth less, by all rewards that came, than a new cut would have to be."""
+    if node == NOTHING or not pruning.is_twig(forest, node):
+        return False
+    gain, noise, n_telling = pruning.evidence(forest, scratch, node)
+    return n_telling > 0 and gain < bar(n_telling, noise, 1, 1.0)
+
+
+@part
+def undo(forest: Forest, twig: int) -> None:
+    """Make one leaf of a twig, in place; it is asked again after a while."""
+    merged = forest.leaves[pruning.collapse(forest, twig)]
+    merged[NEXT_CHECK] = next_check(merged[N_EVENTS], MOST_ROOM)
 
 
 @part
@@ -95,18 +129,12 @@ def outlive(forest: Forest, leaf: int, oldest: int) -> None:
 @part
 def room(forest: Forest, leaf: int, key: np.uint64) -> tuple[int, int]:
     """Where a leaf's two children and one more leaf can be, in place; NOTHING where they cannot."""
-    child, other = forest.counters[N_NODES], forest.counters[N_LEAVES]
-    if child + 2 <= forest.nodes.shape[0]:
-        forest.counters[N_NODES] += 2
-        forest.counters[N_LEAVES] += 1
-        return child, other
-    twig = pruning.least_twig(forest, key, leaf)
-    if twig == NOTHING:
-        return NOTHING, NOTHING
-    child, other = pruning.collapse(forest, twig)
-    merged = forest.leaves[forest.nodes[twig, LEAF]]
-    merged[NEXT_CHECK] = next_check(merged[N_EVENTS], MOST_ROOM)
-    return child, other
+    if not arena.has_pair(forest):
+        twig = pruning.least_twig(forest, key, leaf)
+        if twig == NOTHING:
+            return NOTHING, NOTHING
+        undo(forest, twig)
+    return arena.take_pair(forest), arena.take_leaf(forest)
 
 
 @part
@@ -169,4 +197,4 @@ def learn(
     for tree in range(reached.shape[0]):
         leaf = wide(reached[tree])
         if forest.leaves[leaf, N_EVENTS] >= forest.leaves[leaf, NEXT_CHECK]:
-            check(forest, events, scratch, leaf, seed)
+            check(forest, events, scratch, tree, row, leaf, seed)

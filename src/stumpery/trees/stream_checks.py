@@ -14,7 +14,7 @@ from stumpery.trees.stream_memory import Shape
 def plausible(model: Model, shape: Shape) -> bool:
     """Whether every place that the kernels follow leads somewhere, and nowhere twice, and every number is one."""
     forest = model.forest
-    n_nodes, n_leaves, free, n_free, time = forest.counters[: trees.N_COUNTERS].tolist()
+    n_nodes, n_leaves, _, _, free, n_free, time = forest.counters[: trees.N_COUNTERS].tolist()
     roots, n_blocks = shape.n_roots, len(forest.blocks)
     if not (roots <= n_nodes <= len(forest.nodes) and roots <= n_leaves <= len(forest.leaves)):
         return False
@@ -53,7 +53,7 @@ def _nodes_fit(forest: Forest, shape: Shape, n_nodes: int, n_leaves: int) -> boo
             return False
         met_pairs.add(child)
         waiting += [child, child + 1]
-    pair, leaf = int(forest.counters[room.FREE_PAIR]), int(forest.counters[room.FREE_LEAF])
+    pair, leaf = int(forest.counters[trees.FREE_PAIR]), int(forest.counters[trees.FREE_LEAF])
     while pair != trees.NOTHING:
         if not shape.n_roots <= pair < n_nodes - 1 or (pair - shape.n_roots) % 2 or pair in met_pairs:
             return False
