@@ -611,6 +611,19 @@ def two_nodes_one_leaf(arrays):
     nodes[ends[0], trees.LEAF] = nodes[ends[1], trees.LEAF]
 
 
+def free(*pairs):
+    """A chain of free pairs after the nodes that there are, each given by how far it is from their end."""
+
+    def change(arrays):
+        counters, end = arrays["forest.counters"], n_nodes(arrays)
+        counters[trees.N_NODES] = end + 1 + max(pairs, default=-1)
+        counters[trees.FREE_PAIR] = end + pairs[0]
+        for pair, after in zip(pairs, [*pairs[1:], None], strict=True):
+            arrays["forest.nodes"][end + pair, trees.CHILD] = trees.NOTHING if after is None else end + after
+
+    return change
+
+
 def n_nodes(arrays):
     return int(arrays["forest.counters"][trees.N_NODES])
 
@@ -665,6 +678,16 @@ HOSTILE_FORESTS = {
     "a share that is negative": put("weights", slice(None), [-0.5, 0.5, 0.5, 0.5, 0.0]),
     "shares of more than all": put("weights", slice(None), 0.5),
     "no shares at all": put("weights", slice(None), 0.0),
+    "free pairs that overlap": free(0, 1),
+    "free pairs that go round": free(0, 2, 0),
+    "a free pair that is a root": put("forest.counters", trees.FREE_PAIR, 0),
+    "a free leaf that is in a tree": put("forest.counters", trees.FREE_LEAF, 0),
+    "an error that is not a number": put("familiar.errors", (0, 0, 0), NAN),
+    "errors of less than no plays": put("familiar.errors", (0, 1, 0), -1.0),
+    "trust that is not a number": put("familiar.trust", 0, NAN),
+    "trust beyond all": put("familiar.trust", 0, 1.5),
+    "trust below nothing": put("familiar.trust", 0, -0.5),
+    "a negative sum of squared means": put("familiar.trust", 2, -1.0),
     "a clock that is not a number": put("clock", 0, NAN),
     "a clock that goes backwards": put("clock", 0, -1.0),
     **{f"counter {place} is negative": put("forest.counters", place, -2) for place in range(trees.N_COUNTERS)},
@@ -680,14 +703,16 @@ def test_trees_that_no_stream_leaves_are_refused(name, forest):
         st.RewardForest.from_state(State(forest.options, arrays))
 
 
-@pytest.mark.parametrize("name", ["events", "forest.nodes", "forest.blocks", "forest.leaves", "pairs", "edges"])
+@pytest.mark.parametrize(
+    "name", ["events", "forest.nodes", "forest.blocks", "forest.leaves", "pairs", "edges", "familiar.prints"]
+)
 def test_a_forest_of_another_size_is_refused(name, forest):
     for part in (forest.arrays[name][:-1], np.concatenate([forest.arrays[name]] * 3), forest.arrays[name][:0]):
         with pytest.raises(ValueError, match=r"^its [^\n]+$"):
             st.RewardForest.from_state(State(forest.options, {**forest.arrays, name: part}))
 
 
-@pytest.mark.parametrize("name", ["events", "forest.nodes", "pairs", "recent", "weights"])
+@pytest.mark.parametrize("name", ["events", "forest.nodes", "pairs", "recent", "weights", "familiar.prints"])
 def test_a_forest_of_another_version_is_refused(name, forest):
     arrays = {key: array for key, array in forest.arrays.items() if key != name}
     with pytest.raises(ValueError, match=rf"^its array '{name}' is missing, [^\n]+$|^its arrays are [^\n]+$"):

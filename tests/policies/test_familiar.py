@@ -9,9 +9,12 @@ from stumpery import RewardForest
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.policies import familiar_kernels as contexts
 from stumpery.policies import hashed_kernels as hashed
+from stumpery.policies import reward_forest_memory as memory
 from stumpery.policies.familiar_kernels import Familiar
+from stumpery.trees import forest_kernels as trees
 
 N_ACTIONS, N_COLUMNS = 3, 4
+NUMBERS = np.full(N_COLUMNS, trees.NUMBER, np.uint8)
 N_EVENTS = 150 if INTERPRETED else 2000
 
 
@@ -20,9 +23,9 @@ def empty(n_slots):
 
 
 @kernel
-def learn_one(familiar, row, action, error, scores):
+def learn_one(familiar, row, kinds, action, error, scores):
     """Add what is known of a row to the scores, then learn an error, in place; give the row's slot."""
-    found = contexts.look_up(familiar, row)
+    found = contexts.look_up(familiar, row, kinds)
     contexts.recall(familiar, found, scores)
     contexts.learn(familiar, found, action, error)
     return contexts.slot_of(familiar, found)
@@ -39,7 +42,7 @@ def test_errors_and_trust_are_those_of_the_slow_twin(told):
     for _ in range(N_EVENTS):
         context, action = int(rng.integers(len(rows))), int(rng.integers(N_ACTIONS))
         error, scores = float(own[context, action] + rng.normal() / 4), np.zeros(N_ACTIONS)
-        learn_one(familiar, rows[context], action, error, scores)
+        learn_one(familiar, rows[context], NUMBERS, action, error, scores)
         expected = [twin.trust() * twin.mean(context, each) for each in range(N_ACTIONS)]
         assert scores == pytest.approx(expected, abs=1e-5)
         twin.learn(context, action, error)
@@ -50,12 +53,27 @@ def test_errors_and_trust_are_those_of_the_slow_twin(told):
 def test_a_slot_belongs_to_the_context_that_came_last():
     rng = np.random.default_rng(6)
     familiar, scores = empty(2), np.zeros(N_ACTIONS)
+    familiar.trust[contexts.SHARE] = 1.0
     rows = rng.normal(size=(50, N_COLUMNS)).astype(np.float32)
-    slots = [learn_one(familiar, row, 0, 1.0, scores) for row in rows]
+    slots = [learn_one(familiar, row, NUMBERS, 0, 1.0, scores) for row in rows]
     assert set(slots) == {0, 1}
     assert not scores.any()  # none of them came again
     assert familiar.errors[:, hashed.PAST].tolist() == [[1.0, 0.0, 0.0]] * 2
     assert familiar.errors[:, hashed.WEIGHT].tolist() == [[0.5, 0.0, 0.0]] * 2
+
+
+@pytest.mark.kernels
+def test_missing_values_and_zeros_have_one_print_each():
+    familiar, scores = empty(2**10), np.zeros(N_ACTIONS)
+    kinds = np.array([trees.NAME, trees.NUMBER, trees.BIT, trees.NAME], np.uint8)
+
+    def slot(row, kinds=kinds):
+        return learn_one(familiar, np.array(row, np.float32), kinds, 0, 1.0, scores)
+
+    first = slot([0, -np.inf, 1, 3])
+    assert slot([-np.inf, -np.inf, 1, 3], NUMBERS) == first  # the first column was missing before it held names
+    assert slot([0, 0, 1, 3]) != first
+    assert slot([0, 0, 1, 3]) == slot([0, -0.0, 1, 3])
 
 
 def returning(n_contexts, n_events, seed):
@@ -99,13 +117,30 @@ def test_what_contexts_earned_is_saved_and_follows_the_actions(tmp_path):
     st.save(policy, tmp_path / "policy.safetensors")
     again = st.load(tmp_path / "policy.safetensors")
     assert again.trust == policy.trust
+    before = policy._models.familiar.errors.copy()
     for each in (policy, again):
         each.remove_action("a")
         each.add_action("d")
-        each.learn(each.decide(rows[0]), reward=1.0)
-    assert np.array_equal(policy._models.familiar.errors, again._models.familiar.errors)
-    assert policy._models.familiar.errors[:, hashed.PAST, 2].sum() <= 1.0  # the new action has at most this reward
+    after = again._models.familiar.errors
+    assert before[..., 1:].any()
+    assert np.array_equal(after[..., :2], before[..., 1:])
+    assert not after[..., 2].any()
     assert policy.decide_many(rows).actions == again.decide_many(rows).actions
+
+
+def test_contexts_are_still_known_when_there_is_room_for_more():
+    policy = RewardForest(actions=range(N_ACTIONS), seed=1)
+    rows, rewards = returning(20, 60, seed=3)
+    policy.play(rows, rewards)
+    models = policy._models
+    sizes = memory.sizes_of(models)
+    more = memory.resized(models, sizes._replace(n_contexts=4 * sizes.n_contexts)).familiar
+    assert len(more.prints) == 4 * len(models.familiar.prints)
+    for found in models.familiar.prints[models.familiar.prints != 0]:
+        old, new = int(found) % len(models.familiar.prints), int(found) % len(more.prints)
+        assert more.prints[new] == found
+        assert np.array_equal(more.errors[new], models.familiar.errors[old])
+    assert np.array_equal(more.trust, models.familiar.trust)
 
 
 def test_an_explanation_shows_what_the_same_context_earned_before():

@@ -86,16 +86,19 @@ def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch, tmp_path)
 
 @pytest.fixture
 def recycled():
-    """A forest in which splits have made way for others."""
-    rows, rewards = stream(8000)
-    policy = new(max_bytes=150_000)
-    policy.play(rows, rewards)
-    nodes = policy._models.forest.nodes
-    assert (nodes[:, trees.CHILD] < np.arange(len(nodes))).any()  # else children come after their parents
+    """A forest in which splits were undone, whose nodes others have or nobody."""
+    rows, _ = stream(30_000)
+    best = (rows["x"].to_numpy() * 40).astype(int) % 3  # without noise, so that every leaf has something to tell
+    policy = new(max_bytes=120_000)
+    policy.play(rows, (best[:, None] == np.arange(3)).astype(float))
+    forest = policy._models.forest
+    n_nodes = forest.counters[trees.N_NODES]
+    assert forest.counters[trees.FREE_PAIR] != trees.NOTHING
+    assert (forest.nodes[:n_nodes, trees.CHILD] < np.arange(n_nodes)).any()  # else children come after their parents
     return policy
 
 
-def test_a_forest_in_which_splits_have_made_way_is_saved_and_goes_on(recycled, tmp_path):
+def test_a_forest_in_which_splits_were_undone_is_saved_and_goes_on(recycled, tmp_path):
     rows, rewards = stream(4000, seed=2)
     st.save(recycled, tmp_path / "policy.safetensors")
     loaded = st.load(tmp_path / "policy.safetensors")
@@ -109,7 +112,12 @@ def test_a_forest_in_which_splits_have_made_way_is_saved_and_goes_on(recycled, t
 def test_nodes_that_go_round_in_a_circle_which_no_root_leads_to_are_refused(recycled):
     options, arrays = copy.deepcopy(recycled.state())
     children = arrays["forest.nodes"][:, trees.CHILD]
-    inner = [node for node in range(len(children)) if children[node] != node]
+    counters, free = arrays["forest.counters"], set()
+    pair = counters[trees.FREE_PAIR]
+    while pair != trees.NOTHING:
+        free |= {pair, pair + 1}
+        pair = children[pair]
+    inner = [node for node in range(counters[trees.N_NODES]) if children[node] != node and node not in free]
     node, last = next(
         (node, last)
         for node in inner

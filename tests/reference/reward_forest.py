@@ -1,5 +1,6 @@
 """The reward forest's trees as plain lists and dicts: slow, and written from the words about them."""
 
+import heapq
 import math
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -68,7 +69,7 @@ class Twin:
         first = np.full(n_actions, trees.FIRST_MEAN, np.float32)
         self.roots = [Node(tree, first.copy(), np.zeros(n_actions, np.float32)) for tree in range(n_trees)]
         self.nodes = dict(enumerate(self.roots))
-        self.n_collapsed, self.n_undone, self.free = 0, 0, []
+        self.n_collapsed, self.n_undone, self.n_anew, self.free = 0, 0, 0, []
 
     def leaf(self, tree, row):
         """Where a row ends."""
@@ -100,14 +101,29 @@ class Twin:
         if node is None or any(child.children for child in node.children):
             return False
         one, two = node.children
-        gain, variances = 0.0, []
+        gain, spreads = 0.0, []
         for action in range(self.n_actions):
             n1, n0 = float(one.counts[action]), float(two.counts[action])
             if n1 > 0 and n0 > 0:
-                variances.append(active.get(action, 0.0))
-                apart = float(one.means[action]) - float(two.means[action])
-                gain += n1 * n0 / (n1 + n0) * apart**2 / (variances[-1] + 0.01)
-        return bool(variances) and gain < plain(splitting.bar)(len(variances), sum(variances), 1, 1.0)
+                m1, m0 = float(one.means[action]), float(two.means[action])
+                mean, apart = (n1 * m1 + n0 * m0) / (n1 + n0), m1 - m0
+                spreads.append(mean * (1 - mean))
+                gain += n1 * n0 / (n1 + n0) * apart**2 / (active.get(action, spreads[-1] / 2) + 0.01)
+        return bool(spreads) and gain < plain(splitting.bar)(len(spreads), sum(spreads), 1, 1.0)
+
+    def has_changed(self, leaf, events, active):
+        """Whether the plays that are no longer remembered earned otherwise."""
+        gain, tells = 0.0, False
+        for action, variance in active.items():
+            now = [reward for _, chosen, reward in events if chosen == action]
+            plays = float(leaf.counts[action])
+            before = plays - len(now)
+            if before >= 1:
+                tells = True
+                apart = (float(leaf.means[action]) - sum(now) / len(now)) * plays / before
+                gain += len(now) * before / plays * apart**2 / (variance + 0.01)
+        turns = max(leaf.counts.sum(), 1) / max(len(events), 1)
+        return tells and gain > 2 * plain(splitting.bar)(len(active), noise(events, active), 1, turns)
 
     def check(self, leaf):
         """Split if the best cut is worth more than the bar, or undo the split above."""
@@ -115,6 +131,18 @@ class Twin:
         numbers = [number for number in reversed(leaf.events) if number >= oldest]  # newest first
         events = [self.history[number] for number in numbers]
         active = self.active(events)
+        if self.has_changed(leaf, events, active):
+            self.n_anew += 1
+            leaf.counts[:], sums = 0, np.zeros(self.n_actions)
+            for _, action, reward in events:
+                leaf.counts[action] += 1
+                sums[action] += reward
+            leaf.means = ((sums + trees.PRIOR * leaf.means) / (leaf.counts.astype(float) + trees.PRIOR)).astype(
+                np.float32
+            )
+            leaf.events = numbers[::-1]
+            leaf.next_check = plain(splitting.next_check)(len(leaf.events), splitting.LEAST_ROOM)
+            return
         parent = self.above(leaf)
         if self.is_void(parent, active):
             self.n_undone += 1
@@ -123,9 +151,8 @@ class Twin:
         needed = splitting.MOST_ROOM
         if active and len(events) >= 2 * trees.LEAST_SIDE:
             gain, cut, n_tried = self.best_cut(events, active, leaf.number)
-            bar = plain(splitting.bar)(
-                len(active), sum(active.values()), n_tried, max(leaf.counts.sum(), 1) / len(events)
-            )
+            turns = max(leaf.counts.sum(), 1) / len(events)
+            bar = plain(splitting.bar)(len(active), noise(events, active), n_tried, turns)
             if cut is not None and gain > bar:
                 first = self.room(leaf)
                 if first is not None:
@@ -232,13 +259,18 @@ class Twin:
         return self.free.pop()
 
     def collapse(self, node):
-        """Make a leaf of a twig: what its two leaves knew, and their events, full blocks first."""
+        """Make a leaf of a twig: what its two leaves knew, and their events, those of full blocks first."""
         one, two = node.children
         weights = one.counts + np.float32(trees.PRIOR), two.counts + np.float32(trees.PRIOR)
         node.means = (weights[0] * one.means + weights[1] * two.means) / (weights[0] + weights[1])
         node.counts = one.counts + two.counts
-        ends = [(len(each.events) - 1) // trees.BLOCK * trees.BLOCK if each.events else 0 for each in (one, two)]
-        node.events = two.events[: ends[1]] + one.events + two.events[ends[1] :]
+        chains, rest = [], []  # newest first; oldest first
+        for each in (one, two):
+            end = (len(each.events) - 1) // trees.BLOCK * trees.BLOCK if each.events else 0
+            chains.append([each.events[start : start + trees.BLOCK] for start in range(0, end, trees.BLOCK)][::-1])
+            rest += each.events[end:]
+        blocks = list(heapq.merge(*chains, key=lambda block: block[-1], reverse=True))
+        node.events = [number for block in reversed(blocks) for number in block] + rest
         node.next_check = plain(splitting.next_check)(len(node.events), splitting.MOST_ROOM)
         node.children, one.gone, two.gone = None, True, True
         del self.nodes[one.number], self.nodes[two.number]
@@ -261,6 +293,12 @@ class Twin:
             children.append(Node(number, means.astype(np.float32), counts.astype(np.float32), events, next_check))
             self.nodes[number] = children[-1]
         leaf.children = tuple(children)
+
+
+def noise(events, active):
+    """The sum of mean (1 - mean) over the active actions."""
+    means = [np.mean([reward for _, chosen, reward in events if chosen == action]) for action in active]
+    return sum(mean * (1 - mean) for mean in means)
 
 
 def goes_right(cut, row):

@@ -9,10 +9,11 @@ context comes again, or where what is left of the rewards is chance, nothing is 
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stumpery.jit import bits_of, part, prefetch
 from stumpery.policies.hashed_kernels import LONGEST, PAST, WEIGHT
-from stumpery.trees.forest_kernels import Float32s
+from stumpery.trees.forest_kernels import NAME, Float32s
 from stumpery.trees.scratch_kernels import mixed
 from stumpery.types import Floats, Words
 
@@ -31,11 +32,14 @@ class Familiar(NamedTuple):
 
 
 @part
-def print_of(row: Float32s) -> np.uint64:
-    """A number that other values as good as never have."""
+def print_of(row: Float32s, kinds: NDArray[np.uint8]) -> np.uint64:
+    """A number that other values as good as never have; what is missing is the same in all kinds of columns."""
     found = np.uint64(row.shape[0])
     for column in range(row.shape[0]):
-        found = (found ^ np.uint64(bits_of(row[column]))) * np.uint64(0x9E3779B97F4A7C15)
+        value = row[column]
+        if kinds[column] == NAME and value == 0.0:
+            value = np.float32(-np.inf)
+        found = (found ^ np.uint64(bits_of(value + np.float32(0.0)))) * np.uint64(0x9E3779B97F4A7C15)  # -0 is 0
         found ^= found >> np.uint64(32)
     return mixed(found)
 
@@ -47,9 +51,10 @@ def slot_of(familiar: Familiar, found: np.uint64) -> int:
 
 
 @part
-def look_up(familiar: Familiar, row: Float32s) -> np.uint64:
+def look_up(familiar: Familiar, row: Float32s, kinds: NDArray[np.uint8]) -> np.uint64:
     """Give a context's print, and have its slot fetched meanwhile."""
-    found = print_of(row)
+    found = print_of(row, kinds)
+    prefetch(familiar.prints, slot_of(familiar, found))
     prefetch(familiar.errors, slot_of(familiar, found))
     return found
 

@@ -56,11 +56,12 @@ class RewardForest(ContextualPolicy):
     """Trees that learn what each action earns where, beside linear scorers, mixed as they prove themselves.
 
     Every tree keeps the numbers of remembered events in its leaves and splits a leaf when a cut of its own events tells
-    the actions' rewards apart. Beside the forest's mean stand three linear scorers (columns alone, in pairs, and of the
-    latest events) and the forest corrected by learned weights; a mixture on the simplex weighs the five online. The
-    forest's doubt and the `explorer` make the choice. Missing values and new names are ordinary; columns are those of
-    the `schema`, or of the first context. Without `n_trees` there are 28 trees and one more for every two columns, at
-    most 72. All memory stays within `max_bytes`: what does not fit is forgotten, oldest first.
+    the actions' rewards apart; a split that does not hold is undone. Beside the forest's mean stand three linear
+    scorers (columns alone, in pairs, and of the latest events) and the forest corrected by learned weights; a mixture
+    on the simplex weighs the five online. A context that came before is scored by what it earned then, too, as far as
+    that proves right. The forest's doubt and the `explorer` make the choice. Missing values and new names are ordinary;
+    columns are those of the `schema`, or of the first context. Without `n_trees` there are 28 trees and one more for
+    every two columns, at most 72. All memory stays within `max_bytes`: what does not fit is forgotten, oldest first.
 
     `features` may say what actions are like, a dict of numbers and names for each: an action borrows from those with
     the same features until it has rewards of its own, as if it had `borrowing` more plays that earned what theirs did.
@@ -279,7 +280,7 @@ class RewardForest(ContextualPolicy):
         n_trees = self.n_trees or trees_for(width)
         shared = new_shared(width, self._known.vectors(), self.borrowing)
         self._most = sizes_within(self.max_bytes, n_trees, len(self.actions), shared.linear.shape[2], width)
-        self._models = new_models(n_trees, len(self.actions), is_name, self._most.first(), shared)
+        self._models = new_models(n_trees, len(self.actions), is_name, self._most.first(n_trees), shared)
         self._n_trees = n_trees
         self._seen = is_name.copy()  # columns that have had a value, or are known to hold names
 

@@ -73,7 +73,7 @@ def score(models: Models, work: Work, row: Float32s, board: Floats) -> tuple[int
     Give the numbers of features and of pairs, and the print of the context.
     """
     predictions = work.predictions
-    found = contexts.look_up(models.familiar, row)
+    found = contexts.look_up(models.familiar, row, models.forest.kinds)
     trees.descend(models.forest, row, work.reached, work.moving)
     trees.score(models.forest, work.reached, board, predictions[CORRECTED])
     for action in range(board.shape[1]):

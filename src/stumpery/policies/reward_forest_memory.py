@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.policies import hashed_kernels as hashed
-from stumpery.policies.familiar_kernels import N_TRUST, PRODUCTS, SHARE, SQUARES, Familiar
+from stumpery.policies.familiar_kernels import N_TRUST, SHARE, SQUARES, Familiar
 from stumpery.policies.reward_forest_kernels import EVENTS, FIRST_WEIGHTS, N_SCORERS, Models
 from stumpery.policies.shared_kernels import Shared
 from stumpery.trees import forest_kernels as trees
@@ -38,11 +38,15 @@ class Sizes(NamedTuple):
     n_slots: int
     n_contexts: int
 
-    def first(self) -> Self:
-        """Where to start: a fraction of it all."""
+    def first(self, n_trees: int) -> Self:
+        """Where to start: a fraction of it all, with room for the roots of the trees and some more."""
         share = max(1, self.n_events // FIRST_EVENTS)
-        parts = (self.n_events // share, max(self.n_nodes // share, 1), max(self.n_blocks // share, 1))
-        return self._replace(n_events=parts[0], n_nodes=parts[1], n_blocks=parts[2])
+        return self._replace(
+            n_events=self.n_events // share,
+            n_nodes=max(self.n_nodes // share, min(self.n_nodes, 4 * n_trees)),
+            n_blocks=max(self.n_blocks // share, 1),
+            n_contexts=min(self.n_contexts, 4 * FIRST_EVENTS),
+        )
 
     @classmethod
     def read(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> "Sizes":
@@ -68,10 +72,10 @@ class Sizes(NamedTuple):
 def sizes_within(
     max_bytes: int, n_trees: int, n_actions: int, n_features: int, n_columns: int, now: Sizes | None = None
 ) -> Sizes:
-    """The most that fits: at most an eighth for pairs and a 32nd for contexts, which come again or not.
+    """The most that fits: at most an eighth for pairs and a 32nd for contexts that may come again.
 
-    Two fifths of the rest are for nodes and leaves, the others for events. With sizes that are there `now`, pairs and
-    contexts have these and no others.
+    Two fifths of the rest are for nodes and leaves, the others for events. With sizes that there are `now`, pairs keep
+    theirs, and contexts have no less.
     """
     slot_bytes = 2 * 4 * n_actions
     leaf_bytes = 4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions
@@ -81,9 +85,10 @@ def sizes_within(
     n_codes = (n_columns + 1) * hashed.N_CODES
     fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
     whole = 0.97 * max_bytes - fixed  # a little is for all that is small
-    n_contexts = now.n_contexts if now else MAX_CONTEXTS
-    while not now and n_contexts > LEAST_SLOTS and n_contexts * (8 + slot_bytes) > max_bytes // 32:
+    n_contexts = MAX_CONTEXTS
+    while n_contexts > LEAST_SLOTS and n_contexts * (8 + slot_bytes) > max_bytes // 32:
         n_contexts //= 2
+    n_contexts = max(n_contexts, now.n_contexts if now else 0)
     whole -= n_contexts * (8 + slot_bytes)
     slots = now.n_slots if now else MAX_SLOTS
     fewest = now.n_slots if now else LEAST_SLOTS
@@ -113,6 +118,11 @@ def new_shared(n_columns: int, features: Floats, strength: float) -> Shared:
     return Shared(features, hashed.new_linear((n_columns + 1) * hashed.N_CODES, features.shape[-1]), strength)
 
 
+def new_familiar(n_contexts: int, n_actions: int) -> Familiar:
+    """No context known yet."""
+    return Familiar(np.zeros(n_contexts, np.uint64), hashed.new_linear(n_contexts, n_actions), np.zeros(N_TRUST))
+
+
 def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: Sizes, shared: Shared) -> Models:
     """Nothing learned yet."""
     n_columns = len(is_name)
@@ -129,9 +139,7 @@ def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: 
         np.array(FIRST_WEIGHTS),
         np.array([0.0, 0.0, hashed.FIRST_BINS]),
         shared,
-        Familiar(
-            np.zeros(sizes.n_contexts, np.uint64), hashed.new_linear(sizes.n_contexts, n_actions), np.zeros(N_TRUST)
-        ),
+        new_familiar(sizes.n_contexts, n_actions),
     )
 
 
@@ -176,7 +184,23 @@ def grown(models: Models, most: Sizes) -> Models:
 
 def resized(models: Models, sizes: Sizes) -> Models:
     """The same, with that much room, which is no less than now."""
-    return models._replace(forest=_wider(models.forest, sizes), events=_longer(models.events, sizes.n_events))
+    return models._replace(
+        forest=_wider(models.forest, sizes),
+        events=_longer(models.events, sizes.n_events),
+        familiar=_roomier(models.familiar, sizes.n_contexts),
+    )
+
+
+def _roomier(familiar: Familiar, n_contexts: int) -> Familiar:
+    """The same contexts, each where it would be among so many."""
+    if n_contexts == len(familiar.prints):
+        return familiar
+    roomier = new_familiar(n_contexts, familiar.errors.shape[2])
+    places = (familiar.prints & np.uint64(n_contexts - 1)).astype(np.int64)
+    known = familiar.prints != 0
+    roomier.prints[places[known]] = familiar.prints[known]
+    roomier.errors[places[known]] = familiar.errors[known]
+    return roomier._replace(trust=familiar.trust)
 
 
 def _wider(forest: Forest, sizes: Sizes) -> Forest:
@@ -288,13 +312,7 @@ def _numbers_fit(models: Models) -> bool:
     stats = models.forest.stats
     trust = models.familiar.trust
     finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock, trust]
-    positive: list[NDArray[Any]] = [
-        stats[:, trees.COUNT],
-        models.weights,
-        models.clock,
-        trust[SQUARES:],
-        trust[:PRODUCTS],
-    ]
+    positive: list[NDArray[Any]] = [stats[:, trees.COUNT], models.weights, models.clock]
     for scorer in linear:
         finite.append(scorer)
         positive.append(scorer[:, hashed.PAST])
@@ -303,7 +321,8 @@ def _numbers_fit(models: Models) -> bool:
         and all((part >= 0.0).all() for part in positive)
         and not np.isnan(models.edges).any()
         and abs(models.weights.sum() - 1.0) < 1e-6
-        and trust[SHARE] <= 1.0
+        and 0.0 <= trust[SHARE] <= 1.0
+        and trust[SQUARES] >= 0.0
     )
 
 
@@ -315,6 +334,8 @@ def _nodes_fit(forest: Forest, n_trees: int, n_nodes: int, n_leaves: int, is_nam
         return False
     used, used_leaves = np.ones(n_nodes, np.bool_), np.ones(n_leaves, np.bool_)
     used[free_pairs] = used[free_pairs + 1] = used_leaves[free_leaves] = False
+    if used.sum() + 2 * len(free_pairs) != n_nodes:  # some are free twice
+        return False
     here = np.arange(n_nodes)
     ends, asks = used & (child == here), used & (child != here)
     inner = (child >= 0) & (child + 1 < n_nodes) & (column >= -len(is_name)) & (column < len(is_name))

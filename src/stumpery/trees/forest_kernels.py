@@ -303,7 +303,7 @@ def free_blocks(forest: Forest, leaf: int) -> None:
 def trim(forest: Forest, leaf: int, oldest: int) -> int:
     """Give back a leaf's blocks whose events are all older than `oldest`, in place; give how many events were in them.
 
-    Numbers fall along the chain; only where two leaves were merged, newer ones behind an old one go with it.
+    Numbers fall along the chain; where two leaves were merged, some newer go with a block that ends with old ones.
     """
     after, block = NOTHING, forest.leaves[leaf, HEAD]
     while block != NOTHING and forest.blocks[block, BLOCK] >= oldest:

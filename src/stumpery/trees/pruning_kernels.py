@@ -13,6 +13,7 @@ from stumpery.trees import arena_kernels as arena
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.cuts_kernels import LEAST_VARIANCE, VARIANCE
 from stumpery.trees.forest_kernels import (
+    BLOCK,
     CHILD,
     COUNT,
     DOUBT,
@@ -32,6 +33,7 @@ from stumpery.trees.forest_kernels import (
 )
 from stumpery.trees.scratch_kernels import Scratch
 
+UNKNOWN = 0.5  # of the variance of rewards of 0 or 1: that of an action of which too few are at hand
 LOOKED_AT = 32  # twigs of which the least makes way
 
 
@@ -57,9 +59,10 @@ def above(forest: Forest, tree: int, row: Float32s) -> int:
 
 @part
 def evidence(forest: Forest, scratch: Scratch, twig: int) -> tuple[float, float, int]:
-    """What a twig's split is worth by all rewards of its leaves, the noise in them, and how many actions tell.
+    """What a twig's split is worth by all rewards of its two leaves, the noise in them, and how many actions tell.
 
-    It is weighed as a cut is, with the variances among the events that were gathered.
+    It is the sum over actions of n1 n0 / (n1 + n0) (mean1 - mean0)^2 / (variance + 0.01). Variances are those of the
+    events that were gathered; of an action that is not active there, half of that of rewards of 0 or 1.
     """
     child = forest.nodes[twig, CHILD]
     left, right = forest.stats[forest.nodes[child, LEAF]], forest.stats[forest.nodes[child + 1, LEAF]]
@@ -68,11 +71,12 @@ def evidence(forest: Forest, scratch: Scratch, twig: int) -> tuple[float, float,
         n1, n0 = np.float64(left[COUNT, action]), np.float64(right[COUNT, action])
         if n1 == 0.0 or n0 == 0.0:
             continue
-        arm = scratch.active[action]
-        variance = scratch.totals[VARIANCE, arm - 1] if arm > 0 else 0.0
-        apart = np.float64(left[MEAN, action]) - np.float64(right[MEAN, action])
+        m1, m0 = np.float64(left[MEAN, action]), np.float64(right[MEAN, action])
+        arm, mean, apart = scratch.active[action], (n1 * m1 + n0 * m0) / (n1 + n0), m1 - m0
+        spread = mean * (1.0 - mean)  # of rewards that are 0 or 1
+        variance = scratch.totals[VARIANCE, arm - 1] if arm > 0 else UNKNOWN * spread
         gain += n1 * n0 / (n1 + n0) * apart * apart / (variance + LEAST_VARIANCE)
-        noise += variance
+        noise += spread
         n_telling += 1
     return gain, noise, n_telling
 
@@ -115,15 +119,19 @@ def least_twig(forest: Forest, key: np.uint64, kept: int) -> int:
 
 @part
 def merge_events(forest: Forest, leaf: int, other: int) -> None:
-    """Let a leaf have the events of another too, in place."""
-    line, given = forest.leaves[leaf], forest.leaves[other]
-    if line[HEAD] == NOTHING:
-        line[HEAD] = given[HEAD]
-    else:
-        last = line[HEAD]
-        while forest.blocks[last, 0] != NOTHING:
-            last = forest.blocks[last, 0]
-        forest.blocks[last, 0] = given[HEAD]
+    """Let a leaf have the events of another too, in place: blocks with newer ones first, then what is in no block."""
+    line, given, blocks = forest.leaves[leaf], forest.leaves[other], forest.blocks
+    one, two, last = wide(line[HEAD]), wide(given[HEAD]), NOTHING
+    while one != NOTHING or two != NOTHING:
+        if two == NOTHING or (one != NOTHING and blocks[one, BLOCK] > blocks[two, BLOCK]):
+            block, one = one, wide(blocks[one, 0])
+        else:
+            block, two = two, wide(blocks[two, 0])
+        if last == NOTHING:
+            line[HEAD] = block
+        else:
+            blocks[last, 0] = block
+        last = block
     line[N_EVENTS] += given[N_EVENTS] - given[FILL]
     given[HEAD] = NOTHING
     for place in range(given[FILL]):

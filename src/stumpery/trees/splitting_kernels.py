@@ -1,9 +1,11 @@
 """Whether a leaf splits, and what becomes of its events.
 
-A cut must beat a bar that rises with the active actions, with the noise in their rewards and with all that was tried
-before: cuts now, and other events that have left the ring since. What a true cut is worth grows with the events: a leaf
-that fails is asked again when it has as many as its best cut would need. What a chance cut is worth does not: when a
-leaf is asked, the split above it is judged again by all rewards that came since, and undone if it is not worth the bar.
+A cut must beat a bar that rises with the active actions, with the noise in their rewards, with the number of cuts tried
+and with how many more events the leaf has had than it can look at: they were tried before. What a true cut is worth
+grows with the events: a leaf that fails is asked again when it has as many as its best cut would need. What a chance
+cut is worth does not: when a leaf is asked, the split above it is judged again, by all rewards of its two sides and the
+bar of a single cut, and undone if it fails. And time may be what tells most: where the plays that a leaf cannot look at
+any more earned otherwise, it begins anew with those that it can.
 """
 
 import math
@@ -38,6 +40,7 @@ from stumpery.trees.forest_kernels import (
 )
 from stumpery.trees.scratch_kernels import Scratch, mixed
 
+CHANGE = 2.0  # times the bar: what a change must be worth for a leaf to begin anew
 LEAST_ROOM, MOST_ROOM = 1.25, 1.8  # a leaf is asked again when it has so many times the events
 
 
@@ -51,10 +54,10 @@ def next_check(n_events: int, needed: float) -> int:
 def bar(n_active: int, noise: float, n_tried: int, turns: float) -> float:
     """What a cut must be worth.
 
-    `noise` is the sum of the active actions' variances; `turns` says how many times the events that a leaf remembers it
-    has seen in all.
+    `noise` says how much rewards of 0 or 1 with the same means would vary; `turns` says how many times as many plays a
+    leaf has had as it has events to look at.
     """
-    tries = 7.0 * max(0.0, math.log(max(n_tried, 1) / 90.0)) + 4.0 * max(0.0, math.log(turns))
+    tries = 10.0 * max(0.0, math.log(max(n_tried, 1) / 90.0)) + 4.0 * max(0.0, math.log(turns))
     return 3.0 + 0.3 * n_active + 6.0 * noise + tries
 
 
@@ -70,20 +73,21 @@ def check(
     time = forest.counters[trees.TIME]
     n = trees.recall(forest, leaf, time - events.shape[0], scratch.found)
     n_active = cuts.gather(events, scratch, n, time)
-    if is_void(forest, scratch, pruning.above(forest, tree, row)):
-        undo(forest, pruning.above(forest, tree, row))
+    if has_changed(forest, scratch, n, n_active, leaf):
+        begin_anew(forest, scratch, n, leaf)
+        return
+    parent = pruning.above(forest, tree, row)
+    if is_void(forest, scratch, parent):
+        undo(forest, parent)
         return
     node = leaves[leaf, NODE]
     needed = MOST_ROOM
     if n_active > 0 and n >= 2 * LEAST_SIDE:
         key = mixed(mixed(seed + np.uint64(node)) + np.uint64(n))  # other columns each time
         cut = cuts.best_cut(forest.kinds, scratch, n, n_active, key)
-        noise, plays = 0.0, 0.0
-        for arm in range(n_active):
-            noise += scratch.totals[cuts.VARIANCE, arm]
-        for action in range(forest.stats.shape[2]):
-            plays += forest.stats[leaf, COUNT, action]
-        needed = bar(n_active, noise, cut.n_tried, max(plays, 1.0) / n) / max(cut.gain, 1e-9)
+        needed = bar(n_active, noise_of(scratch, n_active), cut.n_tried, turns_of(forest, leaf, n)) / max(
+            cut.gain, 1e-9
+        )
         if needed < 1.0:
             child, other = room(forest, leaf, mixed(seed + np.uint64(time)))
             if child != NOTHING:
@@ -95,8 +99,59 @@ def check(
 
 
 @part
+def noise_of(scratch: Scratch, n_active: int) -> float:
+    """How much the active actions' rewards would vary if they were 0 or 1: the sum of mean (1 - mean)."""
+    noise = 0.0
+    for arm in range(n_active):
+        mean = scratch.totals[cuts.S, arm] / scratch.totals[cuts.N, arm]
+        noise += mean * (1.0 - mean)
+    return noise
+
+
+@part
+def turns_of(forest: Forest, leaf: int, n: int) -> float:
+    """How many times as many plays a leaf has had as the `n` events that it looks at."""
+    plays = 0.0
+    for action in range(forest.stats.shape[2]):
+        plays += np.float64(forest.stats[leaf, COUNT, action])  # wide also in plain Python
+    return max(plays, 1.0) / n
+
+
+@part
+def has_changed(forest: Forest, scratch: Scratch, n: int, n_active: int, leaf: int) -> bool:
+    """Whether the active actions earned otherwise in the plays that a leaf cannot look at any more.
+
+    They are weighed as the two sides of a split are.
+    """
+    gain, n_telling, totals = 0.0, 0, scratch.totals
+    for action in range(forest.stats.shape[2]):
+        arm = scratch.active[action] - 1
+        if arm < 0:
+            continue
+        now, mean = totals[cuts.N, arm], totals[cuts.S, arm] / totals[cuts.N, arm]
+        plays = np.float64(forest.stats[leaf, COUNT, action])
+        before = plays - now
+        if before >= 1.0:
+            apart = (np.float64(forest.stats[leaf, MEAN, action]) - mean) * plays / before
+            gain += now * before / plays * apart * apart * totals[cuts.INVERSE, arm]
+            n_telling += 1
+    if n_telling == 0:
+        return False
+    return gain > CHANGE * bar(n_active, noise_of(scratch, n_active), 1, turns_of(forest, leaf, n))
+
+
+@part
+def begin_anew(forest: Forest, scratch: Scratch, n: int, leaf: int) -> None:
+    """Let a leaf know its `n` gathered events only, in place."""
+    sums_of_sides(forest, scratch, n, NOTHING)
+    know(forest, scratch, 0, leaf)
+    forget(forest, scratch, n, leaf)
+    forest.leaves[leaf, NEXT_CHECK] = next_check(n, LEAST_ROOM)
+
+
+@part
 def is_void(forest: Forest, scratch: Scratch, node: int) -> bool:
-    """Whether a node is a twig whose split is worth less, by all rewards that came, than a new cut would have to be."""
+    """Whether a node is a twig whose split is worth less, by all rewards there, than the one cut of a new leaf."""
     if node == NOTHING or not pruning.is_twig(forest, node):
         return False
     gain, noise, n_telling = pruning.evidence(forest, scratch, node)
@@ -145,29 +200,42 @@ def split(forest: Forest, scratch: Scratch, n: int, leaf: int, cut: Cut, child: 
         for action in range(forest.stats.shape[2]):
             forest.stats[other, row, action] = forest.stats[leaf, row, action]
     trees.branch(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
-    n_actions = forest.stats.shape[2]
-    counts, sums = scratch.totals[:2], scratch.totals[2:]
-    for side in range(2):
-        for action in range(n_actions):
-            counts[side, action] = 0.0
-            sums[side, action] = 0.0
+    sums_of_sides(forest, scratch, n, node)
     for index in range(n - 1, -1, -1):  # oldest first
-        event = scratch.events[index]
-        side = int(trees.goes_right(forest, node, event))
+        side = int(trees.goes_right(forest, node, scratch.events[index]))
         trees.append(forest, leaf if side == 0 else other, wide(scratch.found[index]))
-        action = int(event[ACTION])
-        if action != trees.NOTHING:
-            counts[side, action] += 1.0
-            sums[side, action] += event[REWARD]
     for side in range(2):
         here = leaf if side == 0 else other
-        for action in range(n_actions):
-            count = counts[side, action]
-            parent = forest.stats[here, MEAN, action]
-            forest.stats[here, COUNT, action] = count
-            forest.stats[here, MEAN, action] = (sums[side, action] + PRIOR * parent) / (count + PRIOR)
-            forest.stats[here, DOUBT, action] = 1.0 / math.sqrt(count + 1.0)
+        know(forest, scratch, side, here)
         forest.leaves[here, NEXT_CHECK] = max(trees.FIRST_CHECK, next_check(forest.leaves[here, N_EVENTS], LEAST_ROOM))
+
+
+@part
+def sums_of_sides(forest: Forest, scratch: Scratch, n: int, node: int) -> None:
+    """Write counts and sums of the gathered rewards on a node's two sides, or all, into the totals, in place."""
+    totals = scratch.totals
+    for row in range(totals.shape[0]):
+        for action in range(totals.shape[1]):
+            totals[row, action] = 0.0
+    for index in range(n - 1, -1, -1):
+        event = scratch.events[index]
+        side = int(trees.goes_right(forest, node, event)) if node != NOTHING else 0
+        action = int(event[ACTION])
+        if action != NOTHING:
+            totals[2 * side, action] += 1.0
+            totals[2 * side + 1, action] += event[REWARD]
+
+
+@part
+def know(forest: Forest, scratch: Scratch, side: int, leaf: int) -> None:
+    """Give a leaf the counts of a side, and means that start from those which it has, in place."""
+    counts, sums = scratch.totals[2 * side], scratch.totals[2 * side + 1]
+    stats = forest.stats[leaf]
+    for action in range(stats.shape[1]):
+        count, before = counts[action], stats[MEAN, action]
+        stats[COUNT, action] = count
+        stats[MEAN, action] = (sums[action] + PRIOR * before) / (count + PRIOR)
+        stats[DOUBT, action] = 1.0 / math.sqrt(count + 1.0)
 
 
 @part
