@@ -101,6 +101,8 @@ class Twin:
         if node is None or any(child.children for child in node.children):
             return False
         one, two = node.children
+        if len(one.events) + len(two.events) < splitting.LEAST_JUDGED:
+            return False
         gain, spreads = 0.0, []
         for action in range(self.n_actions):
             n1, n0 = float(one.counts[action]), float(two.counts[action])
@@ -108,7 +110,8 @@ class Twin:
                 m1, m0 = float(one.means[action]), float(two.means[action])
                 mean, apart = (n1 * m1 + n0 * m0) / (n1 + n0), m1 - m0
                 spreads.append(mean * (1 - mean))
-                gain += n1 * n0 / (n1 + n0) * apart**2 / (active.get(action, spreads[-1] / 2) + 0.01)
+                within = (n1 * m1 * (1 - m1) + n0 * m0 * (1 - m0)) / (n1 + n0)
+                gain += n1 * n0 / (n1 + n0) * apart**2 / (active.get(action, within) + 0.01)
         return bool(spreads) and gain < plain(splitting.bar)(len(spreads), sum(spreads), 1, 1.0)
 
     def has_changed(self, leaf, events, active):

@@ -33,7 +33,6 @@ from stumpery.trees.forest_kernels import (
 )
 from stumpery.trees.scratch_kernels import Scratch
 
-UNKNOWN = 0.5  # of the variance of rewards of 0 or 1: that of an action of which too few are at hand
 LOOKED_AT = 32  # twigs of which the least makes way
 
 
@@ -58,11 +57,19 @@ def above(forest: Forest, tree: int, row: Float32s) -> int:
 
 
 @part
+def n_events(forest: Forest, twig: int) -> int:
+    """How many events a twig's two leaves hold."""
+    child = forest.nodes[twig, CHILD]
+    left, right = forest.leaves[forest.nodes[child, LEAF]], forest.leaves[forest.nodes[child + 1, LEAF]]
+    return wide(left[N_EVENTS]) + wide(right[N_EVENTS])
+
+
+@part
 def evidence(forest: Forest, scratch: Scratch, twig: int) -> tuple[float, float, int]:
     """What a twig's split is worth by all rewards of its two leaves, the noise in them, and how many actions tell.
 
     It is the sum over actions of n1 n0 / (n1 + n0) (mean1 - mean0)^2 / (variance + 0.01). Variances are those of the
-    events that were gathered; of an action that is not active there, half of that of rewards of 0 or 1.
+    events that were gathered; of an action that is not active there, that of rewards of 0 or 1 on each side.
     """
     child = forest.nodes[twig, CHILD]
     left, right = forest.stats[forest.nodes[child, LEAF]], forest.stats[forest.nodes[child + 1, LEAF]]
@@ -73,10 +80,10 @@ def evidence(forest: Forest, scratch: Scratch, twig: int) -> tuple[float, float,
             continue
         m1, m0 = np.float64(left[MEAN, action]), np.float64(right[MEAN, action])
         arm, mean, apart = scratch.active[action], (n1 * m1 + n0 * m0) / (n1 + n0), m1 - m0
-        spread = mean * (1.0 - mean)  # of rewards that are 0 or 1
-        variance = scratch.totals[VARIANCE, arm - 1] if arm > 0 else UNKNOWN * spread
+        within = (n1 * m1 * (1.0 - m1) + n0 * m0 * (1.0 - m0)) / (n1 + n0)
+        variance = scratch.totals[VARIANCE, arm - 1] if arm > 0 else within
         gain += n1 * n0 / (n1 + n0) * apart * apart / (variance + LEAST_VARIANCE)
-        noise += spread
+        noise += mean * (1.0 - mean)
         n_telling += 1
     return gain, noise, n_telling
 
