@@ -101,7 +101,7 @@ class Twin:
         if node is None or any(child.children for child in node.children):
             return False
         one, two = node.children
-        if len(one.events) + len(two.events) < splitting.LEAST_JUDGED:
+        if one.counts.sum() + two.counts.sum() < splitting.LEAST_JUDGED:
             return False
         gain, spreads = 0.0, []
         for action in range(self.n_actions):

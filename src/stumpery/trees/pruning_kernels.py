@@ -57,25 +57,18 @@ def above(forest: Forest, tree: int, row: Float32s) -> int:
 
 
 @part
-def n_events(forest: Forest, twig: int) -> int:
-    """How many events a twig's two leaves hold."""
-    child = forest.nodes[twig, CHILD]
-    left, right = forest.leaves[forest.nodes[child, LEAF]], forest.leaves[forest.nodes[child + 1, LEAF]]
-    return wide(left[N_EVENTS]) + wide(right[N_EVENTS])
-
-
-@part
-def evidence(forest: Forest, scratch: Scratch, twig: int) -> tuple[float, float, int]:
-    """What a twig's split is worth by all rewards of its two leaves, the noise in them, and how many actions tell.
+def evidence(forest: Forest, scratch: Scratch, twig: int) -> tuple[float, float, int, float]:
+    """What a twig's split is worth by all rewards of its leaves, their noise, how many actions tell, and all plays.
 
     It is the sum over actions of n1 n0 / (n1 + n0) (mean1 - mean0)^2 / (variance + 0.01). Variances are those of the
     events that were gathered; of an action that is not active there, that of rewards of 0 or 1 on each side.
     """
     child = forest.nodes[twig, CHILD]
     left, right = forest.stats[forest.nodes[child, LEAF]], forest.stats[forest.nodes[child + 1, LEAF]]
-    gain, noise, n_telling = 0.0, 0.0, 0
+    gain, noise, n_telling, plays = 0.0, 0.0, 0, 0.0
     for action in range(left.shape[1]):
         n1, n0 = np.float64(left[COUNT, action]), np.float64(right[COUNT, action])
+        plays += n1 + n0
         if n1 == 0.0 or n0 == 0.0:
             continue
         m1, m0 = np.float64(left[MEAN, action]), np.float64(right[MEAN, action])
@@ -85,7 +78,7 @@ def evidence(forest: Forest, scratch: Scratch, twig: int) -> tuple[float, float,
         gain += n1 * n0 / (n1 + n0) * apart * apart / (variance + LEAST_VARIANCE)
         noise += mean * (1.0 - mean)
         n_telling += 1
-    return gain, noise, n_telling
+    return gain, noise, n_telling, plays
 
 
 @part

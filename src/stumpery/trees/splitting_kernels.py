@@ -3,7 +3,7 @@
 A cut must beat a bar that rises with the active actions, with the noise in their rewards, with the number of cuts tried
 and with how many more events the leaf has had than it can look at: they were tried before. What a true cut is worth
 grows with the events: a leaf that fails is asked again when it has as many as its best cut would need. What a chance
-cut is worth does not: when a leaf is asked, the split above it is judged again if there are enough events, by all
+cut is worth does not: when a leaf is asked, the split above it is judged again if there were enough plays, by all
 rewards of its two sides and the bar of a single cut, and undone if it fails. And time may be what tells most: where the
 plays that a leaf cannot look at any more earned otherwise, it begins anew with those that it can.
 """
@@ -41,7 +41,7 @@ from stumpery.trees.forest_kernels import (
 from stumpery.trees.scratch_kernels import Scratch, mixed
 
 CHANGE = 2.0  # times the bar: what a change must be worth for a leaf to begin anew
-LEAST_JUDGED = 90  # events on both sides of a split, before it is judged again
+LEAST_JUDGED = 90.0  # plays on both sides of a split, before it is judged again
 LEAST_ROOM, MOST_ROOM = 1.25, 1.8  # a leaf is asked again when it has so many times the events
 
 
@@ -152,11 +152,11 @@ def begin_anew(forest: Forest, scratch: Scratch, n: int, leaf: int) -> None:
 
 @part
 def is_void(forest: Forest, scratch: Scratch, node: int) -> bool:
-    """Whether a node is a twig with enough events whose split is worth less than the bar of a single cut."""
-    if node == NOTHING or not pruning.is_twig(forest, node) or pruning.n_events(forest, node) < LEAST_JUDGED:
+    """Whether a node is a twig with enough plays whose split is worth less than the bar of a single cut."""
+    if node == NOTHING or not pruning.is_twig(forest, node):
         return False
-    gain, noise, n_telling = pruning.evidence(forest, scratch, node)
-    return n_telling > 0 and gain < bar(n_telling, noise, 1, 1.0)
+    gain, noise, n_telling, plays = pruning.evidence(forest, scratch, node)
+    return plays >= LEAST_JUDGED and n_telling > 0 and gain < bar(n_telling, noise, 1, 1.0)
 
 
 @part
