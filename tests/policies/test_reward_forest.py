@@ -89,7 +89,7 @@ def recycled():
     """A forest in which splits were undone, whose nodes others have or nobody."""
     rows, _ = stream(30_000)
     best = (rows["x"].to_numpy() * 40).astype(int) % 3  # without noise, so that every leaf has something to tell
-    policy = new(max_bytes=120_000)
+    policy = new(max_bytes=100_000)
     policy.play(rows, (best[:, None] == np.arange(3)).astype(float))
     forest = policy._models.forest
     n_nodes = forest.counters[trees.N_NODES]

@@ -62,10 +62,9 @@ def look_up(familiar: Familiar, row: Float32s, kinds: NDArray[np.uint8]) -> np.u
 @part
 def recall(familiar: Familiar, found: np.uint64, scores: Floats) -> None:
     """Add what is known of a context to its scores, in place."""
-    slot = slot_of(familiar, found)
-    if familiar.prints[slot] != found:
+    slot, share = slot_of(familiar, found), familiar.trust[SHARE]
+    if share == 0.0 or familiar.prints[slot] != found:
         return
-    share = familiar.trust[SHARE]
     for action in range(scores.shape[0]):
         scores[action] += share * np.float64(familiar.errors[slot, WEIGHT, action])
 
