@@ -86,9 +86,8 @@ def check(
     if n_active > 0 and n >= 2 * LEAST_SIDE:
         key = mixed(mixed(seed + np.uint64(node)) + np.uint64(n))  # other columns each time
         cut = cuts.best_cut(forest.kinds, scratch, n, n_active, key)
-        needed = bar(n_active, noise_of(scratch, n_active), cut.n_tried, turns_of(forest, leaf, n)) / max(
-            cut.gain, 1e-9
-        )
+        least = bar(n_active, noise_of(scratch, n_active), cut.n_tried, turns_of(forest, leaf, n))
+        needed = least / max(cut.gain, 1e-9)
         if needed < 1.0:
             child, other = room(forest, leaf, mixed(seed + np.uint64(time)))
             if child != NOTHING:
@@ -203,8 +202,7 @@ def split(forest: Forest, scratch: Scratch, n: int, leaf: int, cut: Cut, child: 
     trees.branch(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
     sums_of_sides(forest, scratch, n, node)
     for index in range(n - 1, -1, -1):  # oldest first
-        side = int(trees.goes_right(forest, node, scratch.events[index]))
-        trees.append(forest, leaf if side == 0 else other, wide(scratch.found[index]))
+        trees.append(forest, leaf if scratch.places[index] == 0 else other, wide(scratch.found[index]))
     for side in range(2):
         here = leaf if side == 0 else other
         know(forest, scratch, side, here)
@@ -213,7 +211,10 @@ def split(forest: Forest, scratch: Scratch, n: int, leaf: int, cut: Cut, child: 
 
 @part
 def sums_of_sides(forest: Forest, scratch: Scratch, n: int, node: int) -> None:
-    """Write counts and sums of the gathered rewards on a node's two sides, or all, into the totals, in place."""
+    """Write counts and sums of the gathered rewards on a node's two sides into the totals, and their sides, in place.
+
+    Of NOTHING all are on the first side.
+    """
     totals = scratch.totals
     for row in range(totals.shape[0]):
         for action in range(totals.shape[1]):
@@ -221,6 +222,7 @@ def sums_of_sides(forest: Forest, scratch: Scratch, n: int, node: int) -> None:
     for index in range(n - 1, -1, -1):
         event = scratch.events[index]
         side = int(trees.goes_right(forest, node, event)) if node != NOTHING else 0
+        scratch.places[index] = side
         action = int(event[ACTION])
         if action != NOTHING:
             totals[2 * side, action] += 1.0
