@@ -1,6 +1,5 @@
 """The reward forest's trees as plain lists and dicts: slow, and written from the words about them."""
 
-import heapq
 import math
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -262,18 +261,13 @@ class Twin:
         return self.free.pop()
 
     def collapse(self, node):
-        """Make a leaf of a twig: what its two leaves knew, and their events, those of full blocks first."""
+        """Make a leaf of a twig: what its two leaves knew, and those of their events that are remembered."""
         one, two = node.children
         weights = one.counts + np.float32(trees.PRIOR), two.counts + np.float32(trees.PRIOR)
         node.means = (weights[0] * one.means + weights[1] * two.means) / (weights[0] + weights[1])
         node.counts = one.counts + two.counts
-        chains, rest = [], []  # newest first; oldest first
-        for each in (one, two):
-            end = (len(each.events) - 1) // trees.BLOCK * trees.BLOCK if each.events else 0
-            chains.append([each.events[start : start + trees.BLOCK] for start in range(0, end, trees.BLOCK)][::-1])
-            rest += each.events[end:]
-        blocks = list(heapq.merge(*chains, key=lambda block: block[-1], reverse=True))
-        node.events = [number for block in reversed(blocks) for number in block] + rest
+        oldest = len(self.history) - self.n_kept
+        node.events = sorted(number for number in one.events + two.events if number >= oldest)
         node.next_check = plain(splitting.next_check)(len(node.events), splitting.MOST_ROOM)
         node.children, one.gone, two.gone = None, True, True
         del self.nodes[one.number], self.nodes[two.number]

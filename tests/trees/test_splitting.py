@@ -52,6 +52,25 @@ def find_leaves(forest, reached, rows, found):
         found[place] = reached
 
 
+@kernel
+def note_all(forest, leaf, numbers):
+    """Note events in a leaf, in place."""
+    for number in numbers:
+        trees.append(forest, leaf, number)
+
+
+@kernel
+def found_from(forest, leaf, oldest, found):
+    """Write a leaf's numbers from `oldest` on into `found`, in place; give how many."""
+    return trees.recall(forest, leaf, oldest, found)
+
+
+@kernel
+def trimmed(forest, leaf, oldest):
+    """Give back a leaf's blocks whose events are all older than `oldest`, in place; give how many were in them."""
+    return trees.trim(forest, leaf, oldest)
+
+
 def stream(name, seed, n_rows=N_ROWS):
     """Rows with gaps, actions, and rewards in quarters, whose sums are exact: two columns say what pays."""
     rng = np.random.default_rng(seed)
@@ -83,11 +102,18 @@ def grown(name, seed, n_kept, n_blocks=4000, n_nodes=600, n_rows=N_ROWS):
 def events_of(forest, leaf):
     """The numbers in a leaf and in its blocks, oldest first."""
     block, fill = forest.leaves[leaf, [trees.HEAD, trees.FILL]].tolist()
-    found = forest.leaves[leaf, trees.NEWEST : trees.NEWEST + fill].tolist()
+    found = unfolded(forest.leaves[leaf, trees.NEWEST :]) if fill else []
+    assert len(found) == fill
     while block != trees.NOTHING:
-        found = forest.blocks[block, 1:].tolist() + found
-        block = forest.blocks[block, 0]
+        found = unfolded(forest.blocks[block, trees.LATEST :]) + found
+        block = forest.blocks[block, trees.BEFORE]
     return found
+
+
+def unfolded(words):
+    """The numbers, oldest first, of which the newest stands first in `words` and the gaps behind it."""
+    gaps = [gap for word in words[1:].tolist() for gap in (word % 2**16, word // 2**16) if gap > 0]
+    return (int(words[0]) - np.cumsum([0, *(gap - 1 for gap in gaps[:0:-1])]))[::-1].tolist()
 
 
 def live_leaves(forest):
@@ -168,8 +194,37 @@ def test_blocks_are_free_or_in_one_leaf_each(n_nodes):
     for block in starts:
         while block != trees.NOTHING:
             owned.append(int(block))
-            block = forest.blocks[block, 0]  # noqa: PLW2901
+            block = forest.blocks[block, trees.BEFORE]  # noqa: PLW2901
     assert sorted(owned) == list(range(400))
+
+
+GAPS = [0, 1, 2, 300, trees.LONGEST_GAP - 1, trees.LONGEST_GAP, trees.LONGEST_GAP + 1, 10 * trees.LONGEST_GAP]
+
+
+@pytest.mark.parametrize("gaps", [[0, 1], [1], [trees.LONGEST_GAP], [trees.LONGEST_GAP + 1], GAPS])
+@pytest.mark.parametrize("n", [1, 2, trees.BLOCK, trees.BLOCK + 1, 5 * trees.BLOCK - 1])
+def test_a_leaf_knows_its_events_however_far_apart_they_are(gaps, n):
+    numbers = 7 + np.cumsum(np.random.default_rng(n).choice(gaps, n))
+    forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False]), 10, 200)
+    note_all(forest, 1, numbers)
+    assert events_of(forest, 1) == numbers.tolist()
+    assert forest.leaves[1, trees.N_EVENTS] == n
+    found = np.zeros(MAX_EVENTS, np.int32)
+    for oldest in (0, int(numbers[n // 2]), int(numbers[-1]) + 1):
+        n_found = found_from(forest, 1, oldest, found)
+        assert found[:n_found].tolist() == [number for number in numbers[::-1].tolist() if number >= oldest]
+    n_trimmed = trimmed(forest, 1, int(numbers[n // 2]))
+    assert events_of(forest, 1) == numbers[n_trimmed:].tolist()
+    assert n_trimmed <= np.searchsorted(numbers, numbers[n // 2])
+    assert forest.counters[trees.N_FREE_BLOCKS] + n_blocks_of(forest, 1) == 200
+
+
+def n_blocks_of(forest, leaf):
+    """How many blocks a leaf has."""
+    n, block = 0, forest.leaves[leaf, trees.HEAD]
+    while block != trees.NOTHING:
+        n, block = n + 1, forest.blocks[block, trees.BEFORE]
+    return n
 
 
 @pytest.mark.parametrize("n_blocks", [N_TREES + 1, 12, 40])

@@ -60,7 +60,7 @@ class RewardForest(ContextualPolicy):
     scorers (columns alone, in pairs, and of the latest events) and the forest corrected by learned weights; a mixture
     on the simplex weighs the five online. A context that came before is scored by what it earned then, too, as far as
     that proves right. The forest's doubt and the `explorer` make the choice. Missing values and new names are ordinary;
-    columns are those of the `schema`, or of the first context. Without `n_trees` there are 28 trees and one more for
+    columns are those of the `schema`, or of the first context. Without `n_trees` there are 26 trees and one more for
     every two columns, at most 72. All memory stays within `max_bytes`: what does not fit is forgotten, oldest first.
 
     `features` may say what actions are like, a dict of numbers and names for each: an action borrows from those with

@@ -11,6 +11,7 @@ from stumpery.policies.familiar_kernels import N_TRUST, SHARE, SQUARES, Familiar
 from stumpery.policies.reward_forest_kernels import EVENTS, FIRST_WEIGHTS, N_SCORERS, Models
 from stumpery.policies.shared_kernels import Shared
 from stumpery.trees import forest_kernels as trees
+from stumpery.trees.block_checks import blocks_fit
 from stumpery.trees.forest_kernels import ACTION, BLOCK, REWARD, Forest
 from stumpery.types import Floats
 
@@ -19,14 +20,14 @@ MAX_EVENTS = 2**20
 MAX_SLOTS = 2**18
 MAX_CONTEXTS = 2**18
 LEAST_EVENTS, LEAST_SLOTS = 256, 64
-NODE_SHARE = 0.4  # of the memory that pairs and contexts leave
+NODE_SHARE = 0.5  # of the memory that pairs and contexts leave
 EXCESS = 2  # times `max_bytes`: what a full forest may come to when actions are added to it
 STALE = 1.35  # times the blocks of the remembered events: leaves forget the others only when they are asked to split
 
 
 def trees_for(n_columns: int) -> int:
     """How many trees are enough: each looks at half of the columns at a time, so more columns need more of them."""
-    return min(28 + n_columns // 2, 72)
+    return min(26 + n_columns // 2, 72)
 
 
 class Sizes(NamedTuple):
@@ -74,13 +75,13 @@ def sizes_within(
 ) -> Sizes:
     """The most that fits: at most an eighth for pairs and a 32nd for contexts that may come again.
 
-    Two fifths of the rest are for nodes and leaves, the others for events. With sizes that there are `now`, pairs keep
+    One half of the rest is for nodes and leaves, the other for events. With sizes that there are `now`, pairs keep
     theirs, and contexts have no less.
     """
     slot_bytes = 2 * 4 * n_actions
     leaf_bytes = 4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions
     node_bytes = 16 + leaf_bytes / 2
-    event_bytes = 4 * (n_columns + spare_columns(n_columns) + 2) + n_trees * 4 * (1 + BLOCK) / BLOCK * STALE
+    event_bytes = 4 * (n_columns + spare_columns(n_columns) + 2) + n_trees * 4 * trees.N_BLOCK_FIELDS / BLOCK * STALE
     least = max(4 * n_trees * node_bytes / NODE_SHARE, LEAST_EVENTS * event_bytes / (1.0 - NODE_SHARE))
     n_codes = (n_columns + 1) * hashed.N_CODES
     fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
@@ -210,8 +211,8 @@ def _wider(forest: Forest, sizes: Sizes) -> Forest:
     blocks = _longer(forest.blocks, sizes.n_blocks)
     counters = forest.counters.copy()
     if sizes.n_blocks > before:  # the new blocks come first among the free ones
-        blocks[before:, 0] = np.arange(before + 1, sizes.n_blocks + 1)
-        blocks[-1, 0] = counters[trees.FREE_BLOCK]
+        blocks[before:, trees.BEFORE] = np.arange(before + 1, sizes.n_blocks + 1)
+        blocks[-1, trees.BEFORE] = counters[trees.FREE_BLOCK]
         counters[trees.FREE_BLOCK] = before
         counters[trees.N_FREE_BLOCKS] += sizes.n_blocks - before
     return Forest(
@@ -275,17 +276,17 @@ def _picked(table: NDArray[Any], keep: Sequence[int | None]) -> NDArray[Any]:
 def plausible(models: Models, n_trees: int, is_name: NDArray[np.bool_]) -> bool:
     """Whether every place that the kernels follow leads somewhere, and nowhere twice, and every number is one."""
     forest, events = models.forest, models.events
-    n_nodes, n_leaves, _, _, free, n_free, time = forest.counters.tolist()
+    n_nodes, n_leaves, _, _, _, n_free, time = forest.counters.tolist()
     if not (n_trees <= n_nodes <= len(forest.nodes) and n_trees <= n_leaves <= len(forest.leaves)):
         return False
     if not 0 <= time <= min(2**31 - 1, models.clock[EVENTS]):
         return False
-    if not (-1 <= free < len(forest.blocks) and 0 <= n_free <= len(forest.blocks)):
+    if not 0 <= n_free <= len(forest.blocks):
         return False
     return (
         _kinds_fit(forest.kinds, is_name)
         and _nodes_fit(forest, n_trees, n_nodes, n_leaves, is_name)
-        and _blocks_fit(forest, n_leaves, free, len(events))
+        and blocks_fit(forest, n_leaves, len(events))
         and _events_fit(events, forest.stats.shape[2], is_name)
         and _numbers_fit(models)
     )
@@ -345,7 +346,7 @@ def _nodes_fit(forest: Forest, n_trees: int, n_nodes: int, n_leaves: int, is_nam
     asked = column[asks]
     leaf_of, node_of = forest.nodes[:n_nodes, trees.LEAF][ends], forest.leaves[:n_leaves, trees.NODE]
     return bool(
-        np.array_equal(np.sort(below), here[used])  # every node but the roots is below one other
+        np.array_equal(np.sort(below), here[used])  # every node but the roots is below one other: pairs leave no gap
         and _n_reached(child, ends, n_trees) == used.sum()
         and (is_name[np.where(asked < 0, ~asked, asked)] == (asked < 0)).all()
         and np.isnan(forest.thresholds[trees.PAYLOAD : 2 * n_nodes : 2][ends]).all()
@@ -374,18 +375,3 @@ def _n_reached(child: NDArray[np.int32], ends: NDArray[np.bool_], n_trees: int) 
         inner = child[level[~ends[level]]]
         level = np.concatenate([inner, inner + 1])
     return n_found
-
-
-def _blocks_fit(forest: Forest, n_leaves: int, free: int, n_kept: int) -> bool:
-    time = int(forest.counters[trees.TIME])
-    first = trees.NOTHING if time >= n_kept else 0  # out of the ring, or in it
-    lines = forest.leaves[:n_leaves][forest.leaves[:n_leaves, trees.NODE] != trees.NOTHING]
-    heads, fills = lines[:, trees.HEAD], lines[:, trees.FILL]
-    before, noted = forest.blocks[:, 0], forest.blocks[:, 1:]
-    links = np.concatenate([heads, before, [free]])
-    if not ((links >= -1) & (links < len(forest.blocks))).all() or not ((fills >= 0) & (fills <= BLOCK)).all():
-        return False
-    used = np.bincount(links[links >= 0], minlength=len(forest.blocks))
-    counted = (forest.leaves[:n_leaves, trees.N_EVENTS] >= 0).all()
-    numbers = np.concatenate([noted.ravel(), forest.leaves[:n_leaves, trees.NEWEST :].ravel()])
-    return bool(counted and (used <= 1).all() and (numbers >= first).all() and (numbers < max(time, 1)).all())

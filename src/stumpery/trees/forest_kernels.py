@@ -1,11 +1,12 @@
 """Trees over remembered events: the array forest.
 
 Events are kept once, in a ring; a leaf holds only their numbers, so that it can look at its own past with cut points of
-its own when it is asked whether to split: the newest in its own line of memory, older ones in blocks. A node is sixteen
-bytes: the place of its left child (the right one follows), its column, and a threshold or a set of codes; a leaf is its
-own left child, so that all trees descend level by level without a branch. Missing numbers are -inf and missing names
-code 0: always on a side of their own. All memory is taken at the start; without a free block a leaf forgets events
-that have left the ring, or else its newest.
+its own when it is asked whether to split: the latest in its own line of memory, older ones in blocks. A line and a
+block have the newest number and the gaps back to the others, two bytes each. A node is sixteen bytes: the place of its
+left child (the right one follows), its column, and a threshold or a set of codes; a leaf is its own left child, so that
+all trees descend level by level without a branch. Missing numbers are -inf and missing names code 0: always on a side
+of their own. All memory is taken at the start; without a free block a leaf forgets events that have left the ring, or
+else its newest.
 """
 
 import math
@@ -23,9 +24,13 @@ LEAF = 2  # the first of them in a node that is a leaf: its number; with the oth
 NAN = np.uint64(0x7FF8000000000000)
 MEAN, DOUBT, WEIGHT, COUNT = range(4)  # of a leaf, for each action: what a decision reads first; WEIGHT corrects
 N_STATS = 4
-NODE, N_EVENTS, NEXT_CHECK, HEAD, FILL, NEWEST = range(6)  # of a leaf; from NEWEST on, FILL numbers of events
-BLOCK = 11  # events in a block
-N_LEAF_FIELDS = NEWEST + BLOCK  # one line of memory
+NODE, N_EVENTS, NEXT_CHECK, HEAD, FILL, NEWEST = range(6)  # of a leaf; then gaps between numbers of events
+N_GAPS = 10  # words of gaps: two in each, plus 1 and the earlier in its lower half; 0 where there is no event
+BLOCK = 2 * N_GAPS  # events in a line or a block
+LONGEST_GAP = 2**15 - 2
+N_LEAF_FIELDS = NEWEST + 1 + N_GAPS  # one line of memory
+BEFORE, LATEST = range(2)  # of a block: the block before it, and its newest number; then gaps as in a leaf
+N_BLOCK_FIELDS = LATEST + 1 + N_GAPS
 PRIOR = 1.0  # events that the parent's estimate is worth
 FIRST_MEAN = 0.5
 NOTHING = -1
@@ -56,7 +61,7 @@ class Forest(NamedTuple):
     masks: NDArray[np.uint64]  # (nodes * 2,), the same memory
     leaves: Int32s  # (leaves, fields)
     stats: Float32s  # (leaves, N_STATS, actions)
-    blocks: Int32s  # (blocks, 1 + BLOCK): the block before it, then numbers of events
+    blocks: Int32s  # (blocks, fields)
     counters: NDArray[np.int64]
     kinds: NDArray[np.uint8]  # (columns,)
 
@@ -83,12 +88,12 @@ def new_forest(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], n_nodes
         *views(nodes),
         lined((n_leaves, N_LEAF_FIELDS), np.int32),
         lined((n_leaves, N_STATS, n_actions), np.float32),
-        lined((n_blocks, 1 + BLOCK), np.int32),
+        lined((n_blocks, N_BLOCK_FIELDS), np.int32),
         np.zeros(N_COUNTERS, np.int64),
         np.where(is_name, NAME, BIT).astype(np.uint8),
     )
-    forest.blocks[:, 0] = np.arange(1, n_blocks + 1)
-    forest.blocks[-1, 0] = NOTHING
+    forest.blocks[:, BEFORE] = np.arange(1, n_blocks + 1)
+    forest.blocks[-1, BEFORE] = NOTHING
     forest.stats[:n_trees, MEAN] = FIRST_MEAN
     forest.stats[:n_trees, DOUBT] = 1.0
     roots = np.arange(n_trees)
@@ -119,7 +124,7 @@ def renumber(forest: Forest, n_kept: int) -> int:
         return 0
     less = max(time - n_kept, 0) // n_kept * n_kept
     forest.counters[TIME] -= less
-    for numbers in (forest.blocks[:, 1:], forest.leaves[:, NEWEST:]):
+    for numbers in (forest.blocks[:, LATEST], forest.leaves[:, NEWEST]):
         np.maximum(numbers - less, NOTHING, out=numbers)
     return less
 
@@ -252,26 +257,46 @@ def new_block(forest: Forest) -> int:
     """Take a block from the free ones; NOTHING where there is none."""
     block: int = forest.counters[FREE_BLOCK]
     if block != NOTHING:
-        forest.counters[FREE_BLOCK] = forest.blocks[block, 0]
+        forest.counters[FREE_BLOCK] = forest.blocks[block, BEFORE]
         forest.counters[N_FREE_BLOCKS] -= 1
     return block
+
+
+@part
+def is_full(line: Int32s, time: int) -> bool:
+    """Whether a leaf's own line has no place for one more event, or its newest one is too far from it."""
+    return bool(line[FILL] == BLOCK or (line[FILL] > 0 and not 0 <= time - line[NEWEST] <= LONGEST_GAP))
+
+
+@part
+def put_away(forest: Forest, leaf: int) -> None:
+    """Move the numbers in a leaf's own line into a block, in place; without a free one they are forgotten."""
+    line = forest.leaves[leaf]
+    block = new_block(forest)
+    if block == NOTHING:
+        line[N_EVENTS] -= line[FILL]
+    else:
+        forest.blocks[block, BEFORE] = line[HEAD]
+        line[HEAD] = block
+        for place in range(1 + N_GAPS):
+            forest.blocks[block, LATEST + place] = line[NEWEST + place]
+    line[FILL] = 0
 
 
 @part
 def append(forest: Forest, leaf: int, time: int) -> None:
     """Note the number of an event in a leaf, in place; without a free block its newest ones make way."""
     line = forest.leaves[leaf]
-    if line[FILL] == BLOCK:
-        block = new_block(forest)
-        if block == NOTHING:
-            line[N_EVENTS] -= BLOCK
-        else:
-            forest.blocks[block, 0] = line[HEAD]
-            line[HEAD] = block
-            for place in range(BLOCK):
-                forest.blocks[block, 1 + place] = line[NEWEST + place]
-        line[FILL] = 0
-    line[NEWEST + line[FILL]] = time
+    if is_full(line, time):
+        put_away(forest, leaf)
+    fill, gap = wide(line[FILL]), 0
+    if fill == 0:
+        for place in range(N_GAPS):
+            line[NEWEST + 1 + place] = 0
+    else:
+        gap = time - line[NEWEST]
+    line[NEWEST] = time
+    line[NEWEST + 1 + fill // 2] += (gap + 1) << (16 * (fill % 2))
     line[FILL] += 1
     line[N_EVENTS] += 1
 
@@ -281,12 +306,14 @@ def give_back(forest: Forest, block: int) -> int:
     """Free a block and all before it, in place; give how many events were in them."""
     n = 0
     while block != NOTHING:
-        before = forest.blocks[block, 0]
-        forest.blocks[block, 0] = forest.counters[FREE_BLOCK]
+        for place in range(LATEST + 1, N_BLOCK_FIELDS):
+            gaps = forest.blocks[block, place]
+            n += int(gaps >> 16 > 0) + int(gaps & 0xFFFF > 0)
+        before = forest.blocks[block, BEFORE]
+        forest.blocks[block, BEFORE] = forest.counters[FREE_BLOCK]
         forest.counters[FREE_BLOCK] = block
         forest.counters[N_FREE_BLOCKS] += 1
         block = before
-        n += BLOCK
     return n
 
 
@@ -303,32 +330,47 @@ def free_blocks(forest: Forest, leaf: int) -> None:
 def trim(forest: Forest, leaf: int, oldest: int) -> int:
     """Give back a leaf's blocks whose events are all older than `oldest`, in place; give how many events were in them.
 
-    Numbers fall along the chain; where two leaves were merged, some newer go with a block that ends with old ones.
+    Numbers fall along the chain.
     """
     after, block = NOTHING, forest.leaves[leaf, HEAD]
-    while block != NOTHING and forest.blocks[block, BLOCK] >= oldest:
-        after, block = block, forest.blocks[block, 0]
+    while block != NOTHING and forest.blocks[block, LATEST] >= oldest:
+        after, block = block, forest.blocks[block, BEFORE]
     if after == NOTHING:
         forest.leaves[leaf, HEAD] = NOTHING
     else:
-        forest.blocks[after, 0] = NOTHING
+        forest.blocks[after, BEFORE] = NOTHING
     return give_back(forest, block)
 
 
 @part
+def unfold(words: Int32s, newest: int, oldest: int, found: Int32s, n: int) -> int:
+    """Write numbers from `oldest` on behind the first n in `found`, in place; give how many there are now.
+
+    The newest of them stands at a place in `words`, the gaps behind it.
+    """
+    number = wide(words[newest])
+    for place in range(newest + N_GAPS, newest, -1):
+        gaps = wide(words[place])
+        for gap in (gaps >> 16, gaps & 0xFFFF):
+            found[n] = number
+            n += int(gap > 0 and number >= oldest)
+            number -= max(gap - 1, 0)
+    return n
+
+
+@part
 def recall(forest: Forest, leaf: int, oldest: int, found: Int32s) -> int:
-    """Write the numbers of a leaf's events that are still in the ring into `found`, in place; give how many."""
+    """Write the numbers of a leaf's events that are still in the ring into `found`, in place; give how many.
+
+    They are in the order of time, the newest first.
+    """
     n = 0
-    line = forest.leaves[leaf]
-    for place in range(line[FILL] - 1, -1, -1):
-        found[n] = line[NEWEST + place]
-        n += line[NEWEST + place] >= oldest
-    block = line[HEAD]
+    if forest.leaves[leaf, FILL] > 0:
+        n = unfold(forest.leaves[leaf], NEWEST, oldest, found, n)
+    block = forest.leaves[leaf, HEAD]
     while block != NOTHING and n + BLOCK <= found.shape[0]:
-        for place in range(BLOCK, 0, -1):
-            found[n] = forest.blocks[block, place]
-            n += forest.blocks[block, place] >= oldest
-        block = forest.blocks[block, 0]
+        n = unfold(forest.blocks[block], LATEST, oldest, found, n)
+        block = forest.blocks[block, BEFORE]
     return n
 
 

@@ -13,17 +13,14 @@ from stumpery.trees import arena_kernels as arena
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.cuts_kernels import LEAST_VARIANCE, VARIANCE
 from stumpery.trees.forest_kernels import (
-    BLOCK,
     CHILD,
     COUNT,
     DOUBT,
-    FILL,
-    HEAD,
     LEAF,
     MEAN,
     N_EVENTS,
     N_NODES,
-    NEWEST,
+    NODE,
     NOTHING,
     PRIOR,
     WEIGHT,
@@ -57,14 +54,23 @@ def above(forest: Forest, tree: int, row: Float32s) -> int:
 
 
 @part
-def evidence(forest: Forest, scratch: Scratch, twig: int) -> tuple[float, float, int, float]:
-    """What a twig's split is worth by all rewards of its leaves, their noise, how many actions tell, and all plays.
+def beside(forest: Forest, leaf: int, n_trees: int) -> int:
+    """The leaf under the same twig, or NOTHING; two nodes of a pair are neighbours, and all pairs follow the roots."""
+    place = wide(forest.leaves[leaf, NODE]) - n_trees
+    node = n_trees + (place ^ 1)
+    if place < 0 or forest.nodes[node, CHILD] != node:
+        return NOTHING
+    return wide(forest.nodes[node, LEAF])
+
+
+@part
+def evidence(forest: Forest, scratch: Scratch, leaf: int, other: int) -> tuple[float, float, int, float]:
+    """What a split is worth by all rewards of its two leaves, their noise, how many actions tell, and all plays.
 
     It is the sum over actions of n1 n0 / (n1 + n0) (mean1 - mean0)^2 / (variance + 0.01). Variances are those of the
     events that were gathered; of an action that is not active there, that of rewards of 0 or 1 on each side.
     """
-    child = forest.nodes[twig, CHILD]
-    left, right = forest.stats[forest.nodes[child, LEAF]], forest.stats[forest.nodes[child + 1, LEAF]]
+    left, right = forest.stats[leaf], forest.stats[other]
     gain, noise, n_telling, plays = 0.0, 0.0, 0, 0.0
     for action in range(left.shape[1]):
         n1, n0 = np.float64(left[COUNT, action]), np.float64(right[COUNT, action])
@@ -118,28 +124,23 @@ def least_twig(forest: Forest, key: np.uint64, kept: int) -> int:
 
 
 @part
-def merge_events(forest: Forest, leaf: int, other: int) -> None:
-    """Let a leaf have the events of another too, in place: blocks with newer ones first, then what is in no block."""
-    line, given, blocks = forest.leaves[leaf], forest.leaves[other], forest.blocks
-    one, two, last = wide(line[HEAD]), wide(given[HEAD]), NOTHING
-    while one != NOTHING or two != NOTHING:
-        if two == NOTHING or (one != NOTHING and blocks[one, BLOCK] > blocks[two, BLOCK]):
-            block, one = one, wide(blocks[one, 0])
+def merge_events(forest: Forest, scratch: Scratch, leaf: int, other: int, oldest: int) -> None:
+    """Let a leaf have the events of another too, in place, in the order of time and from the `oldest` on."""
+    own, given = scratch.arms, scratch.places
+    n_own, n_given = trees.recall(forest, leaf, oldest, own), trees.recall(forest, other, oldest, given)
+    trees.free_blocks(forest, leaf)
+    trees.free_blocks(forest, other)
+    while n_own > 0 or n_given > 0:
+        if n_given == 0 or (n_own > 0 and own[n_own - 1] < given[n_given - 1]):
+            n_own -= 1
+            trees.append(forest, leaf, wide(own[n_own]))
         else:
-            block, two = two, wide(blocks[two, 0])
-        if last == NOTHING:
-            line[HEAD] = block
-        else:
-            blocks[last, 0] = block
-        last = block
-    line[N_EVENTS] += given[N_EVENTS] - given[FILL]
-    given[HEAD] = NOTHING
-    for place in range(given[FILL]):
-        trees.append(forest, leaf, wide(given[NEWEST + place]))
+            n_given -= 1
+            trees.append(forest, leaf, wide(given[n_given]))
 
 
 @part
-def collapse(forest: Forest, node: int) -> int:
+def collapse(forest: Forest, scratch: Scratch, node: int, oldest: int) -> int:
     """Turn a twig into a leaf that knows what its two leaves knew, in place; give that leaf."""
     child = wide(forest.nodes[node, CHILD])
     leaf, other = wide(forest.nodes[child, LEAF]), wide(forest.nodes[child + 1, LEAF])
@@ -150,7 +151,7 @@ def collapse(forest: Forest, node: int) -> int:
             one[row, action] = (n1 * one[row, action] + n0 * two[row, action]) / (n1 + n0)
         one[COUNT, action] += two[COUNT, action]
         one[DOUBT, action] = 1.0 / math.sqrt(one[COUNT, action] + 1.0)
-    merge_events(forest, leaf, other)
+    merge_events(forest, scratch, leaf, other, oldest)
     trees.seat(forest, node, leaf)
     arena.free_pair(forest, child)
     arena.free_leaf(forest, other)

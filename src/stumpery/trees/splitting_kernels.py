@@ -20,10 +20,8 @@ from stumpery.trees import pruning_kernels as pruning
 from stumpery.trees.cuts_kernels import Cut
 from stumpery.trees.forest_kernels import (
     ACTION,
-    BLOCK,
     COUNT,
     DOUBT,
-    FILL,
     FREE_BLOCK,
     LEAST_SIDE,
     MEAN,
@@ -64,22 +62,22 @@ def bar(n_active: int, noise: float, n_tried: int, turns: float) -> float:
 
 @part
 def check(
-    forest: Forest, events: Float32s, scratch: Scratch, tree: int, row: Float32s, leaf: int, seed: np.uint64
+    forest: Forest, events: Float32s, scratch: Scratch, reached: Int32s, tree: int, row: Float32s, seed: np.uint64
 ) -> None:
-    """Split the leaf that a row reaches in a tree if a cut is worth it, in place; otherwise say when to ask again.
+    """Split the leaf that a row reached in a tree if a cut is worth it, in place; otherwise say when to ask again.
 
     Where the split above it has turned out to tell nothing, that is undone instead.
     """
-    leaves = forest.leaves
+    leaves, leaf = forest.leaves, wide(reached[tree])
     time = forest.counters[trees.TIME]
-    n = trees.recall(forest, leaf, time - events.shape[0], scratch.found)
+    oldest = time - events.shape[0]
+    n = trees.recall(forest, leaf, oldest, scratch.found)
     n_active = cuts.gather(events, scratch, n, time)
     if has_changed(forest, scratch, n, n_active, leaf):
         begin_anew(forest, scratch, n, leaf)
         return
-    parent = pruning.above(forest, tree, row)
-    if is_void(forest, scratch, parent):
-        undo(forest, parent)
+    if is_void(forest, scratch, leaf, reached.shape[0]):
+        undo(forest, scratch, pruning.above(forest, tree, row), oldest)
         return
     node = leaves[leaf, NODE]
     needed = MOST_ROOM
@@ -89,7 +87,7 @@ def check(
         least = bar(n_active, noise_of(scratch, n_active), cut.n_tried, turns_of(forest, leaf, n))
         needed = least / max(cut.gain, 1e-9)
         if needed < 1.0:
-            child, other = room(forest, leaf, mixed(seed + np.uint64(time)))
+            child, other = room(forest, scratch, leaf, oldest, mixed(seed + np.uint64(time)))
             if child != NOTHING:
                 split(forest, scratch, n, leaf, cut, child, other)
                 return
@@ -150,18 +148,19 @@ def begin_anew(forest: Forest, scratch: Scratch, n: int, leaf: int) -> None:
 
 
 @part
-def is_void(forest: Forest, scratch: Scratch, node: int) -> bool:
-    """Whether a node is a twig with enough plays whose split is worth less than the bar of a single cut."""
-    if node == NOTHING or not pruning.is_twig(forest, node):
+def is_void(forest: Forest, scratch: Scratch, leaf: int, n_trees: int) -> bool:
+    """Whether the split above a leaf made two with enough plays and is worth less than the bar of a single cut."""
+    other = pruning.beside(forest, leaf, n_trees)
+    if other == NOTHING:
         return False
-    gain, noise, n_telling, plays = pruning.evidence(forest, scratch, node)
+    gain, noise, n_telling, plays = pruning.evidence(forest, scratch, leaf, other)
     return plays >= LEAST_JUDGED and n_telling > 0 and gain < bar(n_telling, noise, 1, 1.0)
 
 
 @part
-def undo(forest: Forest, twig: int) -> None:
+def undo(forest: Forest, scratch: Scratch, twig: int, oldest: int) -> None:
     """Make one leaf of a twig, in place; it is asked again after a while."""
-    merged = forest.leaves[pruning.collapse(forest, twig)]
+    merged = forest.leaves[pruning.collapse(forest, scratch, twig, oldest)]
     merged[NEXT_CHECK] = next_check(merged[N_EVENTS], MOST_ROOM)
 
 
@@ -182,13 +181,13 @@ def outlive(forest: Forest, leaf: int, oldest: int) -> None:
 
 
 @part
-def room(forest: Forest, leaf: int, key: np.uint64) -> tuple[int, int]:
+def room(forest: Forest, scratch: Scratch, leaf: int, oldest: int, key: np.uint64) -> tuple[int, int]:
     """Where a leaf's two children and one more leaf can be, in place; NOTHING where they cannot."""
     if not arena.has_pair(forest):
         twig = pruning.least_twig(forest, key, leaf)
         if twig == NOTHING:
             return NOTHING, NOTHING
-        undo(forest, twig)
+        undo(forest, scratch, twig, oldest)
     return arena.take_pair(forest), arena.take_leaf(forest)
 
 
@@ -262,10 +261,10 @@ def learn(
     for tree in range(reached.shape[0]):
         leaf = wide(reached[tree])
         trees.update(forest, leaf, action, reward)
-        if forest.leaves[leaf, FILL] == BLOCK and forest.counters[FREE_BLOCK] == NOTHING:
+        if forest.counters[FREE_BLOCK] == NOTHING and trees.is_full(forest.leaves[leaf], time):
             outlive(forest, leaf, time - events.shape[0])
         trees.append(forest, leaf, time)
     for tree in range(reached.shape[0]):
         leaf = wide(reached[tree])
         if forest.leaves[leaf, N_EVENTS] >= forest.leaves[leaf, NEXT_CHECK]:
-            check(forest, events, scratch, tree, row, leaf, seed)
+            check(forest, events, scratch, reached, tree, row, seed)

@@ -6,7 +6,8 @@ from stumpery.trees import drift_kernels
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees import room_kernels as room
-from stumpery.trees.forest_kernels import BLOCK, Forest
+from stumpery.trees.block_checks import blocks_fit
+from stumpery.trees.forest_kernels import Forest
 from stumpery.trees.leaves_kernels import Model
 from stumpery.trees.stream_memory import Shape
 
@@ -14,7 +15,7 @@ from stumpery.trees.stream_memory import Shape
 def plausible(model: Model, shape: Shape) -> bool:
     """Whether every place that the kernels follow leads somewhere, and nowhere twice, and every number is one."""
     forest = model.forest
-    n_nodes, n_leaves, _, _, free, n_free, time = forest.counters[: trees.N_COUNTERS].tolist()
+    n_nodes, n_leaves, _, _, _, n_free, time = forest.counters[: trees.N_COUNTERS].tolist()
     roots, n_blocks = shape.n_roots, len(forest.blocks)
     if not (roots <= n_nodes <= len(forest.nodes) and roots <= n_leaves <= len(forest.leaves)):
         return False
@@ -23,7 +24,7 @@ def plausible(model: Model, shape: Shape) -> bool:
     return (
         bool(((forest.kinds == trees.NAME) == shape.is_name).all() and (forest.kinds <= trees.BIT).all())
         and _nodes_fit(forest, shape, n_nodes, n_leaves)
-        and _blocks_fit(forest, n_leaves, free, n_free, time)
+        and blocks_fit(forest, n_leaves, len(model.events))
         and _events_fit(model, shape)
         and _rest_fits(model, n_leaves)
     )
@@ -65,27 +66,6 @@ def _nodes_fit(forest: Forest, shape: Shape, n_nodes: int, n_leaves: int) -> boo
         met_leaves.add(leaf)
         leaf = int(forest.leaves[leaf, trees.HEAD])
     return len(met_leaves) == n_leaves and 2 * len(met_pairs) + shape.n_roots == n_nodes
-
-
-def _blocks_fit(forest: Forest, n_leaves: int, free: int, n_free: int, time: int) -> bool:
-    lines = forest.leaves[:n_leaves][forest.leaves[:n_leaves, trees.NODE] != trees.NOTHING]
-    heads, fills = lines[:, trees.HEAD], lines[:, trees.FILL]
-    before = forest.blocks[:, 0]
-    links = np.concatenate([heads, before, [free]])
-    if not ((links >= -1) & (links < len(before))).all() or not ((fills >= 0) & (fills <= BLOCK)).all():
-        return False
-    used = np.bincount(links[links >= 0], minlength=len(before))
-    numbers = np.concatenate([forest.blocks[:, 1:].ravel(), lines[:, trees.NEWEST :].ravel()])
-    found = 0
-    while free != trees.NOTHING and found <= n_free:
-        free, found = int(before[free]), found + 1
-    return bool(
-        (used <= 1).all()
-        and found == n_free
-        and (numbers >= -1).all()
-        and (numbers < max(time, 1)).all()
-        and (lines[:, trees.N_EVENTS] >= 0).all()
-    )
 
 
 def _events_fit(model: Model, shape: Shape) -> bool:

@@ -86,7 +86,7 @@ def sizes_within(max_bytes: int, shape: Shape) -> Sizes:
     node_bytes = 16 + leaf_bytes / 2
     first_bytes = shape.n_roots * (16 + leaf_bytes)
     per_event = shape.n_trees * max(shape.times, 1.0) * 1.5 / BLOCK
-    event_bytes = 4 * (shape.n_columns + 2) + per_event * 4 * (1 + BLOCK)
+    event_bytes = 4 * (shape.n_columns + 2) + per_event * 4 * trees.N_BLOCK_FIELDS
     n_events = min(int((left - first_bytes) * FOR_EVENTS / event_bytes), MAX_EVENTS)
     n_nodes = int((left - first_bytes) * (1.0 - FOR_EVENTS) / node_bytes)
     if n_events < LEAST_EVENTS or n_nodes < 4 * shape.n_roots:
@@ -158,8 +158,8 @@ def resized(model: Model, shape: Shape, sizes: Sizes) -> Model:
         _lay(getattr(before, name), getattr(forest, name))
     n_before, n_now = len(before.blocks), len(forest.blocks)
     if n_now > n_before:  # the new blocks come first among the free ones
-        forest.blocks[n_before:, 0] = np.arange(n_before + 1, n_now + 1)
-        forest.blocks[-1, 0] = before.counters[trees.FREE_BLOCK]
+        forest.blocks[n_before:, trees.BEFORE] = np.arange(n_before + 1, n_now + 1)
+        forest.blocks[-1, trees.BEFORE] = before.counters[trees.FREE_BLOCK]
         forest.counters[trees.FREE_BLOCK] = n_before
         forest.counters[trees.N_FREE_BLOCKS] += n_now - n_before
     time = int(before.counters[trees.TIME])
