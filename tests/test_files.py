@@ -20,6 +20,7 @@ from safetensors.numpy import save as serialise
 import stumpery as st
 from stumpery import files, public
 from stumpery.policies import ContextualPolicy
+from stumpery.policies import change_kernels as change
 from stumpery.trees import forest_kernels as trees
 from stumpery.types import State
 
@@ -691,6 +692,11 @@ HOSTILE_FORESTS = {
     "trust beyond all": put("familiar.trust", 0, 1.5),
     "trust below nothing": put("familiar.trust", 0, -0.5),
     "a negative sum of squared means": put("familiar.trust", 2, -1.0),
+    "an error of late that is not a number": put("watch", change.LATELY, NAN),
+    "a negative mean of squares": put("watch", change.SQUARES, -1.0),
+    "an epoch that is yet to come": put("watch", change.EPOCH, 1e9),
+    "an epoch before all events": put("watch", change.EPOCH, -2.0),
+    "less than no changes": put("watch", change.N_CHANGES, -1.0),
     "a clock that is not a number": put("clock", 0, NAN),
     "a clock that goes backwards": put("clock", 0, -1.0),
     **{f"counter {place} is negative": put("forest.counters", place, -2) for place in range(trees.N_COUNTERS)},

@@ -69,8 +69,11 @@ def test_a_forest_without_room_left_follows_a_stream_that_changes(seed):
     assert rewards[np.arange(21_000, 24_000), later[-3000:]].mean() > before - 0.02
 
 
-def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch, tmp_path):
+@pytest.mark.parametrize("turns", [False, True], ids=["calm", "changes"])
+def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch, tmp_path, turns):
     rows, rewards = stream(3000)
+    if turns:
+        rewards[1400:] = np.roll(rewards[1400:], 1, axis=1)
     straight, renumbered = (new(max_bytes=200_000) for _ in range(2))
     expected = straight.play(rows, rewards)
     monkeypatch.setattr(trees, "LAST_NUMBER", 1500)
@@ -79,6 +82,7 @@ def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch, tmp_path)
         actions += renumbered.play(rows[start : start + 50], rewards[start : start + 50]).actions.tolist()
     assert len(renumbered._models.events) <= renumbered._models.forest.counters[trees.TIME] < len(rows)
     assert actions == expected.actions.tolist()
+    assert straight.n_changes == renumbered.n_changes == int(turns)
     st.save(renumbered, tmp_path / "policy.safetensors")
     loaded = st.load(tmp_path / "policy.safetensors")
     assert loaded.play(rows, rewards).actions.tolist() == straight.play(rows, rewards).actions.tolist()

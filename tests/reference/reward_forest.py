@@ -32,6 +32,7 @@ class Node:
     means: np.ndarray
     counts: np.ndarray
     events: list[int] = field(default_factory=list)  # numbers, oldest first
+    newest: int = 0  # of all events that it ever had
     next_check: int = trees.FIRST_CHECK
     column: int = -1
     threshold: float | None = None
@@ -68,7 +69,7 @@ class Twin:
         first = np.full(n_actions, trees.FIRST_MEAN, np.float32)
         self.roots = [Node(tree, first.copy(), np.zeros(n_actions, np.float32)) for tree in range(n_trees)]
         self.nodes = dict(enumerate(self.roots))
-        self.n_collapsed, self.n_undone, self.n_anew, self.free = 0, 0, 0, []
+        self.n_collapsed, self.n_undone, self.n_anew, self.n_entered, self.free = 0, 0, 0, 0, []
 
     def leaf(self, tree, row):
         """Where a row ends."""
@@ -77,12 +78,17 @@ class Twin:
             node = node.children[node.goes_right(row)]
         return node
 
-    def learn(self, row, action, reward):
-        """Every tree learns one event at the leaf that it reaches."""
+    def learn(self, row, action, reward, epoch=0):
+        """Every tree learns one event at the leaf that it reaches; events before the epoch are forgotten."""
+        self.epoch = epoch
         leaves = [self.leaf(tree, row) for tree in range(len(self.roots))]
         self.is_bit = [bit and value in (0.0, 1.0) for bit, value in zip(self.is_bit, row, strict=True)]
         self.history.append((row, action, reward))
         for leaf in leaves:
+            if leaf.newest < epoch:
+                leaf.events, leaf.next_check = [], trees.FIRST_CHECK
+                self.n_entered += 1
+            leaf.newest = len(self.history) - 1
             leaf.counts[action] += 1
             step = leaf.counts[action] + np.float32(trees.PRIOR)
             leaf.means[action] += (np.float32(reward) - leaf.means[action]) / step
@@ -90,6 +96,11 @@ class Twin:
         for leaf in leaves:
             if not leaf.gone and len(leaf.events) >= leaf.next_check:
                 self.check(leaf)
+
+    @property
+    def oldest(self):
+        """The first event that may be remembered."""
+        return max(len(self.history) - self.n_kept, self.epoch)
 
     def above(self, leaf):
         """The node whose child a leaf is."""
@@ -129,8 +140,7 @@ class Twin:
 
     def check(self, leaf):
         """Split if the best cut is worth more than the bar, or undo the split above."""
-        oldest = len(self.history) - self.n_kept
-        numbers = [number for number in reversed(leaf.events) if number >= oldest]  # newest first
+        numbers = [number for number in reversed(leaf.events) if number >= self.oldest]  # newest first
         events = [self.history[number] for number in numbers]
         active = self.active(events)
         if self.has_changed(leaf, events, active):
@@ -266,8 +276,8 @@ class Twin:
         weights = one.counts + np.float32(trees.PRIOR), two.counts + np.float32(trees.PRIOR)
         node.means = (weights[0] * one.means + weights[1] * two.means) / (weights[0] + weights[1])
         node.counts = one.counts + two.counts
-        oldest = len(self.history) - self.n_kept
-        node.events = sorted(number for number in one.events + two.events if number >= oldest)
+        node.events = sorted(number for number in one.events + two.events if number >= self.oldest)
+        node.newest = node.events[-1] if node.events else one.newest
         node.next_check = plain(splitting.next_check)(len(node.events), splitting.MOST_ROOM)
         node.children, one.gone, two.gone = None, True, True
         del self.nodes[one.number], self.nodes[two.number]
@@ -287,7 +297,8 @@ class Twin:
             means = (sums + trees.PRIOR * leaf.means) / (counts + trees.PRIOR)
             next_check = max(trees.FIRST_CHECK, plain(splitting.next_check)(len(events), splitting.LEAST_ROOM))
             number = first + len(children)
-            children.append(Node(number, means.astype(np.float32), counts.astype(np.float32), events, next_check))
+            knows = means.astype(np.float32), counts.astype(np.float32)
+            children.append(Node(number, *knows, events, events[-1], next_check))
             self.nodes[number] = children[-1]
         leaf.children = tuple(children)
 

@@ -34,13 +34,16 @@ def test_lined_arrays_begin_with_a_line(shape, kind):
 
 
 @kernel
-def learn_all(forest, events, reached, rows, actions, rewards, seed):
-    """Let the trees learn row after row, in place."""
-    moving = np.zeros_like(reached)
+def learn_all(forest, events, rows, actions, rewards, begins, seed):
+    """Let the trees learn row after row, in place; with each of `begins` an epoch begins."""
+    epoch = 0
+    reached, moving = np.zeros(N_TREES, np.int32), np.zeros(N_TREES, np.int32)
     scratch = new_scratch(forest.stats.shape[2], events.shape[1], MAX_EVENTS)
     for place in range(rows.shape[0]):
         trees.descend(forest, rows[place], reached, moving)
-        splitting.learn(forest, events, scratch, reached, rows[place], actions[place], rewards[place], seed)
+        if place in begins:
+            epoch = place
+        splitting.learn(forest, events, scratch, reached, rows[place], actions[place], rewards[place], epoch, seed)
 
 
 @kernel
@@ -90,12 +93,15 @@ def stream(name, seed, n_rows=N_ROWS):
     return rows, actions, rewards
 
 
-def grown(name, seed, n_kept, n_blocks=4000, n_nodes=600, n_rows=N_ROWS):
-    """The compiled trees after a stream."""
+def grown(name, seed, n_kept, n_blocks=4000, n_nodes=600, n_rows=N_ROWS, begins=()):
+    """The compiled trees after a stream; with each of `begins` other actions are the best ones."""
     rows, actions, rewards = stream(name, seed, n_rows)
+    for begin in begins:
+        rewards[begin:] = 1.0 - rewards[begin:]
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array(KINDS[name]), n_nodes, n_blocks)
     events = trees.new_events(n_kept, rows.shape[1])
-    learn_all(forest, events, np.zeros(N_TREES, np.int32), rows, actions, rewards, np.uint64(seed))
+    starts = np.array([0, *begins])
+    learn_all(forest, events, rows, actions, rewards, starts, np.uint64(seed))
     return forest, rows, actions, rewards
 
 
@@ -175,6 +181,21 @@ def test_without_room_for_nodes_the_split_that_tells_least_makes_way_as_in_the_s
         assert_same_node(forest, tree, root)
 
 
+@pytest.mark.parametrize("n_nodes", [600, N_TREES + 8], ids=["all nodes", "few nodes"])
+@pytest.mark.parametrize("n_kept", [N_ROWS, N_ROWS // 5], ids=["all kept", "ring"])
+@pytest.mark.parametrize("name", KINDS)
+def test_when_an_epoch_begins_leaves_forget_as_in_the_slow_twin(name, n_kept, n_nodes):
+    begins = (N_ROWS // 3, N_ROWS // 2, N_ROWS - 30)
+    forest, *columns = grown(name, 6, n_kept, n_nodes=n_nodes, begins=begins)
+    twin = Twin(N_TREES, N_ACTIONS, KINDS[name], n_kept, 6, n_nodes)
+    for number, (row, action, reward) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        twin.learn(row, action, reward, max((begin for begin in begins if begin <= number), default=0))
+    assert twin.n_entered >= len(begins) * N_TREES
+    assert INTERPRETED or name == "names" or twin.n_anew > 0
+    for tree, root in enumerate(twin.roots):
+        assert_same_node(forest, tree, root)
+
+
 @pytest.mark.parametrize("n_nodes", [600, N_TREES + 12], ids=["all nodes", "few nodes"])
 @pytest.mark.parametrize("name", KINDS)
 def test_every_event_is_in_the_leaf_that_it_reaches(name, n_nodes):
@@ -241,8 +262,8 @@ def test_a_column_of_zeros_and_ones_is_one_of_bits_until_another_value_comes():
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False, False, True]), 50, 50)
     assert forest.kinds.tolist() == [trees.BIT, trees.BIT, trees.NAME]
     rows = np.array([[0, 1, 3], [1, 0.5, 1]], np.float32)
-    events, reached = trees.new_events(10, 3), np.zeros(N_TREES, np.int32)
-    learn_all(forest, events, reached, rows, np.array([0, 1]), np.array([0.5, 1.0]), np.uint64(1))
+    events = trees.new_events(10, 3)
+    learn_all(forest, events, rows, np.array([0, 1]), np.array([0.5, 1.0]), np.array([0]), np.uint64(1))
     assert forest.kinds.tolist() == [trees.BIT, trees.NUMBER, trees.NAME]
 
 
@@ -255,15 +276,15 @@ def test_a_forest_stays_small_where_rewards_are_chance(chance):
     rows, actions, _ = stream("mixed", seed=8, n_rows=n_rows)
     rewards = chance(np.random.default_rng(8), n_rows).astype(float)
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array(KINDS["mixed"]), 5000, 20_000)
-    events, reached = trees.new_events(n_rows, 5), np.zeros(N_TREES, np.int32)
-    learn_all(forest, events, reached, rows, actions, rewards, np.uint64(8))
+    events = trees.new_events(n_rows, 5)
+    learn_all(forest, events, rows, actions, rewards, np.array([0]), np.uint64(8))
     assert len(live_leaves(forest)) < 20 * N_TREES
 
 
 def test_equal_rewards_never_split():
     rows, actions, _ = stream("mixed", seed=6)
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array(KINDS["mixed"]), 50, 400)
-    events, reached = trees.new_events(N_ROWS, 5), np.zeros(N_TREES, np.int32)
-    learn_all(forest, events, reached, rows, actions, np.full(N_ROWS, 0.75), np.uint64(1))
+    events = trees.new_events(N_ROWS, 5)
+    learn_all(forest, events, rows, actions, np.full(N_ROWS, 0.75), np.array([0]), np.uint64(1))
     assert forest.counters[trees.N_NODES] == N_TREES
     assert forest.stats[:N_TREES, trees.COUNT].sum() == N_ROWS * N_TREES

@@ -20,6 +20,7 @@ from stumpery.policies import explorers_kernels as board_rows
 from stumpery.policies import reward_forest_kernels as kernels
 from stumpery.policies.action_features import ActionFeatures
 from stumpery.policies.arguments import checked_actions
+from stumpery.policies.change_kernels import EPOCH, N_CHANGES
 from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
 from stumpery.policies.explorers import Explorer
 from stumpery.policies.familiar_kernels import SHARE
@@ -59,7 +60,8 @@ class RewardForest(ContextualPolicy):
     the actions' rewards apart; a split that does not hold is undone. Beside the forest's mean stand three linear
     scorers (columns alone, in pairs, and of the latest events) and the forest corrected by learned weights; a mixture
     on the simplex weighs the five online. A context that came before is scored by what it earned then, too, as far as
-    that proves right. The forest's doubt and the `explorer` make the choice. Missing values and new names are ordinary;
+    that proves right. Where rewards suddenly fall short of what was expected, the forest forgets its events and learns
+    the world anew. The forest's doubt and the `explorer` make the choice. Missing values and new names are ordinary;
     columns are those of the `schema`, or of the first context. Without `n_trees` there are 26 trees and one more for
     every two columns, at most 72. All memory stays within `max_bytes`: what does not fit is forgotten, oldest first.
 
@@ -117,6 +119,11 @@ class RewardForest(ContextualPolicy):
     def trust(self) -> float:
         """How far what a context earned before is trusted when it comes again, from 0 to 1."""
         return 0.0 if self._models is None else float(self._models.familiar.trust[SHARE])
+
+    @property
+    def n_changes(self) -> int:
+        """How often rewards fell so far short of what was expected that the forest took the world for another one."""
+        return 0 if self._models is None else int(self._models.watch[N_CHANGES])
 
     @property
     def n_leaves(self) -> int:
@@ -292,7 +299,8 @@ class RewardForest(ContextualPolicy):
         self, rows: NDArray[Any], rewards: Floats, played: Played, available: NDArray[np.bool_], does: int
     ) -> None:
         """Go along all rows, making room where there is too little."""
-        trees.renumber(self._models.forest, len(self._models.events))
+        less = trees.renumber(self._models.forest, len(self._models.events))
+        self._models.watch[EPOCH] = max(self._models.watch[EPOCH] - less, trees.NOTHING)
         done = 0
         while done < len(rows):
             rest = slice(done, None)

@@ -3,7 +3,7 @@
 Five scorers look at a row: the forest's mean, three linear ones (columns alone, all pairs of them, and columns alone
 with weights that only know the latest events), and the forest corrected by learned weights. A mixture weighs them; the
 forest alone says how much doubt there is. A context that came before is scored by what it earned then, too. Where
-actions have features, each borrows from those like it.
+actions have features, each borrows from those like it. Where rewards fall short of the mixture, the forest begins anew.
 """
 
 from typing import NamedTuple
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.jit import kernel, part
+from stumpery.policies import change_kernels as change
 from stumpery.policies import correction_kernels as correction
 from stumpery.policies import explorers_kernels as explorers
 from stumpery.policies import familiar_kernels as contexts
@@ -50,6 +51,7 @@ class Models(NamedTuple):
     clock: Floats  # (3,)
     shared: Shared
     familiar: Familiar
+    watch: Floats  # (N_WATCH,)
 
 
 class Work(NamedTuple):
@@ -113,6 +115,8 @@ def learn_scored(
     clock[EVENTS] = time
     error = reward - mixture.combined(predictions, models.weights, action)
     contexts.learn(models.familiar, found, action, error)
+    change.note(models.watch, error, models.forest.counters[TIME])
+    epoch = int(models.watch[change.EPOCH])
     mixture.note(models.moments, predictions, action, reward)
     if time % mixture.EVERY == 0.0:
         mixture.solve(models.moments, work.system, FIRST_WEIGHTS, models.weights)
@@ -128,7 +132,7 @@ def learn_scored(
     scale = 1.0 / np.sqrt(clock[MEAN_CODES] + work.reached.shape[0])
     correction.learn(models.forest, work.reached, models.corrected, work.codes, n, work.rates, action, error, scale)
     shared.learn(models.shared, models.shared.features, work.codes, n, action, reward)
-    splitting.learn(models.forest, models.events, scratch, work.reached, row, action, reward, seed)
+    splitting.learn(models.forest, models.events, scratch, work.reached, row, action, reward, epoch, seed)
     if time == clock[NEXT_EDGES]:
         n_events = min(models.forest.counters[TIME], models.events.shape[0])
         hashed.renew_edges(models.edges, models.events, models.forest.kinds, n_events, work.sample)

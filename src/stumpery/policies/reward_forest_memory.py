@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.policies import change_kernels as change
 from stumpery.policies import hashed_kernels as hashed
 from stumpery.policies.familiar_kernels import N_TRUST, SHARE, SQUARES, Familiar
 from stumpery.policies.reward_forest_kernels import EVENTS, FIRST_WEIGHTS, N_SCORERS, Models
@@ -141,6 +142,7 @@ def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: 
         np.array([0.0, 0.0, hashed.FIRST_BINS]),
         shared,
         new_familiar(sizes.n_contexts, n_actions),
+        np.zeros(change.N_WATCH),
     )
 
 
@@ -312,7 +314,8 @@ def _numbers_fit(models: Models) -> bool:
     linear = (models.plain, models.pairs, models.recent, models.corrected, models.shared.linear, models.familiar.errors)
     stats = models.forest.stats
     trust = models.familiar.trust
-    finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock, trust]
+    watch, time = models.watch, int(models.forest.counters[trees.TIME])
+    finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock, trust, watch]
     positive: list[NDArray[Any]] = [stats[:, trees.COUNT], models.weights, models.clock]
     for scorer in linear:
         finite.append(scorer)
@@ -320,10 +323,12 @@ def _numbers_fit(models: Models) -> bool:
     return bool(
         all(np.isfinite(part).all() for part in finite)
         and all((part >= 0.0).all() for part in positive)
+        and (watch[[change.SQUARES, change.SINCE, change.N_CHANGES]] >= 0.0).all()
         and not np.isnan(models.edges).any()
         and abs(models.weights.sum() - 1.0) < 1e-6
         and 0.0 <= trust[SHARE] <= 1.0
         and trust[SQUARES] >= 0.0
+        and trees.NOTHING <= watch[change.EPOCH] <= time
     )
 
 

@@ -5,7 +5,8 @@ and with how many more events the leaf has had than it can look at: they were tr
 grows with the events: a leaf that fails is asked again when it has as many as its best cut would need. What a chance
 cut is worth does not: when a leaf is asked, the split above it is judged again if there were enough plays, by all
 rewards of its two sides and the bar of a single cut, and undone if it fails. And time may be what tells most: where the
-plays that a leaf cannot look at any more earned otherwise, it begins anew with those that it can.
+plays that a leaf cannot look at any more earned otherwise, it begins anew with those that it can. When an epoch begins,
+leaves forget the events before it and are asked soon.
 """
 
 import math
@@ -26,6 +27,7 @@ from stumpery.trees.forest_kernels import (
     LEAST_SIDE,
     MEAN,
     N_EVENTS,
+    NEWEST,
     NEXT_CHECK,
     NODE,
     NOTHING,
@@ -62,7 +64,14 @@ def bar(n_active: int, noise: float, n_tried: int, turns: float) -> float:
 
 @part
 def check(
-    forest: Forest, events: Float32s, scratch: Scratch, reached: Int32s, tree: int, row: Float32s, seed: np.uint64
+    forest: Forest,
+    events: Float32s,
+    scratch: Scratch,
+    reached: Int32s,
+    tree: int,
+    row: Float32s,
+    oldest: int,
+    seed: np.uint64,
 ) -> None:
     """Split the leaf that a row reached in a tree if a cut is worth it, in place; otherwise say when to ask again.
 
@@ -70,7 +79,6 @@ def check(
     """
     leaves, leaf = forest.leaves, wide(reached[tree])
     time = forest.counters[trees.TIME]
-    oldest = time - events.shape[0]
     n = trees.recall(forest, leaf, oldest, scratch.found)
     n_active = cuts.gather(events, scratch, n, time)
     if has_changed(forest, scratch, n, n_active, leaf):
@@ -145,6 +153,13 @@ def begin_anew(forest: Forest, scratch: Scratch, n: int, leaf: int) -> None:
     know(forest, scratch, 0, leaf)
     forget(forest, scratch, n, leaf)
     forest.leaves[leaf, NEXT_CHECK] = next_check(n, LEAST_ROOM)
+
+
+@part
+def enter_epoch(forest: Forest, leaf: int) -> None:
+    """Let a leaf forget its events, in place; the next ones will say whether what it knows still holds."""
+    trees.free_blocks(forest, leaf)
+    forest.leaves[leaf, NEXT_CHECK] = trees.FIRST_CHECK
 
 
 @part
@@ -249,22 +264,27 @@ def learn(
     row: Float32s,
     action: int,
     reward: float,
+    epoch: int,
     seed: np.uint64,
 ) -> None:
     """Remember one event and let every tree learn it at the leaf that it reached, in place.
 
-    Leaves are asked to split when all have learned: a split may take the place of leaves in another tree.
+    Events before the first one of the `epoch` are forgotten. Leaves are asked to split when all have learned: a split
+    may take the place of leaves in another tree.
     """
     time = forest.counters[trees.TIME]
     trees.remember(forest, events, time, row, action, reward)
     forest.counters[trees.TIME] = time + 1
+    oldest = max(time + 1 - events.shape[0], epoch)
     for tree in range(reached.shape[0]):
         leaf = wide(reached[tree])
+        if forest.leaves[leaf, NEWEST] < epoch:
+            enter_epoch(forest, leaf)
         trees.update(forest, leaf, action, reward)
         if forest.counters[FREE_BLOCK] == NOTHING and trees.is_full(forest.leaves[leaf], time):
-            outlive(forest, leaf, time - events.shape[0])
+            outlive(forest, leaf, oldest)
         trees.append(forest, leaf, time)
     for tree in range(reached.shape[0]):
         leaf = wide(reached[tree])
         if forest.leaves[leaf, N_EVENTS] >= forest.leaves[leaf, NEXT_CHECK]:
-            check(forest, events, scratch, reached, tree, row, seed)
+            check(forest, events, scratch, reached, tree, row, oldest, seed)

@@ -1,0 +1,108 @@
+"""Worlds that change: the kernel against its slow twin, and forests that notice it."""
+
+import numpy as np
+import pytest
+from tests.reference.change import Twin
+
+import stumpery as st
+from stumpery.jit import INTERPRETED, kernel
+from stumpery.policies import change_kernels as change
+
+N_ROWS = 16_000
+
+
+@kernel
+def note_all(watch, errors, found):
+    """Note errors and write down where changes are noticed, in place; give how many there were."""
+    n = 0
+    for number in range(errors.shape[0]):
+        before = watch[change.N_CHANGES]
+        change.note(watch, errors[number], number)
+        if watch[change.N_CHANGES] > before:
+            found[n] = number
+            n += 1
+    return n
+
+
+def noticed(errors):
+    """The events at which changes are noticed."""
+    watch, found = np.zeros(change.N_WATCH), np.zeros(len(errors), np.int64)
+    n = note_all(watch, errors, found)
+    assert watch[change.EPOCH] == (found[n - 1] if n else 0)
+    return found[:n].tolist()
+
+
+def errors_of(chance, expected, n, seed=1):
+    """Errors of rewards of 0 or 1 that come with a chance where another one was expected."""
+    return (np.random.default_rng(seed).random(n) < chance) - float(expected)
+
+
+@pytest.mark.kernels
+def test_changes_are_noticed_when_the_slow_twin_does():
+    errors = np.concatenate([errors_of(0.9, 0.9, 1300), errors_of(0.1, 0.9, 1300), errors_of(0.6, 0.9, 200)])
+    twin = Twin()
+    assert noticed(errors) == [number for number, error in enumerate(errors.tolist()) if twin.note(error)]
+    assert twin.n_changes == 1
+
+
+@pytest.mark.skipif(INTERPRETED, reason="a long stream")
+@pytest.mark.parametrize("chance", [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999])
+def test_chance_alone_is_no_change(chance):
+    for seed in range(5):
+        assert noticed(errors_of(chance, chance, 200_000, seed)) == []
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(("before", "after", "within"), [(0.9, 0.1, 60), (0.5, 0.1, 200), (0.99, 0.9, 200)])
+def test_rewards_that_fall_short_are_noticed_soon(before, after, within):
+    errors = np.concatenate([errors_of(before, before, 2000), errors_of(after, before, 900)])
+    (found,) = noticed(errors)
+    assert 2000 < found < 2000 + within
+
+
+@pytest.mark.kernels
+def test_better_rewards_than_expected_are_no_change():
+    assert noticed(np.concatenate([errors_of(0.5, 0.5, 2000), errors_of(0.9, 0.5, 1000)])) == []
+
+
+def turned(n=N_ROWS, turn=None, seed=1):
+    """Rows of numbers whose cell of a grid says which of four actions pays; from `turn` on it is another one."""
+    rng = np.random.default_rng(seed)
+    rows = rng.random((n, 3))
+    best = ((rows[:, 0] * 4).astype(int) + (rows[:, 1] * 4).astype(int)) % 4
+    best[turn or n :] = 3 - best[turn or n :]
+    return rows, (rng.random((n, 4)) < 0.1 + 0.8 * (best[:, None] == np.arange(4))).astype(float)
+
+
+def paid(policy, rows, rewards):
+    """What a policy earns, event by event."""
+    return rewards[np.arange(len(rows)), policy.play(rows, rewards).actions]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_forest_that_forgets_nothing_else_follows_a_world_that_changes(seed):
+    policy = st.RewardForest(actions=range(4), seed=seed)
+    earned = paid(policy, *turned(turn=N_ROWS // 2, seed=seed))
+    assert policy.n_changes == 1
+    assert len(policy._models.events) >= N_ROWS
+    assert earned[-2000:].mean() > earned[N_ROWS // 2 - 2000 : N_ROWS // 2].mean() - 0.03
+
+
+def test_a_world_that_stays_as_it_is_never_changes():
+    policy = st.RewardForest(actions=range(4), seed=1)
+    assert policy.n_changes == 0
+    paid(policy, *turned())
+    assert policy.n_changes == 0
+
+
+def test_a_saved_forest_notices_the_same_changes(tmp_path):
+    rows, rewards = turned(turn=3000, n=4000)
+    straight, first = (st.RewardForest(actions=range(4), seed=1) for _ in range(2))
+    expected = straight.play(rows, rewards).actions
+    for start in range(0, len(rows), 500):
+        found = first.play(rows[start : start + 500], rewards[start : start + 500]).actions
+        assert found.tolist() == expected[start : start + 500].tolist()
+        st.save(first, tmp_path / "policy.safetensors")
+        first = st.load(tmp_path / "policy.safetensors")
+        assert first.n_changes == int(start >= 3000)
+    assert straight.n_changes == 1
