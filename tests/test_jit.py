@@ -373,6 +373,21 @@ print(outer(np.ones(3, np.float32)), gc.isenabled())
 """
 
 
+@jit.part
+def plus(one, other):
+    return one + other
+
+
+@jit.kernel
+def sums_of_known_numbers(n):
+    return plus(n, 1) + plus(n, 2) + plus(3, n)
+
+
+def test_a_part_is_compiled_once_for_all_numbers_that_are_known():
+    assert sums_of_known_numbers(10) == 36
+    assert jit.INTERPRETED or len(plus.signatures) == 1
+
+
 def test_a_kernel_inside_another_is_a_part_and_no_garbage_is_looked_for_meanwhile(tmp_path):
     (tmp_path / "nested.py").write_text(NESTED, encoding="utf-8")
     said = run(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import nested", tmp_path).splitlines()

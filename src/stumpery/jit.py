@@ -16,7 +16,7 @@ sixth of the time, so the collector rests meanwhile.
 
 `@part` is for functions that only kernels call; a kernel that another one calls is a part there, too. Numba would
 optimise each of them fully, again wherever it is called, and make machine code that nobody runs. A part is only tidied
-up; the kernel that holds it is optimised as a whole.
+up; the kernel that holds it is optimised as a whole. Nor is it compiled anew for every number that is known.
 Numba also counts who holds an array, by an atomic step at each end of every view and every call. A part that makes no
 array and gives none back only borrows: it goes without, which made the forests half as fast again.
 
@@ -42,7 +42,8 @@ from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes
 from numba.extending import intrinsic
 
 from stumpery.folders import cache_root
@@ -86,8 +87,20 @@ def part(function: Function) -> Function:
     if INTERPRETED:
         return _quiet(function)
     options: dict[str, Any] = {"pipeline_class": _PartCompiler} if KNOWS_PARTS else {}
-    compiled = numba.njit(no_cpython_wrapper=True, **SETTINGS, **options)
-    return compiled(function)  # type: ignore[no-any-return]
+    compiled = numba.njit(no_cpython_wrapper=True, **SETTINGS, **options)(function)
+    compiled.get_call_template = _of_any_number(compiled.get_call_template)
+    return compiled  # type: ignore[no-any-return]
+
+
+def _of_any_number(find: Callable[..., Any]) -> Callable[..., Any]:
+    """Numba's search for a function that takes such arguments, as if no number among them were known."""
+
+    def found(arguments: Any, named: Any) -> Any:
+        return find(
+            tuple(map(types.unliteral, arguments)), {name: types.unliteral(kind) for name, kind in named.items()}
+        )
+
+    return found
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -196,12 +209,17 @@ def _nowhere(library: Any, descriptor: Any, environment: Any) -> Any:
 
 
 class _PartCompiler(CompilerBase):  # type: ignore[misc]
-    """Numba's compiler with `_PartLowering` as its last step."""
+    """Numba's compiler with `_PartLowering` as its last step, and without those that parts have no use for.
+
+    These look for functions within functions and for sums of whole arrays.
+    """
 
     def define_pipelines(self) -> list[Any]:
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
         manager.passes[:] = [
-            (_PartLowering if step is NativeLowering else step, description) for step, description in manager.passes
+            (_PartLowering if step is NativeLowering else step, description)
+            for step, description in manager.passes
+            if step not in (InlineClosureLikes, NopythonRewrites)
         ]
         manager.finalize()
         return [manager]

@@ -13,25 +13,23 @@ from stumpery.types import Floats
 LATELY, USUALLY, SQUARES, SINCE, EPOCH, N_CHANGES = range(6)  # EPOCH: the first event since the last change
 N_WATCH = 6
 SHORT, LONG = 1 / 200, 1 / 5000  # the weight of an error in the latest mean, and in the usual one
+WORTH = 2.0 / SHORT  # errors that the latest mean is worth
 DEVIATIONS = 5.0
+RARE = DEVIATIONS**2 / (6.0 * WORTH)
 PATIENCE = 1000.0  # events after a change, or at the start, in which there is no other
 
 
 @part
 def note(watch: Floats, error: float, number: int) -> None:
     """Fold the error of the event of this number into the means, in place, and notice a change."""
-    since = watch[SINCE] + 1.0
+    lately, usually, squares, since = watch[LATELY], watch[USUALLY], watch[SQUARES], watch[SINCE] + 1.0
     rate = max(1.0 / since, LONG)
-    watch[SINCE] = since
-    watch[LATELY] += SHORT * (error - watch[LATELY])
-    watch[USUALLY] += rate * (error - watch[USUALLY])
-    watch[SQUARES] += rate * (error * error - watch[SQUARES])
-    if since < PATIENCE:
-        return
-    n = 2.0 / SHORT  # errors that the latest mean is worth
-    variance = max(watch[SQUARES] - watch[USUALLY] * watch[USUALLY], 0.0)
-    allowed = DEVIATIONS * math.sqrt(variance / n) + DEVIATIONS * DEVIATIONS / (6.0 * n)
-    if watch[USUALLY] - watch[LATELY] > allowed:
-        watch[SINCE] = 0.0
+    lately += SHORT * (error - lately)
+    usually += rate * (error - usually)
+    squares += rate * (error * error - squares)
+    variance = max(squares - usually * usually, 0.0)
+    if since >= PATIENCE and usually - lately > DEVIATIONS * math.sqrt(variance / WORTH) + RARE:
+        since = 0.0
         watch[EPOCH] = number
         watch[N_CHANGES] += 1.0
+    watch[LATELY], watch[USUALLY], watch[SQUARES], watch[SINCE] = lately, usually, squares, since

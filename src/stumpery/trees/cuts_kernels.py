@@ -77,7 +77,7 @@ def gather(events: Float32s, scratch: Scratch, n: int, time: int) -> int:
         active[action] = 0
         count, total, squares = totals[N, action], totals[S, action], totals[Q, action]
         if count >= 2.0:
-            variance = squares / count - (total / count) ** 2
+            variance = squares / count - (total / count) * (total / count)
             if variance > 1e-9:
                 totals[N, n_active], totals[S, n_active] = count, total
                 totals[VARIANCE, n_active] = variance
@@ -99,7 +99,7 @@ def weigh(table: Table, totals: Floats, width: int, n_active: int) -> None:
     half = np.float32(0.5)
     for arm in range(n_active):
         n, s = np.float32(totals[N, arm]), np.float32(totals[S, arm])
-        scale = np.float32((totals[N, arm] + 1.0) / totals[N, arm] ** 2 * totals[INVERSE, arm])
+        scale = np.float32((totals[N, arm] + 1.0) / (totals[N, arm] * totals[N, arm]) * totals[INVERSE, arm])
         row = (arm + 1) * width
         counts, sums = table.counts[row : row + width], table.sums[row : row + width]
         for cut in range(width):

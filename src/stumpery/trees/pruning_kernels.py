@@ -26,9 +26,11 @@ from stumpery.trees.forest_kernels import (
     WEIGHT,
     Float32s,
     Forest,
+    Int32s,
     wide,
 )
 from stumpery.trees.scratch_kernels import Scratch
+from stumpery.types import Floats
 
 LOOKED_AT = 32  # twigs of which the least makes way
 
@@ -64,13 +66,12 @@ def beside(forest: Forest, leaf: int, n_trees: int) -> int:
 
 
 @part
-def evidence(forest: Forest, scratch: Scratch, leaf: int, other: int) -> tuple[float, float, int, float]:
+def evidence(left: Float32s, right: Float32s, active: Int32s, totals: Floats) -> tuple[float, float, int, float]:
     """What a split is worth by all rewards of its two leaves, their noise, how many actions tell, and all plays.
 
     It is the sum over actions of n1 n0 / (n1 + n0) (mean1 - mean0)^2 / (variance + 0.01). Variances are those of the
     events that were gathered; of an action that is not active there, that of rewards of 0 or 1 on each side.
     """
-    left, right = forest.stats[leaf], forest.stats[other]
     gain, noise, n_telling, plays = 0.0, 0.0, 0, 0.0
     for action in range(left.shape[1]):
         n1, n0 = np.float64(left[COUNT, action]), np.float64(right[COUNT, action])
@@ -78,9 +79,9 @@ def evidence(forest: Forest, scratch: Scratch, leaf: int, other: int) -> tuple[f
         if n1 == 0.0 or n0 == 0.0:
             continue
         m1, m0 = np.float64(left[MEAN, action]), np.float64(right[MEAN, action])
-        arm, mean, apart = scratch.active[action], (n1 * m1 + n0 * m0) / (n1 + n0), m1 - m0
+        arm, mean, apart = active[action], (n1 * m1 + n0 * m0) / (n1 + n0), m1 - m0
         within = (n1 * m1 * (1.0 - m1) + n0 * m0 * (1.0 - m0)) / (n1 + n0)
-        variance = scratch.totals[VARIANCE, arm - 1] if arm > 0 else within
+        variance = totals[VARIANCE, arm - 1] if arm > 0 else within
         gain += n1 * n0 / (n1 + n0) * apart * apart / (variance + LEAST_VARIANCE)
         noise += mean * (1.0 - mean)
         n_telling += 1

@@ -39,6 +39,7 @@ from stumpery.trees.forest_kernels import (
     wide,
 )
 from stumpery.trees.scratch_kernels import Scratch, mixed
+from stumpery.types import Floats
 
 CHANGE = 2.0  # times the bar: what a change must be worth for a leaf to begin anew
 LEAST_JUDGED = 90.0  # plays on both sides of a split, before it is judged again
@@ -81,10 +82,10 @@ def check(
     time = forest.counters[trees.TIME]
     n = trees.recall(forest, leaf, oldest, scratch.found)
     n_active = cuts.gather(events, scratch, n, time)
-    if has_changed(forest, scratch, n, n_active, leaf):
+    if has_changed(forest.stats[leaf], scratch.active, scratch.totals, n, n_active):
         begin_anew(forest, scratch, n, leaf)
         return
-    if is_void(forest, scratch, leaf, reached.shape[0]):
+    if is_void(forest, scratch.active, scratch.totals, leaf, reached.shape[0]):
         undo(forest, scratch, pruning.above(forest, tree, row), oldest)
         return
     node = leaves[leaf, NODE]
@@ -92,7 +93,8 @@ def check(
     if n_active > 0 and n >= 2 * LEAST_SIDE:
         key = mixed(mixed(seed + np.uint64(node)) + np.uint64(n))  # other columns each time
         cut = cuts.best_cut(forest.kinds, scratch, n, n_active, key)
-        least = bar(n_active, noise_of(scratch, n_active), cut.n_tried, turns_of(forest, leaf, n))
+        noise, turns = noise_of(scratch.totals, n_active), turns_of(forest.stats[leaf], n)
+        least = bar(n_active, noise, cut.n_tried, turns)
         needed = least / max(cut.gain, 1e-9)
         if needed < 1.0:
             child, other = room(forest, scratch, leaf, oldest, mixed(seed + np.uint64(time)))
@@ -100,58 +102,58 @@ def check(
                 split(forest, scratch, n, leaf, cut, child, other)
                 return
     if n < leaves[leaf, N_EVENTS] - trees.BLOCK:
-        forget(forest, scratch, n, leaf)
+        forget(forest, scratch.found, n, leaf)
     leaves[leaf, NEXT_CHECK] = next_check(leaves[leaf, N_EVENTS], needed)
 
 
 @part
-def noise_of(scratch: Scratch, n_active: int) -> float:
+def noise_of(totals: Floats, n_active: int) -> float:
     """How much the active actions' rewards would vary if they were 0 or 1: the sum of mean (1 - mean)."""
     noise = 0.0
     for arm in range(n_active):
-        mean = scratch.totals[cuts.S, arm] / scratch.totals[cuts.N, arm]
+        mean = totals[cuts.S, arm] / totals[cuts.N, arm]
         noise += mean * (1.0 - mean)
     return noise
 
 
 @part
-def turns_of(forest: Forest, leaf: int, n: int) -> float:
+def turns_of(stats: Float32s, n: int) -> float:
     """How many times as many plays a leaf has had as the `n` events that it looks at."""
     plays = 0.0
-    for action in range(forest.stats.shape[2]):
-        plays += np.float64(forest.stats[leaf, COUNT, action])  # wide also in plain Python
+    for action in range(stats.shape[1]):
+        plays += np.float64(stats[COUNT, action])  # wide also in plain Python
     return max(plays, 1.0) / n
 
 
 @part
-def has_changed(forest: Forest, scratch: Scratch, n: int, n_active: int, leaf: int) -> bool:
+def has_changed(stats: Float32s, active: Int32s, totals: Floats, n: int, n_active: int) -> bool:
     """Whether the active actions earned otherwise in the plays that a leaf cannot look at any more.
 
     They are weighed as the two sides of a split are.
     """
-    gain, n_telling, totals = 0.0, 0, scratch.totals
-    for action in range(forest.stats.shape[2]):
-        arm = scratch.active[action] - 1
+    gain, n_telling = 0.0, 0
+    for action in range(stats.shape[1]):
+        arm = active[action] - 1
         if arm < 0:
             continue
         now, mean = totals[cuts.N, arm], totals[cuts.S, arm] / totals[cuts.N, arm]
-        plays = np.float64(forest.stats[leaf, COUNT, action])
+        plays = np.float64(stats[COUNT, action])
         before = plays - now
         if before >= 1.0:
-            apart = (np.float64(forest.stats[leaf, MEAN, action]) - mean) * plays / before
+            apart = (np.float64(stats[MEAN, action]) - mean) * plays / before
             gain += now * before / plays * apart * apart * totals[cuts.INVERSE, arm]
             n_telling += 1
     if n_telling == 0:
         return False
-    return gain > CHANGE * bar(n_active, noise_of(scratch, n_active), 1, turns_of(forest, leaf, n))
+    return gain > CHANGE * bar(n_active, noise_of(totals, n_active), 1, turns_of(stats, n))
 
 
 @part
 def begin_anew(forest: Forest, scratch: Scratch, n: int, leaf: int) -> None:
     """Let a leaf know its `n` gathered events only, in place."""
     sums_of_sides(forest, scratch, n, NOTHING)
-    know(forest, scratch, 0, leaf)
-    forget(forest, scratch, n, leaf)
+    know(forest.stats[leaf], scratch.totals[0], scratch.totals[1])
+    forget(forest, scratch.found, n, leaf)
     forest.leaves[leaf, NEXT_CHECK] = next_check(n, LEAST_ROOM)
 
 
@@ -163,12 +165,12 @@ def enter_epoch(forest: Forest, leaf: int) -> None:
 
 
 @part
-def is_void(forest: Forest, scratch: Scratch, leaf: int, n_trees: int) -> bool:
+def is_void(forest: Forest, active: Int32s, totals: Floats, leaf: int, n_trees: int) -> bool:
     """Whether the split above a leaf made two with enough plays and is worth less than the bar of a single cut."""
     other = pruning.beside(forest, leaf, n_trees)
     if other == NOTHING:
         return False
-    gain, noise, n_telling, plays = pruning.evidence(forest, scratch, leaf, other)
+    gain, noise, n_telling, plays = pruning.evidence(forest.stats[leaf], forest.stats[other], active, totals)
     return plays >= LEAST_JUDGED and n_telling > 0 and gain < bar(n_telling, noise, 1, 1.0)
 
 
@@ -180,11 +182,11 @@ def undo(forest: Forest, scratch: Scratch, twig: int, oldest: int) -> None:
 
 
 @part
-def forget(forest: Forest, scratch: Scratch, n: int, leaf: int) -> None:
-    """Keep only the found events of a leaf, in place: those that have left the ring make room for others."""
+def forget(forest: Forest, found: Int32s, n: int, leaf: int) -> None:
+    """Keep only the `found` events of a leaf, in place: those that have left the ring make room for others."""
     trees.free_blocks(forest, leaf)
     for index in range(n - 1, -1, -1):  # oldest first
-        trees.append(forest, leaf, wide(scratch.found[index]))
+        trees.append(forest, leaf, wide(found[index]))
 
 
 @part
@@ -209,7 +211,7 @@ def room(forest: Forest, scratch: Scratch, leaf: int, oldest: int, key: np.uint6
 @part
 def split(forest: Forest, scratch: Scratch, n: int, leaf: int, cut: Cut, child: int, other: int) -> None:
     """Turn a leaf into a node with two leaves, which share its events and start from what it knew, in place."""
-    node = forest.leaves[leaf, NODE]
+    node = wide(forest.leaves[leaf, NODE])
     for row in range(trees.N_STATS):
         for action in range(forest.stats.shape[2]):
             forest.stats[other, row, action] = forest.stats[leaf, row, action]
@@ -219,7 +221,7 @@ def split(forest: Forest, scratch: Scratch, n: int, leaf: int, cut: Cut, child: 
         trees.append(forest, leaf if scratch.places[index] == 0 else other, wide(scratch.found[index]))
     for side in range(2):
         here = leaf if side == 0 else other
-        know(forest, scratch, side, here)
+        know(forest.stats[here], scratch.totals[2 * side], scratch.totals[2 * side + 1])
         forest.leaves[here, NEXT_CHECK] = max(trees.FIRST_CHECK, next_check(forest.leaves[here, N_EVENTS], LEAST_ROOM))
 
 
@@ -244,10 +246,8 @@ def sums_of_sides(forest: Forest, scratch: Scratch, n: int, node: int) -> None:
 
 
 @part
-def know(forest: Forest, scratch: Scratch, side: int, leaf: int) -> None:
+def know(stats: Float32s, counts: Floats, sums: Floats) -> None:
     """Give a leaf the counts of a side, and means that start from those which it has, in place."""
-    counts, sums = scratch.totals[2 * side], scratch.totals[2 * side + 1]
-    stats = forest.stats[leaf]
     for action in range(stats.shape[1]):
         count, before = counts[action], stats[MEAN, action]
         stats[COUNT, action] = count
