@@ -16,7 +16,7 @@ sixth of the time, so the collector rests meanwhile.
 
 `@part` is for functions that only kernels call; a kernel that another one calls is a part there, too. Numba would
 optimise each of them fully, again wherever it is called, and make machine code that nobody runs. A part is only tidied
-up; the kernel that holds it is optimised as a whole. Nor is it compiled anew for every number that is known.
+up; the kernel that holds it is optimised as a whole. Constants among its arguments do not compile it again.
 Numba also counts who holds an array, by an atomic step at each end of every view and every call. A part that makes no
 array and gives none back only borrows: it goes without, which made the forests half as fast again.
 

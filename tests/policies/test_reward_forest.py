@@ -9,6 +9,7 @@ import pytest
 
 import stumpery as st
 from stumpery.policies import reward_forest_memory as memory
+from stumpery.policies.change_kernels import EPOCH
 from stumpery.trees import forest_kernels as trees
 from stumpery.types import Decision, State
 
@@ -86,6 +87,27 @@ def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch, tmp_path,
     st.save(renumbered, tmp_path / "policy.safetensors")
     loaded = st.load(tmp_path / "policy.safetensors")
     assert loaded.play(rows, rewards).actions.tolist() == straight.play(rows, rewards).actions.tolist()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_leaves_that_have_not_noticed_a_change_notice_it_after_events_are_numbered_anew(monkeypatch, seed):
+    rng = np.random.default_rng(seed)
+    rows, places = rng.random((6000, 3)), np.arange(6000)
+    is_away = (rng.random(6000) < 0.3) & ((places < 1300) | (places >= 4500))  # nobody comes there when it happens
+    rows[:, 2] = np.where(is_away, 5.0, rows[:, 2] / 2)
+    best = ((rows[:, 0] * 3).astype(int) + is_away + (places >= 1400)) % 3
+    rewards = (rng.random((6000, 3)) < 0.1 + 0.8 * (best[:, None] == np.arange(3))).astype(float)
+    straight, renumbered = (new(max_bytes=200_000) for _ in range(2))
+    expected = straight.play(rows, rewards).actions.tolist()
+    monkeypatch.setattr(trees, "LAST_NUMBER", 4000)
+    found, n_waiting = [], 0
+    for start in range(0, 6000, 50):
+        if renumbered._models is not None and renumbered._models.forest.counters[trees.TIME] >= 4000:
+            newest = renumbered._models.forest.leaves[: renumbered.n_leaves, trees.NEWEST]
+            n_waiting += (newest < renumbered._models.watch[EPOCH]).sum()
+        found += renumbered.play(rows[start : start + 50], rewards[start : start + 50]).actions.tolist()
+    assert n_waiting > 0
+    assert found == expected
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from stumpery.policies import change_kernels as change
 
 
@@ -17,7 +19,8 @@ class Twin:
         self.since.append(error)
         if len(self.since) < change.PATIENCE:
             return False
-        lately = sum(change.SHORT * (1 - change.SHORT) ** age * error for age, error in enumerate(reversed(self.all)))
+        latest = np.array(self.all[: -20 * int(1 / change.SHORT) : -1])
+        lately = change.SHORT * (latest * (1 - change.SHORT) ** np.arange(len(latest))).sum()
         mean, square = self.usually(1), self.usually(2)
         n = 2 / change.SHORT
         allowed = change.DEVIATIONS * math.sqrt((square - mean**2) / n) + change.DEVIATIONS**2 / (6 * n)
@@ -29,7 +32,6 @@ class Twin:
 
     def usually(self, power):
         """The mean of all since the last change; with very many, old ones fade."""
-        mean = 0.0
-        for n, error in enumerate(self.since, start=1):
-            mean += max(1 / n, change.LONG) * (error**power - mean)
-        return mean
+        rates = np.maximum(1 / np.arange(1, len(self.since) + 1), change.LONG)
+        stays = np.append(np.cumprod(1 - rates[:0:-1])[::-1], 1.0)  # of an error, after all that came later
+        return float((rates * stays * np.array(self.since) ** power).sum())

@@ -6,6 +6,7 @@ from tests.reference.reward_forest import Twin
 
 from stumpery.jit import INTERPRETED, LINE, kernel
 from stumpery.trees import forest_kernels as trees
+from stumpery.trees import pruning_kernels as pruning
 from stumpery.trees import splitting_kernels as splitting
 from stumpery.trees.scratch_kernels import MAX_EVENTS, new_scratch
 
@@ -109,7 +110,6 @@ def events_of(forest, leaf):
     """The numbers in a leaf and in its blocks, oldest first."""
     block, fill = forest.leaves[leaf, [trees.HEAD, trees.FILL]].tolist()
     found = unfolded(forest.leaves[leaf, trees.NEWEST :]) if fill else []
-    assert len(found) == fill
     while block != trees.NOTHING:
         found = unfolded(forest.blocks[block, trees.LATEST :]) + found
         block = forest.blocks[block, trees.BEFORE]
@@ -118,8 +118,12 @@ def events_of(forest, leaf):
 
 def unfolded(words):
     """The numbers, oldest first, of which the newest stands first in `words` and the gaps behind it."""
-    gaps = [gap for word in words[1:].tolist() for gap in (word % 2**16, word // 2**16) if gap > 0]
-    return (int(words[0]) - np.cumsum([0, *(gap - 1 for gap in gaps[:0:-1])]))[::-1].tolist()
+    found, number = [], int(words[0])
+    for gap in [gap for word in words[1:].tolist() for gap in (word % 2**16, word // 2**16)][::-1]:
+        if 0 < gap < trees.SKIP:
+            found.append(number)
+        number -= max(gap - 1, 0)
+    return found[::-1]
 
 
 def live_leaves(forest):
@@ -219,10 +223,11 @@ def test_blocks_are_free_or_in_one_leaf_each(n_nodes):
     assert sorted(owned) == list(range(400))
 
 
-GAPS = [0, 1, 2, 300, trees.LONGEST_GAP - 1, trees.LONGEST_GAP, trees.LONGEST_GAP + 1, 10 * trees.LONGEST_GAP]
+REACH = trees.SKIP - 1
+GAPS = [0, 1, 2, 300, REACH - 1, REACH, REACH + 1, 2 * REACH, 10 * REACH, 19 * REACH - 1, 19 * REACH, 50 * REACH]
 
 
-@pytest.mark.parametrize("gaps", [[0, 1], [1], [trees.LONGEST_GAP], [trees.LONGEST_GAP + 1], GAPS])
+@pytest.mark.parametrize("gaps", [[0, 1], [1], [REACH - 1], [REACH], [3 * REACH + 7], [19 * REACH], GAPS])
 @pytest.mark.parametrize("n", [1, 2, trees.BLOCK, trees.BLOCK + 1, 5 * trees.BLOCK - 1])
 def test_a_leaf_knows_its_events_however_far_apart_they_are(gaps, n):
     numbers = 7 + np.cumsum(np.random.default_rng(n).choice(gaps, n))
@@ -238,6 +243,44 @@ def test_a_leaf_knows_its_events_however_far_apart_they_are(gaps, n):
     assert events_of(forest, 1) == numbers[n_trimmed:].tolist()
     assert n_trimmed <= np.searchsorted(numbers, numbers[n // 2])
     assert forest.counters[trees.N_FREE_BLOCKS] + n_blocks_of(forest, 1) == 200
+
+
+@pytest.mark.parametrize(("gap", "places"), [(1, 1), (REACH - 1, 1), (REACH, 2), (5 * REACH, 6)])
+def test_a_long_gap_takes_little_room(gap, places):
+    n = 300
+    forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False]), 10, 200)
+    note_all(forest, 1, gap * np.arange(n))
+    assert n_blocks_of(forest, 1) <= n / (trees.BLOCK // places)
+
+
+@pytest.mark.parametrize("gap", [1, REACH, 7 * REACH, 30 * REACH])
+def test_without_a_free_block_a_leaf_counts_what_it_still_has(gap):
+    forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False]), 10, 2)
+    for number in range(100):
+        note_all(forest, 1, np.array([gap * number]))
+        assert forest.leaves[1, trees.N_EVENTS] == len(events_of(forest, 1)) > 0
+    assert forest.counters[trees.N_FREE_BLOCKS] == 0
+
+
+@kernel
+def merge(forest, scratch_events, leaf, other):
+    """Give a leaf the events of another, in place."""
+    scratch = new_scratch(N_ACTIONS, 3, scratch_events)
+    pruning.merge_events(forest, scratch, leaf, other, 0)
+
+
+@pytest.mark.parametrize("gap", [1, REACH - 1, REACH, 4 * REACH])
+@pytest.mark.parametrize(("n", "m"), [(0, 3), (3, 0), (7, 90), (45, 45)])
+def test_merged_leaves_have_the_events_of_both_in_the_order_of_time(gap, n, m):
+    numbers = gap * np.arange(1, n + m + 1)
+    is_own = np.random.default_rng(n).permutation(n + m) < n
+    forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False]), 10, 200)
+    note_all(forest, 0, numbers[is_own])
+    note_all(forest, 2, numbers[~is_own])
+    merge(forest, MAX_EVENTS, 0, 2)
+    assert events_of(forest, 0) == numbers.tolist()
+    assert events_of(forest, 2) == []
+    assert forest.leaves[[0, 2], trees.N_EVENTS].tolist() == [n + m, 0]
 
 
 def n_blocks_of(forest, leaf):

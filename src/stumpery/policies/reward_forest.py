@@ -299,8 +299,9 @@ class RewardForest(ContextualPolicy):
         self, rows: NDArray[Any], rewards: Floats, played: Played, available: NDArray[np.bool_], does: int
     ) -> None:
         """Go along all rows, making room where there is too little."""
-        less = trees.renumber(self._models.forest, len(self._models.events))
-        self._models.watch[EPOCH] = max(self._models.watch[EPOCH] - less, trees.NOTHING)
+        epoch = int(self._models.watch[EPOCH])
+        less = trees.renumber(self._models.forest, len(self._models.events), epoch)
+        self._models.watch[EPOCH] = max(epoch - less, trees.NOTHING)
         done = 0
         while done < len(rows):
             rest = slice(done, None)

@@ -22,24 +22,23 @@ def blocks_fit(forest: Forest, n_leaves: int, n_kept: int) -> bool:
     found = 0
     while free != trees.NOTHING and found <= n_free:
         free, found = int(before[free]), found + 1
-    counts, spans = _unfolded(lines[:, trees.NEWEST + 1 :])
-    _, older = _unfolded(forest.blocks[:, trees.LATEST + 1 :])
-    gaps = np.concatenate([lines[:, trees.NEWEST + 1 :].ravel(), forest.blocks[:, trees.LATEST + 1 :].ravel()])
     newest = np.concatenate([lines[:, trees.NEWEST], forest.blocks[:, trees.LATEST]])
-    oldest = newest - np.concatenate([spans, older])
+    gaps = _unfolded(np.concatenate([lines[:, trees.NEWEST + 1 :], forest.blocks[:, trees.LATEST + 1 :]]))
+    noted = gaps > 0
+    oldest = newest - np.maximum(gaps - 1, 0).sum(axis=1)
     return bool(
         (used <= 1).all()
         and found == n_free
         and (lines[:, trees.N_EVENTS] >= 0).all()
-        and (gaps >= 0).all()
-        and (counts == fills)[fills > 0].all()
-        and (newest >= trees.NOTHING).all()
+        and ((gaps >= 0) & (gaps <= trees.SKIP)).all()
+        and (noted[:, :-1] >= noted[:, 1:]).all()
+        and (noted[: len(lines)].sum(axis=1) == fills)[fills > 0].all()
+        and (newest >= trees.NOTHING - 1).all()
         and (newest < max(time, 1)).all()
         and (time >= n_kept or (oldest >= 0).all())
     )
 
 
-def _unfolded(words: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each row of gaps: how many events it tells of, and how far the newest of them is from the oldest."""
-    gaps = np.concatenate([words >> 16, words & 0xFFFF], axis=1)
-    return (gaps > 0).sum(axis=1), np.maximum(gaps - 1, 0).sum(axis=1)
+def _unfolded(words: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The gaps in rows of words, the earliest first."""
+    return np.stack([words & 0xFFFF, words >> 16], axis=2).reshape(len(words), -1)

@@ -2,11 +2,11 @@
 
 Events are kept once, in a ring; a leaf holds only their numbers, so that it can look at its own past with cut points of
 its own when it is asked whether to split: the latest in its own line of memory, older ones in blocks. A line and a
-block have the newest number and the gaps back to the others, two bytes each. A node is sixteen bytes: the place of its
-left child (the right one follows), its column, and a threshold or a set of codes; a leaf is its own left child, so that
-all trees descend level by level without a branch. Missing numbers are -inf and missing names code 0: always on a side
-of their own. All memory is taken at the start; without a free block a leaf forgets events that have left the ring, or
-else its newest.
+block have the newest number and the gaps back to the others, two bytes each; a long gap takes some more. A node is
+sixteen bytes: the place of its left child (the right one follows), its column, and a threshold or a set of codes; a
+leaf is its own left child, so that all trees descend level by level without a branch. Missing numbers are -inf and
+missing names code 0: always on a side of their own. All memory is taken at the start; without a free block a leaf
+forgets events that have left the ring, or else its newest.
 """
 
 import math
@@ -24,10 +24,11 @@ LEAF = 2  # the first of them in a node that is a leaf: its number; with the oth
 NAN = np.uint64(0x7FF8000000000000)
 MEAN, DOUBT, WEIGHT, COUNT = range(4)  # of a leaf, for each action: what a decision reads first; WEIGHT corrects
 N_STATS = 4
-NODE, N_EVENTS, NEXT_CHECK, HEAD, FILL, NEWEST = range(6)  # of a leaf; then gaps between numbers of events
-N_GAPS = 10  # words of gaps: two in each, plus 1 and the earlier in its lower half; 0 where there is no event
-BLOCK = 2 * N_GAPS  # events in a line or a block
-LONGEST_GAP = 2**15 - 2
+# Of a leaf; NEWEST is the number of the last event that it ever had, and behind it come gaps between numbers.
+NODE, N_EVENTS, NEXT_CHECK, HEAD, FILL, NEWEST = range(6)
+N_GAPS = 10  # words of gaps: two in each, plus 1, and the earlier in its lower half; 0 where nothing is noted
+BLOCK = 2 * N_GAPS  # gaps in a line or a block
+SKIP = 2**15 - 1  # noted instead of a gap: SKIP - 1 events that were elsewhere
 N_LEAF_FIELDS = NEWEST + 1 + N_GAPS  # one line of memory
 BEFORE, LATEST = range(2)  # of a block: the block before it, and its newest number; then gaps as in a leaf
 N_BLOCK_FIELDS = LATEST + 1 + N_GAPS
@@ -114,10 +115,11 @@ def views(nodes: Int32s) -> tuple[Int32s, Floats, NDArray[np.uint64]]:
     return words, words.view(np.float64), words.view(np.uint64)
 
 
-def renumber(forest: Forest, n_kept: int) -> int:
+def renumber(forest: Forest, n_kept: int, epoch: int = 0) -> int:
     """Number the events anew once there were very many, in place; give how much less their numbers are.
 
-    It is a multiple of the ring's size, so that all keep their places; what is out of the ring stays out of it.
+    It is a multiple of the ring's size, so that all keep their places; what is out of the ring stays out of it, and
+    what is before the `epoch` stays before it.
     """
     time = int(forest.counters[TIME])
     if time < LAST_NUMBER:
@@ -125,7 +127,7 @@ def renumber(forest: Forest, n_kept: int) -> int:
     less = max(time - n_kept, 0) // n_kept * n_kept
     forest.counters[TIME] -= less
     for numbers in (forest.blocks[:, LATEST], forest.leaves[:, NEWEST]):
-        np.maximum(numbers - less, NOTHING, out=numbers)
+        np.maximum(numbers - less, np.where(numbers < epoch, NOTHING - 1, NOTHING), out=numbers)
     return less
 
 
@@ -264,8 +266,19 @@ def new_block(forest: Forest) -> int:
 
 @part
 def is_full(line: Int32s, time: int) -> bool:
-    """Whether a leaf's own line has no place for one more event, or its newest one is too far from it."""
-    return bool(line[FILL] == BLOCK or (line[FILL] > 0 and not 0 <= time - line[NEWEST] <= LONGEST_GAP))
+    """Whether a leaf's own line has no place for one more event, and for all that must be skipped before it."""
+    gap = time - line[NEWEST]
+    return bool(line[FILL] > 0 and (gap < 0 or line[FILL] + gap // (SKIP - 1) >= BLOCK))
+
+
+@part
+def n_noted(words: Int32s, newest: int) -> int:
+    """How many events are in a line or a block, whose newest number stands at that place in `words`."""
+    n = 0
+    for place in range(newest + 1, newest + 1 + N_GAPS):
+        gaps = words[place]
+        n += int(0 < gaps >> 16 < SKIP) + int(0 < gaps & 0xFFFF < SKIP)
+    return n
 
 
 @part
@@ -274,7 +287,7 @@ def put_away(forest: Forest, leaf: int) -> None:
     line = forest.leaves[leaf]
     block = new_block(forest)
     if block == NOTHING:
-        line[N_EVENTS] -= line[FILL]
+        line[N_EVENTS] -= n_noted(line, NEWEST)
     else:
         forest.blocks[block, BEFORE] = line[HEAD]
         line[HEAD] = block
@@ -295,9 +308,13 @@ def append(forest: Forest, leaf: int, time: int) -> None:
             line[NEWEST + 1 + place] = 0
     else:
         gap = time - line[NEWEST]
-    line[NEWEST] = time
+    while gap >= SKIP - 1:
+        line[NEWEST + 1 + fill // 2] += SKIP << (16 * (fill % 2))
+        gap -= SKIP - 1
+        fill += 1
     line[NEWEST + 1 + fill // 2] += (gap + 1) << (16 * (fill % 2))
-    line[FILL] += 1
+    line[NEWEST] = time
+    line[FILL] = fill + 1
     line[N_EVENTS] += 1
 
 
@@ -306,9 +323,7 @@ def give_back(forest: Forest, block: int) -> int:
     """Free a block and all before it, in place; give how many events were in them."""
     n = 0
     while block != NOTHING:
-        for place in range(LATEST + 1, N_BLOCK_FIELDS):
-            gaps = forest.blocks[block, place]
-            n += int(gaps >> 16 > 0) + int(gaps & 0xFFFF > 0)
+        n += n_noted(forest.blocks[block], LATEST)
         before = forest.blocks[block, BEFORE]
         forest.blocks[block, BEFORE] = forest.counters[FREE_BLOCK]
         forest.counters[FREE_BLOCK] = block
@@ -353,22 +368,19 @@ def unfold(words: Int32s, newest: int, oldest: int, found: Int32s, n: int) -> in
         gaps = wide(words[place])
         for gap in (gaps >> 16, gaps & 0xFFFF):
             found[n] = number
-            n += int(gap > 0 and number >= oldest)
+            n += int(0 < gap < SKIP and number >= oldest)
             number -= max(gap - 1, 0)
     return n
 
 
 @part
 def recall(forest: Forest, leaf: int, oldest: int, found: Int32s) -> int:
-    """Write the numbers of a leaf's events that are still in the ring into `found`, in place; give how many.
-
-    They are in the order of time, the newest first.
-    """
+    """Write the numbers of a leaf's events from `oldest` on into `found`, in place, newest first; give how many."""
     n = 0
     if forest.leaves[leaf, FILL] > 0:
         n = unfold(forest.leaves[leaf], NEWEST, oldest, found, n)
     block = forest.leaves[leaf, HEAD]
-    while block != NOTHING and n + BLOCK <= found.shape[0]:
+    while block != NOTHING and forest.blocks[block, LATEST] >= oldest and n + BLOCK <= found.shape[0]:
         n = unfold(forest.blocks[block], LATEST, oldest, found, n)
         block = forest.blocks[block, BEFORE]
     return n

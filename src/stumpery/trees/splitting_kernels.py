@@ -183,7 +183,7 @@ def undo(forest: Forest, scratch: Scratch, twig: int, oldest: int) -> None:
 
 @part
 def forget(forest: Forest, found: Int32s, n: int, leaf: int) -> None:
-    """Keep only the `found` events of a leaf, in place: those that have left the ring make room for others."""
+    """Keep only the `found` events of a leaf, in place: the others make room."""
     trees.free_blocks(forest, leaf)
     for index in range(n - 1, -1, -1):  # oldest first
         trees.append(forest, leaf, wide(found[index]))
@@ -191,7 +191,7 @@ def forget(forest: Forest, found: Int32s, n: int, leaf: int) -> None:
 
 @part
 def outlive(forest: Forest, leaf: int, oldest: int) -> None:
-    """Let go of a leaf's events that have left the ring, in place; as many new ones as before make it due."""
+    """Let go of a leaf's events before `oldest`, in place; as many new ones as before make it due."""
     n = trees.trim(forest, leaf, oldest)
     forest.leaves[leaf, N_EVENTS] -= n
     forest.leaves[leaf, NEXT_CHECK] -= n
