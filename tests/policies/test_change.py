@@ -89,6 +89,25 @@ def test_a_forest_that_forgets_nothing_else_follows_a_world_that_changes(seed):
     assert earned[-2000:].mean() > earned[N_ROWS // 2 - 2000 : N_ROWS // 2].mean() - 0.03
 
 
+@pytest.mark.parametrize("max_bytes", [1_000_000, 512_000_000])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_forest_whose_rewards_are_certain_follows_one_change_after_another(seed, max_bytes):
+    policy, rng = st.RewardForest(actions=range(3), seed=seed, max_bytes=max_bytes), np.random.default_rng(seed)
+    for turn in range(6):
+        rows = rng.random((5000, 2))
+        best = ((rows[:, 0] * 3).astype(int) + turn) % 3
+        earned = paid(policy, rows, (best[:, None] == np.arange(3)).astype(float))
+        assert earned[-1000:].mean() > 0.95
+    assert policy.n_changes == 5
+
+
+@pytest.mark.parametrize("n_actions", [10, 200])
+def test_actions_that_are_better_than_expected_at_first_are_no_change(n_actions):
+    policy = st.RewardForest(actions=range(n_actions), seed=1)
+    policy.play(np.random.default_rng(1).random((4000, 3)), np.ones((4000, n_actions)))
+    assert policy.n_changes == 0
+
+
 def test_a_world_that_stays_as_it_is_never_changes():
     policy = st.RewardForest(actions=range(4), seed=1)
     assert policy.n_changes == 0

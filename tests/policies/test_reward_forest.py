@@ -70,6 +70,18 @@ def test_a_forest_without_room_left_follows_a_stream_that_changes(seed):
     assert rewards[np.arange(21_000, 24_000), later[-3000:]].mean() > before - 0.02
 
 
+def test_a_forest_without_room_left_follows_contexts_that_move_on():
+    n = 100_000
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([np.arange(n) / 20_000 + rng.random(n), rng.random((n, 2))])
+    best = ((rows[:, 1] * 3).astype(int) + np.floor(rows[:, 0] * 4).astype(int)) % 3
+    rewards = (best[:, None] == np.arange(3)).astype(float)
+    policy = new(max_bytes=1_000_000)
+    actions = policy.play(rows, rewards).actions
+    assert policy._models.forest.counters[trees.SWEPT_LAST] > 0
+    assert rewards[np.arange(n), actions][-20_000:].mean() > 0.85
+
+
 @pytest.mark.parametrize("turns", [False, True], ids=["calm", "changes"])
 def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch, tmp_path, turns):
     rows, rewards = stream(3000)

@@ -24,7 +24,7 @@ class Twin:
         mean, square = self.usually(1), self.usually(2)
         n = 2 / change.SHORT
         allowed = change.DEVIATIONS * math.sqrt((square - mean**2) / n) + change.DEVIATIONS**2 / (6 * n)
-        if mean - lately <= allowed:
+        if min(mean, 0.0) - lately <= allowed:
             return False
         self.since = []
         self.n_changes += 1

@@ -126,17 +126,20 @@ class Twin:
 
     def has_changed(self, leaf, events, active):
         """Whether the plays that are no longer remembered earned otherwise."""
-        gain, tells = 0.0, False
-        for action, variance in active.items():
+        gain, spreads = 0.0, []
+        for action in range(self.n_actions):
             now = [reward for _, chosen, reward in events if chosen == action]
-            plays = float(leaf.counts[action])
+            plays, usual = float(leaf.counts[action]), float(leaf.means[action])
             before = plays - len(now)
-            if before >= 1:
-                tells = True
-                apart = (float(leaf.means[action]) - sum(now) / len(now)) * plays / before
-                gain += len(now) * before / plays * apart**2 / (variance + 0.01)
+            if len(now) >= 2 and before >= 1:
+                mean = sum(now) / len(now)
+                apart = (usual - mean) * plays / before
+                once = mean + apart
+                within = (len(now) * mean * (1 - mean) + before * once * (1 - once)) / plays
+                gain += len(now) * before / plays * apart**2 / (active.get(action, max(within, 0.0)) + 0.01)
+                spreads.append(usual * (1 - usual))
         turns = max(leaf.counts.sum(), 1) / max(len(events), 1)
-        return tells and gain > 2 * plain(splitting.bar)(len(active), noise(events, active), 1, turns)
+        return bool(spreads) and gain > 2 * plain(splitting.bar)(len(spreads), sum(spreads), 1, turns)
 
     def check(self, leaf):
         """Split if the best cut is worth more than the bar, or undo the split above."""

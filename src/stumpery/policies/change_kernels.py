@@ -1,8 +1,9 @@
 """Whether the world has changed: rewards fall short of what was expected, by more than chance would have it.
 
-The mean of the latest errors, reward - score, is held against their mean since the last change. It may be less by some
-standard deviations and, as in Bernstein's inequality, a little more for errors that are rare but large. Where it falls
-below that, what was learned before is of another world.
+The mean of the latest errors, reward - score, is held against their mean since the last change, or 0 where that is
+more: who learns to expect what is there has not lost it. It may be less by some standard deviations and, as in
+Bernstein's inequality, a little more for errors that are rare but large. Where it falls below that, what was learned
+before is of another world.
 """
 
 import math
@@ -28,7 +29,7 @@ def note(watch: Floats, error: float, number: int) -> None:
     usually += rate * (error - usually)
     squares += rate * (error * error - squares)
     variance = max(squares - usually * usually, 0.0)
-    if since >= PATIENCE and usually - lately > DEVIATIONS * math.sqrt(variance / WORTH) + RARE:
+    if since >= PATIENCE and min(usually, 0.0) - lately > DEVIATIONS * math.sqrt(variance / WORTH) + RARE:
         since = 0.0
         watch[EPOCH] = number
         watch[N_CHANGES] += 1.0

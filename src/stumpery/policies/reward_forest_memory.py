@@ -22,6 +22,7 @@ MAX_SLOTS = 2**18
 MAX_CONTEXTS = 2**18
 LEAST_EVENTS, LEAST_SLOTS = 256, 64
 NODE_SHARE = 0.5  # of the memory that pairs and contexts leave
+SMALL = 256  # bytes, and a little of all memory, for what is small
 EXCESS = 2  # times `max_bytes`: what a full forest may come to when actions are added to it
 STALE = 1.35  # times the blocks of the remembered events: leaves forget the others only when they are asked to split
 
@@ -86,7 +87,7 @@ def sizes_within(
     least = max(4 * n_trees * node_bytes / NODE_SHARE, LEAST_EVENTS * event_bytes / (1.0 - NODE_SHARE))
     n_codes = (n_columns + 1) * hashed.N_CODES
     fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
-    whole = 0.97 * max_bytes - fixed  # a little is for all that is small
+    whole = 0.97 * max_bytes - fixed - SMALL
     n_contexts = MAX_CONTEXTS
     while n_contexts > LEAST_SLOTS and n_contexts * (8 + slot_bytes) > max_bytes // 32:
         n_contexts //= 2
@@ -278,12 +279,12 @@ def _picked(table: NDArray[Any], keep: Sequence[int | None]) -> NDArray[Any]:
 def plausible(models: Models, n_trees: int, is_name: NDArray[np.bool_]) -> bool:
     """Whether every place that the kernels follow leads somewhere, and nowhere twice, and every number is one."""
     forest, events = models.forest, models.events
-    n_nodes, n_leaves, _, _, _, n_free, time = forest.counters.tolist()
+    n_nodes, n_leaves, _, _, _, n_free, time, swept = forest.counters.tolist()
     if not (n_trees <= n_nodes <= len(forest.nodes) and n_trees <= n_leaves <= len(forest.leaves)):
         return False
     if not 0 <= time <= min(2**31 - 1, models.clock[EVENTS]):
         return False
-    if not 0 <= n_free <= len(forest.blocks):
+    if not (0 <= n_free <= len(forest.blocks) and 0 <= swept <= n_leaves):
         return False
     return (
         _kinds_fit(forest.kinds, is_name)

@@ -28,6 +28,7 @@ from stumpery.types import Floats
 
 SPACING = 1  # of cuts, in sampled values
 N, S, Q, INVERSE = range(4)  # of the totals: count, sum, sum of squares, 1 / (variance + LEAST_VARIANCE)
+PLAYED, EARNED = range(4, 6)  # the same counts and sums of all actions; of the others, those of active ones come first
 VARIANCE = Q  # of an active action, in place of its squares
 LEAST_VARIANCE = 0.01  # added to all of them
 
@@ -76,6 +77,7 @@ def gather(events: Float32s, scratch: Scratch, n: int, time: int) -> int:
     for action in range(n_actions):
         active[action] = 0
         count, total, squares = totals[N, action], totals[S, action], totals[Q, action]
+        totals[PLAYED, action], totals[EARNED, action] = count, total
         if count >= 2.0:
             variance = squares / count - (total / count) * (total / count)
             if variance > 1e-9:

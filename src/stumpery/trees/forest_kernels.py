@@ -38,8 +38,8 @@ NOTHING = -1
 ACTION, REWARD = -2, -1  # of an event, behind its columns
 NUMBER, NAME, BIT = range(3)  # kinds of columns; a bit is a number that was only ever 0 or 1
 
-N_NODES, N_LEAVES, FREE_PAIR, FREE_LEAF, FREE_BLOCK, N_FREE_BLOCKS, TIME = range(7)  # of the counters
-N_COUNTERS = 7
+N_NODES, N_LEAVES, FREE_PAIR, FREE_LEAF, FREE_BLOCK, N_FREE_BLOCKS, TIME, SWEPT_LAST = range(8)  # of the counters
+N_COUNTERS = 8
 
 MAX_CUTS = 15
 N_CODES = 64  # codes of a name: one bit each

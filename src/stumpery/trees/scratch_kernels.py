@@ -40,7 +40,7 @@ class Scratch(NamedTuple):
     table: Table  # by place, of one column
     ordered: Table  # the same, in another order
     bits: Table  # by column: the events whose bit is set
-    totals: Floats  # (4, actions)
+    totals: Floats  # (6, actions)
     active: Int32s  # (actions + 1,): 1 + the place of each action among the active ones, or 0; last: of no action
     cuts: Float32s  # (MAX_CUTS,)
     sample: Float32s  # (SAMPLE,): values that are put in order
@@ -81,7 +81,7 @@ def new_scratch(n_actions: int, n_values: int, n_events: int) -> Scratch:
         new_table(n_actions, N_CODES),
         new_table(n_actions, N_CODES),
         new_table(n_actions, n_values),
-        np.empty((4, n_actions), np.float64),
+        np.empty((6, n_actions), np.float64),
         np.empty(n_actions + 1, np.int32),
         np.empty(MAX_CUTS, np.float32),
         np.empty(SAMPLE, np.float32),

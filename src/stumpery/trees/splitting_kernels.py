@@ -27,6 +27,7 @@ from stumpery.trees.forest_kernels import (
     LEAST_SIDE,
     MEAN,
     N_EVENTS,
+    N_FREE_BLOCKS,
     NEWEST,
     NEXT_CHECK,
     NODE,
@@ -43,6 +44,7 @@ from stumpery.types import Floats
 
 CHANGE = 2.0  # times the bar: what a change must be worth for a leaf to begin anew
 LEAST_JUDGED = 90.0  # plays on both sides of a split, before it is judged again
+SWEPT = 4  # leaves that are looked at with each event while hardly a block is free
 LEAST_ROOM, MOST_ROOM = 1.25, 1.8  # a leaf is asked again when it has so many times the events
 
 
@@ -82,7 +84,7 @@ def check(
     time = forest.counters[trees.TIME]
     n = trees.recall(forest, leaf, oldest, scratch.found)
     n_active = cuts.gather(events, scratch, n, time)
-    if has_changed(forest.stats[leaf], scratch.active, scratch.totals, n, n_active):
+    if has_changed(forest.stats[leaf], scratch.active, scratch.totals, n):
         begin_anew(forest, scratch, n, leaf)
         return
     if is_void(forest, scratch.active, scratch.totals, leaf, reached.shape[0]):
@@ -126,26 +128,27 @@ def turns_of(stats: Float32s, n: int) -> float:
 
 
 @part
-def has_changed(stats: Float32s, active: Int32s, totals: Floats, n: int, n_active: int) -> bool:
-    """Whether the active actions earned otherwise in the plays that a leaf cannot look at any more.
+def has_changed(stats: Float32s, active: Int32s, totals: Floats, n: int) -> bool:
+    """Whether actions earned otherwise in the plays that a leaf cannot look at any more.
 
-    They are weighed as the two sides of a split are.
+    They are weighed as the two sides of a split are when it is judged again.
     """
-    gain, n_telling = 0.0, 0
+    gain, noise, n_telling = 0.0, 0.0, 0
     for action in range(stats.shape[1]):
-        arm = active[action] - 1
-        if arm < 0:
-            continue
-        now, mean = totals[cuts.N, arm], totals[cuts.S, arm] / totals[cuts.N, arm]
-        plays = np.float64(stats[COUNT, action])
+        now, plays = totals[cuts.PLAYED, action], np.float64(stats[COUNT, action])
         before = plays - now
-        if before >= 1.0:
-            apart = (np.float64(stats[MEAN, action]) - mean) * plays / before
-            gain += now * before / plays * apart * apart * totals[cuts.INVERSE, arm]
-            n_telling += 1
-    if n_telling == 0:
-        return False
-    return gain > CHANGE * bar(n_active, noise_of(totals, n_active), 1, turns_of(stats, n))
+        if now < 2.0 or before < 1.0:
+            continue
+        mean, usual = totals[cuts.EARNED, action] / now, np.float64(stats[MEAN, action])
+        apart = (usual - mean) * plays / before
+        once = mean + apart
+        within = (now * mean * (1.0 - mean) + before * once * (1.0 - once)) / plays
+        arm = active[action] - 1
+        variance = totals[cuts.VARIANCE, arm] if arm >= 0 else max(within, 0.0)
+        gain += now * before / plays * apart * apart / (variance + cuts.LEAST_VARIANCE)
+        noise += usual * (1.0 - usual)
+        n_telling += 1
+    return n_telling > 0 and gain > CHANGE * bar(n_telling, noise, 1, turns_of(stats, n))
 
 
 @part
@@ -195,6 +198,19 @@ def outlive(forest: Forest, leaf: int, oldest: int) -> None:
     n = trees.trim(forest, leaf, oldest)
     forest.leaves[leaf, N_EVENTS] -= n
     forest.leaves[leaf, NEXT_CHECK] -= n
+
+
+@part
+def sweep(forest: Forest, oldest: int) -> None:
+    """Let some leaves let go of events before `oldest`, in place, others each time: nobody may come there any more."""
+    counters = forest.counters
+    for _ in range(SWEPT):
+        leaf = counters[trees.SWEPT_LAST] + 1
+        if leaf >= counters[trees.N_LEAVES]:
+            leaf = 0
+        counters[trees.SWEPT_LAST] = leaf
+        if forest.leaves[leaf, NODE] != NOTHING:
+            outlive(forest, leaf, oldest)
 
 
 @part
@@ -276,6 +292,8 @@ def learn(
     trees.remember(forest, events, time, row, action, reward)
     forest.counters[trees.TIME] = time + 1
     oldest = max(time + 1 - events.shape[0], epoch)
+    if forest.counters[N_FREE_BLOCKS] < reached.shape[0]:
+        sweep(forest, oldest)
     for tree in range(reached.shape[0]):
         leaf = wide(reached[tree])
         if forest.leaves[leaf, NEWEST] < epoch:

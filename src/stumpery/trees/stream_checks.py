@@ -15,7 +15,7 @@ from stumpery.trees.stream_memory import Shape
 def plausible(model: Model, shape: Shape) -> bool:
     """Whether every place that the kernels follow leads somewhere, and nowhere twice, and every number is one."""
     forest = model.forest
-    n_nodes, n_leaves, _, _, _, n_free, time = forest.counters[: trees.N_COUNTERS].tolist()
+    n_nodes, n_leaves, _, _, _, n_free, time, _ = forest.counters[: trees.N_COUNTERS].tolist()
     roots, n_blocks = shape.n_roots, len(forest.blocks)
     if not (roots <= n_nodes <= len(forest.nodes) and roots <= n_leaves <= len(forest.leaves)):
         return False
