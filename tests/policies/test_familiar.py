@@ -8,9 +8,7 @@ import stumpery as st
 from stumpery import RewardForest
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.policies import familiar_kernels as contexts
-from stumpery.policies import hashed_kernels as hashed
-from stumpery.policies import reward_forest_memory as memory
-from stumpery.policies.familiar_kernels import Familiar
+from stumpery.policies.familiar import followed, new_familiar, roomier
 from stumpery.trees import forest_kernels as trees
 
 N_ACTIONS, N_COLUMNS = 3, 4
@@ -18,62 +16,127 @@ NUMBERS = np.full(N_COLUMNS, trees.NUMBER, np.uint8)
 N_EVENTS = 150 if INTERPRETED else 2000
 
 
-def empty(n_slots):
-    return Familiar(np.zeros(n_slots, np.uint64), hashed.new_linear(n_slots, N_ACTIONS), np.zeros(contexts.N_TRUST))
-
-
 @kernel
 def learn_one(familiar, row, kinds, action, error, scores):
-    """Add what is known of a row to the scores, then learn an error, in place; give the row's slot."""
+    """Add what is known of a row to the scores, then learn an error, in place; give the row's print."""
     found = contexts.look_up(familiar, row, kinds)
     contexts.recall(familiar, found, scores)
     contexts.learn(familiar, found, action, error)
-    return contexts.slot_of(familiar, found)
+    return found
 
 
 @pytest.mark.kernels
+@pytest.mark.parametrize("n_actions", [3, 20], ids=["few actions", "actions in three buckets"])
 @pytest.mark.parametrize("told", [0.0, 0.4], ids=["chance alone", "each context has its own"])
-def test_errors_and_trust_are_those_of_the_slow_twin(told):
+def test_errors_and_trust_are_those_of_the_slow_twin(told, n_actions):
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(20, N_COLUMNS)).astype(np.float32)
     rows[:, 1] = -np.inf  # as if it were missing
-    own = rng.choice([-told, told], (len(rows), N_ACTIONS))
-    familiar, twin = empty(2**16), Twin()
+    own = rng.choice([-told, told], (len(rows), n_actions))
+    familiar, twin = new_familiar(2**13), Twin()
     for _ in range(N_EVENTS):
-        context, action = int(rng.integers(len(rows))), int(rng.integers(N_ACTIONS))
-        error, scores = float(own[context, action] + rng.normal() / 4), np.zeros(N_ACTIONS)
+        context, action = int(rng.integers(len(rows))), int(rng.integers(n_actions))
+        error, scores = float(own[context, action] + rng.normal() / 4), np.zeros(n_actions)
         learn_one(familiar, rows[context], NUMBERS, action, error, scores)
-        expected = [twin.trust() * twin.mean(context, each) for each in range(N_ACTIONS)]
+        expected = [twin.trust() * twin.mean(context, each) for each in range(n_actions)]
         assert scores == pytest.approx(expected, abs=1e-5)
         twin.learn(context, action, error)
     assert INTERPRETED or (familiar.trust[contexts.SHARE] > 0.8 if told else familiar.trust[contexts.SHARE] < 0.3)
 
 
 @pytest.mark.kernels
-def test_a_slot_belongs_to_the_context_that_came_last():
+def test_a_bucket_knows_what_was_played_last():
     rng = np.random.default_rng(6)
-    familiar, scores = empty(2), np.zeros(N_ACTIONS)
+    familiar, scores = new_familiar(1), np.zeros(N_ACTIONS)
     familiar.trust[contexts.SHARE] = 1.0
     rows = rng.normal(size=(50, N_COLUMNS)).astype(np.float32)
-    slots = [learn_one(familiar, row, NUMBERS, 0, 1.0, scores) for row in rows]
-    assert set(slots) == {0, 1}
+    prints = [int(learn_one(familiar, row, NUMBERS, 2, 1.0, scores)) for row in rows]
     assert not scores.any()  # none of them came again
-    assert familiar.errors[:, hashed.PAST].tolist() == [[1.0, 0.0, 0.0]] * 2
-    assert familiar.errors[:, hashed.WEIGHT].tolist() == [[0.5, 0.0, 0.0]] * 2
+    assert familiar.prints[0].tolist() == [each + 2 for each in prints[: -contexts.WAYS - 1 : -1]]
+    assert familiar.errors[0].tolist() == [[0.5, 1.0]] * contexts.WAYS
+    learn_one(familiar, rows[-3], NUMBERS, 2, 1.0, scores)
+    assert scores.tolist() == [0.0, 0.0, 0.5]
+    assert familiar.prints[0, :4].tolist() == [prints[place] + 2 for place in (-3, -1, -2, -4)]
+    assert familiar.errors[0, 0].tolist() == [pytest.approx(2 / 3), 2.0]
+
+
+@pytest.mark.kernels
+def test_an_action_is_known_once_where_there_are_more_of_them_than_places():
+    n_actions = 100
+    familiar, scores, row = new_familiar(2), np.zeros(n_actions), np.zeros(N_COLUMNS, np.float32)
+    familiar.trust[contexts.SHARE] = 1.0
+    for action in range(n_actions):
+        learn_one(familiar, row, NUMBERS, action, 1.0, scores)
+    scores[:] = 0.0
+    learn_one(familiar, row, NUMBERS, 0, 1.0, scores)
+    assert np.count_nonzero(scores) == 2 * contexts.WAYS
+    assert set(scores.tolist()) == {0.0, 0.5}
 
 
 @pytest.mark.kernels
 def test_missing_values_and_zeros_have_one_print_each():
-    familiar, scores = empty(2**10), np.zeros(N_ACTIONS)
+    familiar, scores = new_familiar(2**10), np.zeros(N_ACTIONS)
     kinds = np.array([trees.NAME, trees.NUMBER, trees.BIT, trees.NAME], np.uint8)
 
-    def slot(row, kinds=kinds):
+    def print_of(row, kinds=kinds):
         return learn_one(familiar, np.array(row, np.float32), kinds, 0, 1.0, scores)
 
-    first = slot([0, -np.inf, 1, 3])
-    assert slot([-np.inf, -np.inf, 1, 3], NUMBERS) == first  # the first column was missing before it held names
-    assert slot([0, 0, 1, 3]) != first
-    assert slot([0, 0, 1, 3]) == slot([0, -0.0, 1, 3])
+    first = print_of([0, -np.inf, 1, 3])
+    assert print_of([-np.inf, -np.inf, 1, 3], NUMBERS) == first  # the first column was missing before it held names
+    assert print_of([0, 0, 1, 3]) != first
+    assert print_of([0, 0, 1, 3]) == print_of([0, -0.0, 1, 3])
+
+
+@kernel
+def known(familiar, row, kinds, scores):
+    """Add what is known of a row to the scores, in place."""
+    contexts.recall(familiar, contexts.look_up(familiar, row, kinds), scores)
+
+
+def all_known(familiar, rows, n_actions):
+    scores = np.zeros((len(rows), n_actions))
+    for row, line in zip(rows, scores, strict=True):
+        known(familiar, row, NUMBERS, line)
+    return scores
+
+
+def filled(n_buckets, n_contexts, n_actions):
+    """A table of contexts, the rows, and what it knows of them."""
+    rng = np.random.default_rng(7)
+    familiar = new_familiar(n_buckets)
+    rows = rng.normal(size=(n_contexts, N_COLUMNS)).astype(np.float32)
+    for row in rows:
+        for action in rng.permutation(n_actions)[: n_actions // 2]:
+            learn_one(familiar, row, NUMBERS, int(action), float(rng.normal()), np.zeros(n_actions))
+    familiar.trust[contexts.SHARE] = 1.0
+    return familiar, rows, all_known(familiar, rows, n_actions)
+
+
+@pytest.mark.kernels
+def test_contexts_follow_their_actions():
+    familiar, rows, before = filled(n_buckets=256, n_contexts=10, n_actions=20)
+    keep = [3, None, 19, 0, 11]
+    after = all_known(followed(familiar, keep), rows, len(keep))
+    assert before.any()
+    for place, old in enumerate(keep):
+        assert np.array_equal(after[:, place], np.zeros(len(rows)) if old is None else before[:, old])
+
+
+@pytest.mark.kernels
+def test_contexts_are_still_known_when_there_is_room_for_more():
+    familiar, rows, before = filled(n_buckets=4, n_contexts=30, n_actions=4)
+    assert np.array_equal(all_known(roomier(familiar, 64), rows, 4), before)
+    assert roomier(familiar, 4) is familiar
+
+
+@pytest.mark.kernels
+def test_what_was_played_last_is_still_known_when_buckets_become_one():
+    familiar, rows, before = filled(n_buckets=8, n_contexts=1, n_actions=32)  # four buckets are in use
+    foremost = familiar.prints[:, 0].copy()
+    after = roomier(familiar, 1)
+    assert set(foremost[foremost != contexts.EMPTY].tolist()) <= set(after.prints[0].tolist())
+    assert np.count_nonzero(before) == 16
+    assert np.count_nonzero(all_known(after, rows, 32)) == contexts.WAYS
 
 
 def returning(n_contexts, n_events, seed):
@@ -117,30 +180,13 @@ def test_what_contexts_earned_is_saved_and_follows_the_actions(tmp_path):
     st.save(policy, tmp_path / "policy.safetensors")
     again = st.load(tmp_path / "policy.safetensors")
     assert again.trust == policy.trust
-    before = policy._models.familiar.errors.copy()
     for each in (policy, again):
         each.remove_action("a")
         each.add_action("d")
-    after = again._models.familiar.errors
-    assert before[..., 1:].any()
-    assert np.array_equal(after[..., :2], before[..., 1:])
-    assert not after[..., 2].any()
+    table = again._models.familiar
+    used = table.prints != contexts.EMPTY
+    assert set((table.prints[used] & contexts.ACTIONS).tolist()) == {0, 1}  # "b" and "c"
     assert policy.decide_many(rows).actions == again.decide_many(rows).actions
-
-
-def test_contexts_are_still_known_when_there_is_room_for_more():
-    policy = RewardForest(actions=range(N_ACTIONS), seed=1)
-    rows, rewards = returning(20, 60, seed=3)
-    policy.play(rows, rewards)
-    models = policy._models
-    sizes = memory.sizes_of(models)
-    more = memory.resized(models, sizes._replace(n_contexts=4 * sizes.n_contexts)).familiar
-    assert len(more.prints) == 4 * len(models.familiar.prints)
-    for found in models.familiar.prints[models.familiar.prints != 0]:
-        old, new = int(found) % len(models.familiar.prints), int(found) % len(more.prints)
-        assert more.prints[new] == found
-        assert np.array_equal(more.errors[new], models.familiar.errors[old])
-    assert np.array_equal(more.trust, models.familiar.trust)
 
 
 def test_an_explanation_shows_what_the_same_context_earned_before():

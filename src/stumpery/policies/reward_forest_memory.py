@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stumpery.policies import change_kernels as change
 from stumpery.policies import hashed_kernels as hashed
-from stumpery.policies.familiar_kernels import N_TRUST, SHARE, SQUARES, Familiar
+from stumpery.policies.familiar import BUCKET_BYTES, followed, is_sound, new_familiar, roomier
 from stumpery.policies.reward_forest_kernels import EVENTS, FIRST_WEIGHTS, N_SCORERS, Models
 from stumpery.policies.shared_kernels import Shared
 from stumpery.trees import forest_kernels as trees
@@ -17,10 +17,11 @@ from stumpery.trees.forest_kernels import ACTION, BLOCK, REWARD, Forest
 from stumpery.types import Floats
 
 FIRST_EVENTS = 4096
+FIRST_BUCKETS = 2**12
 MAX_EVENTS = 2**20
 MAX_SLOTS = 2**18
-MAX_CONTEXTS = 2**18
-LEAST_EVENTS, LEAST_SLOTS = 256, 64
+MAX_BUCKETS = 2**17
+LEAST_EVENTS, LEAST_SLOTS, LEAST_BUCKETS = 256, 64, 8
 NODE_SHARE = 0.5  # of the memory that pairs and contexts leave
 SMALL = 256  # bytes, and a little of all memory, for what is small
 EXCESS = 2  # times `max_bytes`: what a full forest may come to when actions are added to it
@@ -33,13 +34,13 @@ def trees_for(n_columns: int) -> int:
 
 
 class Sizes(NamedTuple):
-    """How many events, nodes, blocks, slots of pairs and contexts that may come again there is room for."""
+    """How many events, nodes, blocks, slots of pairs and buckets of contexts there is room for."""
 
     n_events: int
     n_nodes: int
     n_blocks: int
     n_slots: int
-    n_contexts: int
+    n_buckets: int
 
     def first(self, n_trees: int) -> Self:
         """Where to start: a fraction of it all, with room for the roots of the trees and some more."""
@@ -48,7 +49,7 @@ class Sizes(NamedTuple):
             n_events=self.n_events // share,
             n_nodes=max(self.n_nodes // share, min(self.n_nodes, 4 * n_trees)),
             n_blocks=max(self.n_blocks // share, 1),
-            n_contexts=min(self.n_contexts, 4 * FIRST_EVENTS),
+            n_buckets=min(self.n_buckets, FIRST_BUCKETS),
         )
 
     @classmethod
@@ -62,7 +63,7 @@ class Sizes(NamedTuple):
             raise ValueError(
                 f"its arrays have room for {tuple(found)}, which does not fit its max_bytes of {max_bytes}"
             )
-        for part, n_slots in (("pairs", found.n_slots), ("contexts", found.n_contexts)):
+        for part, n_slots in (("pairs", found.n_slots), ("contexts", found.n_buckets)):
             if n_slots & (n_slots - 1):
                 raise ValueError(f"its {part} have {n_slots} slots, which is no power of two")
         return found
@@ -75,7 +76,7 @@ class Sizes(NamedTuple):
 def sizes_within(
     max_bytes: int, n_trees: int, n_actions: int, n_features: int, n_columns: int, now: Sizes | None = None
 ) -> Sizes:
-    """The most that fits: at most an eighth for pairs and a 32nd for contexts that may come again.
+    """The most that fits: at most an eighth for pairs, and another for contexts that may come again.
 
     One half of the rest is for nodes and leaves, the other for events. With sizes that there are `now`, pairs keep
     theirs, and contexts have no less.
@@ -88,11 +89,11 @@ def sizes_within(
     n_codes = (n_columns + 1) * hashed.N_CODES
     fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
     whole = 0.97 * max_bytes - fixed - SMALL
-    n_contexts = MAX_CONTEXTS
-    while n_contexts > LEAST_SLOTS and n_contexts * (8 + slot_bytes) > max_bytes // 32:
-        n_contexts //= 2
-    n_contexts = max(n_contexts, now.n_contexts if now else 0)
-    whole -= n_contexts * (8 + slot_bytes)
+    n_buckets = MAX_BUCKETS
+    while n_buckets > LEAST_BUCKETS and n_buckets * BUCKET_BYTES > max_bytes // 8:
+        n_buckets //= 2
+    n_buckets = max(n_buckets, now.n_buckets if now else 0)
+    whole -= n_buckets * BUCKET_BYTES
     slots = now.n_slots if now else MAX_SLOTS
     fewest = now.n_slots if now else LEAST_SLOTS
     while slots > fewest and (slots * slot_bytes > max_bytes // 8 or whole - slots * slot_bytes < least):
@@ -102,11 +103,11 @@ def sizes_within(
         raise ValueError(
             f"max_bytes is {max_bytes}; {n_trees} trees over {n_columns} columns and {n_actions} actions"
             f"{f' of {n_features} features' if n_features else ''} need "
-            f"about {int((least + fixed + fewest * slot_bytes + n_contexts * (8 + slot_bytes)) * 4 / 3):,}"
+            f"about {int((least + fixed + fewest * slot_bytes + n_buckets * BUCKET_BYTES) * 4 / 3):,}"
         )
     n_events = min(int(left * (1.0 - NODE_SHARE) / event_bytes), MAX_EVENTS)
     n_nodes = min(int(left * NODE_SHARE / node_bytes), 2 * n_trees * n_events // trees.LEAST_SIDE)
-    return Sizes(n_events, n_nodes, int(n_trees * n_events / BLOCK * STALE), slots, n_contexts)
+    return Sizes(n_events, n_nodes, int(n_trees * n_events / BLOCK * STALE), slots, n_buckets)
 
 
 def spare_columns(n_columns: int) -> int:
@@ -119,11 +120,6 @@ def spare_columns(n_columns: int) -> int:
 def new_shared(n_columns: int, features: Floats, strength: float) -> Shared:
     """The scorer that actions share; `features` has a row for each of them, or nothing."""
     return Shared(features, hashed.new_linear((n_columns + 1) * hashed.N_CODES, features.shape[-1]), strength)
-
-
-def new_familiar(n_contexts: int, n_actions: int) -> Familiar:
-    """No context known yet."""
-    return Familiar(np.zeros(n_contexts, np.uint64), hashed.new_linear(n_contexts, n_actions), np.zeros(N_TRUST))
 
 
 def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: Sizes, shared: Shared) -> Models:
@@ -142,7 +138,7 @@ def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: 
         np.array(FIRST_WEIGHTS),
         np.array([0.0, 0.0, hashed.FIRST_BINS]),
         shared,
-        new_familiar(sizes.n_contexts, n_actions),
+        new_familiar(sizes.n_buckets),
         np.zeros(change.N_WATCH),
     )
 
@@ -150,8 +146,8 @@ def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: 
 def sizes_of(models: Models) -> Sizes:
     """How much room there is."""
     forest = models.forest
-    n_contexts = len(models.familiar.prints)
-    return Sizes(len(models.events), len(forest.nodes), len(forest.blocks), len(models.pairs), n_contexts)
+    n_buckets = len(models.familiar.prints)
+    return Sizes(len(models.events), len(forest.nodes), len(forest.blocks), len(models.pairs), n_buckets)
 
 
 def arrays_of(models: Models) -> dict[str, NDArray[Any]]:
@@ -191,20 +187,8 @@ def resized(models: Models, sizes: Sizes) -> Models:
     return models._replace(
         forest=_wider(models.forest, sizes),
         events=_longer(models.events, sizes.n_events),
-        familiar=_roomier(models.familiar, sizes.n_contexts),
+        familiar=roomier(models.familiar, sizes.n_buckets),
     )
-
-
-def _roomier(familiar: Familiar, n_contexts: int) -> Familiar:
-    """The same contexts, each where it would be among so many."""
-    if n_contexts == len(familiar.prints):
-        return familiar
-    roomier = new_familiar(n_contexts, familiar.errors.shape[2])
-    places = (familiar.prints & np.uint64(n_contexts - 1)).astype(np.int64)
-    known = familiar.prints != 0
-    roomier.prints[places[known]] = familiar.prints[known]
-    roomier.errors[places[known]] = familiar.errors[known]
-    return roomier._replace(trust=familiar.trust)
 
 
 def _wider(forest: Forest, sizes: Sizes) -> Forest:
@@ -258,7 +242,7 @@ def reordered(models: Models, keep: Sequence[int | None], shared: Shared) -> Mod
         recent=_picked(models.recent, keep),
         corrected=_picked(models.corrected, keep),
         shared=shared,
-        familiar=models.familiar._replace(errors=_picked(models.familiar.errors, keep)),
+        familiar=followed(models.familiar, keep),
     )
 
 
@@ -291,6 +275,7 @@ def plausible(models: Models, n_trees: int, is_name: NDArray[np.bool_]) -> bool:
         and _nodes_fit(forest, n_trees, n_nodes, n_leaves, is_name)
         and blocks_fit(forest, n_leaves, len(events))
         and _events_fit(events, forest.stats.shape[2], is_name)
+        and is_sound(models.familiar, forest.stats.shape[2])
         and _numbers_fit(models)
     )
 
@@ -312,11 +297,10 @@ def _events_fit(events: NDArray[np.float32], n_actions: int, is_name: NDArray[np
 
 
 def _numbers_fit(models: Models) -> bool:
-    linear = (models.plain, models.pairs, models.recent, models.corrected, models.shared.linear, models.familiar.errors)
+    linear = (models.plain, models.pairs, models.recent, models.corrected, models.shared.linear)
     stats = models.forest.stats
-    trust = models.familiar.trust
     watch, time = models.watch, int(models.forest.counters[trees.TIME])
-    finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock, trust, watch]
+    finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock, watch]
     positive: list[NDArray[Any]] = [stats[:, trees.COUNT], models.weights, models.clock]
     for scorer in linear:
         finite.append(scorer)
@@ -327,8 +311,6 @@ def _numbers_fit(models: Models) -> bool:
         and (watch[[change.SQUARES, change.SINCE, change.N_CHANGES]] >= 0.0).all()
         and not np.isnan(models.edges).any()
         and abs(models.weights.sum() - 1.0) < 1e-6
-        and 0.0 <= trust[SHARE] <= 1.0
-        and trust[SQUARES] >= 0.0
         and trees.NOTHING <= watch[change.EPOCH] <= time
     )
 
