@@ -688,11 +688,8 @@ HOSTILE_FORESTS = {
     "free pairs that go round": free(0, 2, 0),
     "a free pair that is a root": put("forest.counters", trees.FREE_PAIR, 0),
     "a free leaf that is in a tree": put("forest.counters", trees.FREE_LEAF, 0),
-    "an error that is not a number": put("familiar.errors", (0, 0, 0), NAN),
-    "errors of less than no plays": put("familiar.errors", (0, 0, 1), -1.0),
-    "a context without its mark": put("familiar.prints", (0, 0), 2**24),
-    "an action that there is not": put("familiar.prints", (0, 0), 2**63 + 7),
-    "a context in another bucket": put("familiar.prints", (0, 0), 2**63 + 2**24),
+    "a context without a print": put("familiar.buckets", (0, 0), 1),
+    "a context's action that there is not": put("familiar.buckets", (0, 0), 2**40 + 2**26),
     "trust that is not a number": put("familiar.trust", 0, NAN),
     "trust beyond all": put("familiar.trust", 0, 1.5),
     "trust below nothing": put("familiar.trust", 0, -0.5),
@@ -719,7 +716,7 @@ def test_trees_that_no_stream_leaves_are_refused(name, forest):
 
 
 @pytest.mark.parametrize(
-    "name", ["events", "forest.nodes", "forest.blocks", "forest.leaves", "pairs", "edges", "familiar.prints"]
+    "name", ["events", "forest.nodes", "forest.blocks", "forest.leaves", "pairs", "edges", "familiar.buckets"]
 )
 def test_a_forest_of_another_size_is_refused(name, forest):
     for part in (forest.arrays[name][:-1], np.concatenate([forest.arrays[name]] * 3), forest.arrays[name][:0]):
@@ -727,7 +724,7 @@ def test_a_forest_of_another_size_is_refused(name, forest):
             st.RewardForest.from_state(State(forest.options, {**forest.arrays, name: part}))
 
 
-@pytest.mark.parametrize("name", ["events", "forest.nodes", "pairs", "recent", "weights", "familiar.prints"])
+@pytest.mark.parametrize("name", ["events", "forest.nodes", "pairs", "recent", "weights", "familiar.buckets"])
 def test_a_forest_of_another_version_is_refused(name, forest):
     arrays = {key: array for key, array in forest.arrays.items() if key != name}
     with pytest.raises(ValueError, match=rf"^its array '{name}' is missing, [^\n]+$|^its arrays are [^\n]+$"):

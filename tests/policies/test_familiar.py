@@ -8,7 +8,7 @@ import stumpery as st
 from stumpery import RewardForest
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.policies import familiar_kernels as contexts
-from stumpery.policies.familiar import followed, new_familiar, roomier
+from stumpery.policies.familiar import followed, new_familiar
 from stumpery.trees import forest_kernels as trees
 
 N_ACTIONS, N_COLUMNS = 3, 4
@@ -39,7 +39,7 @@ def test_errors_and_trust_are_those_of_the_slow_twin(told, n_actions):
         error, scores = float(own[context, action] + rng.normal() / 4), np.zeros(n_actions)
         learn_one(familiar, rows[context], NUMBERS, action, error, scores)
         expected = [twin.trust() * twin.mean(context, each) for each in range(n_actions)]
-        assert scores == pytest.approx(expected, abs=1e-5)
+        assert scores == pytest.approx(expected, abs=1e-9)
         twin.learn(context, action, error)
     assert INTERPRETED or (familiar.trust[contexts.SHARE] > 0.8 if told else familiar.trust[contexts.SHARE] < 0.3)
 
@@ -52,12 +52,27 @@ def test_a_bucket_knows_what_was_played_last():
     rows = rng.normal(size=(50, N_COLUMNS)).astype(np.float32)
     prints = [int(learn_one(familiar, row, NUMBERS, 2, 1.0, scores)) for row in rows]
     assert not scores.any()  # none of them came again
-    assert familiar.prints[0].tolist() == [each + 2 for each in prints[: -contexts.WAYS - 1 : -1]]
-    assert familiar.errors[0].tolist() == [[0.5, 1.0]] * contexts.WAYS
+    assert of_bucket(familiar) == [(prints[-age] >> 40, 2, 1, 0.5) for age in range(1, contexts.WAYS + 1)]
     learn_one(familiar, rows[-3], NUMBERS, 2, 1.0, scores)
     assert scores.tolist() == [0.0, 0.0, 0.5]
-    assert familiar.prints[0, :4].tolist() == [prints[place] + 2 for place in (-3, -1, -2, -4)]
-    assert familiar.errors[0, 0].tolist() == [pytest.approx(2 / 3), 2.0]
+    assert [each[0] for each in of_bucket(familiar)[:4]] == [prints[-age] >> 40 for age in (3, 1, 2, 4)]
+    assert of_bucket(familiar)[0][2:] == (2, pytest.approx(2 / 3, abs=1e-4))
+
+
+def of_bucket(familiar):
+    """The prints, actions, plays and means in the first bucket."""
+    words = [int(word) for word in familiar.buckets[0]]
+    return [(word >> 40, word >> 24 & 0xFFFF, word >> 16 & 0xFF, ((word & 0xFFFF) - 2**15) / 2**14) for word in words]
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("error", [-1e300, -3.0, 3.0, 1e300])
+def test_an_error_beyond_all_measure_is_the_largest_there_is(error):
+    familiar, row = new_familiar(1), np.zeros(N_COLUMNS, np.float32)
+    for _ in range(300):
+        learn_one(familiar, row, NUMBERS, 1, error, np.zeros(N_ACTIONS))
+    assert of_bucket(familiar)[0][1:] == (1, 255, pytest.approx(np.copysign(2.0, error), abs=1e-4))
+    assert not familiar.buckets[0, 1:].any()
 
 
 @pytest.mark.kernels
@@ -122,21 +137,14 @@ def test_contexts_follow_their_actions():
         assert np.array_equal(after[:, place], np.zeros(len(rows)) if old is None else before[:, old])
 
 
-@pytest.mark.kernels
-def test_contexts_are_still_known_when_there_is_room_for_more():
-    familiar, rows, before = filled(n_buckets=4, n_contexts=30, n_actions=4)
-    assert np.array_equal(all_known(roomier(familiar, 64), rows, 4), before)
-    assert roomier(familiar, 4) is familiar
-
-
-@pytest.mark.kernels
-def test_what_was_played_last_is_still_known_when_buckets_become_one():
-    familiar, rows, before = filled(n_buckets=8, n_contexts=1, n_actions=32)  # four buckets are in use
-    foremost = familiar.prints[:, 0].copy()
-    after = roomier(familiar, 1)
-    assert set(foremost[foremost != contexts.EMPTY].tolist()) <= set(after.prints[0].tolist())
-    assert np.count_nonzero(before) == 16
-    assert np.count_nonzero(all_known(after, rows, 32)) == contexts.WAYS
+def test_what_was_played_last_stays_where_too_many_come_to_one_bucket():
+    familiar = new_familiar(2)
+    for bucket in range(2):
+        for way, context in enumerate([1, 3] * 4):
+            familiar.buckets[bucket, way] = (context << 40) + (8 * bucket + way // 2 << 24) + (1 << 16)
+    after = followed(familiar, [0, 1, 2, 3, 8, 9, 10, 11])  # all of them in the first bucket
+    assert [each[:2] for each in of_bucket(after)] == [(1, 0), (1, 4), (3, 0), (3, 4), (1, 1), (1, 5), (3, 1), (3, 5)]
+    assert not after.buckets[1].any()
 
 
 def returning(n_contexts, n_events, seed):
@@ -183,9 +191,8 @@ def test_what_contexts_earned_is_saved_and_follows_the_actions(tmp_path):
     for each in (policy, again):
         each.remove_action("a")
         each.add_action("d")
-    table = again._models.familiar
-    used = table.prints != contexts.EMPTY
-    assert set((table.prints[used] & contexts.ACTIONS).tolist()) == {0, 1}  # "b" and "c"
+    words = again._models.familiar.buckets
+    assert {int(word) >> 24 & 0xFFFF for word in words[words != 0]} == {0, 1}  # "b" and "c"
     assert policy.decide_many(rows).actions == again.decide_many(rows).actions
 
 

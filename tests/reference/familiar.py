@@ -1,11 +1,13 @@
 """What is remembered of contexts that come again, in a dict, written from the words about it."""
 
+STEPS, MOST_PLAYS = 2**14, 255
+
 
 class Twin:
     """Any number of contexts, one action each time."""
 
     def __init__(self):
-        self.errors, self.tests = {}, []
+        self.means, self.plays, self.tests = {}, {}, []
 
     def trust(self):
         """The factor that would have made the means the best forecast of the errors after them; old ones fade."""
@@ -15,12 +17,13 @@ class Twin:
 
     def mean(self, context, action):
         """Of the errors in a context, as if one more had been 0."""
-        found = self.errors.get((context, action), [])
-        return sum(found) / (len(found) + 1)
+        return self.means.get((context, action), 0.0)
 
     def learn(self, context, action, error):
-        """Test the mean that there is, then take the error into it."""
-        found = self.errors.setdefault((context, action), [])
-        if found:
-            self.tests.append((self.mean(context, action), error))
-        found.append(error)
+        """Test the mean that there is, then take the error into it; it is kept in steps, within two rewards of 0."""
+        mean, plays = self.mean(context, action), self.plays.get((context, action), 0)
+        if plays:
+            self.tests.append((mean, error))
+        steps = round((mean * (plays + 1) + error) / (plays + 2) * STEPS)
+        self.means[context, action] = min(max(steps, -2 * STEPS), 2 * STEPS - 1) / STEPS
+        self.plays[context, action] = min(plays + 1, MOST_PLAYS)

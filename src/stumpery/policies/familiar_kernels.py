@@ -1,10 +1,11 @@
 """Contexts that come again: what each action earned there beyond what the scorers expected.
 
-A context is known again by a print of its values. Only actions that were played there take memory: for each there is
-the mean of the errors, reward - score, as if there had been one more of 0, and their number. These lie in buckets of
-eight, those played last first; when a bucket is full the last of them is forgotten. How far the means are trusted is
-learned: by the factor, from 0 to 1, that would have made them the best forecast of the errors after them. Where no
-context comes again, or where what is left of the rewards is chance, nothing is trusted.
+A context is known again by a print of its values. Only actions that were played there take memory, a word each: a
+print, the action, the number of its plays, at most 255, and the mean of the errors, reward - score, as if there had
+been one more of 0, in steps of 2^-14. They lie in buckets of eight, those played last first; from a full one the last
+goes. How far the means are trusted is learned: by the factor, from 0 to 1, that would have made them the best forecast
+of the errors after them. Where no context comes again, or where what is left of the rewards is chance, nothing is
+trusted.
 """
 
 from typing import NamedTuple
@@ -13,17 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.jit import bits_of, part, prefetch
-from stumpery.policies.hashed_kernels import LONGEST
 from stumpery.trees.forest_kernels import NAME, Float32s
 from stumpery.trees.scratch_kernels import mixed
 from stumpery.types import Floats, Words
 
-WAYS = 8  # of a bucket: as many prints as fit into a line of memory
-MEAN, PLAYS = range(2)  # of the errors of an action in a context
-N_ERRORS = 2
-PRINT_STARTS = np.uint64(24)  # a print's bits below are for an action
-ACTIONS = np.uint64(2**24 - 1)
-EMPTY, USED = np.uint64(0), np.uint64(2**63)  # the second is set in every print
+WAYS = 8  # words of a bucket: a line of memory
+# Of a word, from its highest bits on: 24 of a print, which are not all 0; 16 of an action; 8 of plays; 16 of a mean.
+PRINT, ACTION, PLAYS = np.uint64(40), np.uint64(24), np.uint64(16)  # where each begins
+MOST_ACTIONS, MOST_PLAYS = 2**16, 255
+STEPS, ZERO = 2.0**14, 2**15  # of a mean in a unit of reward; what stands for no error at all
 SHARE, PRODUCTS, SQUARES = range(3)  # what is trusted; sums of means times the errors after them, of means squared
 N_TRUST = 3
 DISTRUST = 1.0  # what is added to the squares
@@ -33,8 +32,7 @@ FADING = 0.9995  # of both sums, with each mean that is put to the test
 class Familiar(NamedTuple):
     """What is known of contexts that may come again."""
 
-    prints: Words  # (buckets, WAYS): of a context, and an action in the bits that are left free for it
-    errors: Float32s  # (buckets, WAYS, MEAN and PLAYS)
+    buckets: Words  # (buckets, WAYS); 0 where nothing is known
     trust: Floats  # (N_TRUST,)
 
 
@@ -48,22 +46,47 @@ def print_of(row: Float32s, kinds: NDArray[np.uint8]) -> np.uint64:
             value = np.float32(-np.inf)
         found = (found ^ np.uint64(bits_of(value + np.float32(0.0)))) * np.uint64(0x9E3779B97F4A7C15)  # -0 is 0
         found ^= found >> np.uint64(32)
-    return (mixed(found) | USED) & ~ACTIONS
+    return mixed(found) | (np.uint64(1) << PRINT)
 
 
 @part
 def bucket_of(familiar: Familiar, found: np.uint64, action: int) -> int:
     """Where an action of a context would be: eight neighbours in one bucket, the next eight in the next."""
-    buckets = np.uint64(familiar.prints.shape[0] - 1)
-    return int(np.int64(((found >> PRINT_STARTS) + np.uint64(action // WAYS)) & buckets))
+    n_buckets = np.uint64(familiar.buckets.shape[0])
+    return int(np.int64((found + np.uint64(action // WAYS)) & (n_buckets - np.uint64(1))))
+
+
+@part
+def action_of(word: np.uint64) -> int:
+    """Whose errors these are."""
+    return int(np.int64((word >> ACTION) & np.uint64(MOST_ACTIONS - 1)))
+
+
+@part
+def plays_of(word: np.uint64) -> float:
+    """How many there were."""
+    return float(np.int64((word >> PLAYS) & np.uint64(MOST_PLAYS)))
+
+
+@part
+def mean_of(word: np.uint64) -> float:
+    """The mean of the errors."""
+    return (np.int64(word & np.uint64(65535)) - ZERO) / STEPS
+
+
+@part
+def word_of(found: np.uint64, action: int, plays: float, mean: float) -> np.uint64:
+    """What is known of an action in a context."""
+    steps = np.uint64(min(max(np.rint(mean * STEPS) + ZERO, 0.0), 65535.0))
+    rest = (np.uint64(action) << ACTION) | (np.uint64(min(plays, MOST_PLAYS)) << PLAYS) | steps
+    return ((found >> PRINT) << PRINT) | rest
 
 
 @part
 def look_up(familiar: Familiar, row: Float32s, kinds: NDArray[np.uint8]) -> np.uint64:
     """Give a context's print, and have its first bucket fetched meanwhile."""
     found = print_of(row, kinds)
-    prefetch(familiar.prints, bucket_of(familiar, found, 0))
-    prefetch(familiar.errors, bucket_of(familiar, found, 0))
+    prefetch(familiar.buckets, bucket_of(familiar, found, 0))
     return found
 
 
@@ -73,33 +96,29 @@ def recall(familiar: Familiar, found: np.uint64, scores: Floats) -> None:
     share, n_actions = familiar.trust[SHARE], scores.shape[0]
     if share == 0.0:
         return
-    for first in range(0, min(n_actions, WAYS * familiar.prints.shape[0]), WAYS):
-        bucket = bucket_of(familiar, found, first)
+    for first in range(0, min(n_actions, WAYS * familiar.buckets.shape[0]), WAYS):
+        bucket = familiar.buckets[bucket_of(familiar, found, first)]
         for way in range(WAYS):
-            known = familiar.prints[bucket, way]
-            if known & ~ACTIONS == found:
-                scores[np.int64(known & ACTIONS)] += share * np.float64(familiar.errors[bucket, way, MEAN])
+            if bucket[way] >> PRINT == found >> PRINT:
+                scores[action_of(bucket[way])] += share * mean_of(bucket[way])
 
 
 @part
 def learn(familiar: Familiar, found: np.uint64, action: int, error: float) -> None:
     """Note the error of a context's score, in place."""
-    bucket, trust = bucket_of(familiar, found, action), familiar.trust
-    prints, errors = familiar.prints[bucket], familiar.errors[bucket]
-    found |= np.uint64(action)
+    if action >= MOST_ACTIONS:
+        return
+    bucket, trust = familiar.buckets[bucket_of(familiar, found, action)], familiar.trust
+    sought = word_of(found, action, 0.0, 0.0) >> ACTION
     way = 0
-    while way < WAYS - 1 and prints[way] != found:
+    while way < WAYS - 1 and bucket[way] >> ACTION != sought:
         way += 1
     mean, plays = 0.0, 0.0
-    if prints[way] == found:
-        mean, plays = np.float64(errors[way, MEAN]), np.float64(errors[way, PLAYS])
+    if bucket[way] >> ACTION == sought:
+        mean, plays = mean_of(bucket[way]), plays_of(bucket[way])
         trust[PRODUCTS] = FADING * trust[PRODUCTS] + mean * error
         trust[SQUARES] = FADING * trust[SQUARES] + mean * mean
         trust[SHARE] = min(max(trust[PRODUCTS] / (trust[SQUARES] + DISTRUST), 0.0), 1.0)
     for place in range(way, 0, -1):
-        prints[place] = prints[place - 1]
-        errors[place, MEAN] = errors[place - 1, MEAN]
-        errors[place, PLAYS] = errors[place - 1, PLAYS]
-    prints[0] = found
-    errors[0, MEAN] = mean + (error - mean) / (plays + 2.0)
-    errors[0, PLAYS] = min(plays + 1.0, LONGEST)
+        bucket[place] = bucket[place - 1]
+    bucket[0] = word_of(found, action, plays + 1.0, mean + (error - mean) / (plays + 2.0))

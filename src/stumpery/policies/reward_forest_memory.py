@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stumpery.policies import change_kernels as change
 from stumpery.policies import hashed_kernels as hashed
-from stumpery.policies.familiar import BUCKET_BYTES, followed, is_sound, new_familiar, roomier
+from stumpery.policies.familiar import BUCKET_BYTES, followed, is_sound, new_familiar
 from stumpery.policies.reward_forest_kernels import EVENTS, FIRST_WEIGHTS, N_SCORERS, Models
 from stumpery.policies.shared_kernels import Shared
 from stumpery.trees import forest_kernels as trees
@@ -17,7 +17,6 @@ from stumpery.trees.forest_kernels import ACTION, BLOCK, REWARD, Forest
 from stumpery.types import Floats
 
 FIRST_EVENTS = 4096
-FIRST_BUCKETS = 2**12
 MAX_EVENTS = 2**20
 MAX_SLOTS = 2**18
 MAX_BUCKETS = 2**17
@@ -49,13 +48,12 @@ class Sizes(NamedTuple):
             n_events=self.n_events // share,
             n_nodes=max(self.n_nodes // share, min(self.n_nodes, 4 * n_trees)),
             n_blocks=max(self.n_blocks // share, 1),
-            n_buckets=min(self.n_buckets, FIRST_BUCKETS),
         )
 
     @classmethod
     def read(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> "Sizes":
         """The sizes of saved arrays; a ValueError says that they are none, or more than they may be."""
-        names = ("events", "forest.nodes", "forest.blocks", "pairs", "familiar.prints")
+        names = ("events", "forest.nodes", "forest.blocks", "pairs", "familiar.buckets")
         if missing := [name for name in names if name not in arrays]:
             raise ValueError(f"its array {missing[0]!r} is missing, as in a file of another version of Stumpery")
         found = Sizes(*(len(arrays[name]) if arrays[name].ndim else 0 for name in names))
@@ -76,10 +74,10 @@ class Sizes(NamedTuple):
 def sizes_within(
     max_bytes: int, n_trees: int, n_actions: int, n_features: int, n_columns: int, now: Sizes | None = None
 ) -> Sizes:
-    """The most that fits: at most an eighth for pairs, and another for contexts that may come again.
+    """The most that fits: at most an eighth for pairs, and a 16th for contexts that may come again.
 
-    One half of the rest is for nodes and leaves, the other for events. With sizes that there are `now`, pairs keep
-    theirs, and contexts have no less.
+    One half of the rest is for nodes and leaves, the other for events. With sizes that there are `now`, pairs and
+    contexts keep theirs.
     """
     slot_bytes = 2 * 4 * n_actions
     leaf_bytes = 4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions
@@ -89,13 +87,11 @@ def sizes_within(
     n_codes = (n_columns + 1) * hashed.N_CODES
     fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
     whole = 0.97 * max_bytes - fixed - SMALL
-    n_buckets = MAX_BUCKETS
-    while n_buckets > LEAST_BUCKETS and n_buckets * BUCKET_BYTES > max_bytes // 8:
+    n_buckets, fewest = (now.n_buckets, now.n_buckets) if now else (MAX_BUCKETS, LEAST_BUCKETS)
+    while n_buckets > fewest and n_buckets * BUCKET_BYTES > max_bytes // 16:
         n_buckets //= 2
-    n_buckets = max(n_buckets, now.n_buckets if now else 0)
     whole -= n_buckets * BUCKET_BYTES
-    slots = now.n_slots if now else MAX_SLOTS
-    fewest = now.n_slots if now else LEAST_SLOTS
+    slots, fewest = (now.n_slots, now.n_slots) if now else (MAX_SLOTS, LEAST_SLOTS)
     while slots > fewest and (slots * slot_bytes > max_bytes // 8 or whole - slots * slot_bytes < least):
         slots //= 2
     left = whole - slots * slot_bytes
@@ -146,7 +142,7 @@ def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: 
 def sizes_of(models: Models) -> Sizes:
     """How much room there is."""
     forest = models.forest
-    n_buckets = len(models.familiar.prints)
+    n_buckets = len(models.familiar.buckets)
     return Sizes(len(models.events), len(forest.nodes), len(forest.blocks), len(models.pairs), n_buckets)
 
 
@@ -187,7 +183,6 @@ def resized(models: Models, sizes: Sizes) -> Models:
     return models._replace(
         forest=_wider(models.forest, sizes),
         events=_longer(models.events, sizes.n_events),
-        familiar=roomier(models.familiar, sizes.n_buckets),
     )
 
 
