@@ -5,6 +5,7 @@ import pytest
 from tests.reference.reward_forest import Twin
 
 from stumpery.jit import INTERPRETED, LINE, kernel
+from stumpery.policies.reward_forest_words import plays_of
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import pruning_kernels as pruning
 from stumpery.trees import splitting_kernels as splitting
@@ -142,10 +143,8 @@ def assert_same_node(forest, node, twin):
         assert events_of(forest, leaf) == twin.events
         assert forest.leaves[leaf, trees.N_EVENTS] == len(twin.events)
         assert forest.leaves[leaf, trees.NEXT_CHECK] == twin.next_check
-        assert forest.stats[leaf, trees.COUNT].tolist() == twin.counts.tolist()
         assert forest.stats[leaf, trees.MEAN] == pytest.approx(twin.means, abs=1e-5)
-        seen = 1.0 / np.sqrt(twin.counts + 1.0)
-        assert forest.stats[leaf, trees.DOUBT] == pytest.approx(seen, abs=1e-6)
+        assert plays_of(forest.stats[leaf, trees.DOUBT].astype(float)).tolist() == twin.counts.tolist()
         return
     if twin.threshold is None:
         assert column == ~twin.column
@@ -330,4 +329,4 @@ def test_equal_rewards_never_split():
     events = trees.new_events(N_ROWS, 5)
     learn_all(forest, events, rows, actions, np.full(N_ROWS, 0.75), np.array([0]), np.uint64(1))
     assert forest.counters[trees.N_NODES] == N_TREES
-    assert forest.stats[:N_TREES, trees.COUNT].sum() == N_ROWS * N_TREES
+    assert plays_of(forest.stats[:N_TREES, trees.DOUBT].astype(float)).sum() == N_ROWS * N_TREES

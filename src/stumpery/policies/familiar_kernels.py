@@ -21,7 +21,7 @@ from stumpery.types import Floats, Words
 WAYS = 8  # words of a bucket: a line of memory
 # Of a word, from its highest bits on: 24 of a print, which are not all 0; 16 of an action; 8 of plays; 16 of a mean.
 PRINT, ACTION, PLAYS = np.uint64(40), np.uint64(24), np.uint64(16)  # where each begins
-MOST_ACTIONS, MOST_PLAYS = 2**16, 255
+MOST_ACTIONS, MOST_PLAYS = 2**16, 255.0
 STEPS, ZERO = 2.0**14, 2**15  # of a mean in a unit of reward; what stands for no error at all
 SHARE, PRODUCTS, SQUARES = range(3)  # what is trusted; sums of means times the errors after them, of means squared
 N_TRUST = 3
@@ -65,7 +65,7 @@ def action_of(word: np.uint64) -> int:
 @part
 def plays_of(word: np.uint64) -> float:
     """How many there were."""
-    return float(np.int64((word >> PLAYS) & np.uint64(MOST_PLAYS)))
+    return float(np.int64((word >> PLAYS) & np.uint64(255)))
 
 
 @part

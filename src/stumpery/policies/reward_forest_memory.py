@@ -294,15 +294,17 @@ def _events_fit(events: NDArray[np.float32], n_actions: int, is_name: NDArray[np
 def _numbers_fit(models: Models) -> bool:
     linear = (models.plain, models.pairs, models.recent, models.corrected, models.shared.linear)
     stats = models.forest.stats
+    doubts = stats[: models.forest.counters[trees.N_LEAVES], trees.DOUBT]
     watch, time = models.watch, int(models.forest.counters[trees.TIME])
     finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock, watch]
-    positive: list[NDArray[Any]] = [stats[:, trees.COUNT], models.weights, models.clock]
+    positive: list[NDArray[Any]] = [models.weights, models.clock]
     for scorer in linear:
         finite.append(scorer)
         positive.append(scorer[:, hashed.PAST])
     return bool(
         all(np.isfinite(part).all() for part in finite)
         and all((part >= 0.0).all() for part in positive)
+        and ((doubts > 0.0) & (doubts <= 1.0)).all()
         and (watch[[change.SQUARES, change.SINCE, change.N_CHANGES]] >= 0.0).all()
         and not np.isnan(models.edges).any()
         and abs(models.weights.sum() - 1.0) < 1e-6

@@ -150,7 +150,7 @@ class Words:
         return [
             {
                 "action": action,
-                "rewards": int(stats[trees.COUNT][index]),
+                "rewards": int(plays_of(stats[trees.DOUBT][index])),
                 "mean": self.reward(stats[trees.MEAN][index]),
                 "doubt": stats[trees.DOUBT][index] * self._width,
             }
@@ -164,7 +164,7 @@ class Words:
     def _known(self, node: int) -> str:
         """How many events were seen below a node, and the best action there by their mean."""
         leaves = self.forest.nodes[tree_words.leaves_below(self._children, node), trees.LEAF]
-        counts = self.forest.stats[leaves, trees.COUNT].astype(np.float64)
+        counts = plays_of(self.forest.stats[leaves, trees.DOUBT].astype(np.float64))
         totals = counts.sum(axis=0)
         if not totals.any():
             return "no events yet"
@@ -172,3 +172,8 @@ class Words:
         best = int(np.argmax(np.where(totals > 0, average, -np.inf)))
         earned = f"{self.actions[best]!r} earns {self.reward(float(average[best])):.3g} ({int(totals[best])} plays)"
         return f"{int(totals.sum())} events, {earned}"
+
+
+def plays_of(doubts: Any) -> Any:
+    """After how many plays of an action a leaf has these doubts."""
+    return np.rint(doubts**-2) - 1.0

@@ -22,8 +22,9 @@ CHILD, COLUMN = range(2)  # of a node's four words; the last two are its thresho
 PAYLOAD = 1  # the same two words, seen as the second of two wide ones
 LEAF = 2  # the first of them in a node that is a leaf: its number; with the other it is no threshold but NaN
 NAN = np.uint64(0x7FF8000000000000)
-MEAN, DOUBT, WEIGHT, COUNT = range(4)  # of a leaf, for each action: what a decision reads first; WEIGHT corrects
-N_STATS = 4
+MEAN, DOUBT, WEIGHT = range(3)  # of a leaf, for each action; WEIGHT corrects, a doubt says how many plays there were
+N_STATS = 3
+MOST_PLAYS = 2.0**20  # that a doubt can tell apart
 # Of a leaf; NEWEST is the number of the last event that it ever had, and behind it come gaps between numbers.
 NODE, N_EVENTS, NEXT_CHECK, HEAD, FILL, NEWEST = range(6)
 N_GAPS = 10  # words of gaps: two in each, plus 1, and the earlier in its lower half; 0 where nothing is noted
@@ -387,10 +388,21 @@ def recall(forest: Forest, leaf: int, oldest: int, found: Int32s) -> int:
 
 
 @part
+def doubt_of(plays: float) -> float:
+    """How much so many plays leave to doubt."""
+    return 1.0 / math.sqrt(min(plays, MOST_PLAYS) + 1.0)
+
+
+@part
+def plays_of(doubt: np.float32) -> float:
+    """After how many plays there is this doubt."""
+    return float(np.rint(1.0 / (np.float64(doubt) * np.float64(doubt)))) - 1.0
+
+
+@part
 def update(forest: Forest, leaf: int, action: int, reward: float) -> None:
     """Fold one reward into a leaf's statistics, in place."""
     stats = forest.stats[leaf]
-    count = stats[COUNT, action] + np.float32(1.0)
-    stats[COUNT, action] = count
-    stats[MEAN, action] += (np.float32(reward) - stats[MEAN, action]) / (count + np.float32(PRIOR))
-    stats[DOUBT, action] = np.float32(1.0) / np.sqrt(count + np.float32(1.0))
+    plays = plays_of(stats[DOUBT, action]) + 1.0
+    stats[MEAN, action] += (np.float32(reward) - stats[MEAN, action]) / np.float32(plays + PRIOR)
+    stats[DOUBT, action] = doubt_of(plays)

@@ -4,8 +4,6 @@ A twig is a node whose children are both leaves. Collapsing one frees two nodes 
 to split. So a forest that has all the memory it may have goes on learning where the events are.
 """
 
-import math
-
 import numpy as np
 
 from stumpery.jit import part
@@ -14,7 +12,6 @@ from stumpery.trees import forest_kernels as trees
 from stumpery.trees.cuts_kernels import LEAST_VARIANCE, VARIANCE
 from stumpery.trees.forest_kernels import (
     CHILD,
-    COUNT,
     DOUBT,
     LEAF,
     MEAN,
@@ -74,7 +71,7 @@ def evidence(left: Float32s, right: Float32s, active: Int32s, totals: Floats) ->
     """
     gain, noise, n_telling, plays = 0.0, 0.0, 0, 0.0
     for action in range(left.shape[1]):
-        n1, n0 = np.float64(left[COUNT, action]), np.float64(right[COUNT, action])
+        n1, n0 = trees.plays_of(left[DOUBT, action]), trees.plays_of(right[DOUBT, action])
         plays += n1 + n0
         if n1 == 0.0 or n0 == 0.0:
             continue
@@ -94,11 +91,12 @@ def worth(forest: Forest, left: int, right: int) -> float:
     explained, total = 0.0, 0.0
     n_events = int(forest.leaves[left, N_EVENTS] + forest.leaves[right, N_EVENTS])
     for action in range(forest.stats.shape[2]):
-        n1, n0 = forest.stats[left, COUNT, action], forest.stats[right, COUNT, action]
+        n1 = trees.plays_of(forest.stats[left, DOUBT, action])
+        n0 = trees.plays_of(forest.stats[right, DOUBT, action])
         apart = np.float64(forest.stats[left, MEAN, action] - forest.stats[right, MEAN, action])
         total += n1 + n0
-        explained += n1 * n0 / max(n1 + n0, np.float32(1.0)) * apart * apart
-    return float(explained / max(total, 1.0) * n_events)
+        explained += n1 * n0 / max(n1 + n0, 1.0) * apart * apart
+    return explained / max(total, 1.0) * n_events
 
 
 @part
@@ -147,11 +145,11 @@ def collapse(forest: Forest, scratch: Scratch, node: int, oldest: int) -> int:
     leaf, other = wide(forest.nodes[child, LEAF]), wide(forest.nodes[child + 1, LEAF])
     one, two = forest.stats[leaf], forest.stats[other]
     for action in range(one.shape[1]):
-        n1, n0 = one[COUNT, action] + np.float32(PRIOR), two[COUNT, action] + np.float32(PRIOR)
+        n1, n0 = trees.plays_of(one[DOUBT, action]), trees.plays_of(two[DOUBT, action])
         for row in (MEAN, WEIGHT):
-            one[row, action] = (n1 * one[row, action] + n0 * two[row, action]) / (n1 + n0)
-        one[COUNT, action] += two[COUNT, action]
-        one[DOUBT, action] = 1.0 / math.sqrt(one[COUNT, action] + 1.0)
+            both = (n1 + PRIOR) * one[row, action] + (n0 + PRIOR) * two[row, action]
+            one[row, action] = both / (n1 + n0 + 2.0 * PRIOR)
+        one[DOUBT, action] = trees.doubt_of(n1 + n0)
     merge_events(forest, scratch, leaf, other, oldest)
     trees.seat(forest, node, leaf)
     arena.free_pair(forest, child)

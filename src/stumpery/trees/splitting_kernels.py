@@ -21,7 +21,6 @@ from stumpery.trees import pruning_kernels as pruning
 from stumpery.trees.cuts_kernels import Cut
 from stumpery.trees.forest_kernels import (
     ACTION,
-    COUNT,
     DOUBT,
     FREE_BLOCK,
     LEAST_SIDE,
@@ -123,7 +122,7 @@ def turns_of(stats: Float32s, n: int) -> float:
     """How many times as many plays a leaf has had as the `n` events that it looks at."""
     plays = 0.0
     for action in range(stats.shape[1]):
-        plays += np.float64(stats[COUNT, action])  # wide also in plain Python
+        plays += trees.plays_of(stats[DOUBT, action])
     return max(plays, 1.0) / n
 
 
@@ -135,7 +134,7 @@ def has_changed(stats: Float32s, active: Int32s, totals: Floats, n: int) -> bool
     """
     gain, noise, n_telling = 0.0, 0.0, 0
     for action in range(stats.shape[1]):
-        now, plays = totals[cuts.PLAYED, action], np.float64(stats[COUNT, action])
+        now, plays = totals[cuts.PLAYED, action], trees.plays_of(stats[DOUBT, action])
         before = plays - now
         if now < 2.0 or before < 1.0:
             continue
@@ -266,9 +265,8 @@ def know(stats: Float32s, counts: Floats, sums: Floats) -> None:
     """Give a leaf the counts of a side, and means that start from those which it has, in place."""
     for action in range(stats.shape[1]):
         count, before = counts[action], stats[MEAN, action]
-        stats[COUNT, action] = count
         stats[MEAN, action] = (sums[action] + PRIOR * before) / (count + PRIOR)
-        stats[DOUBT, action] = 1.0 / math.sqrt(count + 1.0)
+        stats[DOUBT, action] = trees.doubt_of(count)
 
 
 @part
