@@ -90,7 +90,7 @@ def test_a_forest_that_forgets_nothing_else_follows_a_world_that_changes(seed):
 
 
 @pytest.mark.parametrize("max_bytes", [1_000_000, 512_000_000])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, 2, 7, 11, 19])
 def test_a_forest_whose_rewards_are_certain_follows_one_change_after_another(seed, max_bytes):
     policy, rng = st.RewardForest(actions=range(3), seed=seed, max_bytes=max_bytes), np.random.default_rng(seed)
     for turn in range(6):
@@ -126,3 +126,14 @@ def test_a_saved_forest_notices_the_same_changes(tmp_path):
         first = st.load(tmp_path / "policy.safetensors")
         assert first.n_changes == int(start >= 3000)
     assert straight.n_changes == 1
+
+
+def test_no_score_is_less_than_the_least_reward():
+    policy, rng = st.RewardForest(actions=range(3), seed=2), np.random.default_rng(2)
+    for turn in range(4):
+        rows = rng.random((1000, 2))
+        best = ((rows[:, 0] * 3).astype(int) + turn) % 3
+        policy.play(rows, (best[:, None] == np.arange(3)).astype(float))
+    scores = [row["score"] for context in rows[:30] for row in policy.explain(policy.decide(context)).rows]
+    assert min(scores) == 0.0  # the weights add up to less
+    assert max(scores) > 0.3

@@ -70,7 +70,7 @@ class Work(NamedTuple):
 
 @part
 def score(models: Models, work: Work, row: Float32s, board: Floats) -> tuple[int, int, np.uint64]:
-    """Ask every scorer and write their mixture and the doubt onto the board, in place.
+    """Ask every scorer and write their mixture, no less than the least reward, and the doubt onto the board, in place.
 
     Give the numbers of features and of pairs, and the print of the context.
     """
@@ -93,6 +93,8 @@ def score(models: Models, work: Work, row: Float32s, board: Floats) -> tuple[int
     mixture.combine(predictions, models.weights, board[SCORE])
     contexts.recall(models.familiar, found, board[SCORE])
     shared.lend(models.shared, models.shared.features, work.codes, n, predictions[FOREST], work.sums, board)
+    for action in range(board.shape[1]):  # an action that is said to earn less than nothing would never be tried again
+        board[SCORE, action] = max(board[SCORE, action], 0.0)
     return n, n_pairs, found
 
 
