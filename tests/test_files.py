@@ -671,7 +671,8 @@ HOSTILE_FORESTS = {
     "a mean that is not a number": put("forest.stats", (0, trees.MEAN, 0), NAN),
     "an infinite doubt": put("forest.stats", (0, trees.DOUBT, 0), np.inf),
     "a doubt of more than all": put("forest.stats", (0, trees.DOUBT, 0), 1.5),
-    "no doubt at all": put("forest.stats", (0, trees.DOUBT, 0), 0.0),
+    "a mean beyond all rewards": put("forest.stats", (0, trees.MEAN, 0), 1e30),
+    "hardly any doubt": put("forest.stats", (0, trees.DOUBT, 0), 1e-30),
     "a kind of column that there is not": put("forest.kinds", 0, 7),
     "a number that is called a name": put("forest.kinds", 0, trees.NAME),
     "a name that is called a number": put("forest.kinds", 1, trees.NUMBER),
@@ -694,6 +695,8 @@ HOSTILE_FORESTS = {
     "trust that is not a number": put("familiar.trust", 0, NAN),
     "trust beyond all": put("familiar.trust", 0, 1.5),
     "trust below nothing": put("familiar.trust", 0, -0.5),
+    "a sum of products that is not a number": put("familiar.trust", 1, NAN),
+    "squares without end": put("familiar.trust", 2, np.inf),
     "a negative sum of squared means": put("familiar.trust", 2, -1.0),
     "an error of late that is not a number": put("watch", change.LATELY, NAN),
     "a negative mean of squares": put("watch", change.SQUARES, -1.0),
@@ -722,6 +725,13 @@ def test_trees_that_no_stream_leaves_are_refused(name, forest):
 def test_a_forest_of_another_size_is_refused(name, forest):
     for part in (forest.arrays[name][:-1], np.concatenate([forest.arrays[name]] * 3), forest.arrays[name][:0]):
         with pytest.raises(ValueError, match=r"^its [^\n]+$"):
+            st.RewardForest.from_state(State(forest.options, {**forest.arrays, name: part}))
+
+
+@pytest.mark.parametrize("name", ["events", "forest.nodes", "forest.blocks", "pairs", "familiar.buckets"])
+def test_a_forest_that_would_need_more_memory_than_its_file_has_is_refused(name, forest):
+    for part in (np.zeros((2**40, 0), forest.arrays[name].dtype), np.zeros(forest.arrays[name].shape, np.uint8)):
+        with pytest.raises(ValueError, match=r"^its array [^\n]+ which does not fit its other parts$"):
             st.RewardForest.from_state(State(forest.options, {**forest.arrays, name: part}))
 
 

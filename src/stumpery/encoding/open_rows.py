@@ -80,6 +80,11 @@ class OpenRows:
         """Which columns hold names."""
         return np.array([isinstance(column, Name) for column in self.schema.columns])
 
+    @property
+    def width(self) -> int:
+        """The length of an encoded row."""
+        return len(self.seen)
+
     def one(self, row: Any) -> Float32s:
         """One dict or array; new names count as others."""
         if self._all_seen or isinstance(row, np.ndarray):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
 from stumpery.encoding.encoder import Encoder
+from stumpery.encoding.open_rows import OpenRows
 from stumpery.frames import n_rows
 from stumpery.policies.explorers_kernels import DECIDES, LEARNS
 from stumpery.policies.policy import Played, Policy
@@ -42,7 +43,7 @@ class ContextualPolicy(Policy):
     # What a contextual policy brings.
 
     @abstractmethod
-    def _encoder_of(self, schema: Schema) -> Encoder:
+    def _encoder_of(self, schema: Schema) -> Encoder | OpenRows:
         """How rows become numbers."""
 
     @abstractmethod

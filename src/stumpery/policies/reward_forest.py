@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
-from stumpery.encoding import Schema, VectorEncoder
+from stumpery.encoding import Schema
 from stumpery.encoding.names import Name
-from stumpery.encoding.schema import Column
-from stumpery.frames import n_rows, open_frame
+from stumpery.encoding.open_rows import OpenRows
 from stumpery.options import check_number, check_whole
 from stumpery.policies import explorers
 from stumpery.policies import explorers_kernels as board_rows
@@ -25,6 +24,7 @@ from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
 from stumpery.policies.explorers import Explorer
 from stumpery.policies.familiar_kernels import SHARE
 from stumpery.policies.policy import Played
+from stumpery.policies.reward_forest_checks import plausible
 from stumpery.policies.reward_forest_memory import (
     Sizes,
     arrays_of,
@@ -32,7 +32,6 @@ from stumpery.policies.reward_forest_memory import (
     limits,
     new_models,
     new_shared,
-    plausible,
     reordered,
     sizes_of,
     sizes_within,
@@ -47,7 +46,6 @@ from stumpery.types import Action, Context, Decision, Explanation, Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LARGEST = 3e38  # of a number that is not missing
 MOST_BORROWING = 1e9
 MAX_NAMES = trees.N_CODES - 2  # with missing and other, a column's codes are the bits of one word
 
@@ -94,7 +92,6 @@ class RewardForest(ContextualPolicy):
         self._rule = self.explorer.rule()
         self._n_trees = self.n_trees or trees_for(0)
         self._models: Any = None
-        self._seen = np.zeros(0, dtype=np.bool_)
         check_number("borrowing", self.borrowing, 0.0, MOST_BORROWING)
         self.borrowing = float(self.borrowing)  # a whole number would be compiled apart
         self._known = ActionFeatures.of(self.features, self.actions)
@@ -153,7 +150,7 @@ class RewardForest(ContextualPolicy):
         if decision is None:
             return self._words().overall()
         chosen, chance, context = self._opened(decision)
-        row = self._plain(self._encoder.encode_one(context))  # without learning a name or a column's kind from it
+        row = self._encoder.one(context)  # without learning a name or a column's kind from it
         return self._words().decision(row, chosen, chance)
 
     def to_text(self, tree: int = 0, max_depth: int = 4) -> str:
@@ -165,7 +162,10 @@ class RewardForest(ContextualPolicy):
         return tree_words.draw(self._places(tree, max_depth), f"tree {tree}", ax)
 
     def leaves(self, tree: int = 0) -> list[dict[str, Any]]:
-        """What one tree knows: a row for each leaf and action, with the leaf's rule, rewards, their mean and doubt."""
+        """What one tree knows: a row for each leaf and action, with the leaf's rule, rewards, their mean and doubt.
+
+        A leaf counts up to 1,048,576 rewards of an action.
+        """
         return self._words(tree).leaves(tree)
 
     @property
@@ -199,85 +199,37 @@ class RewardForest(ContextualPolicy):
         board_rows.fill_chances(self._rule, board, self._all, float(self._models.clock[kernels.EVENTS] + 1.0))
         return board
 
-    # Contexts: numbers as they are with -inf for missing, names as codes with 0 for missing.
+    # Contexts: numbers as they are with -inf for missing, names as codes with 0 for missing; new names get a code.
 
-    def _infer(self, rows: Any) -> Schema:
-        """The kinds alone: names get their codes as they come, in their order."""
-        return Schema.of({column.name: _declared(column) for column in Schema.infer(rows).columns}, max_names=MAX_NAMES)
-
-    def _encoder_of(self, schema: Schema) -> VectorEncoder:
-        for column in schema.columns:
-            if isinstance(column, Name) and column.max_names > MAX_NAMES:
-                raise ValueError(
-                    f"column {column.name!r} has room for {column.max_names} names; {MAX_NAMES} is the most: "
-                    f"give max_names={MAX_NAMES} to Schema.infer or Schema.of"
-                )
-        self._others = np.array(
-            [
-                column.other if isinstance(column, Name) and len(column.names) < column.max_names else np.nan
-                for column in schema.columns
-            ]
-        )
-        self._missing = np.array([0.0 if isinstance(column, Name) else -np.inf for column in schema.columns])
-        return VectorEncoder(schema=schema)
+    def _encoder_of(self, schema: Schema) -> OpenRows:
+        return OpenRows.under(schema, MAX_NAMES)
 
     def _rows(self, contexts: Any) -> NDArray[np.float32]:
         contexts = self._table(contexts)
-        self._settle(contexts)
-        values = super()._rows(contexts)
-        if (values == self._others).any():
-            self._meet(contexts)
-            values = super()._rows(contexts)
-        self._notice(values)
-        return self._plain(values)
+        known, rows = (self._encoder or OpenRows.of(contexts, MAX_NAMES)).knowing(contexts)
+        self._take(known)
+        return rows
 
     def _row(self, context: Context) -> NDArray[np.float32]:
-        if isinstance(context, Mapping):
-            self._settle([context])
-        values = super()._row(context)
-        if (values == self._others).any():
-            self._meet(context[None] if isinstance(context, np.ndarray) else [context])
-            values = super()._row(context)
-        self._notice(values)
-        return self._plain(values)
+        if self._encoder is None or context is None:
+            return self._rows(context if context is None else [context]).reshape(-1)
+        encoder: OpenRows = self._encoder
+        known, row = encoder.knowing_one(context)
+        self._take(known)
+        return row
 
-    def _settle(self, contexts: Any) -> None:
-        """Find out that a column which has only been missing so far holds names."""
-        if self.schema is None or self._seen.all() or isinstance(contexts, np.ndarray):
+    def _take(self, rows: OpenRows) -> None:
+        """Know more names and kinds; a column that has only been missing may turn out to hold names."""
+        if rows is self._encoder:
             return
-        columns = list(self.schema.columns)
-        late = {columns[place].name: place for place in np.flatnonzero(~self._seen).tolist()}
-        for column in _inferred(contexts, list(late)):
-            if isinstance(column, Name):
-                columns[late[column.name]] = replace(column, names=(), max_names=MAX_NAMES)
-        schema = Schema(columns=tuple(columns))
-        if schema == self.schema:
-            return
-        VectorEncoder(schema=schema).encode_many(contexts)  # refuses before anything changes
-        self._take(schema)
-        newly = self._is_name() & ~self._seen
-        self._models.forest.kinds[newly] = trees.NAME
-        self._models.events[:, np.flatnonzero(newly)] = 0.0
-        self._seen |= newly
-
-    def _meet(self, contexts: Any) -> None:
-        """Give new names a code while there is room."""
-        assert self.schema is not None  # noqa: S101 - rows were encoded with it
-        pairs = zip(self.schema.columns, self.schema.extend(contexts).columns, strict=True)
-        self._take(Schema(columns=tuple(new if isinstance(new, Name) else old for old, new in pairs)))
-
-    def _take(self, schema: Schema) -> None:
-        self.__dict__["schema"] = schema
-        self._encoder = self._encoder_of(schema)
-
-    def _notice(self, values: Floats) -> None:
-        """Take columns with a value for what they are from now on."""
-        if not self._seen.all():
-            self._seen |= ~np.isnan(values.reshape(-1, len(self._seen))).all(axis=0)
-
-    def _plain(self, values: Floats) -> NDArray[np.float32]:
-        bounded = np.clip(values, -LARGEST, LARGEST)
-        return np.where(np.isnan(values), self._missing, bounded).astype(np.float32)
+        if self._encoder is None:
+            self._begin(rows.schema)
+        else:
+            newly = rows.is_name & ~self._encoder.is_name
+            self._models.forest.kinds[newly] = trees.NAME
+            self._models.events[:, np.flatnonzero(newly)] = 0.0
+        self._encoder = rows
+        self.__dict__["schema"] = rows.schema
 
     # The policy's events.
 
@@ -289,7 +241,6 @@ class RewardForest(ContextualPolicy):
         self._most = sizes_within(self.max_bytes, n_trees, len(self.actions), shared.linear.shape[2], width)
         self._models = new_models(n_trees, len(self.actions), is_name, self._most.first(n_trees), shared)
         self._n_trees = n_trees
-        self._seen = is_name.copy()  # columns that have had a value, or are known to hold names
 
     @property
     def _may_grow(self) -> bool:
@@ -345,7 +296,7 @@ class RewardForest(ContextualPolicy):
     def _arrays(self) -> dict[str, NDArray[Any]]:
         if self._models is None:
             return {"rng": self._rng}
-        return {"rng": self._rng, "seen": self._seen, **arrays_of(self._models)}
+        return {"rng": self._rng, "seen": self._encoder.seen, **arrays_of(self._models)}
 
     def _options(self) -> dict[str, Any]:
         described = self._known.described
@@ -365,6 +316,7 @@ class RewardForest(ContextualPolicy):
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         if self._models is not None:
+            _check_shapes(arrays_of(self._models), arrays)
             sizes = Sizes.read({name: arrays[name] for name in arrays.keys() - {"rng", "seen"}}, self.max_bytes)
             if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):
                 raise ValueError(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
@@ -372,6 +324,7 @@ class RewardForest(ContextualPolicy):
             self._models = new_models(self._n_trees, len(self.actions), self._is_name(), sizes, shared)
         files.restore(self._arrays(), arrays)
         if self._models is not None:
+            self._encoder = replace(self._encoder)  # which columns it has seen is known only now
             self._most = limits(self._models, self._n_trees, self.max_bytes)
 
     def _restored(self) -> None:
@@ -382,8 +335,9 @@ class RewardForest(ContextualPolicy):
             raise ValueError("its features are not those of its actions")
         if not plausible(self._models, self._n_trees, self._is_name()):
             raise ValueError("its trees are not those of any stream")
-        seen = int(self._models.forest.counters[trees.TIME])
-        if (self._is_name() | (self._models.events[:seen, : len(self._seen)] > -np.inf).any(axis=0))[~self._seen].any():
+        n_kept = int(self._models.forest.counters[trees.TIME])
+        seen = self._encoder.is_name | (self._models.events[:n_kept, : self._encoder.width] > -np.inf).any(axis=0)
+        if (seen > self._encoder.seen).any():
             raise ValueError("its columns have values that it has not seen")
 
     def _is_name(self) -> NDArray[np.bool_]:
@@ -391,17 +345,10 @@ class RewardForest(ContextualPolicy):
         return np.array([isinstance(column, Name) for column in columns], dtype=np.bool_)
 
 
-def _inferred(contexts: Any, names: list[str]) -> tuple[Column, ...]:
-    """The columns of these names, as far as the contexts have them."""
-    if isinstance(contexts, list | tuple):
-        rows: Any = [{name: row.get(name) for name in names} for row in contexts if isinstance(row, Mapping)]
-    else:
-        frame = open_frame("contexts", contexts, "a list, an array or a frame of rows")
-        rows = frame.select([name for name in names if name in frame.columns]).to_native()
-    return Schema.infer(rows).columns if n_rows(rows) else ()
-
-
-def _declared(column: Column) -> str:
-    if isinstance(column, Name):
-        return "numbered name" if column.numbered else "name"
-    return "number"
+def _check_shapes(made: Mapping[str, NDArray[Any]], found: Mapping[str, NDArray[Any]]) -> None:
+    """A ValueError says that saved arrays differ from those made by more than their length: then it says nothing."""
+    for name, array in found.items():
+        if name in made and (array.shape[1:] != made[name].shape[1:] or array.dtype != made[name].dtype):
+            raise ValueError(
+                f"its array {name!r} is {array.shape} of {array.dtype}, which does not fit its other parts"
+            )

@@ -89,7 +89,7 @@ class Words:
         return {"own": self.scored(row, 0.0)[board_rows.SCORE], "like it": self.scored(row, ALL)[board_rows.SCORE]}
 
     def _returned(self, row: Float32s, board: Floats) -> dict[str, Floats]:
-        """Where this very context came before: what that adds to the score of each action."""
+        """Where this very context came before: what that adds to the score of each action, above the least reward."""
         added: Floats = board[board_rows.SCORE] - self.scored(row, knows=False)[board_rows.SCORE]
         return {"came before": added} if added.any() else {}
 
@@ -146,13 +146,14 @@ class Words:
         return self.forest.nodes[:, trees.CHILD]
 
     def _leaf(self, node: int) -> list[dict[str, Any]]:
-        stats = self.forest.stats[self.forest.nodes[node, trees.LEAF]].tolist()
+        stats = self.forest.stats[self.forest.nodes[node, trees.LEAF]].astype(np.float64)
+        plays = trees.plays_in(stats[trees.DOUBT])
         return [
             {
                 "action": action,
-                "rewards": int(plays_of(stats[trees.DOUBT][index])),
-                "mean": self.reward(stats[trees.MEAN][index]),
-                "doubt": stats[trees.DOUBT][index] * self._width,
+                "rewards": int(plays[index]),
+                "mean": self.reward(float(stats[trees.MEAN, index])),
+                "doubt": float(stats[trees.DOUBT, index]) * self._width,
             }
             for index, action in enumerate(self.actions)
         ]
@@ -164,7 +165,7 @@ class Words:
     def _known(self, node: int) -> str:
         """How many events were seen below a node, and the best action there by their mean."""
         leaves = self.forest.nodes[tree_words.leaves_below(self._children, node), trees.LEAF]
-        counts = plays_of(self.forest.stats[leaves, trees.DOUBT].astype(np.float64))
+        counts = trees.plays_in(self.forest.stats[leaves, trees.DOUBT].astype(np.float64))
         totals = counts.sum(axis=0)
         if not totals.any():
             return "no events yet"
@@ -172,8 +173,3 @@ class Words:
         best = int(np.argmax(np.where(totals > 0, average, -np.inf)))
         earned = f"{self.actions[best]!r} earns {self.reward(float(average[best])):.3g} ({int(totals[best])} plays)"
         return f"{int(totals.sum())} events, {earned}"
-
-
-def plays_of(doubts: Any) -> Any:
-    """After how many plays of an action a leaf has these doubts."""
-    return np.rint(doubts**-2) - 1.0

@@ -25,6 +25,7 @@ NAN = np.uint64(0x7FF8000000000000)
 MEAN, DOUBT, WEIGHT = range(3)  # of a leaf, for each action; WEIGHT corrects, a doubt says how many plays there were
 N_STATS = 3
 MOST_PLAYS = 2.0**20  # that a doubt can tell apart
+LONGEST = 2.0**15  # plays that a mean is of: of more, its steps would be too small for its digits
 # Of a leaf; NEWEST is the number of the last event that it ever had, and behind it come gaps between numbers.
 NODE, N_EVENTS, NEXT_CHECK, HEAD, FILL, NEWEST = range(6)
 N_GAPS = 10  # words of gaps: two in each, plus 1, and the earlier in its lower half; 0 where nothing is noted
@@ -130,6 +131,12 @@ def renumber(forest: Forest, n_kept: int, epoch: int = 0) -> int:
     for numbers in (forest.blocks[:, LATEST], forest.leaves[:, NEWEST]):
         np.maximum(numbers - less, np.where(numbers < epoch, NOTHING - 1, NOTHING), out=numbers)
     return less
+
+
+def plays_in(doubts: Floats) -> Floats:
+    """After how many plays there are these doubts, as `plays_of` has it for one."""
+    plays: Floats = np.rint(doubts**-2) - 1.0
+    return plays
 
 
 @part
@@ -404,5 +411,5 @@ def update(forest: Forest, leaf: int, action: int, reward: float) -> None:
     """Fold one reward into a leaf's statistics, in place."""
     stats = forest.stats[leaf]
     plays = plays_of(stats[DOUBT, action]) + 1.0
-    stats[MEAN, action] += (np.float32(reward) - stats[MEAN, action]) / np.float32(plays + PRIOR)
+    stats[MEAN, action] += (np.float32(reward) - stats[MEAN, action]) / np.float32(min(plays, LONGEST) + PRIOR)
     stats[DOUBT, action] = doubt_of(plays)
