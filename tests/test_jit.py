@@ -76,6 +76,23 @@ for name, array in sorted(policy.state().arrays.items()):
 assert policy.n_leaves > 4
 print(digest.hexdigest())
 """
+PLAY_SMALL_FOREST = """
+import hashlib
+import numpy as np
+import stumpery as st
+digest = hashlib.sha256()
+rng = np.random.default_rng(1)
+rows = rng.random((40, 3))[rng.integers(0, 40, 1500)]
+rows[::2] = rng.random((750, 3))
+rewards = (rng.random((1500, 4)) < 0.2 + 0.6 * ((rows[:, :1] * 4).astype(int) == np.arange(4))).astype(float)
+policy = st.RewardForest(actions=range(4), n_trees=6, seed=7, max_bytes=300_000)
+played = policy.play(rows, rewards)
+digest.update(played.actions.tobytes() + played.probabilities.tobytes())
+for name, array in sorted(policy.state().arrays.items()):
+    digest.update(name.encode() + array.tobytes())
+assert policy._models.forest.counters[0] > 2 * policy.n_leaves - 6  # more nodes than its trees have: some were undone
+print(digest.hexdigest())
+"""
 PLAY_FEATURES = """
 import hashlib
 import numpy as np
@@ -575,7 +592,11 @@ def test_parts_that_own_what_they_touch_neither_lose_it_nor_leak(tmp_path):
     assert said.split() == ["5.0", "4.0", "True"]
 
 
-@pytest.mark.parametrize("code", [PLAY, PLAY_FOREST, PLAY_FEATURES], ids=["no context", "reward forest", "features"])
+@pytest.mark.parametrize(
+    "code",
+    [PLAY, PLAY_FOREST, PLAY_SMALL_FOREST, PLAY_FEATURES],
+    ids=["no context", "reward forest", "a forest that makes way", "features"],
+)
 def test_the_same_seed_gives_the_same_bits_in_every_process_compiled_or_not(code, tmp_path, capsys):
     exec(code, {})  # noqa: S102 - the same text as in the other processes
     here = capsys.readouterr().out.strip()

@@ -441,3 +441,15 @@ def test_any_names_can_be_drawn(tmp_path):
     st.play(policy, contexts=rows, rewards=[policy.actions[place % 4 == 0] for place in range(400)])
     assert policy.n_leaves > N_TREES
     policy.draw().figure.canvas.draw()
+
+
+@pytest.mark.parametrize("chance", [0.3, 0.7])
+def test_a_mean_stays_where_it_belongs_however_many_plays_there_are(chance):
+    policy, rng = st.RewardForest(actions=[0], n_trees=1, max_bytes=2_000_000, seed=5), np.random.default_rng(5)
+    means = []
+    for _ in range(8):
+        policy.play(np.full((250_000, 1), 3.0), (rng.random((250_000, 1)) < chance).astype(float))
+        means.append(policy.leaves(0)[0]["mean"])
+    assert policy.leaves(0)[0]["rewards"] == 2**20
+    assert means == pytest.approx([chance] * 8, abs=0.01)
+    assert np.mean(means) == pytest.approx(chance, abs=0.002)

@@ -1,6 +1,6 @@
 """What is remembered of contexts that come again, in a dict, written from the words about it."""
 
-STEPS, MOST_PLAYS = 2**14, 255
+STEPS, MOST_PLAYS = 2**16, 63
 
 
 class Twin:

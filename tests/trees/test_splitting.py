@@ -5,7 +5,6 @@ import pytest
 from tests.reference.reward_forest import Twin
 
 from stumpery.jit import INTERPRETED, LINE, kernel
-from stumpery.policies.reward_forest_words import plays_of
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import pruning_kernels as pruning
 from stumpery.trees import splitting_kernels as splitting
@@ -33,6 +32,23 @@ def test_lined_arrays_begin_with_a_line(shape, kind):
     assert array.dtype == kind
     assert array.ctypes.data % LINE == 0 or not array.size
     assert array.flags.c_contiguous and array.flags.aligned and not array.any()
+
+
+@kernel
+def plays_again(plays):
+    """What doubts of so many plays say of their number."""
+    found = np.empty(len(plays))
+    for place in range(len(plays)):
+        found[place] = trees.plays_of(np.float32(trees.doubt_of(plays[place])))
+    return found
+
+
+def test_a_doubt_tells_the_number_of_plays():
+    most = int(trees.MOST_PLAYS)
+    plays = np.arange(0.0, most + 2.0, 1009.0 if INTERPRETED else 1.0)
+    assert np.array_equal(plays_again(plays), np.minimum(plays, most))
+    doubts = (1.0 / np.sqrt(plays + 1.0)).astype(np.float32).astype(float)
+    assert np.array_equal(trees.plays_in(doubts), plays)
 
 
 @kernel
@@ -144,7 +160,9 @@ def assert_same_node(forest, node, twin):
         assert forest.leaves[leaf, trees.N_EVENTS] == len(twin.events)
         assert forest.leaves[leaf, trees.NEXT_CHECK] == twin.next_check
         assert forest.stats[leaf, trees.MEAN] == pytest.approx(twin.means, abs=1e-5)
-        assert plays_of(forest.stats[leaf, trees.DOUBT].astype(float)).tolist() == twin.counts.tolist()
+        doubts = forest.stats[leaf, trees.DOUBT].astype(float)
+        assert doubts == pytest.approx(1.0 / np.sqrt(twin.counts + 1.0), abs=1e-6)
+        assert trees.plays_in(doubts).tolist() == twin.counts.tolist()
         return
     if twin.threshold is None:
         assert column == ~twin.column
@@ -329,4 +347,4 @@ def test_equal_rewards_never_split():
     events = trees.new_events(N_ROWS, 5)
     learn_all(forest, events, rows, actions, np.full(N_ROWS, 0.75), np.array([0]), np.uint64(1))
     assert forest.counters[trees.N_NODES] == N_TREES
-    assert plays_of(forest.stats[:N_TREES, trees.DOUBT].astype(float)).sum() == N_ROWS * N_TREES
+    assert trees.plays_in(forest.stats[:N_TREES, trees.DOUBT].astype(float)).sum() == N_ROWS * N_TREES

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from stumpery.policies.familiar_kernels import ACTION, MOST_ACTIONS, N_TRUST, PRINT, SHARE, SQUARES, WAYS, Familiar
-from stumpery.trees.forest_kernels import lined
+from stumpery.trees.forest_kernels import NOTHING, lined
 from stumpery.types import Integers, Words
 
 BUCKET_BYTES = 8 * WAYS
@@ -21,7 +21,7 @@ def followed(familiar: Familiar, keep: Sequence[int | None]) -> Familiar:
 
     Of those that come to one bucket the foremost stay: they were played last.
     """
-    places = np.full(MOST_ACTIONS, -1)
+    places = np.full(MOST_ACTIONS, NOTHING)
     for place, old in enumerate(keep[:MOST_ACTIONS]):
         if old is not None and old < MOST_ACTIONS:
             places[old] = place
@@ -31,7 +31,7 @@ def followed(familiar: Familiar, keep: Sequence[int | None]) -> Familiar:
     after = places[before]
     rows = (rows + after // WAYS - before // WAYS) % len(familiar.buckets)
     words += (after - before).astype(np.uint64) << ACTION
-    kept = np.flatnonzero(after >= 0)
+    kept = np.flatnonzero(after != NOTHING)
     kept = kept[np.argsort(rows[kept], kind="stable")]
     ways = np.arange(len(kept)) - np.searchsorted(rows[kept], rows[kept])
     kept, ways = kept[ways < WAYS], ways[ways < WAYS]

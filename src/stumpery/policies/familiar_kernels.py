@@ -1,11 +1,11 @@
 """Contexts that come again: what each action earned there beyond what the scorers expected.
 
 A context is known again by a print of its values. Only actions that were played there take memory, a word each: a
-print, the action, the number of its plays, at most 255, and the mean of the errors, reward - score, as if there had
-been one more of 0, in steps of 2^-14. They lie in buckets of eight, those played last first; from a full one the last
-goes. How far the means are trusted is learned: by the factor, from 0 to 1, that would have made them the best forecast
-of the errors after them. Where no context comes again, or where what is left of the rewards is chance, nothing is
-trusted.
+print, the action, the number of its plays, at most 63, and the mean of the errors, reward - score, as if there had been
+one more of 0, in steps of 2^-16 and within two rewards of 0. They lie in buckets of eight, those played last first;
+from a full one the last goes. The 65,537th action and those behind it are not known again. How far the means are
+trusted is learned: by the factor, from 0 to 1, that would have made them the best forecast of the errors after them.
+Where no context comes again, or where what is left of the rewards is chance, nothing is trusted.
 """
 
 from typing import NamedTuple
@@ -19,10 +19,10 @@ from stumpery.trees.scratch_kernels import mixed
 from stumpery.types import Floats, Words
 
 WAYS = 8  # words of a bucket: a line of memory
-# Of a word, from its highest bits on: 24 of a print, which are not all 0; 16 of an action; 8 of plays; 16 of a mean.
-PRINT, ACTION, PLAYS = np.uint64(40), np.uint64(24), np.uint64(16)  # where each begins
-MOST_ACTIONS, MOST_PLAYS = 2**16, 255.0
-STEPS, ZERO = 2.0**14, 2**15  # of a mean in a unit of reward; what stands for no error at all
+# Of a word, from its highest bits on: 24 of a print, which are not all 0; 16 of an action; 6 of plays; 18 of a mean.
+PRINT, ACTION, PLAYS = np.uint64(40), np.uint64(24), np.uint64(18)  # where each begins
+MOST_ACTIONS, MOST_PLAYS, MOST_STEPS = 2**16, 2**6 - 1, 2**18 - 1
+STEPS, ZERO = 2.0**16, 2.0**17  # of a mean in a unit of reward; what stands for no error at all
 SHARE, PRODUCTS, SQUARES = range(3)  # what is trusted; sums of means times the errors after them, of means squared
 N_TRUST = 3
 DISTRUST = 1.0  # what is added to the squares
@@ -65,20 +65,20 @@ def action_of(word: np.uint64) -> int:
 @part
 def plays_of(word: np.uint64) -> float:
     """How many there were."""
-    return float(np.int64((word >> PLAYS) & np.uint64(255)))
+    return float(np.int64((word >> PLAYS) & np.uint64(MOST_PLAYS)))
 
 
 @part
 def mean_of(word: np.uint64) -> float:
     """The mean of the errors."""
-    return (np.int64(word & np.uint64(65535)) - ZERO) / STEPS
+    return (float(np.int64(word & np.uint64(MOST_STEPS))) - ZERO) / STEPS
 
 
 @part
 def word_of(found: np.uint64, action: int, plays: float, mean: float) -> np.uint64:
     """What is known of an action in a context."""
-    steps = np.uint64(min(max(np.rint(mean * STEPS) + ZERO, 0.0), 65535.0))
-    rest = (np.uint64(action) << ACTION) | (np.uint64(min(plays, MOST_PLAYS)) << PLAYS) | steps
+    steps = np.uint64(min(max(np.rint(mean * STEPS) + ZERO, 0.0), float(MOST_STEPS)))
+    rest = (np.uint64(action) << ACTION) | (np.uint64(min(plays, float(MOST_PLAYS))) << PLAYS) | steps
     return ((found >> PRINT) << PRINT) | rest
 
 

@@ -93,7 +93,7 @@ def score(models: Models, work: Work, row: Float32s, board: Floats) -> tuple[int
     mixture.combine(predictions, models.weights, board[SCORE])
     contexts.recall(models.familiar, found, board[SCORE])
     shared.lend(models.shared, models.shared.features, work.codes, n, predictions[FOREST], work.sums, board)
-    for action in range(board.shape[1]):  # an action that is said to earn less than nothing would never be tried again
+    for action in range(board.shape[1]):  # an action said to earn less than nothing would hardly be tried again
         board[SCORE, action] = max(board[SCORE, action], 0.0)
     return n, n_pairs, found
 

@@ -117,7 +117,7 @@ def played(
     events_seed, policy_seed = trial_seeds(settings.seed, trial)
     first = next(exactly(stream.batches(seed=events_seed, size=BATCH), N_FIRST))
     player, paces = maker(actions=stream.actions, seed=policy_seed), []
-    for _ in range(3):  # the first compiles, and takes memory
+    for _ in range(3):  # the first compiles, and takes memory: only the others say how many steps there is time for
         start = perf_counter()
         player.play(first.contexts, first.rewards)
         paces.append((perf_counter() - start) / N_FIRST)

@@ -147,7 +147,8 @@ def collapse(forest: Forest, scratch: Scratch, node: int, oldest: int) -> int:
     for action in range(one.shape[1]):
         n1, n0 = trees.plays_of(one[DOUBT, action]), trees.plays_of(two[DOUBT, action])
         for row in (MEAN, WEIGHT):
-            both = (n1 + PRIOR) * one[row, action] + (n0 + PRIOR) * two[row, action]
+            here, there = np.float64(one[row, action]), np.float64(two[row, action])  # wide also in plain Python
+            both = (n1 + PRIOR) * here + (n0 + PRIOR) * there
             one[row, action] = both / (n1 + n0 + 2.0 * PRIOR)
         one[DOUBT, action] = trees.doubt_of(n1 + n0)
     merge_events(forest, scratch, leaf, other, oldest)
