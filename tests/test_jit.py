@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.compiler import Flags
+from numba.core.targetconfig import TargetConfig
 
 import stumpery as st
 from stumpery import jit
@@ -630,3 +632,16 @@ def test_a_damaged_cache_is_made_again(tmp_path, ending):
     for path in damaged:
         path.write_bytes(path.read_bytes()[:20])
     assert run(code, tmp_path) == "0.5"
+
+
+def test_compiler_options_are_equal_where_all_their_values_are():
+    options = Flags()
+    same, other, more = Flags(), Flags(), Flags()
+    same.nrt = options.nrt  # set to what it is anyway
+    other.nrt = not options.nrt
+    more.nrt, more.boundscheck = not options.nrt, True
+    assert options == same and hash(options) == hash(same)
+    assert other == other.copy() and hash(other) == hash(other.copy())
+    assert len({options, same, other, more}) == 3
+    assert options != "options"
+    assert options != TargetConfig()

@@ -12,7 +12,8 @@ at the bounds-check switch. So the cache folder's name is a hash of all kernel s
 anywhere compiles anew, and nothing stale is ever run.
 
 Compiling makes hundreds of thousands of Python objects at a time: looking for garbage among them again and again took a
-sixth of the time, so the collector rests meanwhile.
+sixth of the time, so the collector rests meanwhile. Numba also looks up every call under all compiler options, by a
+hash and a comparison that read each of them: a twentieth of the time, so both are answered at once here.
 
 `@part` is for functions that only kernels call; a kernel that another one calls is a part there, too. Numba would
 optimise each of them fully, again wherever it is called, and make machine code that nobody runs. A part is only tidied
@@ -42,6 +43,7 @@ from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
+from numba.core.targetconfig import TargetConfig
 from numba.core.typed_passes import NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes
 from numba.extending import intrinsic
@@ -189,17 +191,22 @@ def _borrows(step: Any, held: set[str], kinds: Any) -> bool:
     if not isinstance(step, ir.Assign) or not isinstance(step.value, ir.Expr):
         return True
     expression = step.value
-    given = held & {name.name for name in expression.list_vars()}
     gives = step.target.name in held
     if expression.op == "call":
         called = kinds[expression.func.name]
         lends = isinstance(called, types.Dispatcher) or getattr(called, "typing_key", None) is _touch
-        return not gives and (not given or lends)
-    if gives and expression.op == "getattr":
+        return not gives and (lends or not _held_in(expression, held))
+    if not gives or expression.op in ("cast", "phi", "exhaust_iter", "build_tuple"):
+        return True
+    if expression.op == "getattr":
         return isinstance(kinds[expression.value.name], types.BaseTuple)
-    if gives and expression.op in ("getitem", "static_getitem"):  # an array as the index would make another
-        return given == {expression.value.name}
-    return not gives or expression.op in ("cast", "phi", "exhaust_iter", "build_tuple")
+    if expression.op in ("getitem", "static_getitem"):  # an array as the index would make another
+        return _held_in(expression, held) == {expression.value.name}
+    return False
+
+
+def _held_in(expression: Any, held: set[str]) -> set[str]:
+    return held & {name.name for name in expression.list_vars()}
 
 
 def _nowhere(library: Any, descriptor: Any, environment: Any) -> Any:
@@ -273,6 +280,26 @@ def _forget_old_caches(root: Path) -> None:
         folders = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
         for stale in folders[N_CACHES_KEPT:]:
             shutil.rmtree(stale, ignore_errors=True)
+
+
+@cache
+def _hash_of(kind: Any) -> int:
+    """What Numba takes for the hash of compiler options: of their names alone."""
+    return hash(tuple(sorted(kind.options)))
+
+
+def _equal(options: Any, others: Any) -> Any:
+    """Numba's own answer, but at once where the same ones are set."""
+    if not isinstance(others, TargetConfig):
+        return NotImplemented
+    if type(options) is type(others) and options._values == others._values:
+        return True
+    return options.values() == others.values()
+
+
+if KNOWS_PARTS:
+    TargetConfig.__hash__ = lambda options: _hash_of(options.__class__)
+    TargetConfig.__eq__ = _equal
 
 
 def _uncollected(compile_: Callable[..., Any]) -> Callable[..., Any]:
