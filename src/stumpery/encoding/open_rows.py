@@ -73,12 +73,12 @@ class OpenRows:
                     f"column {column.name!r} has room for {column.max_names} names; {max_names} is the most: "
                     f"give max_names={max_names} to Schema.infer or Schema.of"
                 )
-        return cls(schema, np.array([isinstance(column, Name) for column in schema.columns]), max_names)
+        return cls(schema, _names(schema), max_names)
 
     @cached_property
     def is_name(self) -> NDArray[np.bool_]:
         """Which columns hold names."""
-        return np.array([isinstance(column, Name) for column in self.schema.columns])
+        return _names(self.schema)
 
     @property
     def width(self) -> int:

@@ -62,15 +62,14 @@ class ContextualPolicy(Policy):
     # How contexts become rows.
 
     def _begin(self, schema: Schema) -> None:
-        before = self.schema
+        before = self.schema, self._encoder
         self.__dict__["schema"] = schema
         try:
-            encoder = self._encoder_of(schema)
-            self._allocate(encoder.width)
+            self._encoder = self._encoder_of(schema)
+            self._allocate(self._encoder.width)
         except (ValueError, MemoryError):
-            self.__dict__["schema"] = before
+            self.__dict__["schema"], self._encoder = before
             raise
-        self._encoder = encoder
 
     def _rows(self, contexts: Any) -> NDArray[Any]:
         """Many contexts, encoded."""

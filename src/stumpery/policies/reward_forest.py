@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from stumpery import files
 from stumpery.encoding import Schema
-from stumpery.encoding.names import Name
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.options import check_number, check_whole
 from stumpery.policies import explorers
@@ -24,7 +23,7 @@ from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
 from stumpery.policies.explorers import Explorer
 from stumpery.policies.familiar_kernels import SHARE
 from stumpery.policies.policy import Played
-from stumpery.policies.reward_forest_checks import plausible
+from stumpery.policies.reward_forest_checks import check_shapes, plausible
 from stumpery.policies.reward_forest_memory import (
     Sizes,
     arrays_of,
@@ -234,12 +233,10 @@ class RewardForest(ContextualPolicy):
     # The policy's events.
 
     def _allocate(self, width: int) -> None:
-        assert self.schema is not None  # noqa: S101 - set before
-        is_name = self._is_name()
         n_trees = self.n_trees or trees_for(width)
         shared = new_shared(width, self._known.vectors(), self.borrowing)
         self._most = sizes_within(self.max_bytes, n_trees, len(self.actions), shared.linear.shape[2], width)
-        self._models = new_models(n_trees, len(self.actions), is_name, self._most.first(n_trees), shared)
+        self._models = new_models(n_trees, len(self.actions), self._encoder.is_name, self._most.first(n_trees), shared)
         self._n_trees = n_trees
 
     @property
@@ -316,12 +313,12 @@ class RewardForest(ContextualPolicy):
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         if self._models is not None:
-            _check_shapes(arrays_of(self._models), arrays)
+            check_shapes(arrays_of(self._models), arrays)
             sizes = Sizes.read({name: arrays[name] for name in arrays.keys() - {"rng", "seen"}}, self.max_bytes)
             if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):
                 raise ValueError(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
-            shared = new_shared(len(self._is_name()), self._known.vectors(), self.borrowing)
-            self._models = new_models(self._n_trees, len(self.actions), self._is_name(), sizes, shared)
+            shared = new_shared(self._encoder.width, self._known.vectors(), self.borrowing)
+            self._models = new_models(self._n_trees, len(self.actions), self._encoder.is_name, sizes, shared)
         files.restore(self._arrays(), arrays)
         if self._models is not None:
             self._encoder = replace(self._encoder)  # which columns it has seen is known only now
@@ -333,22 +330,9 @@ class RewardForest(ContextualPolicy):
             return
         if not np.array_equal(self._models.shared.features, self._known.vectors()):
             raise ValueError("its features are not those of its actions")
-        if not plausible(self._models, self._n_trees, self._is_name()):
+        if not plausible(self._models, self._n_trees, self._encoder.is_name):
             raise ValueError("its trees are not those of any stream")
         n_kept = int(self._models.forest.counters[trees.TIME])
         seen = self._encoder.is_name | (self._models.events[:n_kept, : self._encoder.width] > -np.inf).any(axis=0)
         if (seen > self._encoder.seen).any():
             raise ValueError("its columns have values that it has not seen")
-
-    def _is_name(self) -> NDArray[np.bool_]:
-        columns = () if self.schema is None else self.schema.columns
-        return np.array([isinstance(column, Name) for column in columns], dtype=np.bool_)
-
-
-def _check_shapes(made: Mapping[str, NDArray[Any]], found: Mapping[str, NDArray[Any]]) -> None:
-    """A ValueError says that saved arrays differ from those made by more than their length: then it says nothing."""
-    for name, array in found.items():
-        if name in made and (array.shape[1:] != made[name].shape[1:] or array.dtype != made[name].dtype):
-            raise ValueError(
-                f"its array {name!r} is {array.shape} of {array.dtype}, which does not fit its other parts"
-            )

@@ -1,5 +1,6 @@
 """Whether the arrays of a saved reward forest are those of any stream."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,15 @@ from stumpery.trees.block_checks import blocks_fit
 from stumpery.trees.forest_kernels import ACTION, REWARD, Forest
 
 LEAST_DOUBT = 0.999 / np.sqrt(trees.MOST_PLAYS + 1.0)
+
+
+def check_shapes(made: Mapping[str, NDArray[Any]], saved: Mapping[str, NDArray[Any]]) -> None:
+    """A ValueError says that saved arrays differ from those that were made in more than their length."""
+    for name, array in saved.items():
+        if name in made and (array.shape[1:] != made[name].shape[1:] or array.dtype != made[name].dtype):
+            raise ValueError(
+                f"its array {name!r} is {array.shape} of {array.dtype}, which does not fit its other parts"
+            )
 
 
 def plausible(models: Models, n_trees: int, is_name: NDArray[np.bool_]) -> bool:

@@ -68,12 +68,17 @@ class Work(NamedTuple):
     sums: Sums
 
 
-@part
-def score(models: Models, work: Work, row: Float32s, board: Floats) -> tuple[int, int, np.uint64]:
-    """Ask every scorer and write their mixture, no less than the least reward, and the doubt onto the board, in place.
+class Scored(NamedTuple):
+    """What scoring a row leaves behind for learning it."""
 
-    Give the numbers of features and of pairs, and the print of the context.
-    """
+    n: int  # codes in play
+    n_pairs: int
+    found: np.uint64  # the context's print
+
+
+@part
+def score(models: Models, work: Work, row: Float32s, board: Floats) -> Scored:
+    """Ask every scorer; write their mixture, no less than the least reward, and the doubt onto the board, in place."""
     predictions = work.predictions
     found = contexts.look_up(models.familiar, row, models.forest.kinds)
     trees.descend(models.forest, row, work.reached, work.moving)
@@ -95,7 +100,7 @@ def score(models: Models, work: Work, row: Float32s, board: Floats) -> tuple[int
     shared.lend(models.shared, models.shared.features, work.codes, n, predictions[FOREST], work.sums, board)
     for action in range(board.shape[1]):  # an action said to earn less than nothing would hardly be tried again
         board[SCORE, action] = max(board[SCORE, action], 0.0)
-    return n, n_pairs, found
+    return Scored(n, n_pairs, found)
 
 
 @part
@@ -104,15 +109,14 @@ def learn_scored(
     work: Work,
     scratch: Scratch,
     row: Float32s,
-    n: int,
-    n_pairs: int,
-    found: np.uint64,
+    scored: Scored,
     action: int,
     reward: float,
     seed: np.uint64,
 ) -> None:
     """Let every scorer learn one event for which `score` has just been called, in place."""
     predictions, clock = work.predictions, models.clock
+    n, n_pairs, found = scored
     time = clock[EVENTS] + 1.0
     clock[EVENTS] = time
     error = reward - mixture.combined(predictions, models.weights, action)
@@ -196,12 +200,12 @@ def run(
     for place in range(rows.shape[0]):
         if does & LEARNS and not has_room(models, n_trees, bool(does & GROWS)):
             return place
-        n, n_pairs, found = score(models, work, rows[place], board)
+        scored = score(models, work, rows[place], board)
         if does & DECIDES:
             time = models.clock[EVENTS] + 1.0
             actions[place], chances[place] = explorers.choose(rng, rule, board, available, time)
         if does & LEARNS:
             action = actions[place]
             reward = rewards[place, action if does & DECIDES else 0]
-            learn_scored(models, work, scratch, rows[place], n, n_pairs, found, action, reward, seed)
+            learn_scored(models, work, scratch, rows[place], scored, action, reward, seed)
     return len(rows)
