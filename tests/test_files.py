@@ -22,6 +22,7 @@ from stumpery import files, public
 from stumpery.policies import ContextualPolicy
 from stumpery.policies import change_kernels as change
 from stumpery.trees import forest_kernels as trees
+from stumpery.trees.ring_kernels import ACTION, BYTE, FLOAT, REWARD
 from stumpery.types import State
 
 ACTIONS = ["a", "b", "c"]
@@ -532,7 +533,8 @@ def forest():
     policy = BUILDERS["RewardForest"]()
     pays = [[row["device"] == "phone", row["age"] > 23, False] for row in CONTEXTS]
     for _ in range(4):
-        policy.play(CONTEXTS, np.array(pays, dtype=float))
+        policy.play([{**row, "age": row["age"] + 0.5} for row in CONTEXTS], np.array(pays, dtype=float))
+    assert policy._models.ring.widths.tolist() == [FLOAT, BYTE]
     assert policy.n_leaves > policy.n_trees
     return policy.state()
 
@@ -542,6 +544,15 @@ def put(array, place, value):
 
     def change(arrays):
         arrays[array][place] = value
+
+    return change
+
+
+def put_event(kind, place, value):
+    """A change of one number of the first event."""
+
+    def change(arrays):
+        arrays["ring.bytes"].view(kind)[0, place] = value
 
     return change
 
@@ -659,21 +670,25 @@ HOSTILE_FORESTS = {
     "a line with a hole": put_leaf(trees.NEWEST + 1, 1 << 16),
     "a line of fewer events than it says": put_leaf(slice(trees.NEWEST + 1, None), 0),
     "a leaf of less than no events": put_leaf(trees.N_EVENTS, -1),
-    "a code beyond the last": put("events", (0, 1), trees.N_CODES),
-    "a code between two": put("events", (0, 1), 1.5),
-    "a code that is not a number": put("events", (0, 1), NAN),
-    "a value that is not a number": put("events", (0, 0), NAN),
-    "an action beyond the last": put("events", (0, trees.ACTION), 3),
-    "an action between two": put("events", (0, trees.ACTION), 0.5),
-    "an action that is not a number": put("events", (0, trees.ACTION), NAN),
-    "a reward that is not a number": put("events", (0, trees.REWARD), NAN),
-    "a reward that is too high": put("events", (0, trees.REWARD), 7.0),
+    "a code beyond the last": put_event(np.int8, 12, trees.N_CODES),
+    "a code before the first": put_event(np.int8, 12, -1),
+    "a value that is not a number": put_event(np.float32, 2, NAN),
+    "something in a spare byte": put_event(np.int8, 13, 1),
+    "an action beyond the last": put_event(np.float32, ACTION, 3),
+    "an action between two": put_event(np.float32, ACTION, 0.5),
+    "an action that is not a number": put_event(np.float32, ACTION, NAN),
+    "a reward that is not a number": put_event(np.float32, REWARD, NAN),
+    "a reward that is too high": put_event(np.float32, REWARD, 7.0),
+    "a column of three bytes": put("ring.widths", 0, 3),
+    "a number that is said to take a byte": put("ring.widths", 0, BYTE),
+    "a name that is said to be a float": put("ring.widths", 1, FLOAT),
     "a mean that is not a number": put("forest.stats", (0, trees.MEAN, 0), NAN),
     "an infinite doubt": put("forest.stats", (0, trees.DOUBT, 0), np.inf),
     "a doubt of more than all": put("forest.stats", (0, trees.DOUBT, 0), 1.5),
     "a mean beyond all rewards": put("forest.stats", (0, trees.MEAN, 0), 1e30),
     "hardly any doubt": put("forest.stats", (0, trees.DOUBT, 0), 1e-30),
     "a kind of column that there is not": put("forest.kinds", 0, 7),
+    "a float that is called a bit": put("forest.kinds", 0, trees.BIT),
     "a number that is called a name": put("forest.kinds", 0, trees.NAME),
     "a name that is called a number": put("forest.kinds", 1, trees.NUMBER),
     "a weight of a column that is not a number": put("plain", (0, 0, 0), NAN),
@@ -720,7 +735,17 @@ def test_trees_that_no_stream_leaves_are_refused(name, forest):
 
 
 @pytest.mark.parametrize(
-    "name", ["events", "forest.nodes", "forest.blocks", "forest.leaves", "pairs", "edges", "familiar.buckets"]
+    "name",
+    [
+        "ring.bytes",
+        "ring.widths",
+        "forest.nodes",
+        "forest.blocks",
+        "forest.leaves",
+        "pairs",
+        "edges",
+        "familiar.buckets",
+    ],
 )
 def test_a_forest_of_another_size_is_refused(name, forest):
     for part in (forest.arrays[name][:-1], np.concatenate([forest.arrays[name]] * 3), forest.arrays[name][:0]):
@@ -728,14 +753,16 @@ def test_a_forest_of_another_size_is_refused(name, forest):
             st.RewardForest.from_state(State(forest.options, {**forest.arrays, name: part}))
 
 
-@pytest.mark.parametrize("name", ["events", "forest.nodes", "forest.blocks", "pairs", "familiar.buckets"])
+@pytest.mark.parametrize("name", ["ring.bytes", "forest.nodes", "forest.blocks", "pairs", "familiar.buckets"])
 def test_a_forest_that_would_need_more_memory_than_its_file_has_is_refused(name, forest):
     for part in (np.zeros((2**40, 0), forest.arrays[name].dtype), np.zeros(forest.arrays[name].shape, np.uint8)):
         with pytest.raises(ValueError, match=r"^its array [^\n]+ which does not fit its other parts$"):
             st.RewardForest.from_state(State(forest.options, {**forest.arrays, name: part}))
 
 
-@pytest.mark.parametrize("name", ["events", "forest.nodes", "pairs", "recent", "weights", "familiar.buckets"])
+@pytest.mark.parametrize(
+    "name", ["ring.bytes", "ring.widths", "forest.nodes", "pairs", "recent", "weights", "familiar.buckets"]
+)
 def test_a_forest_of_another_version_is_refused(name, forest):
     arrays = {key: array for key, array in forest.arrays.items() if key != name}
     with pytest.raises(ValueError, match=rf"^its array '{name}' is missing, [^\n]+$|^its arrays are [^\n]+$"):

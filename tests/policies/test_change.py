@@ -85,7 +85,7 @@ def test_a_forest_that_forgets_nothing_else_follows_a_world_that_changes(seed):
     policy = st.RewardForest(actions=range(4), seed=seed)
     earned = paid(policy, *turned(turn=N_ROWS // 2, seed=seed))
     assert policy.n_changes == 1
-    assert len(policy._models.events) >= N_ROWS
+    assert len(policy._models.ring.bytes) >= N_ROWS
     assert earned[-2000:].mean() > earned[N_ROWS // 2 - 2000 : N_ROWS // 2].mean() - 0.03
 
 

@@ -11,6 +11,8 @@ import stumpery as st
 from stumpery.policies import reward_forest_memory as memory
 from stumpery.policies.change_kernels import EPOCH
 from stumpery.trees import forest_kernels as trees
+from stumpery.trees import ring
+from stumpery.trees.ring_kernels import ACTION, BYTE, FLOAT
 from stumpery.types import Decision, State
 
 N_TREES = 5
@@ -64,7 +66,7 @@ def test_a_forest_without_room_left_follows_a_stream_that_changes(seed):
     policy = new(max_bytes=150_000)
     actions = policy.play(rows[:8000], rewards[:8000]).actions
     assert not policy._may_grow
-    assert len(policy._models.events) < 8000
+    assert len(policy._models.ring.bytes) < 8000
     before = rewards[np.arange(5000, 8000), actions[5000:]].mean()
     later = policy.play(rows[8000:], rewards[8000:]).actions
     assert rewards[np.arange(21_000, 24_000), later[-3000:]].mean() > before - 0.02
@@ -93,7 +95,7 @@ def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch, tmp_path,
     actions = []
     for start in range(0, len(rows), 50):
         actions += renumbered.play(rows[start : start + 50], rewards[start : start + 50]).actions.tolist()
-    assert len(renumbered._models.events) <= renumbered._models.forest.counters[trees.TIME] < len(rows)
+    assert len(renumbered._models.ring.bytes) <= renumbered._models.forest.counters[trees.TIME] < len(rows)
     assert actions == expected.actions.tolist()
     assert straight.n_changes == renumbered.n_changes == int(turns)
     st.save(renumbered, tmp_path / "policy.safetensors")
@@ -120,6 +122,49 @@ def test_leaves_that_have_not_noticed_a_change_notice_it_after_events_are_number
         found += renumbered.play(rows[start : start + 50], rewards[start : start + 50]).actions.tolist()
     assert n_waiting > 0
     assert found == expected
+
+
+def widening(n, seed=1):
+    """A stream whose columns turn out to be wider and wider: bits, small and large numbers, fractions, and gaps."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 2, (n, 5)).astype(float)
+    rows[n // 4 :, 1] *= 40
+    rows[n // 2 :, 2] *= -4000
+    rows[n // 2 :, 3] *= 40_000
+    rows[3 * n // 4 :, 1:3] += 0.25
+    rows[rng.random((n, 5)) < 0.02] = np.nan
+    best = (rows[:, 0] > 0).astype(int) + (rows[:, 1] > 0)
+    return rows, (rng.random((n, 3)) < 0.2 + 0.6 * (best[:, None] == np.arange(3))).astype(float)
+
+
+def test_how_many_bytes_columns_take_changes_nothing(monkeypatch):
+    rows, rewards = widening(4000)
+    rows[0] = 2.0  # no column of bits, which take a byte always
+    narrow = new()
+    played = narrow.play(rows, rewards)
+    monkeypatch.setattr("stumpery.policies.reward_forest.BYTE", FLOAT)
+    wide = new()
+    expected = wide.play(rows, rewards)
+    assert narrow._models.ring.widths.tolist() == [BYTE, FLOAT, FLOAT, FLOAT, BYTE]
+    assert wide._models.ring.widths.tolist() == [FLOAT] * 5
+    assert played.actions.tolist() == expected.actions.tolist()
+    assert played.probabilities.tobytes() == expected.probabilities.tobytes()
+
+
+@pytest.mark.parametrize("max_bytes", [130_000, 200_000, 1_000_000])
+def test_columns_that_turn_out_to_be_wide_stay_within_the_bytes(max_bytes, tmp_path):
+    rows, rewards = widening(8000)
+    whole, parts = (new(max_bytes=max_bytes) for _ in range(2))
+    expected = whole.play(rows, rewards).actions.tolist()
+    found = []
+    for start in range(0, len(rows), 250):
+        found += parts.play(rows[start : start + 250], rewards[start : start + 250]).actions.tolist()
+        assert parts.n_bytes <= max_bytes
+        st.save(parts, tmp_path / "policy.safetensors")
+        parts = st.load(tmp_path / "policy.safetensors")
+    assert found == expected
+    events = ring.rows(parts._models.ring, np.arange(10))
+    assert events.shape == (10, 5)
 
 
 @pytest.fixture
@@ -172,15 +217,6 @@ def test_nodes_that_go_round_in_a_circle_which_no_root_leads_to_are_refused(recy
         st.RewardForest.from_state(State(options, arrays))
 
 
-@pytest.mark.parametrize("value", [1.0, np.nan, -np.inf])
-def test_events_with_something_in_their_spare_columns_are_refused(value, recycled):
-    options, arrays = copy.deepcopy(recycled.state())
-    assert arrays["events"].shape[1] > 4 + 2
-    arrays["events"][3, 4] = value
-    with pytest.raises(ValueError, match="its trees are not those of any stream"):
-        st.RewardForest.from_state(State(options, arrays))
-
-
 @pytest.mark.parametrize("max_bytes", [200_000, 1_000_000, 5_000_000])
 def test_memory_stays_within_its_bytes_at_every_size(max_bytes):
     policy = new(max_bytes=max_bytes)
@@ -196,7 +232,7 @@ def least_bytes(n_trees, n_actions, n_columns):
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            memory.sizes_within(middle, n_trees, n_actions, 0, n_columns)
+            memory.sizes_within(middle, n_trees, n_actions, 0, np.ones(n_columns, np.uint8))
             high = middle
         except ValueError:
             low = middle
@@ -222,7 +258,7 @@ def test_what_is_enough_for_some_actions_is_enough_for_fewer(n_trees, n_columns)
     assert least == sorted(least)
     for n_actions, enough in enumerate(least, start=1):
         for share in np.geomspace(1.0, 8.0, 40):  # more is enough as well
-            memory.sizes_within(int(enough * share), n_trees, n_actions, 0, n_columns)
+            memory.sizes_within(int(enough * share), n_trees, n_actions, 0, np.ones(n_columns, np.uint8))
 
 
 def test_a_refused_first_context_leaves_the_forest_as_it_was():
@@ -237,11 +273,11 @@ def test_a_refused_first_context_leaves_the_forest_as_it_was():
 def full():
     """A forest that holds all that it may and has forgotten events; with one action less, more would fit."""
     policy = new(max_bytes=300_000)
-    sizes = [memory.sizes_within(300_000, N_TREES, n_actions, 0, 4) for n_actions in (2, 3)]
+    sizes = [memory.sizes_within(300_000, N_TREES, n_actions, 0, np.ones(4, np.uint8)) for n_actions in (2, 3)]
     assert sizes[0].n_slots > sizes[1].n_slots
     policy.play(*stream(6000))
     assert not policy._may_grow
-    assert policy._models.forest.counters[trees.TIME] > len(policy._models.events)
+    assert policy._models.forest.counters[trees.TIME] > len(policy._models.ring.bytes)
     return policy
 
 
@@ -249,11 +285,11 @@ def test_a_full_forest_goes_on_without_an_action(full, tmp_path):
     full.remove_action("c")
     st.save(full, tmp_path / "policy.safetensors")
     loaded = st.load(tmp_path / "policy.safetensors")
-    ring = len(full._models.events)
+    ring = len(full._models.ring.bytes)
     rows, rewards = stream(2000, seed=2)
     played, expected = (policy.play(rows, rewards[:, :2]) for policy in (loaded, full))
     assert played.probabilities.tobytes() == expected.probabilities.tobytes()
-    assert len(full._models.events) == ring  # where an event lies follows from the ring's size
+    assert len(full._models.ring.bytes) == ring  # where an event lies follows from the ring's size
     assert full.n_bytes <= full.max_bytes
 
 
@@ -324,7 +360,7 @@ def test_events_of_a_removed_action_are_of_no_action():
     rows, rewards = stream(900)
     played = policy.play(rows, rewards)
     policy.remove_action("b")
-    kept = policy._models.events[:900, trees.ACTION]
+    kept = policy._models.ring.floats[:900, ACTION]
     expected = np.array([0, -1, 1])[played.actions]
     assert kept.tolist() == expected.tolist()
     assert policy._models.forest.stats.shape[2] == 2

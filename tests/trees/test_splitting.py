@@ -8,7 +8,9 @@ from stumpery.jit import INTERPRETED, LINE, kernel
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import pruning_kernels as pruning
 from stumpery.trees import splitting_kernels as splitting
-from stumpery.trees.scratch_kernels import MAX_EVENTS, new_scratch
+from stumpery.trees.ring import new_ring, widths_of
+from stumpery.trees.ring_kernels import new_copies
+from stumpery.trees.scratch_kernels import MAX_EVENTS, n_places, new_scratch
 
 pytestmark = pytest.mark.kernels
 
@@ -52,16 +54,17 @@ def test_a_doubt_tells_the_number_of_plays():
 
 
 @kernel
-def learn_all(forest, events, rows, actions, rewards, begins, seed):
+def learn_all(forest, ring, rows, actions, rewards, begins, seed):
     """Let the trees learn row after row, in place; with each of `begins` an epoch begins."""
     epoch = 0
     reached, moving = np.zeros(N_TREES, np.int32), np.zeros(N_TREES, np.int32)
-    scratch = new_scratch(forest.stats.shape[2], events.shape[1], MAX_EVENTS)
+    copies = new_copies(ring, n_places(MAX_EVENTS))
+    scratch = new_scratch(forest.stats.shape[2], rows.shape[1], MAX_EVENTS, copies)
     for place in range(rows.shape[0]):
         trees.descend(forest, rows[place], reached, moving)
         if place in begins:
             epoch = place
-        splitting.learn(forest, events, scratch, reached, rows[place], actions[place], rewards[place], epoch, seed)
+        splitting.learn(forest, ring, scratch, reached, rows[place], actions[place], rewards[place], epoch, seed)
 
 
 @kernel
@@ -117,7 +120,7 @@ def grown(name, seed, n_kept, n_blocks=4000, n_nodes=600, n_rows=N_ROWS, begins=
     for begin in begins:
         rewards[begin:] = 1.0 - rewards[begin:]
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array(KINDS[name]), n_nodes, n_blocks)
-    events = trees.new_events(n_kept, rows.shape[1])
+    events = new_ring(n_kept, widths_of(rows))
     starts = np.array([0, *begins])
     learn_all(forest, events, rows, actions, rewards, starts, np.uint64(seed))
     return forest, rows, actions, rewards
@@ -282,7 +285,7 @@ def test_without_a_free_block_a_leaf_counts_what_it_still_has(gap):
 @kernel
 def merge(forest, scratch_events, leaf, other):
     """Give a leaf the events of another, in place."""
-    scratch = new_scratch(N_ACTIONS, 3, scratch_events)
+    scratch = new_scratch(N_ACTIONS, 3, scratch_events, np.empty(0))
     pruning.merge_events(forest, scratch, leaf, other, 0)
 
 
@@ -322,7 +325,7 @@ def test_a_column_of_zeros_and_ones_is_one_of_bits_until_another_value_comes():
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False, False, True]), 50, 50)
     assert forest.kinds.tolist() == [trees.BIT, trees.BIT, trees.NAME]
     rows = np.array([[0, 1, 3], [1, 0.5, 1]], np.float32)
-    events = trees.new_events(10, 3)
+    events = new_ring(10, widths_of(rows))
     learn_all(forest, events, rows, np.array([0, 1]), np.array([0.5, 1.0]), np.array([0]), np.uint64(1))
     assert forest.kinds.tolist() == [trees.BIT, trees.NUMBER, trees.NAME]
 
@@ -336,7 +339,7 @@ def test_a_forest_stays_small_where_rewards_are_chance(chance):
     rows, actions, _ = stream("mixed", seed=8, n_rows=n_rows)
     rewards = chance(np.random.default_rng(8), n_rows).astype(float)
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array(KINDS["mixed"]), 5000, 20_000)
-    events = trees.new_events(n_rows, 5)
+    events = new_ring(n_rows, widths_of(rows))
     learn_all(forest, events, rows, actions, rewards, np.array([0]), np.uint64(8))
     assert len(live_leaves(forest)) < 20 * N_TREES
 
@@ -344,7 +347,7 @@ def test_a_forest_stays_small_where_rewards_are_chance(chance):
 def test_equal_rewards_never_split():
     rows, actions, _ = stream("mixed", seed=6)
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array(KINDS["mixed"]), 50, 400)
-    events = trees.new_events(N_ROWS, 5)
+    events = new_ring(N_ROWS, widths_of(rows))
     learn_all(forest, events, rows, actions, np.full(N_ROWS, 0.75), np.array([0]), np.uint64(1))
     assert forest.counters[trees.N_NODES] == N_TREES
     assert trees.plays_in(forest.stats[:N_TREES, trees.DOUBT].astype(float)).sum() == N_ROWS * N_TREES

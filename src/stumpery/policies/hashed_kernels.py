@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from stumpery.jit import part, prefetch
 from stumpery.trees.forest_kernels import BIT, NUMBER, Float32s, Int32s, lined
+from stumpery.trees.ring_kernels import Ring, value_of
 from stumpery.types import Floats
 
 N_CODES = 64
@@ -143,7 +144,7 @@ def sort(values: Float32s, n: int) -> None:
 
 
 @part
-def renew_edges(edges: Float32s, events: Float32s, kinds: NDArray[np.uint8], n: int, sample: Float32s) -> None:
+def renew_edges(edges: Float32s, ring: Ring, kinds: NDArray[np.uint8], n: int, sample: Float32s) -> None:
     """Set every number's bin edges to quantiles of the last `n` events, in place.
 
     Each stands there once: a number of few values then keeps its bins, whatever their shares in the sample.
@@ -154,7 +155,7 @@ def renew_edges(edges: Float32s, events: Float32s, kinds: NDArray[np.uint8], n: 
             continue
         found = 0
         for index in range(size):
-            value = events[index * n // size, column]
+            value = value_of(ring, index * n // size, column)
             if value > -np.inf:
                 sample[found] = value
                 found += 1

@@ -35,11 +35,14 @@ from stumpery.policies.reward_forest_memory import (
     sizes_of,
     sizes_within,
     trees_for,
+    widened,
 )
 from stumpery.policies.reward_forest_words import Words
 from stumpery.policies.shared_kernels import Shared
 from stumpery.trees import forest_kernels as trees
-from stumpery.trees import tree_words
+from stumpery.trees import ring, tree_words
+from stumpery.trees.ring import Widths, check_widths
+from stumpery.trees.ring_kernels import BYTE
 from stumpery.types import Action, Context, Decision, Explanation, Floats
 
 if TYPE_CHECKING:
@@ -226,18 +229,26 @@ class RewardForest(ContextualPolicy):
         else:
             newly = rows.is_name & ~self._encoder.is_name
             self._models.forest.kinds[newly] = trees.NAME
-            self._models.events[:, np.flatnonzero(newly)] = 0.0
+            for index in np.flatnonzero(newly).tolist():
+                ring.column(self._models.ring, index)[:] = 0
         self._encoder = rows
         self.__dict__["schema"] = rows.schema
 
     # The policy's events.
 
     def _allocate(self, width: int) -> None:
-        n_trees = self.n_trees or trees_for(width)
-        shared = new_shared(width, self._known.vectors(), self.borrowing)
-        self._most = sizes_within(self.max_bytes, n_trees, len(self.actions), shared.linear.shape[2], width)
-        self._models = new_models(n_trees, len(self.actions), self._encoder.is_name, self._most.first(n_trees), shared)
+        self._lay_out(np.full(width, BYTE, np.uint8))
+
+    def _lay_out(self, widths: Widths) -> None:
+        """Have the first memory, for events whose columns take so many bytes."""
+        n_trees, n_actions, shared = self.n_trees or trees_for(len(widths)), len(self.actions), self._new_shared()
+        self._most = sizes_within(self.max_bytes, n_trees, n_actions, shared.linear.shape[2], widths)
+        first = self._most.first(n_trees)
+        self._models = new_models(n_trees, n_actions, self._encoder.is_name, widths, first, shared)
         self._n_trees = n_trees
+
+    def _new_shared(self) -> Shared:
+        return new_shared(self._encoder.width, self._known.vectors(), self.borrowing)
 
     @property
     def _may_grow(self) -> bool:
@@ -248,7 +259,7 @@ class RewardForest(ContextualPolicy):
     ) -> None:
         """Go along all rows, making room where there is too little."""
         epoch = int(self._models.watch[EPOCH])
-        less = trees.renumber(self._models.forest, len(self._models.events), epoch)
+        less = trees.renumber(self._models.forest, len(self._models.ring.bytes), epoch)
         self._models.watch[EPOCH] = max(epoch - less, trees.NOTHING)
         done = 0
         while done < len(rows):
@@ -268,7 +279,18 @@ class RewardForest(ContextualPolicy):
                 does | (kernels.GROWS if self._may_grow else 0),
             )
             if done < len(rows):
-                self._models = grown(self._models, self._most)
+                self._make_room(rows[done])
+
+    def _make_room(self, row: NDArray[np.float32]) -> None:
+        """Have a place for one more event with these values."""
+        models, widths = self._models, np.maximum(ring.widths_of(row[None]), self._models.ring.widths)
+        if np.array_equal(widths, models.ring.widths):
+            self._models = grown(models, self._most)
+        elif models.forest.counters[trees.TIME] == 0:
+            self._lay_out(widths)
+        else:
+            self._models = widened(models, widths, self._n_trees, self.max_bytes)
+            self._most = limits(self._models, self._n_trees, self.max_bytes)
 
     # Actions that come and go, and files.
 
@@ -313,12 +335,15 @@ class RewardForest(ContextualPolicy):
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         if self._models is not None:
-            check_shapes(arrays_of(self._models), arrays)
+            check_widths(arrays.get("ring.widths"), self._encoder.is_name)
+            empty = self._models._replace(ring=ring.new_ring(1, arrays["ring.widths"]))
+            check_shapes(arrays_of(empty), arrays)
             sizes = Sizes.read({name: arrays[name] for name in arrays.keys() - {"rng", "seen"}}, self.max_bytes)
             if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):
                 raise ValueError(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
-            shared = new_shared(self._encoder.width, self._known.vectors(), self.borrowing)
-            self._models = new_models(self._n_trees, len(self.actions), self._encoder.is_name, sizes, shared)
+            is_name, widths = self._encoder.is_name, arrays["ring.widths"].copy()
+            shared, n_actions = self._new_shared(), len(self.actions)
+            self._models = new_models(self._n_trees, n_actions, is_name, widths, sizes, shared)
         files.restore(self._arrays(), arrays)
         if self._models is not None:
             self._encoder = replace(self._encoder)  # which columns it has seen is known only now
@@ -332,7 +357,8 @@ class RewardForest(ContextualPolicy):
             raise ValueError("its features are not those of its actions")
         if not plausible(self._models, self._n_trees, self._encoder.is_name):
             raise ValueError("its trees are not those of any stream")
-        n_kept = int(self._models.forest.counters[trees.TIME])
-        seen = self._encoder.is_name | (self._models.events[:n_kept, : self._encoder.width] > -np.inf).any(axis=0)
+        kept = slice(int(self._models.forest.counters[trees.TIME]))
+        found = [(ring.values(self._models.ring, index)[kept] > -np.inf).any() for index in range(self._encoder.width)]
+        seen = self._encoder.is_name | np.array(found, np.bool_)
         if (seen > self._encoder.seen).any():
             raise ValueError("its columns have values that it has not seen")

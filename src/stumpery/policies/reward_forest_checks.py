@@ -11,8 +11,10 @@ from stumpery.policies import hashed_kernels as hashed
 from stumpery.policies.familiar import is_sound
 from stumpery.policies.reward_forest_kernels import EVENTS, Models
 from stumpery.trees import forest_kernels as trees
+from stumpery.trees import ring
 from stumpery.trees.block_checks import blocks_fit
-from stumpery.trees.forest_kernels import ACTION, REWARD, Forest
+from stumpery.trees.forest_kernels import Forest
+from stumpery.trees.ring_kernels import BYTE
 
 LEAST_DOUBT = 0.999 / np.sqrt(trees.MOST_PLAYS + 1.0)
 
@@ -28,7 +30,7 @@ def check_shapes(made: Mapping[str, NDArray[Any]], saved: Mapping[str, NDArray[A
 
 def plausible(models: Models, n_trees: int, is_name: NDArray[np.bool_]) -> bool:
     """Whether every place that the kernels follow leads somewhere, and nowhere twice, and every number is one."""
-    forest, events = models.forest, models.events
+    forest, events = models.forest, models.ring
     n_nodes, n_leaves, _, _, _, n_free, time, swept = forest.counters.tolist()
     if not (n_trees <= n_nodes <= len(forest.nodes) and n_trees <= n_leaves <= len(forest.leaves)):
         return False
@@ -37,28 +39,20 @@ def plausible(models: Models, n_trees: int, is_name: NDArray[np.bool_]) -> bool:
     if not (0 <= n_free <= len(forest.blocks) and 0 <= swept <= n_leaves):
         return False
     return (
-        _kinds_fit(forest.kinds, is_name)
+        _kinds_fit(forest.kinds, events.widths, is_name)
         and _nodes_fit(forest, n_trees, n_nodes, n_leaves, is_name)
-        and blocks_fit(forest, n_leaves, len(events))
-        and _events_fit(events, forest.stats.shape[2], is_name)
+        and blocks_fit(forest, n_leaves, len(events.bytes))
+        and ring.is_sound(events, forest.stats.shape[2], is_name)
         and is_sound(models.familiar, forest.stats.shape[2])
         and _numbers_fit(models)
     )
 
 
-def _kinds_fit(kinds: NDArray[np.uint8], is_name: NDArray[np.bool_]) -> bool:
-    return bool(((kinds == trees.NAME) == is_name).all() and (kinds <= trees.BIT).all())
-
-
-def _events_fit(events: NDArray[np.float32], n_actions: int, is_name: NDArray[np.bool_]) -> bool:
-    rows, spare, rewards = events[:, : len(is_name)], events[:, len(is_name) : ACTION], events[:, REWARD]
+def _kinds_fit(kinds: NDArray[np.uint8], widths: NDArray[np.uint8], is_name: NDArray[np.bool_]) -> bool:
     return bool(
-        np.isin(events[:, ACTION], np.arange(-1, n_actions)).all()
-        and not np.isnan(rows).any()
-        and not spare.any()
-        and np.isin(rows[:, is_name], np.arange(trees.N_CODES)).all()
-        and (rewards >= 0.0).all()
-        and (rewards <= 1.0).all()
+        ((kinds == trees.NAME) == is_name).all()
+        and (kinds <= trees.BIT).all()
+        and (widths[kinds == trees.BIT] == BYTE).all()
     )
 
 

@@ -25,7 +25,8 @@ from stumpery.policies.shared_kernels import Shared, Sums, new_sums
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import splitting_kernels as splitting
 from stumpery.trees.forest_kernels import BLOCK, N_NODES, TIME, Float32s, Forest, Int32s
-from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, new_scratch
+from stumpery.trees.ring_kernels import Ring, fits, new_copies
+from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, n_places, new_scratch
 from stumpery.types import Floats, Integers, Words
 
 FOREST, PLAIN, PAIRS, RECENT, CORRECTED = range(5)
@@ -40,7 +41,7 @@ class Models(NamedTuple):
     """What the reward forest has learned."""
 
     forest: Forest
-    events: Float32s  # (events, columns, spare ones, action and reward)
+    ring: Ring
     plain: Float32s  # the linear scorers: (slots, WEIGHT and PAST, actions)
     pairs: Float32s
     recent: Float32s
@@ -138,10 +139,10 @@ def learn_scored(
     scale = 1.0 / np.sqrt(clock[MEAN_CODES] + work.reached.shape[0])
     correction.learn(models.forest, work.reached, models.corrected, work.codes, n, work.rates, action, error, scale)
     shared.learn(models.shared, models.shared.features, work.codes, n, action, reward)
-    splitting.learn(models.forest, models.events, scratch, work.reached, row, action, reward, epoch, seed)
+    splitting.learn(models.forest, models.ring, scratch, work.reached, row, action, reward, epoch, seed)
     if time == clock[NEXT_EDGES]:
-        n_events = min(models.forest.counters[TIME], models.events.shape[0])
-        hashed.renew_edges(models.edges, models.events, models.forest.kinds, n_events, work.sample)
+        n_events = min(models.forest.counters[TIME], models.ring.bytes.shape[0])
+        hashed.renew_edges(models.edges, models.ring, models.forest.kinds, n_events, work.sample)
         clock[NEXT_EDGES] = 2.0 * time
 
 
@@ -172,7 +173,7 @@ def has_room(models: Models, n_trees: int, may_grow: bool) -> bool:
     nodes_left = forest.nodes.shape[0] - forest.counters[N_NODES]
     blocks_left = forest.counters[trees.N_FREE_BLOCKS]
     enough = nodes_left >= 2 * n_trees and blocks_left >= 2 * n_trees + MAX_EVENTS // BLOCK
-    return bool(enough and forest.counters[TIME] < models.events.shape[0])
+    return bool(enough and forest.counters[TIME] < models.ring.bytes.shape[0])
 
 
 @kernel
@@ -192,13 +193,15 @@ def run(
 ) -> int:
     """Go along rows, in place: only score them, decide too, learn given actions too, or decide and learn.
 
-    One entry for all, since each would compile the whole forest anew. Where memory must grow first it stops early; it
-    gives how many rows it went along. `rewards` has a column per action to play, else one.
+    One entry for all, since each would compile the whole forest anew. Where memory must grow, or a column be wider, it
+    stops early; it gives how many rows it went along. `rewards` has a column per action to play, else one.
     """
     work = new_work(models, n_trees)
-    scratch = new_scratch(board.shape[1], models.events.shape[1], MAX_EVENTS if does & LEARNS else 1)
+    n_looked_at = MAX_EVENTS if does & LEARNS else 1
+    copies = new_copies(models.ring, n_places(n_looked_at))
+    scratch = new_scratch(board.shape[1], models.edges.shape[0], n_looked_at, copies)
     for place in range(rows.shape[0]):
-        if does & LEARNS and not has_room(models, n_trees, bool(does & GROWS)):
+        if does & LEARNS and not (fits(models.ring, rows[place]) and has_room(models, n_trees, bool(does & GROWS))):
             return place
         scored = score(models, work, rows[place], board)
         if does & DECIDES:

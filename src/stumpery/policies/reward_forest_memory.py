@@ -12,7 +12,10 @@ from stumpery.policies.familiar import BUCKET_BYTES, followed, new_familiar
 from stumpery.policies.reward_forest_kernels import FIRST_WEIGHTS, N_SCORERS, Models
 from stumpery.policies.shared_kernels import Shared
 from stumpery.trees import forest_kernels as trees
-from stumpery.trees.forest_kernels import ACTION, BLOCK, Forest
+from stumpery.trees import ring
+from stumpery.trees.forest_kernels import BLOCK, Forest
+from stumpery.trees.ring import Widths
+from stumpery.trees.ring_kernels import ACTION, FLOAT
 from stumpery.types import Floats
 
 FIRST_EVENTS = 4096
@@ -52,7 +55,7 @@ class Sizes(NamedTuple):
     @classmethod
     def read(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> "Sizes":
         """The sizes of saved arrays; a ValueError says that they are none, or more than they may be."""
-        names = ("events", "forest.nodes", "forest.blocks", "pairs", "familiar.buckets")
+        names = ("ring.bytes", "forest.nodes", "forest.blocks", "pairs", "familiar.buckets")
         if missing := [name for name in names if name not in arrays]:
             raise ValueError(f"its array {missing[0]!r} is missing, as in a file of another version of Stumpery")
         found = Sizes(*(len(arrays[name]) if arrays[name].ndim else 0 for name in names))
@@ -71,18 +74,21 @@ class Sizes(NamedTuple):
 
 
 def sizes_within(
-    max_bytes: int, n_trees: int, n_actions: int, n_features: int, n_columns: int, now: Sizes | None = None
+    max_bytes: int, n_trees: int, n_actions: int, n_features: int, widths: Widths, now: Sizes | None = None
 ) -> Sizes:
     """The most that fits: at most an eighth for pairs, and a 16th for contexts that may come again.
 
     One half of the rest is for nodes and leaves, the other for events. With sizes that there are `now`, pairs and
-    contexts keep theirs.
+    contexts keep theirs. What is enough for columns of few bytes is enough when they turn out to need more.
     """
+    n_columns = len(widths)
     slot_bytes = 2 * 4 * n_actions
     leaf_bytes = 4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions
     node_bytes = 16 + leaf_bytes / 2
-    event_bytes = 4 * (n_columns + spare_columns(n_columns) + 2) + n_trees * 4 * trees.N_BLOCK_FIELDS / BLOCK * STALE
-    least = max(4 * n_trees * node_bytes / NODE_SHARE, LEAST_EVENTS * event_bytes / (1.0 - NODE_SHARE))
+    noting_bytes = n_trees * 4 * trees.N_BLOCK_FIELDS / BLOCK * STALE
+    event_bytes = ring.event_bytes(widths) + noting_bytes
+    widest = ring.event_bytes(np.full(n_columns, FLOAT)) + noting_bytes
+    least = max(4 * n_trees * node_bytes / NODE_SHARE, LEAST_EVENTS * widest / (1.0 - NODE_SHARE))
     n_codes = (n_columns + 1) * hashed.N_CODES
     fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
     whole = 0.97 * max_bytes - fixed - SMALL
@@ -105,25 +111,20 @@ def sizes_within(
     return Sizes(n_events, n_nodes, int(n_trees * n_events / BLOCK * STALE), slots, n_buckets)
 
 
-def spare_columns(n_columns: int) -> int:
-    """Columns that are added to an event, so that it lies in as few lines of memory as it can."""
-    n_values = n_columns + 2
-    width = 2 ** (n_values - 1).bit_length() if n_values <= 16 else (n_values + 7) // 8 * 8
-    return width - n_values
-
-
 def new_shared(n_columns: int, features: Floats, strength: float) -> Shared:
     """The scorer that actions share; `features` has a row for each of them, or nothing."""
     return Shared(features, hashed.new_linear((n_columns + 1) * hashed.N_CODES, features.shape[-1]), strength)
 
 
-def new_models(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], sizes: Sizes, shared: Shared) -> Models:
+def new_models(
+    n_trees: int, n_actions: int, is_name: NDArray[np.bool_], widths: Widths, sizes: Sizes, shared: Shared
+) -> Models:
     """Nothing learned yet."""
     n_columns = len(is_name)
     n_codes = (n_columns + 1) * hashed.N_CODES
     return Models(
         trees.new_forest(n_trees, n_actions, is_name, sizes.n_nodes, sizes.n_blocks),
-        trees.new_events(sizes.n_events, n_columns + spare_columns(n_columns)),
+        ring.new_ring(sizes.n_events, widths),
         hashed.new_linear(n_codes, n_actions),
         hashed.new_linear(sizes.n_slots, n_actions),
         hashed.new_linear(n_codes, n_actions),
@@ -142,7 +143,7 @@ def sizes_of(models: Models) -> Sizes:
     """How much room there is."""
     forest = models.forest
     n_buckets = len(models.familiar.buckets)
-    return Sizes(len(models.events), len(forest.nodes), len(forest.blocks), len(models.pairs), n_buckets)
+    return Sizes(len(models.ring.bytes), len(forest.nodes), len(forest.blocks), len(models.pairs), n_buckets)
 
 
 def arrays_of(models: Models) -> dict[str, NDArray[Any]]:
@@ -150,8 +151,9 @@ def arrays_of(models: Models) -> dict[str, NDArray[Any]]:
     forest = {f"forest.{name}": part for name, part in models.forest._asdict().items() if name not in trees.VIEWS}
     shared = {"shared.features": models.shared.features, "shared.linear": models.shared.linear}
     familiar = {f"familiar.{name}": part for name, part in models.familiar._asdict().items()}
-    rest = {name: part for name, part in models._asdict().items() if name not in ("forest", "shared", "familiar")}
-    return {**forest, **rest, **shared, **familiar, "sizes": np.array(sizes_of(models))}
+    events = {"ring.bytes": models.ring.bytes, "ring.widths": models.ring.widths}
+    whole = {name: part for name, part in models._asdict().items() if isinstance(part, np.ndarray)}
+    return {**forest, **events, **whole, **shared, **familiar, "sizes": np.array(sizes_of(models))}
 
 
 def limits(models: Models, n_trees: int, max_bytes: int) -> Sizes:
@@ -159,16 +161,23 @@ def limits(models: Models, n_trees: int, max_bytes: int) -> Sizes:
 
     A ValueError says that there is far too much already, as when actions were added to a forest that was full.
     """
-    n_actions, n_features, n_columns = models.forest.stats.shape[2], models.shared.linear.shape[2], len(models.edges)
-    most = sizes_within(max_bytes, n_trees, n_actions, n_features, n_columns, sizes_of(models))
+    n_actions, n_features = models.forest.stats.shape[2], models.shared.linear.shape[2]
+    most = sizes_within(max_bytes, n_trees, n_actions, n_features, models.ring.widths, sizes_of(models))
     n_bytes = sum(array.nbytes for array in arrays_of(models).values())
     if n_bytes > EXCESS * max_bytes:
         raise ValueError(
             f"max_bytes is {max_bytes}; {n_trees} trees with what they have learned need {n_bytes:,} for {n_actions} "
             f"actions, more than {EXCESS} times as much"
         )
-    has_lost = models.forest.counters[trees.TIME] > len(models.events)
-    return most._replace(n_events=len(models.events)) if has_lost else most
+    n_kept = len(models.ring.bytes)
+    has_lost = models.forest.counters[trees.TIME] > n_kept
+    return most._replace(n_events=n_kept if has_lost else max(_beside(models, models.ring.widths, most), n_kept))
+
+
+def _beside(models: Models, widths: Widths, most: Sizes) -> int:
+    """How many events there may be if blocks that were meant for more of them stay."""
+    surplus = max(len(models.forest.blocks) - most.n_blocks, 0) * 4 * trees.N_BLOCK_FIELDS
+    return most.n_events - -(-surplus // ring.event_bytes(widths))
 
 
 def grown(models: Models, most: Sizes) -> Models:
@@ -181,8 +190,16 @@ def resized(models: Models, sizes: Sizes) -> Models:
     """The same, with that much room, which is no less than now."""
     return models._replace(
         forest=_wider(models.forest, sizes),
-        events=_longer(models.events, sizes.n_events),
+        ring=ring.over(_longer(models.ring.bytes, sizes.n_events), models.ring.widths),
     )
+
+
+def widened(models: Models, widths: Widths, n_trees: int, max_bytes: int) -> Models:
+    """The same, with wider columns; a ring that would take more than it may keeps the latest events."""
+    n_actions, n_features = models.forest.stats.shape[2], models.shared.linear.shape[2]
+    most = sizes_within(max_bytes, n_trees, n_actions, n_features, widths, sizes_of(models))
+    n_events = min(len(models.ring.bytes), _beside(models, widths, most))
+    return models._replace(ring=ring.relaid(models.ring, widths, n_events, int(models.forest.counters[trees.TIME])))
 
 
 def _wider(forest: Forest, sizes: Sizes) -> Forest:
@@ -226,11 +243,12 @@ def reordered(models: Models, keep: Sequence[int | None], shared: Shared) -> Mod
     for place, old in enumerate(keep):
         if old is not None:
             places[old] = place
-    events = _longer(models.events, len(models.events))
-    events[:, ACTION] = places[events[:, ACTION].astype(np.int64)]
+    events = ring.over(_longer(models.ring.bytes, len(models.ring.bytes)), models.ring.widths)
+    actions = events.floats[:, ACTION]
+    actions[:] = places[actions.astype(np.int64)]
     return models._replace(
         forest=models.forest._replace(stats=stats),
-        events=events,
+        ring=events,
         plain=_picked(models.plain, keep),
         pairs=_picked(models.pairs, keep),
         recent=_picked(models.recent, keep),

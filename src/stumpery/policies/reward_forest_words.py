@@ -12,8 +12,9 @@ from stumpery.encoding import Schema
 from stumpery.policies import explorers_kernels as board_rows
 from stumpery.policies.reward_forest_kernels import Models
 from stumpery.trees import forest_kernels as trees
-from stumpery.trees import tree_words
+from stumpery.trees import ring, tree_words
 from stumpery.trees.forest_kernels import Float32s, Forest
+from stumpery.trees.ring_kernels import ACTION, REWARD, Ring
 from stumpery.trees.rules import rules_of
 from stumpery.trees.tree_words import Place
 from stumpery.types import Action, Explanation, Floats
@@ -45,10 +46,10 @@ class Words:
 
     def overall(self) -> Explanation:
         """What the remembered events say of each action, whatever the context."""
-        events = self._events()
         rows: list[dict[str, Any]] = []
+        events = self._ring.floats[: self._n_remembered]
         for index, action in enumerate(self.actions):
-            paid = events[events[:, trees.ACTION] == index, trees.REWARD].astype(np.float64)
+            paid = events[events[:, ACTION] == index, REWARD].astype(np.float64)
             mean = self.reward(float(paid.mean())) if len(paid) else math.nan
             rows.append({"action": action, "rewards": len(paid), "mean": mean})
         rows.sort(key=lambda row: -row["mean"] if row["rewards"] else math.inf)
@@ -95,25 +96,30 @@ class Words:
 
     def exploring(self) -> float:
         """The chance that a decision for the latest events takes another action than the best; 1 before the first."""
-        time, n_kept = int(self.forest.counters[trees.TIME]), len(self.models.events)
+        time, n_kept = int(self.forest.counters[trees.TIME]), len(self._ring.bytes)
         if not time:
             return 1.0
         latest = np.arange(time - min(time, n_kept, N_LATEST), time) % n_kept
-        boards = [self.scored(row) for row in self.models.events[latest, : len(self.models.edges)]]
+        boards = [self.scored(row) for row in ring.rows(self._ring, latest)]
         best = [board[board_rows.CHANCE, board[board_rows.VALUE] == board[board_rows.VALUE].max()] for board in boards]
         return float(1.0 - np.mean([chances.sum() for chances in best]))
 
-    def _events(self) -> Float32s:
-        return self.models.events[: self.forest.counters[trees.TIME]]
+    @property
+    def _ring(self) -> Ring:
+        return self.models.ring
+
+    @property
+    def _n_remembered(self) -> int:
+        return min(int(self.forest.counters[trees.TIME]), len(self._ring.bytes))
 
     def _mattered(self, row: Float32s, chosen: int, rival: int) -> list[tuple[str, float]]:
         """The columns whose values, exchanged for those of other events, would change the margin most.
 
         All is scored as if no context had come before: else every exchange would make a known one unknown.
         """
-        events = self._events()
         margin = self._margin(row, chosen, rival)
-        others = events[np.arange(N_EXCHANGED) * len(events) // N_EXCHANGED] if len(events) else events
+        n_others = min(self._n_remembered, 1) * N_EXCHANGED
+        others = ring.rows(self._ring, np.arange(n_others) * self._n_remembered // N_EXCHANGED)
         changes = []
         for column, name in enumerate(self.schema.names):
             margins = []

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from stumpery.jit import part
 from stumpery.trees import forest_kernels as trees
-from stumpery.trees.forest_kernels import ACTION, LEAST_SIDE, REWARD, Float32s
+from stumpery.trees.forest_kernels import LEAST_SIDE
+from stumpery.trees.ring_kernels import ACTION, REWARD, Ring, copy_found, fill_values
 from stumpery.trees.scratch_kernels import (
     Scratch,
     Table,
     best_of,
     choose_cuts,
-    copy_found,
     fill_places,
     mixed,
     padded,
@@ -53,17 +53,17 @@ def clear(table: Table, size: int) -> None:
 
 
 @part
-def gather(events: Float32s, scratch: Scratch, n: int, time: int) -> int:
+def gather(ring: Ring, scratch: Scratch, n: int, time: int) -> int:
     """Copy the found events, fill the totals of the active actions, in place; give the number of these."""
     totals = scratch.totals
     n_actions = totals.shape[1]
-    copy_found(events, scratch, n, time)
+    copy_found(ring, scratch.found, n, time, scratch.events)
     for action in range(n_actions):
         totals[N, action] = 0.0
         totals[S, action] = 0.0
         totals[Q, action] = 0.0
     for index in range(n):
-        action, reward = int(scratch.events[index, ACTION]), scratch.events[index, REWARD]
+        action, reward = int(scratch.events.floats[index, ACTION]), scratch.events.floats[index, REWARD]
         scratch.arms[index] = action
         scratch.rewards[index] = reward
         if action == trees.NOTHING:  # it was removed
@@ -139,8 +139,7 @@ def count_places(scratch: Scratch, n: int, width: int, n_active: int) -> None:
 @part
 def best_number_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cut) -> Cut:
     """The better of `best` and the best cut of a column of numbers."""
-    for index in range(n):
-        scratch.values[index] = scratch.events[index, column]
+    fill_values(scratch.events, column, n, scratch.values)
     n_cuts = choose_cuts(scratch, n, SPACING, scratch.cuts)
     fill_places(scratch, n, scratch.cuts, n_cuts)
     width = padded(n_cuts + 1)
@@ -184,8 +183,9 @@ def best_name_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cu
     """The better of `best` and the best set of names of a column: one alone, or the poorest ones together."""
     table, ordered, order = scratch.table, scratch.ordered, scratch.order
     last = np.int32(0)
+    start = scratch.events.starts[column]
     for index in range(n):
-        code = np.int32(scratch.events[index, column])
+        code = np.int32(scratch.events.bytes[index, start])
         scratch.places[index] = code
         last = max(last, code)
     all_codes = padded(int(last) + 1)
@@ -217,28 +217,28 @@ def best_name_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cu
 
 @part
 def weigh_bits(scratch: Scratch, n: int, n_active: int) -> None:
-    """Weigh the cuts of all columns of bits at once, in place."""
-    bits = scratch.bits
-    n_values = scratch.events.shape[1]  # with spare ones, action and reward, which nobody reads
-    width = padded(n_values)
+    """Weigh the cuts of all columns of bits at once, in place, with all that take a byte, and a few bytes past them."""
+    bits, (first, end) = scratch.bits, scratch.events.span
+    width = padded(end - first)
     clear(bits, (n_active + 1) * width)
     for index in range(n):
-        event, reward = scratch.events[index], scratch.rewards[index]
+        event, reward = scratch.events.bytes[index, first : first + width], scratch.rewards[index]
         row = scratch.arms[index] * width
-        counts = bits.counts[row : row + n_values]
-        for column in range(n_values):
-            counts[column] += event[column]
+        counts = bits.counts[row : row + width]
+        for column in range(width):
+            counts[column] += np.float32(event[column])
         if reward != 0.0:
-            sums = bits.sums[row : row + n_values]
-            for column in range(n_values):
-                sums[column] += reward * event[column]
+            sums = bits.sums[row : row + width]
+            for column in range(width):
+                sums[column] += reward * np.float32(event[column])
     weigh(bits, scratch.totals, width, n_active)
 
 
 @part
 def best_bit_cut(scratch: Scratch, n: int, column: int, best: Cut) -> Cut:
     """The better of `best` and the one cut of a column of bits, set ones to the right; all have been weighed."""
-    gain, size = np.float64(scratch.bits.gains[column]), scratch.bits.sizes[column]
+    place = scratch.events.starts[column] - scratch.events.span[0]
+    gain, size = np.float64(scratch.bits.gains[place]), scratch.bits.sizes[place]
     if gain > best.gain and size >= LEAST_SIDE and n - size >= LEAST_SIDE:
         return Cut(gain, column, 0.5, np.uint64(0), best.n_tried + 1)
     return Cut(best.gain, best.column, best.threshold, best.mask, best.n_tried + 1)

@@ -37,7 +37,6 @@ N_BLOCK_FIELDS = LATEST + 1 + N_GAPS
 PRIOR = 1.0  # events that the parent's estimate is worth
 FIRST_MEAN = 0.5
 NOTHING = -1
-ACTION, REWARD = -2, -1  # of an event, behind its columns
 NUMBER, NAME, BIT = range(3)  # kinds of columns; a bit is a number that was only ever 0 or 1
 
 N_NODES, N_LEAVES, FREE_PAIR, FREE_LEAF, FREE_BLOCK, N_FREE_BLOCKS, TIME, SWEPT_LAST = range(8)  # of the counters
@@ -180,16 +179,28 @@ def branch(forest: Forest, leaf: int, other: int, child: int, column: int, thres
 
 
 @part
-def goes_right(forest: Forest, node: int, row: Float32s) -> np.int32:
-    """Which child of a node a row belongs to: 0 or 1; both questions are answered, to do without a branch."""
+def asked(forest: Forest, node: int) -> np.uint32:
+    """The column that a node asks for."""
+    column = forest.words[np.uint32(4) * np.uint32(node) + np.uint32(COLUMN)]
+    return np.uint32(column ^ (column >> np.int32(31)))
+
+
+@part
+def side(forest: Forest, node: int, value: np.float32) -> np.int32:
+    """Which child of a node a value leads to: 0 or 1; both questions are answered, to do without a branch."""
     place = np.uint32(node)  # unsigned: never from behind
     column = forest.words[np.uint32(4) * place + np.uint32(COLUMN)]
-    value = row[np.uint32(column ^ (column >> np.int32(31)))]
     payload = np.uint32(2) * place + np.uint32(PAYLOAD)
     above = np.int32(value > forest.thresholds[payload])
     code = np.uint64(np.int32(value) & np.int32(63))
     outside = np.int32(1) - np.int32((forest.masks[payload] >> code) & np.uint64(1))
     return above if column >= 0 else outside
+
+
+@part
+def goes_right(forest: Forest, node: int, row: Float32s) -> np.int32:
+    """Which child of a node a row belongs to."""
+    return side(forest, node, row[asked(forest, node)])
 
 
 @part
@@ -250,16 +261,12 @@ def score(forest: Forest, reached: Int32s, board: Floats, corrections: Floats) -
 
 
 @part
-def remember(forest: Forest, events: Float32s, time: int, row: Float32s, action: float, reward: float) -> None:
-    """Put one event into the ring, in place, and note which columns hold more than bits."""
-    event = events[time % events.shape[0]]
+def note_kinds(forest: Forest, row: Float32s) -> None:
+    """Note which columns hold more than bits, in place."""
     for column in range(row.shape[0]):
         value = row[column]
-        event[column] = value
         if forest.kinds[column] == BIT and value != 0.0 and value != 1.0:  # noqa: PLR1714 - a set is slow here
             forest.kinds[column] = NUMBER
-    event[ACTION] = action
-    event[REWARD] = reward
 
 
 @part

@@ -33,7 +33,7 @@ from stumpery.trees.forest_kernels import (
 )
 from stumpery.trees.gains_kernels import VARIANCE
 from stumpery.trees.leaves_kernels import COUNT, CRITERION, DRIFT, GRACE, MEAN, MULTIWAY, SQUARES, TIMES, WARNING, Model
-from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, new_scratch
+from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, n_places, new_scratch, remember
 from stumpery.types import Floats, Words
 
 PREDICTS, LEARNS, GROWS = 1, 2, 4  # what a run may do
@@ -138,7 +138,8 @@ def learn(
     forest, n_trees = model.forest, model.standby.shape[0]
     of_numbers = rule[CRITERION] == VARIANCE
     time = forest.counters[TIME]
-    trees.remember(forest, model.events, time, row, label, weight)
+    trees.note_kinds(forest, row)
+    remember(model.events, time, row, label, weight)
     forest.counters[TIME] = time + 1
     if of_numbers:
         note_number(model.spread, label, weight)
@@ -225,7 +226,9 @@ def run(
     foremost = reached[:n_trees]  # without the trees in the background
     moving = np.zeros(n_trees, np.int32)
     one = np.zeros(outputs.shape[1])
-    scratch = new_scratch(max(n_values, 3), model.events.shape[1], MAX_EVENTS if does & LEARNS else 1)
+    n_looked_at = MAX_EVENTS if does & LEARNS else 1
+    copies = np.empty((n_places(n_looked_at), model.events.shape[1]), np.float32)
+    scratch = new_scratch(max(n_values, 3), model.events.shape[1], n_looked_at, copies)
     for place in range(rows.shape[0]):
         if does & LEARNS and does & GROWS and not has_room(model.forest, model.events.shape[0], n_trees, rule):
             return place

@@ -4,7 +4,7 @@ Reward forests and the trees of streams weigh their cuts in their own ways; this
 between values of the leaf's own events.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Scratch(NamedTuple):
     found: Int32s  # (events,)
     arms: Int32s  # (events,): 1 + the place among the active actions, or 0
     rewards: Float32s  # (events,)
-    events: Float32s  # (events, values): copies, side by side
+    events: Any  # copies of the events, side by side: (events, values), or a ring
     values: Float32s  # (events,): one column of them
     places: Int32s  # (events,): between which cuts, or of which code
     table: Table  # by place, of one column
@@ -56,6 +56,12 @@ def padded(n: int) -> int:
 
 
 @part
+def n_places(n_events: int) -> int:
+    """How many events there must be room for if loops go past the last."""
+    return padded(n_events) + APART
+
+
+@part
 def new_table(n_actions: int, n_cuts: int) -> Table:
     """Room for so many cuts."""
     width = padded(n_cuts)
@@ -68,14 +74,14 @@ def new_table(n_actions: int, n_cuts: int) -> Table:
 
 
 @part
-def new_scratch(n_actions: int, n_values: int, n_events: int) -> Scratch:
-    """Room for leaves of so many events with so many values each, action and reward among them."""
-    width = padded(n_events) + APART
+def new_scratch(n_actions: int, n_values: int, n_events: int, copies: Any) -> Scratch:
+    """Room for leaves of so many events with so many values each, and for copies of these."""
+    width = n_places(n_events)
     return Scratch(
         np.empty(width, np.int32),
         np.empty(width, np.int32),
         np.empty(width, np.float32),
-        np.empty((width, n_values), np.float32),
+        copies,
         np.empty(width, np.float32),
         np.empty(width, np.int32),
         new_table(n_actions, N_CODES),
@@ -100,8 +106,18 @@ def mixed(key: np.uint64) -> np.uint64:
 
 
 @part
+def remember(events: Float32s, time: int, row: Float32s, label: float, weight: float) -> None:
+    """Put one event into a ring of floats, in place."""
+    event = events[time % events.shape[0]]
+    for column in range(row.shape[0]):
+        event[column] = row[column]
+    event[-2] = label
+    event[-1] = weight
+
+
+@part
 def copy_found(events: Float32s, scratch: Scratch, n: int, time: int) -> None:
-    """Copy the found events out of the ring, in place."""
+    """Copy the found events out of a ring of floats, in place."""
     size = events.shape[0]
     lap = time // size * size  # a division for each event would cost more than the copy
     for index in range(n):

@@ -20,7 +20,6 @@ from stumpery.trees import forest_kernels as trees
 from stumpery.trees import pruning_kernels as pruning
 from stumpery.trees.cuts_kernels import Cut
 from stumpery.trees.forest_kernels import (
-    ACTION,
     DOUBT,
     FREE_BLOCK,
     LEAST_SIDE,
@@ -32,12 +31,12 @@ from stumpery.trees.forest_kernels import (
     NODE,
     NOTHING,
     PRIOR,
-    REWARD,
     Float32s,
     Forest,
     Int32s,
     wide,
 )
+from stumpery.trees.ring_kernels import ACTION, REWARD, Ring, fill_values, remember
 from stumpery.trees.scratch_kernels import Scratch, mixed
 from stumpery.types import Floats
 
@@ -67,7 +66,7 @@ def bar(n_active: int, noise: float, n_tried: int, turns: float) -> float:
 @part
 def check(
     forest: Forest,
-    events: Float32s,
+    ring: Ring,
     scratch: Scratch,
     reached: Int32s,
     tree: int,
@@ -82,7 +81,7 @@ def check(
     leaves, leaf = forest.leaves, wide(reached[tree])
     time = forest.counters[trees.TIME]
     n = trees.recall(forest, leaf, oldest, scratch.found)
-    n_active = cuts.gather(events, scratch, n, time)
+    n_active = cuts.gather(ring, scratch, n, time)
     if has_changed(forest.stats[leaf], scratch.active, scratch.totals, n):
         begin_anew(forest, scratch, n, leaf)
         return
@@ -250,9 +249,11 @@ def sums_of_sides(forest: Forest, scratch: Scratch, n: int, node: int) -> None:
     for row in range(totals.shape[0]):
         for action in range(totals.shape[1]):
             totals[row, action] = 0.0
+    if node != NOTHING:
+        fill_values(scratch.events, int(trees.asked(forest, node)), n, scratch.values)
     for index in range(n - 1, -1, -1):
-        event = scratch.events[index]
-        side = int(trees.goes_right(forest, node, event)) if node != NOTHING else 0
+        event = scratch.events.floats[index]
+        side = int(trees.side(forest, node, scratch.values[index])) if node != NOTHING else 0
         scratch.places[index] = side
         action = int(event[ACTION])
         if action != NOTHING:
@@ -272,7 +273,7 @@ def know(stats: Float32s, counts: Floats, sums: Floats) -> None:
 @part
 def learn(
     forest: Forest,
-    events: Float32s,
+    ring: Ring,
     scratch: Scratch,
     reached: Int32s,
     row: Float32s,
@@ -287,9 +288,10 @@ def learn(
     may take the place of leaves in another tree.
     """
     time = forest.counters[trees.TIME]
-    trees.remember(forest, events, time, row, action, reward)
+    trees.note_kinds(forest, row)
+    remember(ring, time, row, action, reward)
     forest.counters[trees.TIME] = time + 1
-    oldest = max(time + 1 - events.shape[0], epoch)
+    oldest = max(time + 1 - ring.bytes.shape[0], epoch)
     if forest.counters[N_FREE_BLOCKS] < reached.shape[0]:
         sweep(forest, oldest)
     for tree in range(reached.shape[0]):
@@ -303,4 +305,4 @@ def learn(
     for tree in range(reached.shape[0]):
         leaf = wide(reached[tree])
         if forest.leaves[leaf, N_EVENTS] >= forest.leaves[leaf, NEXT_CHECK]:
-            check(forest, events, scratch, reached, tree, row, oldest, seed)
+            check(forest, ring, scratch, reached, tree, row, oldest, seed)

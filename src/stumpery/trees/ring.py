@@ -1,0 +1,117 @@
+"""The ring of remembered events in Python: how it is laid out, widened, read and known to be sound."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.trees import forest_kernels as trees
+from stumpery.trees.forest_kernels import Float32s, lined
+from stumpery.trees.ring_kernels import (
+    ACTION,
+    BYTE,
+    FLOAT,
+    MOST_BYTE,
+    MOST_SHORT,
+    NO_BYTE,
+    NO_SHORT,
+    REWARD,
+    SHORT,
+    Ring,
+)
+
+LINE = 64  # bytes: events of fewer do not cross from one line of memory to the next
+
+Widths = NDArray[np.uint8]
+
+
+def event_bytes(widths: Widths) -> int:
+    """How many bytes an event takes, with action and reward, and spare ones so that it lies in few lines of memory."""
+    n = int(widths.sum()) + 2 * FLOAT
+    return 1 << (n - 1).bit_length() if n <= LINE else -(-n // 8) * 8
+
+
+def new_ring(n_events: int, widths: Widths) -> Ring:
+    """Room for so many events."""
+    return over(lined((n_events, event_bytes(widths)), np.int8), widths)
+
+
+def over(memory: NDArray[np.int8], widths: Widths) -> Ring:
+    """A ring over the memory of its events."""
+    starts, end = np.empty(len(widths), np.int32), 2 * FLOAT
+    for width in (FLOAT, SHORT, BYTE):
+        of_width = np.flatnonzero(widths == width)
+        starts[of_width] = end // width + np.arange(len(of_width))
+        first, end = end, end + width * len(of_width)
+    views = memory.view(np.int16), memory.view(np.float32), memory.view(np.int64)
+    return Ring(memory, *views, widths, starts, np.array([first, end], np.int32))
+
+
+def widths_of(rows: Float32s) -> Widths:
+    """How many bytes the columns of some rows need."""
+    values = np.where(rows == -np.inf, np.float32(0.0), rows)
+    most = np.abs(values).max(axis=0, initial=0.0)
+    is_whole = (values == np.floor(values)).all(axis=0)
+    found = np.where(most <= MOST_BYTE, BYTE, np.where(most <= MOST_SHORT, SHORT, FLOAT))
+    return np.where(is_whole, found, FLOAT).astype(np.uint8)
+
+
+def column(ring: Ring, index: int) -> NDArray[Any]:
+    """A column of all events as it lies in memory, live."""
+    views: dict[int, NDArray[Any]] = {BYTE: ring.bytes, SHORT: ring.shorts, FLOAT: ring.floats}
+    return views[int(ring.widths[index])][:, ring.starts[index]]
+
+
+def values(ring: Ring, index: int) -> Float32s:
+    """A column of all events, as floats."""
+    found = column(ring, index)
+    missing = {BYTE: NO_BYTE, SHORT: NO_SHORT}.get(int(ring.widths[index]))
+    wide = found.astype(np.float32)
+    return wide if missing is None else np.where(found == missing, np.float32(-np.inf), wide)
+
+
+def rows(ring: Ring, places: NDArray[np.integer]) -> Float32s:
+    """The rows of some events."""
+    memory = over(np.ascontiguousarray(ring.bytes[places]), ring.widths)
+    found = [values(memory, index) for index in range(len(ring.widths))]
+    return np.stack(found, axis=1) if found else np.zeros((len(places), 0), np.float32)
+
+
+def relaid(ring: Ring, widths: Widths, n_events: int, time: int) -> Ring:
+    """The latest of `time` events, as many as fit into `n_events`, with columns that are no less wide than now."""
+    new = new_ring(n_events, widths)
+    numbers = np.arange(max(time - min(len(ring.bytes), n_events), 0), time)
+    before, now = numbers % len(ring.bytes), numbers % n_events
+    for index in range(len(widths)):
+        source, target = column(ring, index), column(new, index)
+        target[now] = values(ring, index)[before] if widths[index] == FLOAT else source[before]
+        if (ring.widths[index], widths[index]) == (BYTE, SHORT):
+            target[now] = np.where(source[before] == NO_BYTE, NO_SHORT, source[before])
+    new.floats[now, :2] = ring.floats[before, :2]
+    return new
+
+
+def is_sound(ring: Ring, n_actions: int, is_name: NDArray[np.bool_]) -> bool:
+    """Whether every event is one: codes are of names, actions there, rewards within 0 and 1, and spare bytes 0."""
+    actions, rewards, n_floats = ring.floats[:, ACTION], ring.floats[:, REWARD], int((ring.widths == FLOAT).sum())
+    return bool(
+        np.isin(actions, np.arange(-1, n_actions)).all()
+        and (rewards >= 0.0).all()
+        and (rewards <= 1.0).all()
+        and not np.isnan(ring.floats[:, 2 : 2 + n_floats]).any()
+        and not ring.bytes[:, ring.span[1] :].any()
+        and all(_are_codes(column(ring, index)) for index in np.flatnonzero(is_name).tolist())
+    )
+
+
+def _are_codes(found: NDArray[Any]) -> bool:
+    return bool(((found >= 0) & (found < trees.N_CODES)).all())
+
+
+def check_widths(widths: NDArray[np.generic] | None, is_name: NDArray[np.bool_]) -> None:
+    """A ValueError says that saved widths are none of these columns."""
+    if widths is None:
+        raise ValueError("its array 'ring.widths' is missing, as in a file of another version of Stumpery")
+    fits = widths.dtype == np.uint8 and widths.shape == is_name.shape
+    if not fits or not np.isin(widths, (BYTE, SHORT, FLOAT)).all() or (widths[is_name] != BYTE).any():
+        raise ValueError(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")

@@ -1,0 +1,123 @@
+"""The ring of remembered events, each column in as few bytes as its values so far need.
+
+Whole numbers from -127 to 127, bits and codes of names among them, take one byte, those up to 32,767 two, all others
+four; the lowest number of a byte or a short stands for a missing value. So an event reads back as the very same floats.
+A column of bits always takes a byte, since any other value, or none, makes it one of numbers.
+In memory come its action and its reward, then the floats, the shorts, and the bytes side by side.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.jit import part, prefetch
+from stumpery.trees.forest_kernels import Float32s, Int32s
+
+BYTE, SHORT, FLOAT = 1, 2, 4  # widths of columns
+MOST_BYTE, MOST_SHORT = 2**7 - 1, 2**15 - 1  # what they can tell, of either sign
+NO_BYTE, NO_SHORT = np.int8(-(2**7)), np.int16(-(2**15))  # a missing value
+ACTION, REWARD = range(2)  # the first floats of an event
+SPARE = 16  # bytes: loops may go so far past the last one
+AHEAD = 12  # events that are asked for before they are copied
+
+
+class Ring(NamedTuple):
+    """Events of one layout."""
+
+    bytes: NDArray[np.int8]  # (events, bytes of an event)
+    shorts: NDArray[np.int16]  # the same memory in twos
+    floats: Float32s  # in fours
+    words: NDArray[np.int64]  # in eights
+    widths: NDArray[np.uint8]  # (columns,)
+    starts: Int32s  # (columns,): the place of each among the bytes, the shorts or the floats
+    span: Int32s  # (2,): where the columns of a byte begin and end
+
+
+@part
+def fits(ring: Ring, row: Float32s) -> bool:
+    """Whether every value of a row can be told by the bytes of its column."""
+    for column in range(row.shape[0]):
+        value, width = row[column], ring.widths[column]
+        if width == FLOAT or value == -np.inf:
+            continue
+        most = MOST_BYTE if width == BYTE else MOST_SHORT
+        if not (-most <= value <= most) or value != np.floor(value):
+            return False
+    return True
+
+
+@part
+def remember(ring: Ring, time: int, row: Float32s, action: float, reward: float) -> None:
+    """Put one event that fits into the ring, in place."""
+    place = time % ring.bytes.shape[0]
+    ring.floats[place, ACTION] = action
+    ring.floats[place, REWARD] = reward
+    for column in range(row.shape[0]):
+        value, width, start = row[column], ring.widths[column], ring.starts[column]
+        if width == BYTE:
+            ring.bytes[place, start] = np.int8(value) if value > -np.inf else NO_BYTE
+        elif width == SHORT:
+            ring.shorts[place, start] = np.int16(value) if value > -np.inf else NO_SHORT
+        else:
+            ring.floats[place, start] = value
+
+
+@part
+def of_byte(byte: np.int8) -> np.float32:
+    """The value that a byte stands for."""
+    return np.float32(byte) if byte != NO_BYTE else np.float32(-np.inf)
+
+
+@part
+def of_short(short: np.int16) -> np.float32:
+    """The value that a short stands for."""
+    return np.float32(short) if short != NO_SHORT else np.float32(-np.inf)
+
+
+@part
+def value_of(ring: Ring, place: int, column: int) -> np.float32:
+    """What the event at a place has in a column."""
+    width, start = ring.widths[column], ring.starts[column]
+    if width == BYTE:
+        return of_byte(ring.bytes[place, start])
+    if width == SHORT:
+        return of_short(ring.shorts[place, start])
+    return np.float32(ring.floats[place, start])
+
+
+@part
+def fill_values(ring: Ring, column: int, n: int, values: Float32s) -> None:
+    """Write what the first n events have in a column, in place."""
+    width, start = ring.widths[column], ring.starts[column]
+    if width == BYTE:
+        for index in range(n):
+            values[index] = of_byte(ring.bytes[index, start])
+    elif width == SHORT:
+        for index in range(n):
+            values[index] = of_short(ring.shorts[index, start])
+    else:
+        for index in range(n):
+            values[index] = ring.floats[index, start]
+
+
+@part
+def new_copies(ring: Ring, n_events: int) -> Ring:
+    """Room for copies of so many events, with spare bytes behind each."""
+    memory = np.empty((n_events, 8 * ring.words.shape[1] + SPARE), np.int8)
+    views = memory.view(np.int16), memory.view(np.float32), memory.view(np.int64)
+    return Ring(memory, views[0], views[1], views[2], ring.widths, ring.starts, ring.span)
+
+
+@part
+def copy_found(ring: Ring, found: Int32s, n: int, time: int, copies: Ring) -> None:
+    """Copy the first n found events out of the ring, in place."""
+    size = ring.words.shape[0]
+    lap = time // size * size  # a division for each event would cost more than the copy
+    for index in range(n):
+        ahead = found[min(index + AHEAD, n - 1)] - lap
+        prefetch(ring.words, ahead if ahead >= 0 else ahead + size)
+        place = found[index] - lap
+        event, copy = ring.words[place if place >= 0 else place + size], copies.words[index]
+        for word in range(event.shape[0]):
+            copy[word] = event[word]

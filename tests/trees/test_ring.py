@@ -1,0 +1,128 @@
+"""The ring of remembered events: what goes in comes out, however wide the columns are, and become."""
+
+import numpy as np
+import pytest
+
+from stumpery.jit import kernel
+from stumpery.trees import ring
+from stumpery.trees.ring_kernels import (
+    ACTION,
+    BYTE,
+    FLOAT,
+    REWARD,
+    SHORT,
+    copy_found,
+    fill_values,
+    fits,
+    new_copies,
+    remember,
+)
+
+N = 60
+
+
+@kernel
+def put_all(events, first, rows):
+    """Remember rows from a time on, in place: action 2 earns a quarter."""
+    for place in range(rows.shape[0]):
+        remember(events, first + place, rows[place], 2, 0.25)
+
+
+@kernel
+def has_place(events, row):
+    """Whether a row fits."""
+    return fits(events, row)
+
+
+@kernel
+def read(events, found, time, values):
+    """Write the values of found events into `values`, in place: a row for each column, then actions and rewards."""
+    n = found.shape[0]
+    copies = new_copies(events, n)
+    copy_found(events, found, n, time, copies)
+    for column in range(values.shape[0] - 2):
+        fill_values(copies, column, n, values[column])
+    for index in range(n):
+        values[-2, index] = copies.floats[index, ACTION]
+        values[-1, index] = copies.floats[index, REWARD]
+
+
+def mixed(n=N, seed=1):
+    """Columns of all widths, with gaps."""
+    rng = np.random.default_rng(seed)
+    rows = np.stack(
+        [
+            rng.integers(0, 2, n),
+            rng.normal(size=n),
+            rng.integers(-32_767, 32_768, n),
+            rng.integers(-127, 128, n),
+            1e6 * rng.integers(1, 99, n),
+            rng.integers(0, 400, n),
+        ],
+        axis=1,
+    ).astype(np.float32)
+    rows[rng.random(rows.shape) < 0.1] = -np.inf
+    return rows
+
+
+WIDTHS = [BYTE, FLOAT, SHORT, BYTE, FLOAT, SHORT]
+
+
+def test_a_column_takes_as_few_bytes_as_its_values_need():
+    assert ring.widths_of(mixed()).tolist() == WIDTHS
+    assert ring.widths_of(np.zeros((0, 2), np.float32)).tolist() == [BYTE, BYTE]
+    assert ring.widths_of(np.float32([[127, 128, 32_767, 32_768, 0.5, -np.inf, np.inf]])).tolist() == [
+        BYTE, SHORT, SHORT, FLOAT, FLOAT, BYTE, FLOAT,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 127.0, -127.0, 128.0, -128.0, 0.5, 32_767.0, -32_768.0, 1e30, np.inf])
+@pytest.mark.parametrize("width", [BYTE, SHORT, FLOAT])
+def test_a_row_fits_where_its_columns_are_wide_enough(value, width):
+    row = np.float32([value, -np.inf])
+    events = ring.new_ring(3, np.array([width, BYTE], np.uint8))
+    assert has_place(events, row) == (ring.widths_of(row[None])[0] <= width)
+
+
+@pytest.mark.parametrize("n_kept", [7, N, 2 * N])
+def test_events_come_out_as_they_went_in(n_kept):
+    rows = mixed()
+    events = ring.new_ring(n_kept, ring.widths_of(rows))
+    put_all(events, 0, rows)
+    found = np.arange(max(N - n_kept, 0), N, dtype=np.int32)[::-1].copy()
+    values = np.zeros((rows.shape[1] + 2, len(found)), np.float32)
+    read(events, found, N, values)
+    assert np.array_equal(values[:-2].T, rows[found])
+    assert set(values[-2]) == {2.0}
+    assert set(values[-1]) == {0.25}
+    assert np.array_equal(ring.rows(events, found % n_kept), rows[found])
+    for column in range(rows.shape[1]):
+        assert np.array_equal(ring.values(events, column)[found % n_kept], rows[found, column])
+
+
+@pytest.mark.parametrize(("n_kept", "n_after"), [(N, N), (20, 20), (N, 13), (20, 13), (2 * N, 70)])
+@pytest.mark.parametrize("widths", [WIDTHS, [SHORT, FLOAT, FLOAT, SHORT, FLOAT, SHORT], [FLOAT] * 6])
+def test_a_ring_laid_out_anew_has_the_latest_events(n_kept, n_after, widths):
+    rows = mixed()
+    events = ring.new_ring(n_kept, ring.widths_of(rows))
+    put_all(events, 0, rows)
+    after = ring.relaid(events, np.array(widths, np.uint8), n_after, N)
+    numbers = np.arange(max(N - min(n_kept, n_after), 0), N)
+    assert np.array_equal(ring.rows(after, numbers % n_after), rows[numbers])
+    assert set(after.floats[numbers % n_after, ACTION]) == {2.0}
+    assert ring.is_sound(after, 3, np.zeros(6, np.bool_))
+
+
+@pytest.mark.parametrize(("n_columns", "width", "size"), [(0, 1, 8), (8, 1, 16), (9, 1, 32), (94, 1, 104), (12, 4, 64)])
+def test_events_take_whole_words_and_few_lines_of_memory(n_columns, width, size):
+    events = ring.new_ring(5, np.full(n_columns, width, np.uint8))
+    assert events.bytes.shape == (5, size)
+    assert events.words.shape == (5, size // 8)
+
+
+@pytest.mark.parametrize("value", [2.0, -2.0, 0.5, np.nan])
+def test_an_action_that_there_is_not_is_unsound(value):
+    events = ring.new_ring(4, np.array([BYTE], np.uint8))
+    assert ring.is_sound(events, 2, np.array([True]))
+    events.floats[1, ACTION] = value
+    assert not ring.is_sound(events, 2, np.array([True]))
