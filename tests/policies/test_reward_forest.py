@@ -366,7 +366,7 @@ def test_events_of_a_removed_action_are_of_no_action():
     assert policy._models.forest.stats.shape[2] == 2
     again = policy.play(rows, rewards[:, [0, 2]])
     assert set(again.actions) <= {0, 1}
-    assert np.isfinite(policy._models.forest.stats).all()
+    assert (policy._models.forest.stats[: policy.n_leaves, trees.DOUBT] > 0).all()
 
 
 def test_what_is_known_of_the_others_survives_a_removal():
@@ -486,6 +486,6 @@ def test_a_mean_stays_where_it_belongs_however_many_plays_there_are(chance):
     for _ in range(8):
         policy.play(np.full((250_000, 1), 3.0), (rng.random((250_000, 1)) < chance).astype(float))
         means.append(policy.leaves(0)[0]["mean"])
-    assert policy.leaves(0)[0]["rewards"] == 2**20
+    assert 0.9 * 2**20 < policy.leaves(0)[0]["rewards"] < 1.1 * 2**20
     assert means == pytest.approx([chance] * 8, abs=0.01)
     assert np.mean(means) == pytest.approx(chance, abs=0.002)

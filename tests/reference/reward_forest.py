@@ -24,12 +24,17 @@ def scattered(key):
     return key ^ (key >> 31)
 
 
+def nearest(steps):
+    """Whole numbers of steps."""
+    return np.floor(steps + 0.5)
+
+
 @dataclass
 class Node:
     """A leaf, or a test with two children."""
 
     number: int
-    means: np.ndarray
+    steps: np.ndarray  # of the means
     counts: np.ndarray
     events: list[int] = field(default_factory=list)  # numbers, oldest first
     newest: int = 0  # of all events that it ever had
@@ -39,6 +44,11 @@ class Node:
     left_codes: frozenset[int] = frozenset()
     children: tuple["Node", "Node"] | None = None
     gone: bool = False
+
+    @property
+    def means(self):
+        """What each action earned."""
+        return self.steps / 65535.0
 
     def goes_right(self, row):
         """Numbers above the threshold, names that are not in the set."""
@@ -66,8 +76,8 @@ class Twin:
         self.is_name, self.is_bit = is_name, [not name for name in is_name]
         self.history = []  # (row, action, reward)
         self.n_nodes = n_trees
-        first = np.full(n_actions, trees.FIRST_MEAN, np.float32)
-        self.roots = [Node(tree, first.copy(), np.zeros(n_actions, np.float32)) for tree in range(n_trees)]
+        first = np.full(n_actions, 32_768.0)
+        self.roots = [Node(tree, first.copy(), np.zeros(n_actions)) for tree in range(n_trees)]
         self.nodes = dict(enumerate(self.roots))
         self.n_collapsed, self.n_undone, self.n_anew, self.n_entered, self.free = 0, 0, 0, 0, []
 
@@ -83,15 +93,17 @@ class Twin:
         self.epoch = epoch
         leaves = [self.leaf(tree, row) for tree in range(len(self.roots))]
         self.is_bit = [bit and value in (0.0, 1.0) for bit, value in zip(self.is_bit, row, strict=True)]
+        key = scattered(self.seed + len(self.history))
         self.history.append((row, action, reward))
-        for leaf in leaves:
+        for tree, leaf in enumerate(leaves):
             if leaf.newest < epoch:
                 leaf.events, leaf.next_check = [], trees.FIRST_CHECK
                 self.n_entered += 1
             leaf.newest = len(self.history) - 1
             leaf.counts[action] += 1
-            step = leaf.counts[action] + np.float32(trees.PRIOR)
-            leaf.means[action] += (np.float32(reward) - leaf.means[action]) / step
+            dither = (key * (2 * tree + 1) % 2**64 >> 40) / 2**24
+            step = (65535.0 * reward - leaf.steps[action]) / (leaf.counts[action] + trees.PRIOR)
+            leaf.steps[action] = np.floor(leaf.steps[action] + step + dither)
             leaf.events.append(len(self.history) - 1)
         for leaf in leaves:
             if not leaf.gone and len(leaf.events) >= leaf.next_check:
@@ -131,7 +143,7 @@ class Twin:
             now = [reward for _, chosen, reward in events if chosen == action]
             plays, usual = float(leaf.counts[action]), float(leaf.means[action])
             before = plays - len(now)
-            if len(now) >= 2 and before >= 1:
+            if len(now) >= 2 and before >= 1 and before >= 0.05 * plays:
                 mean = sum(now) / len(now)
                 apart = (usual - mean) * plays / before
                 once = mean + apart
@@ -152,9 +164,7 @@ class Twin:
             for _, action, reward in events:
                 leaf.counts[action] += 1
                 sums[action] += reward
-            leaf.means = ((sums + trees.PRIOR * leaf.means) / (leaf.counts.astype(float) + trees.PRIOR)).astype(
-                np.float32
-            )
+            leaf.steps = nearest((65535.0 * sums + trees.PRIOR * leaf.steps) / (leaf.counts + trees.PRIOR))
             leaf.events = numbers[::-1]
             leaf.next_check = plain(splitting.next_check)(len(leaf.events), splitting.LEAST_ROOM)
             return
@@ -276,8 +286,8 @@ class Twin:
     def collapse(self, node):
         """Make a leaf of a twig: what its two leaves knew, and those of their events that are remembered."""
         one, two = node.children
-        weights = one.counts + np.float32(trees.PRIOR), two.counts + np.float32(trees.PRIOR)
-        node.means = (weights[0] * one.means + weights[1] * two.means) / (weights[0] + weights[1])
+        weights = one.counts + trees.PRIOR, two.counts + trees.PRIOR
+        node.steps = nearest((weights[0] * one.steps + weights[1] * two.steps) / (weights[0] + weights[1]))
         node.counts = one.counts + two.counts
         node.events = sorted(number for number in one.events + two.events if number >= self.oldest)
         node.newest = node.events[-1] if node.events else one.newest
@@ -297,11 +307,10 @@ class Twin:
                 _, action, reward = self.history[number]
                 counts[action] += 1
                 sums[action] += reward
-            means = (sums + trees.PRIOR * leaf.means) / (counts + trees.PRIOR)
+            steps = nearest((65535.0 * sums + trees.PRIOR * leaf.steps) / (counts + trees.PRIOR))
             next_check = max(trees.FIRST_CHECK, plain(splitting.next_check)(len(events), splitting.LEAST_ROOM))
             number = first + len(children)
-            knows = means.astype(np.float32), counts.astype(np.float32)
-            children.append(Node(number, *knows, events, events[-1], next_check))
+            children.append(Node(number, steps, counts, events, events[-1], next_check))
             self.nodes[number] = children[-1]
         leaf.children = tuple(children)
 
@@ -327,6 +336,6 @@ def is_twig(node, leaf):
 def explained(node):
     """What a twig's split explains of an event's reward, times the events that its leaves remember."""
     one, two = node.children
-    counts = one.counts.astype(float) + two.counts
-    parts = one.counts.astype(float) * two.counts / np.maximum(counts, 1.0) * (one.means - two.means) ** 2.0
+    counts = one.counts + two.counts
+    parts = one.counts * two.counts / np.maximum(counts, 1.0) * (one.means - two.means) ** 2.0
     return parts.sum() / max(counts.sum(), 1.0) * (len(one.events) + len(two.events))

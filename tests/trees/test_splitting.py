@@ -8,9 +8,10 @@ from stumpery.jit import INTERPRETED, LINE, kernel
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import pruning_kernels as pruning
 from stumpery.trees import splitting_kernels as splitting
+from stumpery.trees import stats_kernels as stats
 from stumpery.trees.ring import new_ring, widths_of
 from stumpery.trees.ring_kernels import new_copies
-from stumpery.trees.scratch_kernels import MAX_EVENTS, n_places, new_scratch
+from stumpery.trees.scratch_kernels import MAX_EVENTS, mixed, n_places, new_scratch
 
 pytestmark = pytest.mark.kernels
 
@@ -37,23 +38,6 @@ def test_lined_arrays_begin_with_a_line(shape, kind):
 
 
 @kernel
-def plays_again(plays):
-    """What doubts of so many plays say of their number."""
-    found = np.empty(len(plays))
-    for place in range(len(plays)):
-        found[place] = trees.plays_of(np.float32(trees.doubt_of(plays[place])))
-    return found
-
-
-def test_a_doubt_tells_the_number_of_plays():
-    most = int(trees.MOST_PLAYS)
-    plays = np.arange(0.0, most + 2.0, 1009.0 if INTERPRETED else 1.0)
-    assert np.array_equal(plays_again(plays), np.minimum(plays, most))
-    doubts = (1.0 / np.sqrt(plays + 1.0)).astype(np.float32).astype(float)
-    assert np.array_equal(trees.plays_in(doubts), plays)
-
-
-@kernel
 def learn_all(forest, ring, rows, actions, rewards, begins, seed):
     """Let the trees learn row after row, in place; with each of `begins` an epoch begins."""
     epoch = 0
@@ -64,7 +48,8 @@ def learn_all(forest, ring, rows, actions, rewards, begins, seed):
         trees.descend(forest, rows[place], reached, moving)
         if place in begins:
             epoch = place
-        splitting.learn(forest, ring, scratch, reached, rows[place], actions[place], rewards[place], epoch, seed)
+        key = mixed(seed + np.uint64(place))
+        splitting.learn(forest, ring, scratch, reached, rows[place], actions[place], rewards[place], epoch, seed, key)
 
 
 @kernel
@@ -162,10 +147,10 @@ def assert_same_node(forest, node, twin):
         assert events_of(forest, leaf) == twin.events
         assert forest.leaves[leaf, trees.N_EVENTS] == len(twin.events)
         assert forest.leaves[leaf, trees.NEXT_CHECK] == twin.next_check
-        assert forest.stats[leaf, trees.MEAN] == pytest.approx(twin.means, abs=1e-5)
-        doubts = forest.stats[leaf, trees.DOUBT].astype(float)
-        assert doubts == pytest.approx(1.0 / np.sqrt(twin.counts + 1.0), abs=1e-6)
-        assert trees.plays_in(doubts).tolist() == twin.counts.tolist()
+        assert forest.stats[leaf, trees.MEAN].tolist() == twin.steps.tolist()
+        doubts = forest.stats[leaf, trees.DOUBT]
+        assert doubts / trees.UNIT == pytest.approx(1.0 / np.sqrt(twin.counts + 1.0), abs=2e-5)
+        assert stats.plays_in(doubts).tolist() == twin.counts.tolist()
         return
     if twin.threshold is None:
         assert column == ~twin.column
@@ -350,4 +335,4 @@ def test_equal_rewards_never_split():
     events = new_ring(N_ROWS, widths_of(rows))
     learn_all(forest, events, rows, actions, np.full(N_ROWS, 0.75), np.array([0]), np.uint64(1))
     assert forest.counters[trees.N_NODES] == N_TREES
-    assert trees.plays_in(forest.stats[:N_TREES, trees.DOUBT].astype(float)).sum() == N_ROWS * N_TREES
+    assert stats.plays_in(forest.stats[:N_TREES, trees.DOUBT]).sum() == N_ROWS * N_TREES

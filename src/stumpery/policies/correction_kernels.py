@@ -11,7 +11,8 @@ import numpy as np
 from stumpery.jit import part
 from stumpery.policies import hashed_kernels as hashed
 from stumpery.policies.hashed_kernels import PAST
-from stumpery.trees.forest_kernels import DOUBT, WEIGHT, Float32s, Forest, Int32s
+from stumpery.trees import stats_kernels as stats
+from stumpery.trees.forest_kernels import DOUBT, UNIT, Float32s, Forest, Int32s
 from stumpery.types import Floats
 
 HASTE = 0.5  # a linear scorer alone goes further
@@ -30,13 +31,14 @@ def learn(
     action: int,
     error: float,
     scale: float,
+    key: np.uint64,
 ) -> None:
-    """Move the weights of leaves and codes towards the reward, in place."""
+    """Move the weights of leaves and codes towards the reward, in place; the event's `key` is drawn."""
     n_trees = reached.shape[0]
     square = np.float32(4.0 * error * error)
     total = 0.0
     for tree in range(n_trees):
-        rates[tree] = LEAF_RATE * scale * forest.stats[reached[tree], DOUBT, action]
+        rates[tree] = LEAF_RATE * scale / UNIT * np.float64(forest.stats[reached[tree], DOUBT, action])
         total += rates[tree]
     for index in range(n):
         past = linear[codes[index], PAST, action] + square
@@ -45,5 +47,5 @@ def learn(
         total += rates[n_trees + index]
     step = hashed.pace(error, total, HASTE)
     for tree in range(n_trees):
-        forest.stats[reached[tree], WEIGHT, action] += np.float32(step * rates[tree])
+        stats.move(forest.stats[reached[tree]], action, step * rates[tree], stats.dither(key, tree))
     hashed.move(linear, codes, n, rates[n_trees:], action, step)

@@ -166,7 +166,7 @@ class RewardForest(ContextualPolicy):
     def leaves(self, tree: int = 0) -> list[dict[str, Any]]:
         """What one tree knows: a row for each leaf and action, with the leaf's rule, rewards, their mean and doubt.
 
-        A leaf counts up to 1,048,576 rewards of an action.
+        More than 600 rewards of an action are an estimate, off by some hundredths, and at most about a million.
         """
         return self._words(tree).leaves(tree)
 

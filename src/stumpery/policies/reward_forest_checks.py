@@ -16,7 +16,7 @@ from stumpery.trees.block_checks import blocks_fit
 from stumpery.trees.forest_kernels import Forest
 from stumpery.trees.ring_kernels import BYTE
 
-LEAST_DOUBT = 0.999 / np.sqrt(trees.MOST_PLAYS + 1.0)
+LEAST_DOUBT = int(trees.UNIT / np.sqrt(trees.MOST_PLAYS + 1.0))
 
 
 def check_shapes(made: Mapping[str, NDArray[Any]], saved: Mapping[str, NDArray[Any]]) -> None:
@@ -58,10 +58,9 @@ def _kinds_fit(kinds: NDArray[np.uint8], widths: NDArray[np.uint8], is_name: NDA
 
 def _numbers_fit(models: Models) -> bool:
     linear = (models.plain, models.pairs, models.recent, models.corrected, models.shared.linear)
-    stats = models.forest.stats
-    doubts = stats[: models.forest.counters[trees.N_LEAVES], trees.DOUBT]
+    doubts = models.forest.stats[: models.forest.counters[trees.N_LEAVES], trees.DOUBT]
     watch, time = models.watch, int(models.forest.counters[trees.TIME])
-    finite: list[NDArray[Any]] = [stats, models.moments, models.weights, models.clock, watch]
+    finite: list[NDArray[Any]] = [models.moments, models.weights, models.clock, watch]
     positive: list[NDArray[Any]] = [models.weights, models.clock]
     for scorer in linear:
         finite.append(scorer)
@@ -70,8 +69,6 @@ def _numbers_fit(models: Models) -> bool:
         all(np.isfinite(part).all() for part in finite)
         and all((part >= 0.0).all() for part in positive)
         and (doubts >= LEAST_DOUBT).all()
-        and (doubts <= 1.0).all()
-        and (np.abs(stats[:, trees.MEAN] - 0.5) < 0.501).all()  # rewards are between 0 and 1
         and (watch[[change.SQUARES, change.SINCE, change.N_CHANGES]] >= 0.0).all()
         and not np.isnan(models.edges).any()
         and abs(models.weights.sum() - 1.0) < 1e-6

@@ -24,9 +24,10 @@ from stumpery.policies.familiar_kernels import Familiar
 from stumpery.policies.shared_kernels import Shared, Sums, new_sums
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import splitting_kernels as splitting
+from stumpery.trees import stats_kernels as stats
 from stumpery.trees.forest_kernels import BLOCK, N_NODES, TIME, Float32s, Forest, Int32s
 from stumpery.trees.ring_kernels import Ring, fits, new_copies
-from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, n_places, new_scratch
+from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, mixed, n_places, new_scratch
 from stumpery.types import Floats, Integers, Words
 
 FOREST, PLAIN, PAIRS, RECENT, CORRECTED = range(5)
@@ -60,6 +61,7 @@ class Work(NamedTuple):
 
     reached: Int32s  # (trees,)
     moving: Int32s  # (trees,)
+    known: Int32s  # (N_STATS, actions)
     codes: Int32s  # (1 + columns,)
     slots: Int32s  # (features and their pairs,)
     rates: Floats  # (the same, or trees and columns,)
@@ -83,7 +85,7 @@ def score(models: Models, work: Work, row: Float32s, board: Floats) -> Scored:
     predictions = work.predictions
     found = contexts.look_up(models.familiar, row, models.forest.kinds)
     trees.descend(models.forest, row, work.reached, work.moving)
-    trees.score(models.forest, work.reached, board, predictions[CORRECTED])
+    stats.score(models.forest, work.reached, work.known, board, predictions[CORRECTED])
     for action in range(board.shape[1]):
         predictions[FOREST, action] = board[SCORE, action]
         predictions[PLAIN, action] = 0.0
@@ -137,9 +139,11 @@ def learn_scored(
     hashed.follow(models.recent, work.codes, n, work.rates, action, error, HASTY, scale)
     error = reward - predictions[CORRECTED, action]
     scale = 1.0 / np.sqrt(clock[MEAN_CODES] + work.reached.shape[0])
-    correction.learn(models.forest, work.reached, models.corrected, work.codes, n, work.rates, action, error, scale)
+    key = mixed(seed + np.uint64(time))
+    corrected = models.corrected
+    correction.learn(models.forest, work.reached, corrected, work.codes, n, work.rates, action, error, scale, key)
     shared.learn(models.shared, models.shared.features, work.codes, n, action, reward)
-    splitting.learn(models.forest, models.ring, scratch, work.reached, row, action, reward, epoch, seed)
+    splitting.learn(models.forest, models.ring, scratch, work.reached, row, action, reward, epoch, seed, key)
     if time == clock[NEXT_EDGES]:
         n_events = min(models.forest.counters[TIME], models.ring.bytes.shape[0])
         hashed.renew_edges(models.edges, models.ring, models.forest.kinds, n_events, work.sample)
@@ -154,6 +158,7 @@ def new_work(models: Models, n_trees: int) -> Work:
     return Work(
         np.empty(n_trees, np.int32),
         np.empty(n_trees, np.int32),
+        np.empty((trees.N_STATS, n_actions), np.int32),
         np.empty(n_columns + 1, np.int32),
         np.empty(n_slots, np.int32),
         np.empty(max(n_slots, n_trees + n_columns + 1), np.float64),

@@ -83,7 +83,7 @@ def sizes_within(
     """
     n_columns = len(widths)
     slot_bytes = 2 * 4 * n_actions
-    leaf_bytes = 4 * trees.N_LEAF_FIELDS + 4 * trees.N_STATS * n_actions
+    leaf_bytes = 4 * trees.N_LEAF_FIELDS + 2 * trees.N_STATS * n_actions
     node_bytes = 16 + leaf_bytes / 2
     noting_bytes = n_trees * 4 * trees.N_BLOCK_FIELDS / BLOCK * STALE
     event_bytes = ring.event_bytes(widths) + noting_bytes
@@ -238,7 +238,7 @@ def reordered(models: Models, keep: Sequence[int | None], shared: Shared) -> Mod
     stats = _picked(models.forest.stats, keep)
     for place, old in enumerate(keep):
         if old is None:
-            stats[:, trees.MEAN, place], stats[:, trees.DOUBT, place] = trees.FIRST_MEAN, 1.0
+            stats[:, :, place] = trees.FIRST_STATS
     places = np.full(models.forest.stats.shape[2] + 1, trees.NOTHING, np.int32)  # the last: no action
     for place, old in enumerate(keep):
         if old is not None:

@@ -16,6 +16,7 @@ from stumpery.trees import ring, tree_words
 from stumpery.trees.forest_kernels import Float32s, Forest
 from stumpery.trees.ring_kernels import ACTION, REWARD, Ring
 from stumpery.trees.rules import rules_of
+from stumpery.trees.stats_kernels import plays_in
 from stumpery.trees.tree_words import Place
 from stumpery.types import Action, Explanation, Floats
 
@@ -152,14 +153,18 @@ class Words:
         return self.forest.nodes[:, trees.CHILD]
 
     def _leaf(self, node: int) -> list[dict[str, Any]]:
-        stats = self.forest.stats[self.forest.nodes[node, trees.LEAF]].astype(np.float64)
-        plays = trees.plays_in(stats[trees.DOUBT])
+        known = self.forest.stats[self.forest.nodes[node, trees.LEAF]]
+        plays, means, doubts = (
+            plays_in(known[trees.DOUBT]),
+            known[trees.MEAN] / trees.UNIT,
+            known[trees.DOUBT] / trees.UNIT,
+        )
         return [
             {
                 "action": action,
                 "rewards": int(plays[index]),
-                "mean": self.reward(float(stats[trees.MEAN, index])),
-                "doubt": float(stats[trees.DOUBT, index]) * self._width,
+                "mean": self.reward(float(means[index])),
+                "doubt": float(doubts[index]) * self._width,
             }
             for index, action in enumerate(self.actions)
         ]
@@ -171,11 +176,14 @@ class Words:
     def _known(self, node: int) -> str:
         """How many events were seen below a node, and the best action there by their mean."""
         leaves = self.forest.nodes[tree_words.leaves_below(self._children, node), trees.LEAF]
-        counts = trees.plays_in(self.forest.stats[leaves, trees.DOUBT].astype(np.float64))
+        counts, means = (
+            plays_in(self.forest.stats[leaves, trees.DOUBT]),
+            self.forest.stats[leaves, trees.MEAN] / trees.UNIT,
+        )
         totals = counts.sum(axis=0)
         if not totals.any():
             return "no events yet"
-        average = (counts * self.forest.stats[leaves, trees.MEAN]).sum(axis=0) / np.maximum(totals, 1.0)
+        average = (counts * means).sum(axis=0) / np.maximum(totals, 1.0)
         best = int(np.argmax(np.where(totals > 0, average, -np.inf)))
         earned = f"{self.actions[best]!r} earns {self.reward(float(average[best])):.3g} ({int(totals[best])} plays)"
         return f"{int(totals.sum())} events, {earned}"

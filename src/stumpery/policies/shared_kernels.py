@@ -19,7 +19,8 @@ import numpy as np
 from stumpery.jit import part
 from stumpery.policies.explorers_kernels import DOUBT, SCORE
 from stumpery.policies.hashed_kernels import LONGEST, PAST, WEIGHT, pace
-from stumpery.trees.forest_kernels import Float32s, Int32s, spread
+from stumpery.trees.forest_kernels import Float32s, Int32s
+from stumpery.trees.stats_kernels import spread
 from stumpery.types import Floats
 
 HASTE = 1.0

@@ -24,8 +24,9 @@ LEAF = 2  # the first of them in a node that is a leaf: its number; with the oth
 NAN = np.uint64(0x7FF8000000000000)
 MEAN, DOUBT, WEIGHT = range(3)  # of a leaf, for each action; WEIGHT corrects, a doubt says how many plays there were
 N_STATS = 3
-MOST_PLAYS = 2.0**20  # that a doubt can tell apart
-LONGEST = 2.0**15  # plays that a mean is of: of more, its steps would be too small for its digits
+UNIT = 2.0**16 - 1.0  # steps of a mean or a doubt of 1
+ZERO, WEIGHT_UNIT = 2.0**15, 2.0**15  # what stands for a weight of 0, and steps of one of 1
+MOST_PLAYS = 2.0**20  # that a doubt can tell
 # Of a leaf; NEWEST is the number of the last event that it ever had, and behind it come gaps between numbers.
 NODE, N_EVENTS, NEXT_CHECK, HEAD, FILL, NEWEST = range(6)
 N_GAPS = 10  # words of gaps: two in each, plus 1, and the earlier in its lower half; 0 where nothing is noted
@@ -35,7 +36,7 @@ N_LEAF_FIELDS = NEWEST + 1 + N_GAPS  # one line of memory
 BEFORE, LATEST = range(2)  # of a block: the block before it, and its newest number; then gaps as in a leaf
 N_BLOCK_FIELDS = LATEST + 1 + N_GAPS
 PRIOR = 1.0  # events that the parent's estimate is worth
-FIRST_MEAN = 0.5
+FIRST_STATS = (2**15, 2**16 - 1, 2**15)  # a mean of a half, all doubt, and no weight
 NOTHING = -1
 NUMBER, NAME, BIT = range(3)  # kinds of columns; a bit is a number that was only ever 0 or 1
 
@@ -50,6 +51,7 @@ LEAST_SIDE = 5
 
 Float32s = NDArray[np.float32]
 Int32s = NDArray[np.int32]
+Stats = NDArray[Any]  # of reward forests in steps, of the trees of streams floats
 
 VIEWS = ("words", "thresholds", "masks")  # of the nodes' memory, end to end: quicker to find one's way in
 
@@ -62,7 +64,7 @@ class Forest(NamedTuple):
     thresholds: Floats  # (nodes * 2,), the same memory
     masks: NDArray[np.uint64]  # (nodes * 2,), the same memory
     leaves: Int32s  # (leaves, fields)
-    stats: Float32s  # (leaves, N_STATS, actions)
+    stats: Stats  # (leaves, N_STATS, actions)
     blocks: Int32s  # (blocks, fields)
     counters: NDArray[np.int64]
     kinds: NDArray[np.uint8]  # (columns,)
@@ -89,15 +91,14 @@ def new_forest(n_trees: int, n_actions: int, is_name: NDArray[np.bool_], n_nodes
         nodes,
         *views(nodes),
         lined((n_leaves, N_LEAF_FIELDS), np.int32),
-        lined((n_leaves, N_STATS, n_actions), np.float32),
+        lined((n_leaves, N_STATS, n_actions), np.uint16),
         lined((n_blocks, N_BLOCK_FIELDS), np.int32),
         np.zeros(N_COUNTERS, np.int64),
         np.where(is_name, NAME, BIT).astype(np.uint8),
     )
     forest.blocks[:, BEFORE] = np.arange(1, n_blocks + 1)
     forest.blocks[-1, BEFORE] = NOTHING
-    forest.stats[:n_trees, MEAN] = FIRST_MEAN
-    forest.stats[:n_trees, DOUBT] = 1.0
+    forest.stats[:n_trees] = np.array(FIRST_STATS)[:, None]
     roots = np.arange(n_trees)
     forest.nodes[:n_trees, CHILD] = roots
     forest.masks[PAYLOAD : 2 * n_trees : 2] = NAN | roots.astype(np.uint64)
@@ -130,12 +131,6 @@ def renumber(forest: Forest, n_kept: int, epoch: int = 0) -> int:
     for numbers in (forest.blocks[:, LATEST], forest.leaves[:, NEWEST]):
         np.maximum(numbers - less, np.where(numbers < epoch, NOTHING - 1, NOTHING), out=numbers)
     return less
-
-
-def plays_in(doubts: Floats) -> Floats:
-    """After how many plays there are these doubts, as `plays_of` has it for one."""
-    plays: Floats = np.rint(doubts**-2) - 1.0
-    return plays
 
 
 @part
@@ -229,35 +224,6 @@ def descend(forest: Forest, row: Float32s, reached: Int32s, moving: Int32s) -> N
         prefetch(forest.stats, leaf)
         prefetch(forest.leaves, leaf)
         reached[tree] = leaf
-
-
-@part
-def spread(mean: float) -> float:
-    """How widely rewards of this mean lie about it: a doubt's unit."""
-    return math.sqrt(max(mean * (1.0 - mean), 0.0) + 0.1)
-
-
-@part
-def score(forest: Forest, reached: Int32s, board: Floats, corrections: Floats) -> None:
-    """Average what the reached leaves know of every action onto the board's first two rows, in place.
-
-    The sums of their weights go into `corrections`.
-    """
-    n_trees, n_actions = reached.shape[0], board.shape[1]
-    for action in range(n_actions):
-        board[0, action] = 0.0
-        board[1, action] = 0.0
-        corrections[action] = 0.0
-    for tree in range(n_trees):
-        stats = forest.stats[reached[tree]]
-        for action in range(n_actions):
-            board[0, action] += stats[MEAN, action]
-            board[1, action] += stats[DOUBT, action]
-            corrections[action] += stats[WEIGHT, action]
-    for action in range(n_actions):
-        mean = board[0, action] / n_trees
-        board[0, action] = mean
-        board[1, action] *= spread(mean) / n_trees
 
 
 @part
@@ -399,24 +365,3 @@ def recall(forest: Forest, leaf: int, oldest: int, found: Int32s) -> int:
         n = unfold(forest.blocks[block], LATEST, oldest, found, n)
         block = forest.blocks[block, BEFORE]
     return n
-
-
-@part
-def doubt_of(plays: float) -> float:
-    """How much so many plays leave to doubt."""
-    return 1.0 / math.sqrt(min(plays, MOST_PLAYS) + 1.0)
-
-
-@part
-def plays_of(doubt: np.float32) -> float:
-    """After how many plays there is this doubt."""
-    return float(np.rint(1.0 / (np.float64(doubt) * np.float64(doubt)))) - 1.0
-
-
-@part
-def update(forest: Forest, leaf: int, action: int, reward: float) -> None:
-    """Fold one reward into a leaf's statistics, in place."""
-    stats = forest.stats[leaf]
-    plays = plays_of(stats[DOUBT, action]) + 1.0
-    stats[MEAN, action] += (np.float32(reward) - stats[MEAN, action]) / np.float32(min(plays, LONGEST) + PRIOR)
-    stats[DOUBT, action] = doubt_of(plays)

@@ -9,6 +9,7 @@ import numpy as np
 from stumpery.jit import part
 from stumpery.trees import arena_kernels as arena
 from stumpery.trees import forest_kernels as trees
+from stumpery.trees import stats_kernels as stats
 from stumpery.trees.cuts_kernels import LEAST_VARIANCE, VARIANCE
 from stumpery.trees.forest_kernels import (
     CHILD,
@@ -19,11 +20,10 @@ from stumpery.trees.forest_kernels import (
     N_NODES,
     NODE,
     NOTHING,
-    PRIOR,
-    WEIGHT,
     Float32s,
     Forest,
     Int32s,
+    Stats,
     wide,
 )
 from stumpery.trees.scratch_kernels import Scratch
@@ -63,7 +63,7 @@ def beside(forest: Forest, leaf: int, n_trees: int) -> int:
 
 
 @part
-def evidence(left: Float32s, right: Float32s, active: Int32s, totals: Floats) -> tuple[float, float, int, float]:
+def evidence(left: Stats, right: Stats, active: Int32s, totals: Floats) -> tuple[float, float, int, float]:
     """What a split is worth by all rewards of its two leaves, their noise, how many actions tell, and all plays.
 
     It is the sum over actions of n1 n0 / (n1 + n0) (mean1 - mean0)^2 / (variance + 0.01). Variances are those of the
@@ -71,11 +71,11 @@ def evidence(left: Float32s, right: Float32s, active: Int32s, totals: Floats) ->
     """
     gain, noise, n_telling, plays = 0.0, 0.0, 0, 0.0
     for action in range(left.shape[1]):
-        n1, n0 = trees.plays_of(left[DOUBT, action]), trees.plays_of(right[DOUBT, action])
+        n1, n0 = stats.plays_of(left[DOUBT, action]), stats.plays_of(right[DOUBT, action])
         plays += n1 + n0
         if n1 == 0.0 or n0 == 0.0:
             continue
-        m1, m0 = np.float64(left[MEAN, action]), np.float64(right[MEAN, action])
+        m1, m0 = stats.mean_of(left[MEAN, action]), stats.mean_of(right[MEAN, action])
         arm, mean, apart = active[action], (n1 * m1 + n0 * m0) / (n1 + n0), m1 - m0
         within = (n1 * m1 * (1.0 - m1) + n0 * m0 * (1.0 - m0)) / (n1 + n0)
         variance = totals[VARIANCE, arm - 1] if arm > 0 else within
@@ -91,9 +91,9 @@ def worth(forest: Forest, left: int, right: int) -> float:
     explained, total = 0.0, 0.0
     n_events = int(forest.leaves[left, N_EVENTS] + forest.leaves[right, N_EVENTS])
     for action in range(forest.stats.shape[2]):
-        n1 = trees.plays_of(forest.stats[left, DOUBT, action])
-        n0 = trees.plays_of(forest.stats[right, DOUBT, action])
-        apart = np.float64(forest.stats[left, MEAN, action] - forest.stats[right, MEAN, action])
+        n1 = stats.plays_of(forest.stats[left, DOUBT, action])
+        n0 = stats.plays_of(forest.stats[right, DOUBT, action])
+        apart = stats.mean_of(forest.stats[left, MEAN, action]) - stats.mean_of(forest.stats[right, MEAN, action])
         total += n1 + n0
         explained += n1 * n0 / max(n1 + n0, 1.0) * apart * apart
     return explained / max(total, 1.0) * n_events
@@ -143,14 +143,7 @@ def collapse(forest: Forest, scratch: Scratch, node: int, oldest: int) -> int:
     """Turn a twig into a leaf that knows what its two leaves knew, in place; give that leaf."""
     child = wide(forest.nodes[node, CHILD])
     leaf, other = wide(forest.nodes[child, LEAF]), wide(forest.nodes[child + 1, LEAF])
-    one, two = forest.stats[leaf], forest.stats[other]
-    for action in range(one.shape[1]):
-        n1, n0 = trees.plays_of(one[DOUBT, action]), trees.plays_of(two[DOUBT, action])
-        for row in (MEAN, WEIGHT):
-            here, there = np.float64(one[row, action]), np.float64(two[row, action])  # wide also in plain Python
-            both = (n1 + PRIOR) * here + (n0 + PRIOR) * there
-            one[row, action] = both / (n1 + n0 + 2.0 * PRIOR)
-        one[DOUBT, action] = trees.doubt_of(n1 + n0)
+    stats.merge(forest.stats[leaf], forest.stats[other])
     merge_events(forest, scratch, leaf, other, oldest)
     trees.seat(forest, node, leaf)
     arena.free_pair(forest, child)

@@ -18,6 +18,7 @@ from stumpery.trees import arena_kernels as arena
 from stumpery.trees import cuts_kernels as cuts
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import pruning_kernels as pruning
+from stumpery.trees import stats_kernels as stats
 from stumpery.trees.cuts_kernels import Cut
 from stumpery.trees.forest_kernels import (
     DOUBT,
@@ -30,16 +31,17 @@ from stumpery.trees.forest_kernels import (
     NEXT_CHECK,
     NODE,
     NOTHING,
-    PRIOR,
     Float32s,
     Forest,
     Int32s,
+    Stats,
     wide,
 )
 from stumpery.trees.ring_kernels import ACTION, REWARD, Ring, fill_values, remember
 from stumpery.trees.scratch_kernels import Scratch, mixed
 from stumpery.types import Floats
 
+LEAST_GONE = 0.05  # of the plays: of fewer that a leaf cannot look at any more nothing is said
 CHANGE = 2.0  # times the bar: what a change must be worth for a leaf to begin anew
 LEAST_JUDGED = 90.0  # plays on both sides of a split, before it is judged again
 SWEPT = 4  # leaves that are looked at with each event while hardly a block is free
@@ -117,27 +119,27 @@ def noise_of(totals: Floats, n_active: int) -> float:
 
 
 @part
-def turns_of(stats: Float32s, n: int) -> float:
+def turns_of(known: Stats, n: int) -> float:
     """How many times as many plays a leaf has had as the `n` events that it looks at."""
     plays = 0.0
-    for action in range(stats.shape[1]):
-        plays += trees.plays_of(stats[DOUBT, action])
+    for action in range(known.shape[1]):
+        plays += stats.plays_of(known[DOUBT, action])
     return max(plays, 1.0) / n
 
 
 @part
-def has_changed(stats: Float32s, active: Int32s, totals: Floats, n: int) -> bool:
+def has_changed(known: Stats, active: Int32s, totals: Floats, n: int) -> bool:
     """Whether actions earned otherwise in the plays that a leaf cannot look at any more.
 
     They are weighed as the two sides of a split are when it is judged again.
     """
     gain, noise, n_telling = 0.0, 0.0, 0
-    for action in range(stats.shape[1]):
-        now, plays = totals[cuts.PLAYED, action], trees.plays_of(stats[DOUBT, action])
+    for action in range(known.shape[1]):
+        now, plays = totals[cuts.PLAYED, action], stats.plays_of(known[DOUBT, action])
         before = plays - now
-        if now < 2.0 or before < 1.0:
+        if now < 2.0 or before < max(1.0, LEAST_GONE * plays):
             continue
-        mean, usual = totals[cuts.EARNED, action] / now, np.float64(stats[MEAN, action])
+        mean, usual = totals[cuts.EARNED, action] / now, stats.mean_of(known[MEAN, action])
         apart = (usual - mean) * plays / before
         once = mean + apart
         within = (now * mean * (1.0 - mean) + before * once * (1.0 - once)) / plays
@@ -146,14 +148,14 @@ def has_changed(stats: Float32s, active: Int32s, totals: Floats, n: int) -> bool
         gain += now * before / plays * apart * apart / (variance + cuts.LEAST_VARIANCE)
         noise += usual * (1.0 - usual)
         n_telling += 1
-    return n_telling > 0 and gain > CHANGE * bar(n_telling, noise, 1, turns_of(stats, n))
+    return n_telling > 0 and gain > CHANGE * bar(n_telling, noise, 1, turns_of(known, n))
 
 
 @part
 def begin_anew(forest: Forest, scratch: Scratch, n: int, leaf: int) -> None:
     """Let a leaf know its `n` gathered events only, in place."""
     sums_of_sides(forest, scratch, n, NOTHING)
-    know(forest.stats[leaf], scratch.totals[0], scratch.totals[1])
+    stats.know(forest.stats[leaf], scratch.totals[0], scratch.totals[1])
     forget(forest, scratch.found, n, leaf)
     forest.leaves[leaf, NEXT_CHECK] = next_check(n, LEAST_ROOM)
 
@@ -235,7 +237,7 @@ def split(forest: Forest, scratch: Scratch, n: int, leaf: int, cut: Cut, child: 
         trees.append(forest, leaf if scratch.places[index] == 0 else other, wide(scratch.found[index]))
     for side in range(2):
         here = leaf if side == 0 else other
-        know(forest.stats[here], scratch.totals[2 * side], scratch.totals[2 * side + 1])
+        stats.know(forest.stats[here], scratch.totals[2 * side], scratch.totals[2 * side + 1])
         forest.leaves[here, NEXT_CHECK] = max(trees.FIRST_CHECK, next_check(forest.leaves[here, N_EVENTS], LEAST_ROOM))
 
 
@@ -262,15 +264,6 @@ def sums_of_sides(forest: Forest, scratch: Scratch, n: int, node: int) -> None:
 
 
 @part
-def know(stats: Float32s, counts: Floats, sums: Floats) -> None:
-    """Give a leaf the counts of a side, and means that start from those which it has, in place."""
-    for action in range(stats.shape[1]):
-        count, before = counts[action], stats[MEAN, action]
-        stats[MEAN, action] = (sums[action] + PRIOR * before) / (count + PRIOR)
-        stats[DOUBT, action] = trees.doubt_of(count)
-
-
-@part
 def learn(
     forest: Forest,
     ring: Ring,
@@ -281,8 +274,9 @@ def learn(
     reward: float,
     epoch: int,
     seed: np.uint64,
+    key: np.uint64,
 ) -> None:
-    """Remember one event and let every tree learn it at the leaf that it reached, in place.
+    """Remember one event and let every tree learn it at the leaf that it reached, in place; its `key` is drawn.
 
     Events before the first one of the `epoch` are forgotten. Leaves are asked to split when all have learned: a split
     may take the place of leaves in another tree.
@@ -298,7 +292,7 @@ def learn(
         leaf = wide(reached[tree])
         if forest.leaves[leaf, NEWEST] < epoch:
             enter_epoch(forest, leaf)
-        trees.update(forest, leaf, action, reward)
+        stats.update(forest.stats[leaf], action, reward, stats.dither(key, tree))
         if forest.counters[FREE_BLOCK] == NOTHING and trees.is_full(forest.leaves[leaf], time):
             outlive(forest, leaf, oldest)
         trees.append(forest, leaf, time)
