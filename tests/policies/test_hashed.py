@@ -1,6 +1,7 @@
 """The linear scorers' steps against their slow twin, and where many features share few weights."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,6 +9,9 @@ from tests.reference.hashed import Twin
 
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.policies import hashed_kernels as hashed
+from stumpery.trees import forest_kernels as trees
+from stumpery.trees.ring import new_ring
+from stumpery.trees.ring_kernels import FLOAT, remember
 
 pytestmark = pytest.mark.kernels
 
@@ -81,3 +85,58 @@ def test_a_step_never_passes_the_reward_however_many_features_share_a_slot(n_fea
         before, after = learn_one(linear, slots, ACTION, reward, SCALE, True, np.zeros(N_ACTIONS))
         assert abs(reward - after) <= abs(reward - before)
     assert abs(before) < 5.0
+
+
+@kernel
+def renew(edges, events, kinds, first, end, values):
+    """Remember values of one column from `first` on, and set its edges anew, in place."""
+    for place in range(values.shape[0]):
+        remember(events, first + place, values[place : place + 1], 0, 0.0)
+    hashed.renew_edges(edges, events, kinds, first, end, np.empty(hashed.SAMPLE + hashed.N_BINS - 1, np.float32))
+
+
+def renewed(*stretches, size=3000):
+    """The edges after each stretch of a column's values."""
+    events = new_ring(size, np.array([FLOAT], np.uint8))
+    edges, found, first = np.full((1, hashed.N_BINS - 1), np.inf, np.float32), [], 0
+    for values in stretches:
+        end = first + len(values)
+        renew(edges, events, np.array([trees.NUMBER], np.uint8), first, end, np.asarray(values, np.float32))
+        found.append(edges[0][edges[0] < np.inf].tolist())
+        first = end
+    return found
+
+
+def test_the_first_edges_are_quantiles():
+    (edges,) = renewed(np.arange(1600))
+    assert edges == pytest.approx(np.arange(100, 1600, 100), abs=5)
+
+
+def test_numbers_of_few_values_keep_their_bins():
+    rng = np.random.default_rng(1)
+    edges = renewed(*(rng.integers(1, 14, 1000 if not INTERPRETED else 200) for _ in range(30)))
+    last = edges[-1]
+    assert edges.index(last) < 10  # all that there can be are found soon
+    assert all(len(after) >= len(before) for before, after in pairwise(edges))
+
+
+def test_bins_that_are_good_enough_stay_and_others_go():
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=1000)
+    first, second, moved = renewed(values, rng.permutation(values) + 0.02, rng.normal(5.0, size=1000))
+    assert first == second
+    assert min(moved) > 2.0
+
+
+def test_a_column_that_is_only_missing_keeps_its_edges():
+    first, second = renewed(np.arange(100), np.full(100, -np.inf))
+    assert first == second
+    assert renewed(np.full(100, -np.inf)) == [[]]
+
+
+def test_edges_of_a_value_that_most_have_find_the_others_later():
+    rng = np.random.default_rng(3)
+    values = np.where(rng.random(4000) < 0.9, 0.0, rng.random(4000))
+    first, second = renewed(np.zeros(50), values, size=5000)
+    assert first == [0.0]
+    assert len(second) > 1

@@ -86,7 +86,7 @@ def test_a_forest_without_room_left_follows_contexts_that_move_on():
 
 @pytest.mark.parametrize("turns", [False, True], ids=["calm", "changes"])
 def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch, tmp_path, turns):
-    rows, rewards = stream(3000)
+    rows, rewards = stream(7000)
     if turns:
         rewards[1400:] = np.roll(rewards[1400:], 1, axis=1)
     straight, renumbered = (new(max_bytes=200_000) for _ in range(2))
@@ -165,6 +165,37 @@ def test_columns_that_turn_out_to_be_wide_stay_within_the_bytes(max_bytes, tmp_p
     assert found == expected
     events = ring.rows(parts._models.ring, np.arange(10))
     assert events.shape == (10, 5)
+
+
+def test_what_nodes_do_not_need_goes_to_events(tmp_path):
+    rng = np.random.default_rng(4)
+    rows = rng.integers(0, 2, (12_000, 20)).astype(float)
+    rows[:, 7] = np.nan  # a column that nobody has seen stays one
+    best = rows[:, 0].astype(int)
+    rewards = (rng.random((12_000, 3)) < 0.2 + 0.3 * (best[:, None] == np.arange(3))).astype(float)
+    whole, parts = (new(max_bytes=400_000) for _ in range(2))
+    expected = whole.play(rows, rewards).actions.tolist()
+    found, sizes = [], []
+    for start in range(0, len(rows), 400):
+        found += parts.play(rows[start : start + 400], rewards[start : start + 400]).actions.tolist()
+        assert parts.n_bytes <= 400_000
+        sizes.append((len(parts._models.ring.bytes), len(parts._models.forest.nodes)))
+        st.save(parts, tmp_path / "policy.safetensors")
+        parts = st.load(tmp_path / "policy.safetensors")
+        known = parts.explain().rows
+        remembered = memory.remembered(parts._models)
+        assert sum(row["rewards"] for row in known) == len(remembered) <= sizes[-1][0]
+        numbers = start + 400 - len(remembered) + np.arange(len(remembered))
+        expected_rows = np.where(np.isnan(rows[numbers]), -np.inf, rows[numbers])
+        assert np.array_equal(ring.rows(parts._models.ring, remembered), expected_rows)
+    assert found == expected
+    assert sizes[-1][0] > 1.2 * sizes[5][0]
+    assert sizes[-1][1] < sizes[5][1]
+    assert len(remembered) == sizes[-1][0]
+    parts.add_action("d")
+    parts.remove_action("a")
+    parts.play(rows, rewards)
+    assert parts.n_bytes <= 1.2 * 400_000
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ N_CODES = 64
 N_BINS = 16
 FIRST_BINS = 50  # events after which numbers get their first bins; new ones whenever these have doubled
 SAMPLE = 1024
+WORN = 1.25
 LONGEST = np.float32(4096.0)  # of n_i: a weight that was in play for ever can still follow a change
 REACH = 128  # a feature makes pairs with so many, itself the first: a row of thousands costs no square of them
 
@@ -144,29 +145,47 @@ def sort(values: Float32s, n: int) -> None:
 
 
 @part
-def renew_edges(edges: Float32s, ring: Ring, kinds: NDArray[np.uint8], n: int, sample: Float32s) -> None:
-    """Set every number's bin edges to quantiles of the last `n` events, in place.
+def fullest(values: Float32s, n: int, edges: Float32s) -> int:
+    """How many of the first n values, which ascend, are in the bin that has most of them."""
+    most, first = 0, 0
+    for edge in range(edges.shape[0] + 1):
+        end = first
+        while end < n and (edge == edges.shape[0] or values[end] <= edges[edge]):
+            end += 1
+        most = max(most, end - first)
+        first = end
+    return most
 
-    Each stands there once: a number of few values then keeps its bins, whatever their shares in the sample.
+
+@part
+def renew_edges(edges: Float32s, ring: Ring, kinds: NDArray[np.uint8], first: int, end: int, sample: Float32s) -> None:
+    """Set the bin edges of numbers to quantiles of the events from `first` on, in place, where that makes them better.
+
+    A weight is of a bin, so whenever this comes to mean other values, all must be learned anew: a column keeps its bins
+    unless there would be more, or the fullest holds `WORN` times as much as it would. Equal edges stand there once.
     """
-    size = min(n, sample.shape[0])
+    n = end - first
+    size = min(n, SAMPLE)
+    fresh = sample[SAMPLE:]
     for column in range(edges.shape[0]):
         if kinds[column] != NUMBER:
             continue
         found = 0
         for index in range(size):
-            value = value_of(ring, index * n // size, column)
+            value = value_of(ring, (first + index * n // size) % ring.bytes.shape[0], column)
             if value > -np.inf:
                 sample[found] = value
                 found += 1
-        if found == 0:
-            continue
         sort(sample, found)
         n_edges = 0
-        for quantile in range(1, edges.shape[1] + 1):
-            edge = sample[quantile * found // (edges.shape[1] + 1)]
-            if n_edges == 0 or edge > edges[column, n_edges - 1]:
-                edges[column, n_edges] = edge
+        for quantile in range(1, fresh.shape[0] + 1 if found > 0 else 0):
+            edge = sample[quantile * found // (fresh.shape[0] + 1)]
+            if n_edges == 0 or edge > fresh[n_edges - 1]:
+                fresh[n_edges] = edge
                 n_edges += 1
-        for place in range(n_edges, edges.shape[1]):
-            edges[column, place] = np.inf
+        has_more = n_edges > 0 and edges[column, n_edges - 1] == np.inf
+        for place in range(n_edges, fresh.shape[0]):
+            fresh[place] = np.inf
+        if has_more or fullest(sample, found, edges[column]) > WORN * fullest(sample, found, fresh):
+            for place in range(fresh.shape[0]):
+                edges[column, place] = fresh[place]

@@ -31,7 +31,11 @@ from stumpery.policies.reward_forest_memory import (
     limits,
     new_models,
     new_shared,
+    plan_shares,
+    remembered,
     reordered,
+    shared_anew,
+    shares_are_due,
     sizes_of,
     sizes_within,
     trees_for,
@@ -246,6 +250,7 @@ class RewardForest(ContextualPolicy):
         first = self._most.first(n_trees)
         self._models = new_models(n_trees, n_actions, self._encoder.is_name, widths, first, shared)
         self._n_trees = n_trees
+        plan_shares(self._models, self._most, 0)
 
     def _new_shared(self) -> Shared:
         return new_shared(self._encoder.width, self._known.vectors(), self.borrowing)
@@ -284,13 +289,18 @@ class RewardForest(ContextualPolicy):
     def _make_room(self, row: NDArray[np.float32]) -> None:
         """Have a place for one more event with these values."""
         models, widths = self._models, np.maximum(ring.widths_of(row[None]), self._models.ring.widths)
-        if np.array_equal(widths, models.ring.widths):
-            self._models = grown(models, self._most)
-        elif models.forest.counters[trees.TIME] == 0:
+        is_wider = (widths > models.ring.widths).any()
+        if is_wider and models.forest.counters[trees.TIME] == 0:
             self._lay_out(widths)
-        else:
+            return
+        if is_wider:
             self._models = widened(models, widths, self._n_trees, self.max_bytes)
-            self._most = limits(self._models, self._n_trees, self.max_bytes)
+        elif shares_are_due(models):
+            self._models = shared_anew(models, self._n_trees)
+        else:
+            self._models = grown(models, self._most)
+        self._most = limits(self._models, self._n_trees, self.max_bytes)
+        plan_shares(self._models, self._most, len(models.ring.bytes))
 
     # Actions that come and go, and files.
 
@@ -357,7 +367,7 @@ class RewardForest(ContextualPolicy):
             raise ValueError("its features are not those of its actions")
         if not plausible(self._models, self._n_trees, self._encoder.is_name):
             raise ValueError("its trees are not those of any stream")
-        kept = slice(int(self._models.forest.counters[trees.TIME]))
+        kept = remembered(self._models)
         found = [(ring.values(self._models.ring, index)[kept] > -np.inf).any() for index in range(self._encoder.width)]
         seen = self._encoder.is_name | np.array(found, np.bool_)
         if (seen > self._encoder.seen).any():

@@ -34,7 +34,7 @@ FOREST, PLAIN, PAIRS, RECENT, CORRECTED = range(5)
 N_SCORERS = 5
 FIRST_WEIGHTS = (0.25, 0.25, 0.25, 0.0, 0.25)  # the latest events are needed only where the stream changes
 CALM, HASTY = 1.0, 2.0  # the haste of linear scorers
-EVENTS, MEAN_CODES, NEXT_EDGES = range(3)  # of the clock; EVENTS counts all, the forest numbers them anew at times
+EVENTS, MEAN_CODES, NEXT_EDGES, NEXT_SHARES = range(4)  # of the clock; EVENTS counts all, the forest numbers them anew
 GROWS = 4  # what a run may do, besides deciding and learning: ask for more memory
 
 
@@ -50,7 +50,7 @@ class Models(NamedTuple):
     edges: Float32s  # (columns, N_BINS - 1)
     moments: Floats  # (N_SCORERS - 1, N_SCORERS)
     weights: Floats  # (N_SCORERS,)
-    clock: Floats  # (3,)
+    clock: Floats  # (4,)
     shared: Shared
     familiar: Familiar
     watch: Floats  # (N_WATCH,)
@@ -145,8 +145,9 @@ def learn_scored(
     shared.learn(models.shared, models.shared.features, work.codes, n, action, reward)
     splitting.learn(models.forest, models.ring, scratch, work.reached, row, action, reward, epoch, seed, key)
     if time == clock[NEXT_EDGES]:
-        n_events = min(models.forest.counters[TIME], models.ring.bytes.shape[0])
-        hashed.renew_edges(models.edges, models.ring, models.forest.kinds, n_events, work.sample)
+        end = models.forest.counters[TIME]
+        first = max(end - models.ring.bytes.shape[0], epoch)
+        hashed.renew_edges(models.edges, models.ring, models.forest.kinds, first, end, work.sample)
         clock[NEXT_EDGES] = 2.0 * time
 
 
@@ -164,15 +165,20 @@ def new_work(models: Models, n_trees: int) -> Work:
         np.empty(max(n_slots, n_trees + n_columns + 1), np.float64),
         np.empty((N_SCORERS, n_actions), np.float64),
         np.empty((N_SCORERS - 1, N_SCORERS), np.float64),
-        np.empty(hashed.SAMPLE, np.float32),
+        np.empty(hashed.SAMPLE + hashed.N_BINS - 1, np.float32),
         new_sums(models.shared.linear.shape[2]),
     )
 
 
 @part
 def has_room(models: Models, n_trees: int, may_grow: bool) -> bool:
-    """Whether one more event fits whatever it makes of the trees; a forest that may not grow makes do."""
-    forest = models.forest
+    """Whether one more event fits whatever it makes of the trees; a forest that may not grow makes do.
+
+    None does when memory is due to be shared anew.
+    """
+    forest, clock = models.forest, models.clock
+    if 0.0 < clock[NEXT_SHARES] <= clock[EVENTS]:
+        return False
     if not may_grow:
         return True
     nodes_left = forest.nodes.shape[0] - forest.counters[N_NODES]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stumpery.policies import change_kernels as change
 from stumpery.policies import hashed_kernels as hashed
 from stumpery.policies.familiar import BUCKET_BYTES, followed, new_familiar
-from stumpery.policies.reward_forest_kernels import FIRST_WEIGHTS, N_SCORERS, Models
+from stumpery.policies.reward_forest_kernels import EVENTS, FIRST_WEIGHTS, N_SCORERS, NEXT_SHARES, Models
 from stumpery.policies.shared_kernels import Shared
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import ring
@@ -23,9 +23,12 @@ MAX_EVENTS = 2**20
 MAX_SLOTS = 2**18
 MAX_BUCKETS = 2**17
 LEAST_EVENTS, LEAST_SLOTS, LEAST_BUCKETS = 256, 64, 8
-NODE_SHARE = 0.5  # of the memory that pairs and contexts leave
+NODE_SHARE, LEAST_NODE_SHARE = 0.5, 0.25  # of the memory that pairs and contexts leave
 SMALL = 256  # bytes, and a little of all memory, for what is small
 EXCESS = 2  # times `max_bytes`: what a full forest may come to when actions are added to it
+LAPS = 1  # of a full ring that cannot grow, until it is known how many nodes its events need
+SPARE_NODES = 1.2  # times the nodes in use
+LEAST_MORE = 1.05  # times the events: fewer more are not worth moving them
 STALE = 1.35  # times the blocks of the remembered events: leaves forget the others only when they are asked to split
 
 
@@ -82,12 +85,8 @@ def sizes_within(
     contexts keep theirs. What is enough for columns of few bytes is enough when they turn out to need more.
     """
     n_columns = len(widths)
-    slot_bytes = 2 * 4 * n_actions
-    leaf_bytes = 4 * trees.N_LEAF_FIELDS + 2 * trees.N_STATS * n_actions
-    node_bytes = 16 + leaf_bytes / 2
-    noting_bytes = n_trees * 4 * trees.N_BLOCK_FIELDS / BLOCK * STALE
-    event_bytes = ring.event_bytes(widths) + noting_bytes
-    widest = ring.event_bytes(np.full(n_columns, FLOAT)) + noting_bytes
+    slot_bytes, leaf_bytes, node_bytes = 2 * 4 * n_actions, _leaf_bytes(n_actions), _node_bytes(n_actions)
+    event_bytes, widest = _event_bytes(widths, n_trees), _event_bytes(np.full(n_columns, FLOAT), n_trees)
     least = max(4 * n_trees * node_bytes / NODE_SHARE, LEAST_EVENTS * widest / (1.0 - NODE_SHARE))
     n_codes = (n_columns + 1) * hashed.N_CODES
     fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
@@ -108,7 +107,23 @@ def sizes_within(
         )
     n_events = min(int(left * (1.0 - NODE_SHARE) / event_bytes), MAX_EVENTS)
     n_nodes = min(int(left * NODE_SHARE / node_bytes), 2 * n_trees * n_events // trees.LEAST_SIDE)
-    return Sizes(n_events, n_nodes, int(n_trees * n_events / BLOCK * STALE), slots, n_buckets)
+    return Sizes(n_events, n_nodes, _n_blocks(n_trees, n_events), slots, n_buckets)
+
+
+def _leaf_bytes(n_actions: int) -> int:
+    return 4 * trees.N_LEAF_FIELDS + 2 * trees.N_STATS * n_actions
+
+
+def _node_bytes(n_actions: int) -> float:
+    return 16 + _leaf_bytes(n_actions) / 2
+
+
+def _event_bytes(widths: Widths, n_trees: int) -> float:
+    return ring.event_bytes(widths) + n_trees * 4 * trees.N_BLOCK_FIELDS / BLOCK * STALE
+
+
+def _n_blocks(n_trees: int, n_events: int) -> int:
+    return int(n_trees * n_events / BLOCK * STALE)
 
 
 def new_shared(n_columns: int, features: Floats, strength: float) -> Shared:
@@ -132,7 +147,7 @@ def new_models(
         np.full((n_columns, hashed.N_BINS - 1), np.inf, np.float32),
         np.zeros((N_SCORERS - 1, N_SCORERS)),
         np.array(FIRST_WEIGHTS),
-        np.array([0.0, 0.0, hashed.FIRST_BINS]),
+        np.array([0.0, 0.0, hashed.FIRST_BINS, 0.0]),
         shared,
         new_familiar(sizes.n_buckets),
         np.zeros(change.N_WATCH),
@@ -144,6 +159,12 @@ def sizes_of(models: Models) -> Sizes:
     forest = models.forest
     n_buckets = len(models.familiar.buckets)
     return Sizes(len(models.ring.bytes), len(forest.nodes), len(forest.blocks), len(models.pairs), n_buckets)
+
+
+def remembered(models: Models) -> NDArray[np.int64]:
+    """Where the events are that the forest remembers, the oldest first: those of its ring since the epoch."""
+    time, n_kept = int(models.forest.counters[trees.TIME]), len(models.ring.bytes)
+    return np.arange(max(time - n_kept, int(models.watch[change.EPOCH]), 0), time) % n_kept
 
 
 def arrays_of(models: Models) -> dict[str, NDArray[Any]]:
@@ -159,6 +180,7 @@ def arrays_of(models: Models) -> dict[str, NDArray[Any]]:
 def limits(models: Models, n_trees: int, max_bytes: int) -> Sizes:
     """How much room there may be, with the pairs and contexts there are; a ring that has lost events keeps its size.
 
+    One that took what nodes did not need leaves these as many as they have.
     A ValueError says that there is far too much already, as when actions were added to a forest that was full.
     """
     n_actions, n_features = models.forest.stats.shape[2], models.shared.linear.shape[2]
@@ -170,6 +192,8 @@ def limits(models: Models, n_trees: int, max_bytes: int) -> Sizes:
             f"actions, more than {EXCESS} times as much"
         )
     n_kept = len(models.ring.bytes)
+    if n_kept > most.n_events:
+        return sizes_of(models)
     has_lost = models.forest.counters[trees.TIME] > n_kept
     return most._replace(n_events=n_kept if has_lost else max(_beside(models, models.ring.widths, most), n_kept))
 
@@ -189,8 +213,8 @@ def grown(models: Models, most: Sizes) -> Models:
 def resized(models: Models, sizes: Sizes) -> Models:
     """The same, with that much room, which is no less than now."""
     return models._replace(
-        forest=_wider(models.forest, sizes),
-        ring=ring.over(_longer(models.ring.bytes, sizes.n_events), models.ring.widths),
+        forest=_with_room(models.forest, sizes),
+        ring=ring.over(_sized(models.ring.bytes, sizes.n_events), models.ring.widths),
     )
 
 
@@ -198,15 +222,57 @@ def widened(models: Models, widths: Widths, n_trees: int, max_bytes: int) -> Mod
     """The same, with wider columns; a ring that would take more than it may keeps the latest events."""
     n_actions, n_features = models.forest.stats.shape[2], models.shared.linear.shape[2]
     most = sizes_within(max_bytes, n_trees, n_actions, n_features, widths, sizes_of(models))
-    n_events = min(len(models.ring.bytes), _beside(models, widths, most))
+    n_now = len(models.ring.bytes)
+    in_as_many_bytes = n_now * ring.event_bytes(models.ring.widths) // ring.event_bytes(widths)
+    n_events = min(n_now, max(_beside(models, widths, most), in_as_many_bytes))
     return models._replace(ring=ring.relaid(models.ring, widths, n_events, int(models.forest.counters[trees.TIME])))
 
 
-def _wider(forest: Forest, sizes: Sizes) -> Forest:
-    nodes = _longer(forest.nodes, sizes.n_nodes)
+def plan_shares(models: Models, most: Sizes, n_before: int) -> None:
+    """Say when memory is shared anew, in place: a while after a ring of another size than before came to its limit."""
+    n_events, clock = len(models.ring.bytes), models.clock
+    if n_events != n_before:
+        is_full = most.n_events <= n_events < MAX_EVENTS
+        clock[NEXT_SHARES] = max(clock[EVENTS], n_events) + LAPS * n_events if is_full else 0.0
+    elif shares_are_due(models):
+        clock[NEXT_SHARES] = 0.0
+
+
+def shares_are_due(models: Models) -> bool:
+    """Whether it is time to see how many nodes the events need."""
+    return bool(0.0 < models.clock[NEXT_SHARES] <= models.clock[EVENTS])
+
+
+def shared_anew(models: Models, n_trees: int) -> Models:
+    """The same, with more events where nodes do not need the room that they have.
+
+    Nodes follow the events: there will be as many for each as now, and some to spare, or what a quarter of it all can
+    hold. What leaves still note of events
+    that are gone is before the epoch from now on, since a longer ring would take it for events that it has.
+    """
+    forest, n_events = models.forest, len(models.ring.bytes)
+    node_bytes, event_bytes = _node_bytes(forest.stats.shape[2]), _event_bytes(models.ring.widths, n_trees)
+    needed = SPARE_NODES * int(forest.counters[trees.N_NODES]) / n_events  # nodes for an event
+    whole = n_events * event_bytes + len(forest.nodes) * node_bytes
+    n_more = min(whole / (event_bytes + needed * node_bytes), (1.0 - LEAST_NODE_SHARE) * whole / event_bytes)
+    if n_more < LEAST_MORE * n_events:
+        return models
+    n_more = min(int(n_more), MAX_EVENTS)
+    n_nodes = int((whole - n_more * event_bytes) / node_bytes)
+    time, watch = int(forest.counters[trees.TIME]), models.watch.copy()
+    watch[change.EPOCH] = max(watch[change.EPOCH], time - n_events)
+    n_blocks = max(_n_blocks(n_trees, n_more), len(forest.blocks))  # a ring that was longer once had more
+    sizes = sizes_of(models)._replace(n_events=n_more, n_nodes=n_nodes, n_blocks=n_blocks)
+    return models._replace(
+        forest=_with_room(forest, sizes), ring=ring.relaid(models.ring, models.ring.widths, n_more, time), watch=watch
+    )
+
+
+def _with_room(forest: Forest, sizes: Sizes) -> Forest:
+    nodes = _sized(forest.nodes, sizes.n_nodes)
     n_leaves = len(forest.leaves) - len(forest.nodes) // 2 + sizes.n_nodes // 2
     before = len(forest.blocks)
-    blocks = _longer(forest.blocks, sizes.n_blocks)
+    blocks = _sized(forest.blocks, sizes.n_blocks)
     counters = forest.counters.copy()
     if sizes.n_blocks > before:  # the new blocks come first among the free ones
         blocks[before:, trees.BEFORE] = np.arange(before + 1, sizes.n_blocks + 1)
@@ -216,18 +282,18 @@ def _wider(forest: Forest, sizes: Sizes) -> Forest:
     return Forest(
         nodes,
         *trees.views(nodes),
-        _longer(forest.leaves, n_leaves),
-        _longer(forest.stats, n_leaves),
+        _sized(forest.leaves, n_leaves),
+        _sized(forest.stats, n_leaves),
         blocks,
         counters,
         forest.kinds,
     )
 
 
-def _longer(array: NDArray[Any], n: int) -> NDArray[Any]:
-    longer = trees.lined((n, *array.shape[1:]), array.dtype.type)
-    longer[: len(array)] = array
-    return longer
+def _sized(array: NDArray[Any], n: int) -> NDArray[Any]:
+    sized = trees.lined((n, *array.shape[1:]), array.dtype.type)
+    sized[: len(array)] = array[:n]
+    return sized
 
 
 def reordered(models: Models, keep: Sequence[int | None], shared: Shared) -> Models:
@@ -243,7 +309,7 @@ def reordered(models: Models, keep: Sequence[int | None], shared: Shared) -> Mod
     for place, old in enumerate(keep):
         if old is not None:
             places[old] = place
-    events = ring.over(_longer(models.ring.bytes, len(models.ring.bytes)), models.ring.widths)
+    events = ring.over(_sized(models.ring.bytes, len(models.ring.bytes)), models.ring.widths)
     actions = events.floats[:, ACTION]
     actions[:] = places[actions.astype(np.int64)]
     return models._replace(

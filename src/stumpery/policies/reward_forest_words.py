@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stumpery.encoding import Schema
 from stumpery.policies import explorers_kernels as board_rows
 from stumpery.policies.reward_forest_kernels import Models
+from stumpery.policies.reward_forest_memory import remembered
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import ring, tree_words
 from stumpery.trees.forest_kernels import Float32s, Forest
@@ -48,7 +49,7 @@ class Words:
     def overall(self) -> Explanation:
         """What the remembered events say of each action, whatever the context."""
         rows: list[dict[str, Any]] = []
-        events = self._ring.floats[: self._n_remembered]
+        events = self._ring.floats[remembered(self.models)]
         for index, action in enumerate(self.actions):
             paid = events[events[:, ACTION] == index, REWARD].astype(np.float64)
             mean = self.reward(float(paid.mean())) if len(paid) else math.nan
@@ -97,10 +98,9 @@ class Words:
 
     def exploring(self) -> float:
         """The chance that a decision for the latest events takes another action than the best; 1 before the first."""
-        time, n_kept = int(self.forest.counters[trees.TIME]), len(self._ring.bytes)
-        if not time:
+        latest = remembered(self.models)[-N_LATEST:]
+        if not len(latest):
             return 1.0
-        latest = np.arange(time - min(time, n_kept, N_LATEST), time) % n_kept
         boards = [self.scored(row) for row in ring.rows(self._ring, latest)]
         best = [board[board_rows.CHANCE, board[board_rows.VALUE] == board[board_rows.VALUE].max()] for board in boards]
         return float(1.0 - np.mean([chances.sum() for chances in best]))
@@ -109,18 +109,15 @@ class Words:
     def _ring(self) -> Ring:
         return self.models.ring
 
-    @property
-    def _n_remembered(self) -> int:
-        return min(int(self.forest.counters[trees.TIME]), len(self._ring.bytes))
-
     def _mattered(self, row: Float32s, chosen: int, rival: int) -> list[tuple[str, float]]:
         """The columns whose values, exchanged for those of other events, would change the margin most.
 
         All is scored as if no context had come before: else every exchange would make a known one unknown.
         """
         margin = self._margin(row, chosen, rival)
-        n_others = min(self._n_remembered, 1) * N_EXCHANGED
-        others = ring.rows(self._ring, np.arange(n_others) * self._n_remembered // N_EXCHANGED)
+        places = remembered(self.models)
+        some = places[np.arange(N_EXCHANGED) * len(places) // N_EXCHANGED] if len(places) else places
+        others = ring.rows(self._ring, some)
         changes = []
         for column, name in enumerate(self.schema.names):
             margins = []
