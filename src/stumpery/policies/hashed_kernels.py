@@ -8,7 +8,8 @@ v = 1 / sqrt(mean number of features): it stays so quick that it knows the lates
 with n_i how often the weight was in play, at most LONGEST: it all but comes to rest, and is best while the stream stays
 as it is.
 
-Pairs are hashed, so some share a slot; a slot with c of n features moves the prediction c times, of c rates. On average
+Pairs are hashed, by a multiple of the golden ratio, which lays the pairs of neighbours apart: fewer share a slot than if
+each had been drawn. A slot with c of n features moves the prediction c times, of c rates. On average
 c is 1 + (n - 1) / slots, by which u grows.
 """
 
@@ -68,10 +69,10 @@ def fill_pairs(linear: Float32s, codes: Int32s, n: int, slots: Int32s) -> int:
     mask = np.uint64(linear.shape[0] - 1)
     n_pairs = 0
     for first in range(n):
-        base = np.uint64(codes[first]) * np.uint64(0x9E3779B1)
+        base = np.uint64(codes[first]) << np.uint64(16)
         for second in range(first, min(n, first + REACH)):
-            key = (base ^ (np.uint64(codes[second]) * np.uint64(0x85EBCA77))) * np.uint64(0xC2B2AE3D)
-            slots[n_pairs] = np.int32((key ^ (key >> np.uint64(15))) & mask)
+            key = (base + np.uint64(codes[second])) * np.uint64(0x9E3779B97F4A7C15)
+            slots[n_pairs] = np.int32((key >> np.uint64(40)) & mask)
             prefetch(linear, slots[n_pairs])
             n_pairs += 1
     return n_pairs
