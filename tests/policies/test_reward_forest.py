@@ -10,6 +10,7 @@ import pytest
 import stumpery as st
 from stumpery.policies import reward_forest_memory as memory
 from stumpery.policies.change_kernels import EPOCH
+from stumpery.policies.reward_forest_sizes import sizes_within, trees_for
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import ring
 from stumpery.trees.ring_kernels import ACTION, BYTE, FLOAT
@@ -263,7 +264,7 @@ def least_bytes(n_trees, n_actions, n_columns):
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            memory.sizes_within(middle, n_trees, n_actions, 0, np.ones(n_columns, np.uint8))
+            sizes_within(middle, n_trees, n_actions, 0, np.ones(n_columns, np.uint8))
             high = middle
         except ValueError:
             low = middle
@@ -273,7 +274,7 @@ def least_bytes(n_trees, n_actions, n_columns):
 @pytest.mark.parametrize("n_columns", [1, 2, 13, 14, 15, 200])
 @pytest.mark.parametrize("n_actions", [1, 10, 100])
 def test_a_full_forest_stays_within_its_bytes_however_few(n_columns, n_actions):
-    n_trees = memory.trees_for(n_columns)
+    n_trees = trees_for(n_columns)
     least = least_bytes(n_trees, n_actions, n_columns)
     for max_bytes in (least, int(1.3 * least), 3 * least):
         schema = st.Schema.of({f"x{column}": "number" for column in range(n_columns)})
@@ -289,7 +290,7 @@ def test_what_is_enough_for_some_actions_is_enough_for_fewer(n_trees, n_columns)
     assert least == sorted(least)
     for n_actions, enough in enumerate(least, start=1):
         for share in np.geomspace(1.0, 8.0, 40):  # more is enough as well
-            memory.sizes_within(int(enough * share), n_trees, n_actions, 0, np.ones(n_columns, np.uint8))
+            sizes_within(int(enough * share), n_trees, n_actions, 0, np.ones(n_columns, np.uint8))
 
 
 def test_a_refused_first_context_leaves_the_forest_as_it_was():
@@ -304,7 +305,7 @@ def test_a_refused_first_context_leaves_the_forest_as_it_was():
 def full():
     """A forest that holds all that it may and has forgotten events; with one action less, more would fit."""
     policy = new(max_bytes=300_000)
-    sizes = [memory.sizes_within(300_000, N_TREES, n_actions, 0, np.ones(4, np.uint8)) for n_actions in (2, 3)]
+    sizes = [sizes_within(300_000, N_TREES, n_actions, 0, np.ones(4, np.uint8)) for n_actions in (2, 3)]
     assert sizes[0].n_slots > sizes[1].n_slots
     policy.play(*stream(6000))
     assert not policy._may_grow

@@ -8,9 +8,9 @@ v = 1 / sqrt(mean number of features): it stays so quick that it knows the lates
 with n_i how often the weight was in play, at most LONGEST: it all but comes to rest, and is best while the stream stays
 as it is.
 
-Pairs are hashed, by a multiple of the golden ratio, which lays the pairs of neighbours apart: fewer share a slot than if
-each had been drawn. A slot with c of n features moves the prediction c times, of c rates. On average
-c is 1 + (n - 1) / slots, by which u grows.
+Pairs are hashed, by a multiple of the golden ratio, which lays those of neighbours apart: fewer share a slot than if
+each had been drawn. A slot with c of n features moves the prediction c times, of c rates. By chance c would be
+1 + (n - 1) / slots on average, by which u grows.
 """
 
 import math

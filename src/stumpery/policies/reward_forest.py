@@ -25,7 +25,6 @@ from stumpery.policies.familiar_kernels import SHARE
 from stumpery.policies.policy import Played
 from stumpery.policies.reward_forest_checks import check_shapes, plausible
 from stumpery.policies.reward_forest_memory import (
-    Sizes,
     arrays_of,
     grown,
     limits,
@@ -37,10 +36,9 @@ from stumpery.policies.reward_forest_memory import (
     shared_anew,
     shares_are_due,
     sizes_of,
-    sizes_within,
-    trees_for,
     widened,
 )
+from stumpery.policies.reward_forest_sizes import Sizes, sizes_within, trees_for
 from stumpery.policies.reward_forest_words import Words
 from stumpery.policies.shared_kernels import Shared
 from stumpery.trees import forest_kernels as trees

@@ -1,129 +1,36 @@
-"""The reward forest's memory: how much there may be, how it grows, and how it follows the actions."""
+"""The reward forest's memory: how it grows, is laid out and shared anew, and how it follows the actions."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.policies import change_kernels as change
 from stumpery.policies import hashed_kernels as hashed
-from stumpery.policies.familiar import BUCKET_BYTES, followed, new_familiar
+from stumpery.policies.familiar import followed, new_familiar
 from stumpery.policies.reward_forest_kernels import EVENTS, FIRST_WEIGHTS, N_SCORERS, NEXT_SHARES, Models
+from stumpery.policies.reward_forest_sizes import (
+    EXCESS,
+    LEAST_NODE_SHARE,
+    MAX_EVENTS,
+    Sizes,
+    event_bytes_of,
+    n_blocks_for,
+    node_bytes_of,
+    sizes_within,
+)
 from stumpery.policies.shared_kernels import Shared
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import ring
-from stumpery.trees.forest_kernels import BLOCK, Forest
+from stumpery.trees.forest_kernels import Forest
 from stumpery.trees.ring import Widths
-from stumpery.trees.ring_kernels import ACTION, FLOAT
+from stumpery.trees.ring_kernels import ACTION
 from stumpery.types import Floats
 
-FIRST_EVENTS = 4096
-MAX_EVENTS = 2**20
-MAX_SLOTS = 2**18
-MAX_BUCKETS = 2**17
-LEAST_EVENTS, LEAST_SLOTS, LEAST_BUCKETS = 256, 64, 8
-NODE_SHARE, LEAST_NODE_SHARE = 0.5, 0.25  # of the memory that pairs and contexts leave
-SMALL = 256  # bytes, and a little of all memory, for what is small
-EXCESS = 2  # times `max_bytes`: what a full forest may come to when actions are added to it
 LAPS = 1  # of a full ring that cannot grow, until it is known how many nodes its events need
 SPARE_NODES = 1.2  # times the nodes in use
 LEAST_MORE = 1.05  # times the events: fewer more are not worth moving them
-STALE = 1.35  # times the blocks of the remembered events: leaves forget the others only when they are asked to split
-
-
-def trees_for(n_columns: int) -> int:
-    """How many trees are enough: each looks at half of the columns at a time, so more columns need more of them."""
-    return min(26 + n_columns // 2, 72)
-
-
-class Sizes(NamedTuple):
-    """How many events, nodes, blocks, slots of pairs and buckets of contexts there is room for."""
-
-    n_events: int
-    n_nodes: int
-    n_blocks: int
-    n_slots: int
-    n_buckets: int
-
-    def first(self, n_trees: int) -> Self:
-        """Where to start: a fraction of it all, with room for the roots of the trees and some more."""
-        share = max(1, self.n_events // FIRST_EVENTS)
-        return self._replace(
-            n_events=self.n_events // share,
-            n_nodes=max(self.n_nodes // share, min(self.n_nodes, 4 * n_trees)),
-            n_blocks=max(self.n_blocks // share, 1),
-        )
-
-    @classmethod
-    def read(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> "Sizes":
-        """The sizes of saved arrays; a ValueError says that they are none, or more than they may be."""
-        names = ("ring.bytes", "forest.nodes", "forest.blocks", "pairs", "familiar.buckets")
-        if missing := [name for name in names if name not in arrays]:
-            raise ValueError(f"its array {missing[0]!r} is missing, as in a file of another version of Stumpery")
-        found = Sizes(*(len(arrays[name]) if arrays[name].ndim else 0 for name in names))
-        if 0 in found or sum(array.nbytes for array in arrays.values()) > EXCESS * max_bytes:
-            raise ValueError(
-                f"its arrays have room for {tuple(found)}, which does not fit its max_bytes of {max_bytes}"
-            )
-        for part, n, places in (("pairs", found.n_slots, "slots"), ("contexts", found.n_buckets, "buckets")):
-            if n & (n - 1):
-                raise ValueError(f"its {part} have {n} {places}, which is no power of two")
-        return found
-
-    def may_grow(self, most: "Sizes") -> bool:
-        """Whether anything is smaller than it may be."""
-        return any(size < limit for size, limit in zip(self, most, strict=True))
-
-
-def sizes_within(
-    max_bytes: int, n_trees: int, n_actions: int, n_features: int, widths: Widths, now: Sizes | None = None
-) -> Sizes:
-    """The most that fits: at most an eighth for pairs, and a 16th for contexts that may come again.
-
-    One half of the rest is for nodes and leaves, the other for events. With sizes that there are `now`, pairs and
-    contexts keep theirs. What is enough for columns of few bytes is enough when they turn out to need more.
-    """
-    n_columns = len(widths)
-    slot_bytes, leaf_bytes, node_bytes = 2 * 4 * n_actions, _leaf_bytes(n_actions), _node_bytes(n_actions)
-    event_bytes, widest = _event_bytes(widths, n_trees), _event_bytes(np.full(n_columns, FLOAT), n_trees)
-    least = max(4 * n_trees * node_bytes / NODE_SHARE, LEAST_EVENTS * widest / (1.0 - NODE_SHARE))
-    n_codes = (n_columns + 1) * hashed.N_CODES
-    fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
-    whole = 0.97 * max_bytes - fixed - SMALL
-    n_buckets, fewest = (now.n_buckets, now.n_buckets) if now else (MAX_BUCKETS, LEAST_BUCKETS)
-    while n_buckets > fewest and n_buckets * BUCKET_BYTES > max_bytes // 16:
-        n_buckets //= 2
-    whole -= n_buckets * BUCKET_BYTES
-    slots, fewest = (now.n_slots, now.n_slots) if now else (MAX_SLOTS, LEAST_SLOTS)
-    while slots > fewest and (slots * slot_bytes > max_bytes // 8 or whole - slots * slot_bytes < least):
-        slots //= 2
-    left = whole - slots * slot_bytes
-    if left < least:
-        raise ValueError(
-            f"max_bytes is {max_bytes}; {n_trees} trees over {n_columns} columns and {n_actions} actions"
-            f"{f' of {n_features} features' if n_features else ''} need "
-            f"about {int((least + fixed + fewest * slot_bytes + n_buckets * BUCKET_BYTES) * 4 / 3):,}"
-        )
-    n_events = min(int(left * (1.0 - NODE_SHARE) / event_bytes), MAX_EVENTS)
-    n_nodes = min(int(left * NODE_SHARE / node_bytes), 2 * n_trees * n_events // trees.LEAST_SIDE)
-    return Sizes(n_events, n_nodes, _n_blocks(n_trees, n_events), slots, n_buckets)
-
-
-def _leaf_bytes(n_actions: int) -> int:
-    return 4 * trees.N_LEAF_FIELDS + 2 * trees.N_STATS * n_actions
-
-
-def _node_bytes(n_actions: int) -> float:
-    return 16 + _leaf_bytes(n_actions) / 2
-
-
-def _event_bytes(widths: Widths, n_trees: int) -> float:
-    return ring.event_bytes(widths) + n_trees * 4 * trees.N_BLOCK_FIELDS / BLOCK * STALE
-
-
-def _n_blocks(n_trees: int, n_events: int) -> int:
-    return int(n_trees * n_events / BLOCK * STALE)
 
 
 def new_shared(n_columns: int, features: Floats, strength: float) -> Shared:
@@ -251,7 +158,7 @@ def shared_anew(models: Models, n_trees: int) -> Models:
     that are gone is before the epoch from now on, since a longer ring would take it for events that it has.
     """
     forest, n_events = models.forest, len(models.ring.bytes)
-    node_bytes, event_bytes = _node_bytes(forest.stats.shape[2]), _event_bytes(models.ring.widths, n_trees)
+    node_bytes, event_bytes = node_bytes_of(forest.stats.shape[2]), event_bytes_of(models.ring.widths, n_trees)
     needed = SPARE_NODES * int(forest.counters[trees.N_NODES]) / n_events  # nodes for an event
     whole = n_events * event_bytes + len(forest.nodes) * node_bytes
     n_more = min(whole / (event_bytes + needed * node_bytes), (1.0 - LEAST_NODE_SHARE) * whole / event_bytes)
@@ -261,7 +168,7 @@ def shared_anew(models: Models, n_trees: int) -> Models:
     n_nodes = int((whole - n_more * event_bytes) / node_bytes)
     time, watch = int(forest.counters[trees.TIME]), models.watch.copy()
     watch[change.EPOCH] = max(watch[change.EPOCH], time - n_events)
-    n_blocks = max(_n_blocks(n_trees, n_more), len(forest.blocks))  # a ring that was longer once had more
+    n_blocks = max(n_blocks_for(n_trees, n_more), len(forest.blocks))  # a ring that was longer once had more
     sizes = sizes_of(models)._replace(n_events=n_more, n_nodes=n_nodes, n_blocks=n_blocks)
     return models._replace(
         forest=_with_room(forest, sizes), ring=ring.relaid(models.ring, models.ring.widths, n_more, time), watch=watch

@@ -1,12 +1,12 @@
 """Trees over remembered events: the array forest.
 
-Events are kept once, in a ring; a leaf holds only their numbers, so that it can look at its own past with cut points of
-its own when it is asked whether to split: the latest in its own line of memory, older ones in blocks. A line and a
-block have the newest number and the gaps back to the others, two bytes each; a long gap takes some more. A node is
-sixteen bytes: the place of its left child (the right one follows), its column, and a threshold or a set of codes; a
-leaf is its own left child, so that all trees descend level by level without a branch. Missing numbers are -inf and
-missing names code 0: always on a side of their own. All memory is taken at the start; without a free block a leaf
-forgets events that have left the ring, or else its newest.
+Events are kept once, in a ring (`ring_kernels.py`; of floats for the trees of streams); a leaf has only their numbers,
+so that it can look at its own past with cut points of its own when it is asked whether to split: the latest in its own
+line of memory, older ones in blocks. A line and a block have the newest number and the gaps back to the others, two
+bytes each; a long gap takes some more. A node is sixteen bytes: the place of its left child (the right one follows),
+its column, and a threshold or a set of codes; a leaf is its own left child, so that all trees descend level by level
+without a branch. Missing numbers are -inf and missing names code 0: always on a side of their own. All memory is taken
+at the start; without a free block a leaf forgets events that have left the ring, or else its newest.
 """
 
 import math
