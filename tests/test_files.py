@@ -674,6 +674,7 @@ HOSTILE_FORESTS = {
     "a code before the first": put_event(np.int8, 12, -1),
     "a value that is not a number": put_event(np.float32, 2, NAN),
     "something in a spare byte": put_event(np.int8, 13, 1),
+    "something in the last byte": put_event(np.int8, -1, -1),
     "an action beyond the last": put_event(np.float32, ACTION, 3),
     "an action between two": put_event(np.float32, ACTION, 0.5),
     "an action that is not a number": put_event(np.float32, ACTION, NAN),

@@ -9,7 +9,9 @@ import pytest
 
 import stumpery as st
 from stumpery.policies import reward_forest_memory as memory
+from stumpery.policies import reward_forest_sizes
 from stumpery.policies.change_kernels import EPOCH
+from stumpery.policies.reward_forest_kernels import NEXT_SHARES
 from stumpery.policies.reward_forest_sizes import sizes_within, trees_for
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import ring
@@ -164,8 +166,39 @@ def test_columns_that_turn_out_to_be_wide_stay_within_the_bytes(max_bytes, tmp_p
         st.save(parts, tmp_path / "policy.safetensors")
         parts = st.load(tmp_path / "policy.safetensors")
     assert found == expected
-    events = ring.rows(parts._models.ring, np.arange(10))
-    assert events.shape == (10, 5)
+    remembered = memory.remembered(parts._models)
+    latest = np.where(np.isnan(rows), -np.inf, rows)[-len(remembered) :].astype(np.float32)
+    assert np.array_equal(ring.rows(parts._models.ring, remembered), latest)
+
+
+@pytest.mark.parametrize(("n_trees", "max_bytes", "n_columns"), [(None, 1_000_000, 8), (20, 200_000, 5)])
+def test_columns_that_are_wide_only_after_memory_was_shared_anew_stay_within_the_bytes(n_trees, max_bytes, n_columns):
+    rng = np.random.default_rng(1)
+    rows = rng.integers(0, 2, (16_000, n_columns)).astype(float)
+    rewards = rng.integers(0, 2, (16_000, 3)).astype(float)
+    policy = new(n_trees=n_trees, max_bytes=max_bytes)
+    policy.play(rows, rewards)
+    n_before = len(policy._models.ring.bytes)
+    assert n_before > sizes_within(max_bytes, policy._n_trees, 3, 0, policy._models.ring.widths).n_events
+    for start in range(0, 16_000, 1000):
+        policy.play(rows[start : start + 1000] + 0.5, rewards[start : start + 1000])
+        assert policy.n_bytes <= max_bytes
+    assert len(policy._models.ring.bytes) < n_before
+
+
+def test_a_column_that_becomes_wider_when_memory_is_due_to_be_shared_anew_keeps_nothing_from_it():
+    found = []
+    for value in (1.0, 300.0):
+        policy, half = new(n_trees=20, max_bytes=200_000), np.full((20_000, 3), 0.5)
+        policy.play(np.zeros((1, 2)), half[:1])
+        due = int(policy._models.clock[NEXT_SHARES])
+        assert due > 0
+        policy.play(np.zeros((due - 1, 2)), half[: due - 1])
+        policy.play(np.full((1, 2), value), half[:1])
+        policy.play(np.full((1, 2), 300.0), half[:1])
+        policy.play(np.zeros((9000, 2)), half[:9000])
+        found.append(len(policy._models.ring.bytes))
+    assert found[0] == found[1]
 
 
 def test_what_nodes_do_not_need_goes_to_events(tmp_path):
@@ -196,7 +229,7 @@ def test_what_nodes_do_not_need_goes_to_events(tmp_path):
     parts.add_action("d")
     parts.remove_action("a")
     parts.play(rows, rewards)
-    assert parts.n_bytes <= 1.2 * 400_000
+    assert parts.n_bytes <= 400_000
 
 
 @pytest.fixture
@@ -342,14 +375,14 @@ def test_a_full_forest_takes_actions_while_it_can_still_be_loaded(full, tmp_path
 def grown_by_steps():
     """The same stream, with room for it all from the start and with room that grows many times."""
     rows, rewards = stream(3000)
-    before, found = memory.FIRST_EVENTS, {}
+    before, found = reward_forest_sizes.FIRST_EVENTS, {}
     try:
         for first in (16, 200, 2**20):
-            memory.FIRST_EVENTS = first
+            reward_forest_sizes.FIRST_EVENTS = first
             policy = new(max_bytes=30_000_000)
             found[first] = (policy, policy.play(rows, rewards))
     finally:
-        memory.FIRST_EVENTS = before
+        reward_forest_sizes.FIRST_EVENTS = before
     return found
 
 

@@ -11,12 +11,12 @@ from stumpery.trees.ring_kernels import (
     FLOAT,
     REWARD,
     SHORT,
-    copy_found,
     fill_values,
     fits,
     new_copies,
     remember,
 )
+from stumpery.trees.scratch_kernels import copy_found
 
 N = 60
 
@@ -39,7 +39,7 @@ def read(events, found, time, values):
     """Write the values of found events into `values`, in place: a row for each column, then actions and rewards."""
     n = found.shape[0]
     copies = new_copies(events, n)
-    copy_found(events, found, n, time, copies)
+    copy_found(events.words, found, n, time, copies.words)
     for column in range(values.shape[0] - 2):
         fill_values(copies, column, n, values[column])
     for index in range(n):
@@ -100,7 +100,7 @@ def test_events_come_out_as_they_went_in(n_kept):
         assert np.array_equal(ring.values(events, column)[found % n_kept], rows[found, column])
 
 
-@pytest.mark.parametrize(("n_kept", "n_after"), [(N, N), (20, 20), (N, 13), (20, 13), (2 * N, 70)])
+@pytest.mark.parametrize(("n_kept", "n_after"), [(N, N), (20, 20), (N, 13), (20, 13), (20, 70), (2 * N, 70)])
 @pytest.mark.parametrize("widths", [WIDTHS, [SHORT, FLOAT, FLOAT, SHORT, FLOAT, SHORT], [FLOAT] * 6])
 def test_a_ring_laid_out_anew_has_the_latest_events(n_kept, n_after, widths):
     rows = mixed()

@@ -54,15 +54,15 @@ def test_up_to_six_hundred_plays_are_counted_exactly():
 
 
 @pytest.mark.skipif(INTERPRETED, reason="it takes many plays")
-@pytest.mark.parametrize(("n", "off"), [(5000, 0.15), (50_000, 0.25), (500_000, 0.6)])
+@pytest.mark.parametrize(("n", "off"), [(5000, 0.04), (50_000, 0.08), (500_000, 0.14)])
 def test_more_plays_are_counted_roughly(n, off):
     found = []
     for seed in range(20):
         leaf = new_leaf()
         play(leaf, np.ones(n), np.uint64(10**9 * seed))
         found.append(stats.plays_in(leaf[DOUBT])[0])
-    assert np.mean(found) == pytest.approx(n, rel=off / 4)
-    assert found == pytest.approx([n] * 20, rel=off)
+    assert np.mean(found) == pytest.approx(n, rel=off)
+    assert np.std(found) < off * n
 
 
 @pytest.mark.skipif(INTERPRETED, reason="it takes many plays")
@@ -80,11 +80,12 @@ def test_means_come_to_what_is_earned(chance, n):
 
 @pytest.mark.parametrize("step", [1e-6, -3e-6, 1e-4, -0.01])
 def test_small_moves_of_a_weight_add_up(step):
-    n = 1000 if INTERPRETED else 20_000
+    n = min(1000 if INTERPRETED else 20_000, int(0.5 / abs(step)))
     leaf = new_leaf()
-    push(leaf, step, min(n, int(0.5 / abs(step))), np.uint64(7))
+    push(leaf, step, n, np.uint64(7))
     moved = (float(leaf[WEIGHT, 0]) - ZERO) / WEIGHT_UNIT
-    assert moved == pytest.approx(step * min(n, int(0.5 / abs(step))), abs=0.004)
+    assert moved == pytest.approx(step * n, abs=3.0 * np.sqrt(n * min(abs(step), 1 / WEIGHT_UNIT) / WEIGHT_UNIT) + 5e-5)
+    assert INTERPRETED or abs(moved) > 0.5 * abs(step) * n
 
 
 @pytest.mark.parametrize(("step", "end"), [(10.0, 65_535), (-10.0, 0)])
@@ -107,7 +108,10 @@ def test_two_leaves_become_one_that_knows_what_both_knew():
     one, two = new_leaf(), new_leaf()
     play(one, np.ones(30), np.uint64(1))
     play(two, np.zeros(10), np.uint64(2))
-    expected = (31 * float(one[MEAN, 0]) + 11 * float(two[MEAN, 0])) / 42
+    push(one, 0.1, 1, np.uint64(1))
+    push(two, -0.2, 1, np.uint64(1))
+    expected = [(31 * float(one[row, 0]) + 11 * float(two[row, 0])) / 42 for row in (MEAN, WEIGHT)]
     joined(one, two)
-    assert one[MEAN, 0] == pytest.approx(expected, abs=0.5)
+    assert one[[MEAN, WEIGHT], 0].tolist() == pytest.approx(expected, abs=0.5)
+    assert one[WEIGHT, 1] == ZERO
     assert stats.plays_in(one[DOUBT]).tolist() == [40, 0]

@@ -33,7 +33,7 @@ def learn(
     scale: float,
     key: np.uint64,
 ) -> None:
-    """Move the weights of leaves and codes towards the reward, in place; the event's `key` is drawn."""
+    """Move the weights of leaves and codes towards the reward, in place; `key` dithers what is rounded."""
     n_trees = reached.shape[0]
     square = np.float32(4.0 * error * error)
     total = 0.0

@@ -8,9 +8,9 @@ v = 1 / sqrt(mean number of features): it stays so quick that it knows the lates
 with n_i how often the weight was in play, at most LONGEST: it all but comes to rest, and is best while the stream stays
 as it is.
 
-Pairs are hashed, by a multiple of the golden ratio, which lays those of neighbours apart: fewer share a slot than if
-each had been drawn. A slot with c of n features moves the prediction c times, of c rates. By chance c would be
-1 + (n - 1) / slots on average, by which u grows.
+Pairs are hashed, by a multiple of the golden ratio, which lays those of neighbours apart: where slots are few, fewer
+share one than if each had been drawn. A slot with c of n features moves the prediction c times, of c rates. By chance c
+would be 1 + (n - 1) / slots on average, by which u grows.
 """
 
 import math
@@ -25,9 +25,9 @@ from stumpery.types import Floats
 
 N_CODES = 64
 N_BINS = 16
-FIRST_BINS = 50  # events after which numbers get their first bins; new ones whenever these have doubled
+FIRST_BINS = 50  # events after which numbers get their first bins; they are looked at whenever these have doubled
 SAMPLE = 1024
-WORN = 1.25
+WORN = 1.25  # times what the fullest bin would hold: then bins are set anew
 LONGEST = np.float32(4096.0)  # of n_i: a weight that was in play for ever can still follow a change
 REACH = 128  # a feature makes pairs with so many, itself the first: a row of thousands costs no square of them
 
@@ -167,7 +167,7 @@ def renew_edges(edges: Float32s, ring: Ring, kinds: NDArray[np.uint8], first: in
     """
     n = end - first
     size = min(n, SAMPLE)
-    fresh = sample[SAMPLE:]
+    fresh = sample[SAMPLE:]  # room for new edges
     for column in range(edges.shape[0]):
         if kinds[column] != NUMBER:
             continue

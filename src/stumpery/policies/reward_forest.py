@@ -168,7 +168,8 @@ class RewardForest(ContextualPolicy):
     def leaves(self, tree: int = 0) -> list[dict[str, Any]]:
         """What one tree knows: a row for each leaf and action, with the leaf's rule, rewards, their mean and doubt.
 
-        More than 600 rewards of an action are an estimate, off by some hundredths, and at most about a million.
+        More than 600 rewards of an action are an estimate, off by 3 in a hundred at 5,000 and 10 at 500,000; it ends at
+        about a million.
         """
         return self._words(tree).leaves(tree)
 
@@ -243,12 +244,13 @@ class RewardForest(ContextualPolicy):
 
     def _lay_out(self, widths: Widths) -> None:
         """Have the first memory, for events whose columns take so many bytes."""
-        n_trees, n_actions, shared = self.n_trees or trees_for(len(widths)), len(self.actions), self._new_shared()
+        n_trees, n_actions = self.n_trees or trees_for(len(widths)), len(self.actions)
+        shared = self._new_shared()
         self._most = sizes_within(self.max_bytes, n_trees, n_actions, shared.linear.shape[2], widths)
         first = self._most.first(n_trees)
         self._models = new_models(n_trees, n_actions, self._encoder.is_name, widths, first, shared)
         self._n_trees = n_trees
-        plan_shares(self._models, self._most, 0)
+        plan_shares(self._models, self._most)
 
     def _new_shared(self) -> Shared:
         return new_shared(self._encoder.width, self._known.vectors(), self.borrowing)
@@ -298,7 +300,8 @@ class RewardForest(ContextualPolicy):
         else:
             self._models = grown(models, self._most)
         self._most = limits(self._models, self._n_trees, self.max_bytes)
-        plan_shares(self._models, self._most, len(models.ring.bytes))
+        if len(self._models.ring.bytes) != len(models.ring.bytes):
+            plan_shares(self._models, self._most)
 
     # Actions that come and go, and files.
 
@@ -316,6 +319,8 @@ class RewardForest(ContextualPolicy):
             models = reordered(self._models, keep, Shared(known.vectors(), linear, self.borrowing))
             self._most = limits(models, self._n_trees, self.max_bytes)
             self._models = models
+            if models.forest.counters[trees.TIME] < len(models.ring.bytes):  # others have their plan
+                plan_shares(models, self._most)
         self._known = known
         self.__dict__["features"] = deepcopy(known.described)
         self._board = board_rows.new_board(len(self.actions))

@@ -34,7 +34,8 @@ FOREST, PLAIN, PAIRS, RECENT, CORRECTED = range(5)
 N_SCORERS = 5
 FIRST_WEIGHTS = (0.25, 0.25, 0.25, 0.0, 0.25)  # the latest events are needed only where the stream changes
 CALM, HASTY = 1.0, 2.0  # the haste of linear scorers
-EVENTS, MEAN_CODES, NEXT_EDGES, NEXT_SHARES = range(4)  # of the clock; EVENTS counts all, the forest numbers them anew
+# Of the clock; EVENTS counts all, the forest numbers them anew at times; FIRST_KEPT were before the first in the ring.
+EVENTS, MEAN_CODES, NEXT_EDGES, NEXT_SHARES, FIRST_KEPT = range(5)
 GROWS = 4  # what a run may do, besides deciding and learning: ask for more memory
 
 
@@ -50,7 +51,7 @@ class Models(NamedTuple):
     edges: Float32s  # (columns, N_BINS - 1)
     moments: Floats  # (N_SCORERS - 1, N_SCORERS)
     weights: Floats  # (N_SCORERS,)
-    clock: Floats  # (4,)
+    clock: Floats  # (5,)
     shared: Shared
     familiar: Familiar
     watch: Floats  # (N_WATCH,)
@@ -125,7 +126,8 @@ def learn_scored(
     error = reward - mixture.combined(predictions, models.weights, action)
     contexts.learn(models.familiar, found, action, error)
     change.note(models.watch, error, models.forest.counters[TIME])
-    epoch = int(models.watch[change.EPOCH])
+    number = models.forest.counters[TIME]
+    epoch = max(int(models.watch[change.EPOCH]), number - int(time - 1.0 - clock[FIRST_KEPT]))
     mixture.note(models.moments, predictions, action, reward)
     if time % mixture.EVERY == 0.0:
         mixture.solve(models.moments, work.system, FIRST_WEIGHTS, models.weights)
@@ -139,14 +141,14 @@ def learn_scored(
     hashed.follow(models.recent, work.codes, n, work.rates, action, error, HASTY, scale)
     error = reward - predictions[CORRECTED, action]
     scale = 1.0 / np.sqrt(clock[MEAN_CODES] + work.reached.shape[0])
-    key = mixed(seed + np.uint64(time))
-    corrected = models.corrected
-    correction.learn(models.forest, work.reached, corrected, work.codes, n, work.rates, action, error, scale, key)
+    key = mixed(seed + np.uint64(time))  # decides what becomes of numbers between two steps
+    linear = models.corrected
+    correction.learn(models.forest, work.reached, linear, work.codes, n, work.rates, action, error, scale, key)
     shared.learn(models.shared, models.shared.features, work.codes, n, action, reward)
     splitting.learn(models.forest, models.ring, scratch, work.reached, row, action, reward, epoch, seed, key)
     if time == clock[NEXT_EDGES]:
-        end = models.forest.counters[TIME]
-        first = max(end - models.ring.bytes.shape[0], epoch)
+        end = number + 1
+        first = max(end - models.ring.bytes.shape[0], epoch, 0)
         hashed.renew_edges(models.edges, models.ring, models.forest.kinds, first, end, work.sample)
         clock[NEXT_EDGES] = 2.0 * time
 

@@ -1,5 +1,6 @@
 """The reward forest's memory: how it grows, is laid out and shared anew, and how it follows the actions."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +10,9 @@ from numpy.typing import NDArray
 from stumpery.policies import change_kernels as change
 from stumpery.policies import hashed_kernels as hashed
 from stumpery.policies.familiar import followed, new_familiar
-from stumpery.policies.reward_forest_kernels import EVENTS, FIRST_WEIGHTS, N_SCORERS, NEXT_SHARES, Models
+from stumpery.policies.reward_forest_kernels import EVENTS, FIRST_KEPT, FIRST_WEIGHTS, N_SCORERS, NEXT_SHARES, Models
 from stumpery.policies.reward_forest_sizes import (
+    BLOCK_BYTES,
     EXCESS,
     LEAST_NODE_SHARE,
     MAX_EVENTS,
@@ -28,7 +30,6 @@ from stumpery.trees.ring import Widths
 from stumpery.trees.ring_kernels import ACTION
 from stumpery.types import Floats
 
-LAPS = 1  # of a full ring that cannot grow, until it is known how many nodes its events need
 SPARE_NODES = 1.2  # times the nodes in use
 LEAST_MORE = 1.05  # times the events: fewer more are not worth moving them
 
@@ -54,7 +55,7 @@ def new_models(
         np.full((n_columns, hashed.N_BINS - 1), np.inf, np.float32),
         np.zeros((N_SCORERS - 1, N_SCORERS)),
         np.array(FIRST_WEIGHTS),
-        np.array([0.0, 0.0, hashed.FIRST_BINS, 0.0]),
+        np.array([0.0, 0.0, hashed.FIRST_BINS, 0.0, 0.0]),
         shared,
         new_familiar(sizes.n_buckets),
         np.zeros(change.N_WATCH),
@@ -69,9 +70,10 @@ def sizes_of(models: Models) -> Sizes:
 
 
 def remembered(models: Models) -> NDArray[np.int64]:
-    """Where the events are that the forest remembers, the oldest first: those of its ring since the epoch."""
+    """Where the events are that the forest remembers, the oldest first."""
     time, n_kept = int(models.forest.counters[trees.TIME]), len(models.ring.bytes)
-    return np.arange(max(time - n_kept, int(models.watch[change.EPOCH]), 0), time) % n_kept
+    n = min(time, n_kept, int(models.clock[EVENTS] - models.clock[FIRST_KEPT]))
+    return np.arange(time - max(n, 0), time) % n_kept
 
 
 def arrays_of(models: Models) -> dict[str, NDArray[Any]]:
@@ -87,7 +89,7 @@ def arrays_of(models: Models) -> dict[str, NDArray[Any]]:
 def limits(models: Models, n_trees: int, max_bytes: int) -> Sizes:
     """How much room there may be, with the pairs and contexts there are; a ring that has lost events keeps its size.
 
-    One that took what nodes did not need leaves these as many as they have.
+    What events and blocks take beyond the plan is taken from the nodes.
     A ValueError says that there is far too much already, as when actions were added to a forest that was full.
     """
     n_actions, n_features = models.forest.stats.shape[2], models.shared.linear.shape[2]
@@ -98,17 +100,19 @@ def limits(models: Models, n_trees: int, max_bytes: int) -> Sizes:
             f"max_bytes is {max_bytes}; {n_trees} trees with what they have learned need {n_bytes:,} for {n_actions} "
             f"actions, more than {EXCESS} times as much"
         )
-    n_kept = len(models.ring.bytes)
-    if n_kept > most.n_events:
-        return sizes_of(models)
+    n_kept, event_bytes = len(models.ring.bytes), ring.event_bytes(models.ring.widths)
     has_lost = models.forest.counters[trees.TIME] > n_kept
-    return most._replace(n_events=n_kept if has_lost else max(_beside(models, models.ring.widths, most), n_kept))
+    n_events = n_kept if has_lost else max(_beside(models, models.ring.widths, most), n_kept)
+    n_blocks, node_bytes = max(len(models.forest.blocks), most.n_blocks), node_bytes_of(n_actions)
+    more = (n_events - most.n_events) * event_bytes + (n_blocks - most.n_blocks) * BLOCK_BYTES  # than was planned
+    n_nodes = max(len(models.forest.nodes), min(most.n_nodes, int(most.n_nodes - more / node_bytes)))
+    return most._replace(n_events=n_events, n_nodes=n_nodes)
 
 
 def _beside(models: Models, widths: Widths, most: Sizes) -> int:
-    """How many events there may be if blocks that were meant for more of them stay."""
-    surplus = max(len(models.forest.blocks) - most.n_blocks, 0) * 4 * trees.N_BLOCK_FIELDS
-    return most.n_events - -(-surplus // ring.event_bytes(widths))
+    """How many events there may be if blocks that were meant for more of them stay: they are never given back."""
+    surplus = max(len(models.forest.blocks) - most.n_blocks, 0) * BLOCK_BYTES
+    return most.n_events - math.ceil(surplus / ring.event_bytes(widths))
 
 
 def grown(models: Models, most: Sizes) -> Models:
@@ -135,14 +139,11 @@ def widened(models: Models, widths: Widths, n_trees: int, max_bytes: int) -> Mod
     return models._replace(ring=ring.relaid(models.ring, widths, n_events, int(models.forest.counters[trees.TIME])))
 
 
-def plan_shares(models: Models, most: Sizes, n_before: int) -> None:
-    """Say when memory is shared anew, in place: a while after a ring of another size than before came to its limit."""
+def plan_shares(models: Models, most: Sizes) -> None:
+    """Say when memory is shared anew, in place: a lap after a ring that cannot grow is full."""
     n_events, clock = len(models.ring.bytes), models.clock
-    if n_events != n_before:
-        is_full = most.n_events <= n_events < MAX_EVENTS
-        clock[NEXT_SHARES] = max(clock[EVENTS], n_events) + LAPS * n_events if is_full else 0.0
-    elif shares_are_due(models):
-        clock[NEXT_SHARES] = 0.0
+    can_grow = n_events < most.n_events or n_events == MAX_EVENTS
+    clock[NEXT_SHARES] = 0.0 if can_grow else max(clock[EVENTS], n_events) + n_events
 
 
 def shares_are_due(models: Models) -> bool:
@@ -154,28 +155,28 @@ def shared_anew(models: Models, n_trees: int) -> Models:
     """The same, with more events where nodes do not need the room that they have.
 
     Nodes follow the events: there will be as many for each as now, and some to spare, or what a quarter of it all can
-    hold. What leaves still note of events
-    that are gone is before the epoch from now on, since a longer ring would take it for events that it has.
+    hold. A longer ring does not have the events that were lost before: it begins with those of now.
     """
     forest, n_events = models.forest, len(models.ring.bytes)
     node_bytes, event_bytes = node_bytes_of(forest.stats.shape[2]), event_bytes_of(models.ring.widths, n_trees)
     needed = SPARE_NODES * int(forest.counters[trees.N_NODES]) / n_events  # nodes for an event
     whole = n_events * event_bytes + len(forest.nodes) * node_bytes
-    n_more = min(whole / (event_bytes + needed * node_bytes), (1.0 - LEAST_NODE_SHARE) * whole / event_bytes)
-    if n_more < LEAST_MORE * n_events:
-        return models
-    n_more = min(int(n_more), MAX_EVENTS)
+    most = min(whole / (event_bytes + needed * node_bytes), (1.0 - LEAST_NODE_SHARE) * whole / event_bytes, MAX_EVENTS)
+    clock = models.clock.copy()
+    clock[NEXT_SHARES] = 0.0
+    if most < LEAST_MORE * n_events:
+        return models._replace(clock=clock)
+    n_more = int(most)
     n_nodes = int((whole - n_more * event_bytes) / node_bytes)
-    time, watch = int(forest.counters[trees.TIME]), models.watch.copy()
-    watch[change.EPOCH] = max(watch[change.EPOCH], time - n_events)
     n_blocks = max(n_blocks_for(n_trees, n_more), len(forest.blocks))  # a ring that was longer once had more
     sizes = sizes_of(models)._replace(n_events=n_more, n_nodes=n_nodes, n_blocks=n_blocks)
-    return models._replace(
-        forest=_with_room(forest, sizes), ring=ring.relaid(models.ring, models.ring.widths, n_more, time), watch=watch
-    )
+    clock[FIRST_KEPT] = max(clock[FIRST_KEPT], clock[EVENTS] - n_events)
+    events = ring.relaid(models.ring, models.ring.widths, n_more, int(forest.counters[trees.TIME]))
+    return models._replace(forest=_with_room(forest, sizes), ring=events, clock=clock)
 
 
 def _with_room(forest: Forest, sizes: Sizes) -> Forest:
+    """The same with that much room; nodes that were never in use may go, blocks may not."""
     nodes = _sized(forest.nodes, sizes.n_nodes)
     n_leaves = len(forest.leaves) - len(forest.nodes) // 2 + sizes.n_nodes // 2
     before = len(forest.blocks)

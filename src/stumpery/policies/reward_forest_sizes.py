@@ -22,6 +22,7 @@ LEAST_EVENTS, LEAST_SLOTS, LEAST_BUCKETS = 256, 64, 8
 NODE_SHARE, LEAST_NODE_SHARE = 0.5, 0.25  # of the memory that pairs and contexts leave
 SMALL = 256  # bytes, and a little of all memory, for what is small
 EXCESS = 2  # times `max_bytes`: what a full forest may come to when actions are added to it
+BLOCK_BYTES = 4 * trees.N_BLOCK_FIELDS
 STALE = 1.35  # times the blocks of the remembered events: leaves forget the others only when they are asked to split
 
 
@@ -74,8 +75,9 @@ def sizes_within(
 ) -> Sizes:
     """The most that fits: at most an eighth for pairs, and a 16th for contexts that may come again.
 
-    One half of the rest is for nodes and leaves, the other for events. With sizes that there are `now`, pairs and
-    contexts keep theirs. What is enough for columns of few bytes is enough when they turn out to need more.
+    One half of the rest is for nodes and leaves, the other for events, until it is known what they need. With sizes
+    that there are `now`, pairs and contexts keep theirs. What is enough for columns of few bytes is enough when they
+    turn out to need more.
     """
     n_columns = len(widths)
     slot_bytes, leaf_bytes, node_bytes = 2 * 4 * n_actions, leaf_bytes_of(n_actions), node_bytes_of(n_actions)
@@ -115,7 +117,7 @@ def node_bytes_of(n_actions: int) -> float:
 
 def event_bytes_of(widths: Widths, n_trees: int) -> float:
     """What an event takes in the ring and in the blocks of all trees."""
-    return ring.event_bytes(widths) + n_trees * 4 * trees.N_BLOCK_FIELDS / BLOCK * STALE
+    return ring.event_bytes(widths) + n_trees * BLOCK_BYTES / BLOCK * STALE
 
 
 def n_blocks_for(n_trees: int, n_events: int) -> int:

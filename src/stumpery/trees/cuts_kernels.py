@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from stumpery.jit import part
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.forest_kernels import LEAST_SIDE
-from stumpery.trees.ring_kernels import ACTION, REWARD, Ring, copy_found, fill_values
+from stumpery.trees.ring_kernels import ACTION, REWARD, Ring, fill_values
 from stumpery.trees.scratch_kernels import (
     Scratch,
     Table,
     best_of,
     choose_cuts,
+    copy_found,
     fill_places,
     mixed,
     padded,
@@ -57,7 +58,7 @@ def gather(ring: Ring, scratch: Scratch, n: int, time: int) -> int:
     """Copy the found events, fill the totals of the active actions, in place; give the number of these."""
     totals = scratch.totals
     n_actions = totals.shape[1]
-    copy_found(ring, scratch.found, n, time, scratch.events)
+    copy_found(ring.words, scratch.found, n, time, scratch.events.words)
     for action in range(n_actions):
         totals[N, action] = 0.0
         totals[S, action] = 0.0
@@ -217,7 +218,10 @@ def best_name_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cu
 
 @part
 def weigh_bits(scratch: Scratch, n: int, n_active: int) -> None:
-    """Weigh the cuts of all columns of bits at once, in place, with all that take a byte, and a few bytes past them."""
+    """Weigh the cuts of all columns of a byte at once, in place.
+
+    What it says of those that are no bits, and of the bytes past them, nobody reads.
+    """
     bits, (first, end) = scratch.bits, scratch.events.span
     width = padded(end - first)
     clear(bits, (n_active + 1) * width)

@@ -79,7 +79,7 @@ def lined(shape: tuple[int, ...], kind: type) -> NDArray[Any]:
 
 
 def new_events(n_events: int, n_columns: int) -> Float32s:
-    """Room for so many events: their columns, then the action and the reward."""
+    """Room for so many events of a stream: their columns, then the label and the weight."""
     return lined((n_events, n_columns + 2), np.float32)
 
 

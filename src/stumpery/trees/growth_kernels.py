@@ -96,7 +96,7 @@ def check(model: Model, scratch: Scratch, leaf: int, rule: Floats, seed: np.uint
     criterion, n, n_rows = int(rule[CRITERION]), 0, 0
     if criterion == VARIANCE or is_mixed(forest.stats[leaf, ALL]):
         n = trees.recall(forest, leaf, time - model.events.shape[0], scratch.found)
-        copy_found(model.events, scratch, n, time)
+        copy_found(model.events, scratch.found, n, time, scratch.events)
         n_rows = gains.gather(scratch, n, criterion) if n > 0 else 0
     if n_rows > 1 and n >= 2 * LEAST_SIDE and model.marks[leaf, DEPTH] < rule[MAX_DEPTH]:
         scratch.totals[WHOLE, 2] = n_rows

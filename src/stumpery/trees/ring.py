@@ -83,11 +83,14 @@ def relaid(ring: Ring, widths: Widths, n_events: int, time: int) -> Ring:
     numbers = np.arange(max(time - min(len(ring.bytes), n_events), 0), time)
     before, now = numbers % len(ring.bytes), numbers % n_events
     for index in range(len(widths)):
-        source, target = column(ring, index), column(new, index)
-        target[now] = values(ring, index)[before] if widths[index] == FLOAT else source[before]
-        if (ring.widths[index], widths[index]) == (BYTE, SHORT):
-            target[now] = np.where(source[before] == NO_BYTE, NO_SHORT, source[before])
-    new.floats[now, :2] = ring.floats[before, :2]
+        found = column(ring, index)[before]
+        if widths[index] == FLOAT:
+            found = values(ring, index)[before]
+        elif widths[index] > ring.widths[index]:
+            found = np.where(found == NO_BYTE, NO_SHORT, found)
+        column(new, index)[now] = found
+    for each in (ACTION, REWARD):
+        new.floats[now, each] = ring.floats[before, each]
     return new
 
 

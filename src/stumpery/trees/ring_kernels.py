@@ -1,7 +1,7 @@
 """The ring of remembered events, each column in as few bytes as its values so far need.
 
 Whole numbers from -127 to 127, bits and codes of names among them, take one byte, those up to 32,767 two, all others
-four; the lowest number of a byte or a short stands for a missing value. So an event reads back as the very same floats.
+four; the lowest number of a byte or a short stands for a missing value. So an event reads back as equal floats.
 A column of bits always takes a byte, since any other value, or none, makes it one of numbers.
 In memory come its action and its reward, then the floats, the shorts, and the bytes side by side.
 """
@@ -11,15 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.jit import part, prefetch
+from stumpery.jit import part
 from stumpery.trees.forest_kernels import Float32s, Int32s
+from stumpery.trees.scratch_kernels import LANES
 
 BYTE, SHORT, FLOAT = 1, 2, 4  # widths of columns
 MOST_BYTE, MOST_SHORT = 2**7 - 1, 2**15 - 1  # what they can tell, of either sign
 NO_BYTE, NO_SHORT = np.int8(-(2**7)), np.int16(-(2**15))  # a missing value
 ACTION, REWARD = range(2)  # the first floats of an event
-SPARE = 16  # bytes: loops may go so far past the last one
-AHEAD = 12  # events that are asked for before they are copied
 
 
 class Ring(NamedTuple):
@@ -103,21 +102,7 @@ def fill_values(ring: Ring, column: int, n: int, values: Float32s) -> None:
 
 @part
 def new_copies(ring: Ring, n_events: int) -> Ring:
-    """Room for copies of so many events, with spare bytes behind each."""
-    memory = np.empty((n_events, 8 * ring.words.shape[1] + SPARE), np.int8)
+    """Room for copies of so many events, with bytes behind each, since loops go past the last."""
+    memory = np.empty((n_events, 8 * ring.words.shape[1] + LANES), np.int8)
     views = memory.view(np.int16), memory.view(np.float32), memory.view(np.int64)
     return Ring(memory, views[0], views[1], views[2], ring.widths, ring.starts, ring.span)
-
-
-@part
-def copy_found(ring: Ring, found: Int32s, n: int, time: int, copies: Ring) -> None:
-    """Copy the first n found events out of the ring, in place."""
-    size = ring.words.shape[0]
-    lap = time // size * size  # a division for each event would cost more than the copy
-    for index in range(n):
-        ahead = found[min(index + AHEAD, n - 1)] - lap
-        prefetch(ring.words, ahead if ahead >= 0 else ahead + size)
-        place = found[index] - lap
-        event, copy = ring.words[place if place >= 0 else place + size], copies.words[index]
-        for word in range(event.shape[0]):
-            copy[word] = event[word]

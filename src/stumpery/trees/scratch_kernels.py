@@ -7,6 +7,7 @@ between values of the leaf's own events.
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stumpery.jit import part, prefetch
 from stumpery.trees.forest_kernels import LEAST_SIDE, MAX_CUTS, N_CODES, NOTHING, Float32s, Int32s
@@ -116,17 +117,17 @@ def remember(events: Float32s, time: int, row: Float32s, label: float, weight: f
 
 
 @part
-def copy_found(events: Float32s, scratch: Scratch, n: int, time: int) -> None:
-    """Copy the found events out of a ring of floats, in place."""
+def copy_found(events: NDArray[Any], found: Int32s, n: int, time: int, copies: NDArray[Any]) -> None:
+    """Copy the first n found events out of a ring, in place."""
     size = events.shape[0]
     lap = time // size * size  # a division for each event would cost more than the copy
     for index in range(n):
-        ahead = scratch.found[min(index + AHEAD, n - 1)] - lap
+        ahead = found[min(index + AHEAD, n - 1)] - lap
         prefetch(events, ahead if ahead >= 0 else ahead + size)
-        place = scratch.found[index] - lap
-        event, copy = events[place if place >= 0 else place + size], scratch.events[index]
-        for column in range(event.shape[0]):
-            copy[column] = event[column]
+        place = found[index] - lap
+        event, copy = events[place if place >= 0 else place + size], copies[index]
+        for each in range(event.shape[0]):
+            copy[each] = event[each]
 
 
 @part

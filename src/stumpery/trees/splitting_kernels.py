@@ -41,7 +41,7 @@ from stumpery.trees.ring_kernels import ACTION, REWARD, Ring, fill_values, remem
 from stumpery.trees.scratch_kernels import Scratch, mixed
 from stumpery.types import Floats
 
-LEAST_GONE = 0.05  # of the plays: of fewer that a leaf cannot look at any more nothing is said
+LEAST_GONE = 0.05  # of the plays: fewer that a leaf cannot look at any more may be an error of counting
 CHANGE = 2.0  # times the bar: what a change must be worth for a leaf to begin anew
 LEAST_JUDGED = 90.0  # plays on both sides of a split, before it is judged again
 SWEPT = 4  # leaves that are looked at with each event while hardly a block is free
@@ -276,10 +276,10 @@ def learn(
     seed: np.uint64,
     key: np.uint64,
 ) -> None:
-    """Remember one event and let every tree learn it at the leaf that it reached, in place; its `key` is drawn.
+    """Remember one event and let every tree learn it at the leaf that it reached, in place.
 
-    Events before the first one of the `epoch` are forgotten. Leaves are asked to split when all have learned: a split
-    may take the place of leaves in another tree.
+    `key` dithers what is rounded. Events before the first one of the `epoch` are forgotten. Leaves are asked to split
+    when all have learned: a split may take the place of leaves in another tree.
     """
     time = forest.counters[trees.TIME]
     trees.note_kinds(forest, row)
