@@ -125,9 +125,10 @@ def learn_scored(
     clock[EVENTS] = time
     error = reward - mixture.combined(predictions, models.weights, action)
     contexts.learn(models.familiar, found, action, error)
-    change.note(models.watch, error, models.forest.counters[TIME])
     number = models.forest.counters[TIME]
-    epoch = max(int(models.watch[change.EPOCH]), number - int(time - 1.0 - clock[FIRST_KEPT]))
+    begin = number - int(time - 1.0 - clock[FIRST_KEPT])  # of the ring
+    change.note(models.watch, error, number)
+    epoch = max(int(models.watch[change.EPOCH]), begin)
     mixture.note(models.moments, predictions, action, reward)
     if time % mixture.EVERY == 0.0:
         mixture.solve(models.moments, work.system, FIRST_WEIGHTS, models.weights)
@@ -148,7 +149,7 @@ def learn_scored(
     splitting.learn(models.forest, models.ring, scratch, work.reached, row, action, reward, epoch, seed, key)
     if time == clock[NEXT_EDGES]:
         end = number + 1
-        first = max(end - models.ring.bytes.shape[0], epoch, 0)
+        first = max(end - models.ring.bytes.shape[0], begin, 0)
         hashed.renew_edges(models.edges, models.ring, models.forest.kinds, first, end, work.sample)
         clock[NEXT_EDGES] = 2.0 * time
 

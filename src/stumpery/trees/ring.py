@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.jit import LINE
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.forest_kernels import Float32s, lined
 from stumpery.trees.ring_kernels import (
@@ -19,8 +20,6 @@ from stumpery.trees.ring_kernels import (
     SHORT,
     Ring,
 )
-
-LINE = 64  # bytes: events of fewer do not cross from one line of memory to the next
 
 Widths = NDArray[np.uint8]
 
