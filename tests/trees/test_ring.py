@@ -13,7 +13,6 @@ from stumpery.trees.ring_kernels import (
     SHORT,
     fill_values,
     fits,
-    new_copies,
     remember,
 )
 from stumpery.trees.scratch_kernels import copy_found
@@ -35,10 +34,9 @@ def has_place(events, row):
 
 
 @kernel
-def read(events, found, time, values):
+def read(events, copies, found, time, values):
     """Write the values of found events into `values`, in place: a row for each column, then actions and rewards."""
     n = found.shape[0]
-    copies = new_copies(events, n)
     copy_found(events.words, found, n, time, copies.words)
     for column in range(values.shape[0] - 2):
         fill_values(copies, column, n, values[column])
@@ -91,7 +89,7 @@ def test_events_come_out_as_they_went_in(n_kept):
     put_all(events, 0, rows)
     found = np.arange(max(N - n_kept, 0), N, dtype=np.int32)[::-1].copy()
     values = np.zeros((rows.shape[1] + 2, len(found)), np.float32)
-    read(events, found, N, values)
+    read(events, ring.new_copies(events), found, N, values)
     assert np.array_equal(values[:-2].T, rows[found])
     assert set(values[-2]) == {2.0}
     assert set(values[-1]) == {0.25}

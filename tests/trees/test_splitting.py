@@ -9,9 +9,8 @@ from stumpery.trees import forest_kernels as trees
 from stumpery.trees import pruning_kernels as pruning
 from stumpery.trees import splitting_kernels as splitting
 from stumpery.trees import stats_kernels as stats
-from stumpery.trees.ring import new_ring, widths_of
-from stumpery.trees.ring_kernels import new_copies
-from stumpery.trees.scratch_kernels import MAX_EVENTS, mixed, n_places, new_scratch
+from stumpery.trees.ring import new_copies, new_ring, widths_of
+from stumpery.trees.scratch_kernels import N_PLACES, mixed, new_scratch
 
 pytestmark = pytest.mark.kernels
 
@@ -38,18 +37,23 @@ def test_lined_arrays_begin_with_a_line(shape, kind):
 
 
 @kernel
-def learn_all(forest, ring, rows, actions, rewards, begins, seed):
+def learn_rows(forest, ring, scratch, rows, played, begins, seed):
     """Let the trees learn row after row, in place; with each of `begins` an epoch begins."""
     epoch = 0
     reached, moving = np.zeros(N_TREES, np.int32), np.zeros(N_TREES, np.int32)
-    copies = new_copies(ring, n_places(MAX_EVENTS))
-    scratch = new_scratch(forest.stats.shape[2], rows.shape[1], MAX_EVENTS, copies)
     for place in range(rows.shape[0]):
         trees.descend(forest, rows[place], reached, moving)
         if place in begins:
             epoch = place
+        action, reward = int(played[place, 0]), played[place, 1]
         key = mixed(seed + np.uint64(place))
-        splitting.learn(forest, ring, scratch, reached, rows[place], actions[place], rewards[place], epoch, seed, key)
+        splitting.learn(forest, ring, scratch, reached, rows[place], action, reward, epoch, seed, key)
+
+
+def learn_all(forest, events, rows, actions, rewards, begins, seed):
+    """The same, with room to think."""
+    scratch = new_scratch(forest.stats.shape[2], rows.shape[1], new_copies(events))
+    learn_rows(forest, events, scratch, rows, np.stack([actions, rewards], axis=1), begins, seed)
 
 
 @kernel
@@ -240,7 +244,7 @@ def test_a_leaf_knows_its_events_however_far_apart_they_are(gaps, n):
     note_all(forest, 1, numbers)
     assert events_of(forest, 1) == numbers.tolist()
     assert forest.leaves[1, trees.N_EVENTS] == n
-    found = np.zeros(MAX_EVENTS, np.int32)
+    found = np.zeros(N_PLACES, np.int32)
     for oldest in (0, int(numbers[n // 2]), int(numbers[-1]) + 1):
         n_found = found_from(forest, 1, oldest, found)
         assert found[:n_found].tolist() == [number for number in numbers[::-1].tolist() if number >= oldest]
@@ -268,9 +272,8 @@ def test_without_a_free_block_a_leaf_counts_what_it_still_has(gap):
 
 
 @kernel
-def merge(forest, scratch_events, leaf, other):
+def merge(forest, scratch, leaf, other):
     """Give a leaf the events of another, in place."""
-    scratch = new_scratch(N_ACTIONS, 3, scratch_events, np.empty(0))
     pruning.merge_events(forest, scratch, leaf, other, 0)
 
 
@@ -282,7 +285,7 @@ def test_merged_leaves_have_the_events_of_both_in_the_order_of_time(gap, n, m):
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False]), 10, 200)
     note_all(forest, 0, numbers[is_own])
     note_all(forest, 2, numbers[~is_own])
-    merge(forest, MAX_EVENTS, 0, 2)
+    merge(forest, new_scratch(N_ACTIONS, 3, np.empty(0)), 0, 2)
     assert events_of(forest, 0) == numbers.tolist()
     assert events_of(forest, 2) == []
     assert forest.leaves[[0, 2], trees.N_EVENTS].tolist() == [n + m, 0]
@@ -311,7 +314,15 @@ def test_a_column_of_zeros_and_ones_is_one_of_bits_until_another_value_comes():
     assert forest.kinds.tolist() == [trees.BIT, trees.BIT, trees.NAME]
     rows = np.array([[0, 1, 3], [1, 0.5, 1]], np.float32)
     events = new_ring(10, widths_of(rows))
-    learn_all(forest, events, rows, np.array([0, 1]), np.array([0.5, 1.0]), np.array([0]), np.uint64(1))
+    learn_all(
+        forest,
+        events,
+        rows,
+        np.array([0, 1]),
+        np.array([0.5, 1.0]),
+        np.array([0]),
+        np.uint64(1),
+    )
     assert forest.kinds.tolist() == [trees.BIT, trees.NUMBER, trees.NAME]
 
 

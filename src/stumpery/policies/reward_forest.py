@@ -27,9 +27,11 @@ from stumpery.policies.reward_forest_checks import check_shapes, plausible
 from stumpery.policies.reward_forest_memory import (
     arrays_of,
     grown,
+    has_shape,
     limits,
     new_models,
     new_shared,
+    new_work,
     plan_shares,
     remembered,
     reordered,
@@ -96,6 +98,7 @@ class RewardForest(ContextualPolicy):
         self._rule = self.explorer.rule()
         self._n_trees = self.n_trees or trees_for(0)
         self._models: Any = None
+        self._work: Any = None
         check_number("borrowing", self.borrowing, 0.0, MOST_BORROWING)
         self.borrowing = float(self.borrowing)  # a whole number would be compiled apart
         self._known = ActionFeatures.of(self.features, self.actions)
@@ -268,10 +271,12 @@ class RewardForest(ContextualPolicy):
         self._models.watch[EPOCH] = max(epoch - less, trees.NOTHING)
         done = 0
         while done < len(rows):
+            if self._work is None or not has_shape(self._work, self._models):
+                self._work = new_work(self._models, self._n_trees)
             rest = slice(done, None)
             done += kernels.run(
                 self._models,
-                self._n_trees,
+                self._work,
                 np.uint64(self.seed),
                 self._rng,
                 self._rule,

@@ -21,13 +21,13 @@ from stumpery.policies import mixture_kernels as mixture
 from stumpery.policies import shared_kernels as shared
 from stumpery.policies.explorers_kernels import DECIDES, LEARNS, SCORE
 from stumpery.policies.familiar_kernels import Familiar
-from stumpery.policies.shared_kernels import Shared, Sums, new_sums
+from stumpery.policies.shared_kernels import Shared, Sums
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import splitting_kernels as splitting
 from stumpery.trees import stats_kernels as stats
 from stumpery.trees.forest_kernels import BLOCK, N_NODES, TIME, Float32s, Forest, Int32s
-from stumpery.trees.ring_kernels import Ring, fits, new_copies
-from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, mixed, n_places, new_scratch
+from stumpery.trees.ring_kernels import Ring, fits
+from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, mixed
 from stumpery.types import Floats, Integers, Words
 
 FOREST, PLAIN, PAIRS, RECENT, CORRECTED = range(5)
@@ -58,7 +58,7 @@ class Models(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Room to think, made anew by every call."""
+    """Room to think."""
 
     reached: Int32s  # (trees,)
     moving: Int32s  # (trees,)
@@ -70,6 +70,7 @@ class Work(NamedTuple):
     system: Floats
     sample: Float32s
     sums: Sums
+    scratch: Scratch
 
 
 class Scored(NamedTuple):
@@ -111,7 +112,6 @@ def score(models: Models, work: Work, row: Float32s, board: Floats) -> Scored:
 def learn_scored(
     models: Models,
     work: Work,
-    scratch: Scratch,
     row: Float32s,
     scored: Scored,
     action: int,
@@ -146,31 +146,12 @@ def learn_scored(
     linear = models.corrected
     correction.learn(models.forest, work.reached, linear, work.codes, n, work.rates, action, error, scale, key)
     shared.learn(models.shared, models.shared.features, work.codes, n, action, reward)
-    splitting.learn(models.forest, models.ring, scratch, work.reached, row, action, reward, epoch, seed, key)
+    splitting.learn(models.forest, models.ring, work.scratch, work.reached, row, action, reward, epoch, seed, key)
     if time == clock[NEXT_EDGES]:
         end = number + 1
         first = max(end - models.ring.bytes.shape[0], begin, 0)
         hashed.renew_edges(models.edges, models.ring, models.forest.kinds, first, end, work.sample)
         clock[NEXT_EDGES] = 2.0 * time
-
-
-@part
-def new_work(models: Models, n_trees: int) -> Work:
-    """Room for one call."""
-    n_columns, n_actions = models.edges.shape[0], models.forest.stats.shape[2]
-    n_slots = (n_columns + 1) * min(n_columns + 1, hashed.REACH)
-    return Work(
-        np.empty(n_trees, np.int32),
-        np.empty(n_trees, np.int32),
-        np.empty((trees.N_STATS, n_actions), np.int32),
-        np.empty(n_columns + 1, np.int32),
-        np.empty(n_slots, np.int32),
-        np.empty(max(n_slots, n_trees + n_columns + 1), np.float64),
-        np.empty((N_SCORERS, n_actions), np.float64),
-        np.empty((N_SCORERS - 1, N_SCORERS), np.float64),
-        np.empty(hashed.SAMPLE + hashed.N_BINS - 1, np.float32),
-        new_sums(models.shared.linear.shape[2]),
-    )
 
 
 @part
@@ -193,7 +174,7 @@ def has_room(models: Models, n_trees: int, may_grow: bool) -> bool:
 @kernel
 def run(
     models: Models,
-    n_trees: int,
+    work: Work,
     seed: np.uint64,
     rng: Words,
     rule: Floats,
@@ -210,10 +191,7 @@ def run(
     One entry for all, since each would compile the whole forest anew. Where memory must grow, or a column be wider, it
     stops early; it gives how many rows it went along. `rewards` has a column per action to play, else one.
     """
-    work = new_work(models, n_trees)
-    n_looked_at = MAX_EVENTS if does & LEARNS else 1
-    copies = new_copies(models.ring, n_places(n_looked_at))
-    scratch = new_scratch(board.shape[1], models.edges.shape[0], n_looked_at, copies)
+    n_trees = work.reached.shape[0]
     for place in range(rows.shape[0]):
         if does & LEARNS and not (fits(models.ring, rows[place]) and has_room(models, n_trees, bool(does & GROWS))):
             return place
@@ -224,5 +202,5 @@ def run(
         if does & LEARNS:
             action = actions[place]
             reward = rewards[place, action if does & DECIDES else 0]
-            learn_scored(models, work, scratch, rows[place], scored, action, reward, seed)
+            learn_scored(models, work, rows[place], scored, action, reward, seed)
     return len(rows)

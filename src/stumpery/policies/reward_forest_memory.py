@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from stumpery.policies import change_kernels as change
 from stumpery.policies import hashed_kernels as hashed
 from stumpery.policies.familiar import followed, new_familiar
-from stumpery.policies.reward_forest_kernels import EVENTS, FIRST_KEPT, FIRST_WEIGHTS, N_SCORERS, NEXT_SHARES, Models
+from stumpery.policies.reward_forest_kernels import (
+    EVENTS,
+    FIRST_KEPT,
+    FIRST_WEIGHTS,
+    N_SCORERS,
+    NEXT_SHARES,
+    Models,
+    Work,
+)
 from stumpery.policies.reward_forest_sizes import (
     BLOCK_BYTES,
     EXCESS,
@@ -22,12 +30,13 @@ from stumpery.policies.reward_forest_sizes import (
     node_bytes_of,
     sizes_within,
 )
-from stumpery.policies.shared_kernels import Shared
+from stumpery.policies.shared_kernels import Shared, Sums
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import ring
 from stumpery.trees.forest_kernels import Forest
 from stumpery.trees.ring import Widths
 from stumpery.trees.ring_kernels import ACTION
+from stumpery.trees.scratch_kernels import new_scratch
 from stumpery.types import Floats
 
 SPARE_NODES = 1.2  # times the nodes in use
@@ -59,6 +68,35 @@ def new_models(
         shared,
         new_familiar(sizes.n_buckets),
         np.zeros(change.N_WATCH),
+    )
+
+
+def new_work(models: Models, n_trees: int) -> Work:
+    """Room for a forest of this shape; what it holds between two events means nothing."""
+    n_columns, n_actions = len(models.edges), models.forest.stats.shape[2]
+    n_features = models.shared.linear.shape[2]
+    n_slots = (n_columns + 1) * min(n_columns + 1, hashed.REACH)
+    return Work(
+        trees.lined((n_trees,), np.int32),
+        trees.lined((n_trees,), np.int32),
+        trees.lined((trees.N_STATS, n_actions), np.int32),
+        trees.lined((n_columns + 1,), np.int32),
+        trees.lined((n_slots,), np.int32),
+        trees.lined((max(n_slots, n_trees + n_columns + 1),), np.float64),
+        trees.lined((N_SCORERS, n_actions), np.float64),
+        trees.lined((N_SCORERS - 1, N_SCORERS), np.float64),
+        trees.lined((hashed.SAMPLE + hashed.N_BINS - 1,), np.float32),
+        Sums(np.zeros(n_features), np.zeros(n_features)),
+        new_scratch(n_actions, n_columns, ring.new_copies(models.ring)),
+    )
+
+
+def has_shape(work: Work, models: Models) -> bool:
+    """Whether this room is for a forest of this shape; the number of trees and columns never changes."""
+    return (
+        work.scratch.events.widths is models.ring.widths
+        and work.known.shape[1] == models.forest.stats.shape[2]
+        and work.sums.weights.shape[0] == models.shared.linear.shape[2]
     )
 
 

@@ -42,12 +42,6 @@ class Sums(NamedTuple):
 
 
 @part
-def new_sums(n_features: int) -> Sums:
-    """Room for one context."""
-    return Sums(np.empty(n_features, np.float64), np.empty(n_features, np.float64))
-
-
-@part
 def lend(shared: Shared, features: Floats, codes: Int32s, n: int, means: Floats, sums: Sums, board: Floats) -> None:
     """Move every score and doubt on the board towards those of the features, in place; `means` are the forest's.
 

@@ -4,6 +4,8 @@ A forest holds its trees and, behind them, one place for each in which a tree ma
 mistakes seem to become more gets one; when they surely have, it takes the old tree's place (Gomes et al. 2017).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from stumpery.jit import kernel, part
@@ -33,12 +35,22 @@ from stumpery.trees.forest_kernels import (
 )
 from stumpery.trees.gains_kernels import VARIANCE
 from stumpery.trees.leaves_kernels import COUNT, CRITERION, DRIFT, GRACE, MEAN, MULTIWAY, SQUARES, TIMES, WARNING, Model
-from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, n_places, new_scratch, remember
+from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, remember
 from stumpery.types import Floats, Words
 
 PREDICTS, LEARNS, GROWS = 1, 2, 4  # what a run may do
 RIGHT, SEEN = range(2)  # of a tree's votes
 VOTES_FADING = 0.999
+
+
+class Work(NamedTuple):
+    """Room to think."""
+
+    reached: Int32s  # (trees,), of a forest also those in the background
+    foremost: Int32s  # (trees,), the same memory
+    moving: Int32s  # (trees,)
+    one: Floats  # (classes,), or one number
+    scratch: Scratch
 
 
 @part
@@ -124,18 +136,17 @@ def exchange(model: Model, root: int, other: int) -> None:
 @part
 def learn(
     model: Model,
-    scratch: Scratch,
-    reached: Int32s,
+    work: Work,
     row: Float32s,
     label: float,
     weight: float,
     rule: Floats,
     rng: Words,
     seed: np.uint64,
-    one: Floats,
 ) -> None:
     """Remember one event and let every tree learn it at the leaf that it reached, in place."""
     forest, n_trees = model.forest, model.standby.shape[0]
+    reached, one = work.reached, work.one
     of_numbers = rule[CRITERION] == VARIANCE
     time = forest.counters[TIME]
     trees.note_kinds(forest, row)
@@ -169,7 +180,7 @@ def learn(
         for _ in range(times):
             room.note(forest, mark, leaf, time)
         if forest.leaves[leaf, N_EVENTS] >= forest.leaves[leaf, NEXT_CHECK]:
-            growth.check(model, scratch, leaf, rule, seed)
+            growth.check(model, work.scratch, leaf, rule, seed)
     if room.is_short(forest.counters, forest.blocks.shape[0]):
         room.sweep(model, bool(of_numbers))
 
@@ -207,6 +218,7 @@ def has_room(forest: Forest, n_events: int, n_trees: int, rule: Floats) -> bool:
 @kernel
 def run(
     model: Model,
+    work: Work,
     rule: Floats,
     rng: Words,
     seed: np.uint64,
@@ -221,21 +233,14 @@ def run(
     One entry for all, since each would compile everything anew. Where memory must grow first it stops early; it gives
     how many rows it went along.
     """
-    n_trees, n_values = model.standby.shape[0], model.forest.stats.shape[2]
-    reached = np.zeros(n_trees if n_trees == 1 else 2 * n_trees, np.int32)
-    foremost = reached[:n_trees]  # without the trees in the background
-    moving = np.zeros(n_trees, np.int32)
-    one = np.zeros(outputs.shape[1])
-    n_looked_at = MAX_EVENTS if does & LEARNS else 1
-    copies = np.empty((n_places(n_looked_at), model.events.shape[1]), np.float32)
-    scratch = new_scratch(max(n_values, 3), model.events.shape[1], n_looked_at, copies)
+    n_trees = model.standby.shape[0]
     for place in range(rows.shape[0]):
         if does & LEARNS and does & GROWS and not has_room(model.forest, model.events.shape[0], n_trees, rule):
             return place
         row = rows[place]
-        trees.descend(model.forest, row, foremost, moving)
+        trees.descend(model.forest, row, work.foremost, work.moving)
         if does & PREDICTS:
-            predict(model, reached, row, rule, one, outputs[place])
+            predict(model, work.reached, row, rule, work.one, outputs[place])
         if does & LEARNS and weights[place] > 0.0:
-            learn(model, scratch, reached, row, labels[place], weights[place], rule, rng, seed, one)
+            learn(model, work, row, labels[place], weights[place], rule, rng, seed)
     return len(rows)

@@ -20,6 +20,7 @@ from stumpery.trees.ring_kernels import (
     SHORT,
     Ring,
 )
+from stumpery.trees.scratch_kernels import LANES, N_PLACES
 
 Widths = NDArray[np.uint8]
 
@@ -33,6 +34,11 @@ def event_bytes(widths: Widths) -> int:
 def new_ring(n_events: int, widths: Widths) -> Ring:
     """Room for so many events."""
     return over(lined((n_events, event_bytes(widths)), np.int8), widths)
+
+
+def new_copies(ring: Ring) -> Ring:
+    """Room for copies of as many events as are looked at, with bytes behind each, since loops go past the last."""
+    return over(lined((N_PLACES, ring.bytes.shape[1] + LANES), np.int8), ring.widths)
 
 
 def over(memory: NDArray[np.int8], widths: Widths) -> Ring:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from stumpery.jit import part
 from stumpery.trees.forest_kernels import Float32s, Int32s
-from stumpery.trees.scratch_kernels import LANES
 
 BYTE, SHORT, FLOAT = 1, 2, 4  # widths of columns
 MOST_BYTE, MOST_SHORT = 2**7 - 1, 2**15 - 1  # what they can tell, of either sign
@@ -98,11 +97,3 @@ def fill_values(ring: Ring, column: int, n: int, values: Float32s) -> None:
     else:
         for index in range(n):
             values[index] = ring.floats[index, start]
-
-
-@part
-def new_copies(ring: Ring, n_events: int) -> Ring:
-    """Room for copies of so many events, with bytes behind each, since loops go past the last."""
-    memory = np.empty((n_events, 8 * ring.words.shape[1] + LANES), np.int8)
-    views = memory.view(np.int16), memory.view(np.float32), memory.view(np.int64)
-    return Ring(memory, views[0], views[1], views[2], ring.widths, ring.starts, ring.span)

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.jit import part, prefetch
-from stumpery.trees.forest_kernels import LEAST_SIDE, MAX_CUTS, N_CODES, NOTHING, Float32s, Int32s
+from stumpery.trees.forest_kernels import LEAST_SIDE, MAX_CUTS, N_CODES, NOTHING, Float32s, Int32s, lined
 from stumpery.types import Floats
 
 MAX_EVENTS = 8192  # of a leaf that are looked at, and a few more where there are spare places
 LANES = 16  # loops go to a multiple of it, past what counts: the compiler then leaves no rest to go through one by one
-APART = 256  # spare places: arrays that begin at the same place of a page get in each other's way
+N_PLACES = MAX_EVENTS + 256  # spare ones, too: arrays that begin at the same place of a page get in each other's way
 SAMPLE = 2 * LANES  # values of a column that are put in order
 AHEAD = 12  # events that are asked for before they are copied
 
@@ -50,51 +50,41 @@ class Scratch(NamedTuple):
     codes: Floats  # (3, N_CODES): key, count and sum
 
 
-@part
-def padded(n: int) -> int:
+def whole_lanes(n: int) -> int:
     """The next multiple of LANES."""
     return (n + LANES - 1) // LANES * LANES
 
 
-@part
-def n_places(n_events: int) -> int:
-    """How many events there must be room for if loops go past the last."""
-    return padded(n_events) + APART
+padded = part(whole_lanes)  # the same in kernels
 
 
-@part
 def new_table(n_actions: int, n_cuts: int) -> Table:
     """Room for so many cuts."""
-    width = padded(n_cuts)
+    width = whole_lanes(n_cuts)
     return Table(
-        np.empty((1 + n_actions) * width, np.float32),
-        np.empty((1 + n_actions) * width, np.float32),
-        np.empty(width, np.float32),
-        np.empty(width, np.float32),
+        *(lined((size,), np.float32) for size in (width + n_actions * width, width + n_actions * width, width, width))
     )
 
 
-@part
-def new_scratch(n_actions: int, n_values: int, n_events: int, copies: Any) -> Scratch:
-    """Room for leaves of so many events with so many values each, and for copies of these."""
-    width = n_places(n_events)
+def new_scratch(n_actions: int, n_values: int, copies: Any) -> Scratch:
+    """Room for leaves whose events have so many values each, and for copies of these: as many as are looked at."""
     return Scratch(
-        np.empty(width, np.int32),
-        np.empty(width, np.int32),
-        np.empty(width, np.float32),
+        lined((N_PLACES,), np.int32),
+        lined((N_PLACES,), np.int32),
+        lined((N_PLACES,), np.float32),
         copies,
-        np.empty(width, np.float32),
-        np.empty(width, np.int32),
+        lined((N_PLACES,), np.float32),
+        lined((N_PLACES,), np.int32),
         new_table(n_actions, N_CODES),
         new_table(n_actions, N_CODES),
         new_table(n_actions, n_values),
-        np.empty((6, n_actions), np.float64),
-        np.empty(n_actions + 1, np.int32),
-        np.empty(MAX_CUTS, np.float32),
-        np.empty(SAMPLE, np.float32),
-        np.empty(SAMPLE, np.float32),
-        np.empty(N_CODES, np.int32),
-        np.empty((3, N_CODES), np.float64),
+        lined((6, n_actions), np.float64),
+        lined((n_actions + 1,), np.int32),
+        lined((MAX_CUTS,), np.float32),
+        lined((SAMPLE,), np.float32),
+        lined((SAMPLE,), np.float32),
+        lined((N_CODES,), np.int32),
+        lined((3, N_CODES), np.float64),
     )
 
 

@@ -11,7 +11,9 @@ from stumpery.trees import forest_kernels as trees
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees import room_kernels as room
 from stumpery.trees.forest_kernels import BLOCK
+from stumpery.trees.hoeffding_kernels import Work
 from stumpery.trees.leaves_kernels import N_GUESSERS, N_MARKS, N_ROWS, Model
+from stumpery.trees.scratch_kernels import N_PLACES, new_scratch
 
 FIRST_EVENTS, FIRST_NODES, FIRST_TABLES = 4096, 256, 16
 FEW_CLASSES = 16  # for which memory is planned, or twice, four times, ... as many
@@ -118,6 +120,21 @@ def fitted(model: Model, shape: Shape, max_bytes: int) -> Sizes:
     if n_events < LEAST_EVENTS and needed > max_bytes:
         raise ValueError(f"max_bytes is {max_bytes}; these trees with {shape.n_values} classes need about {needed:,}")
     return sizes._replace(n_events=n_events) if needed > max_bytes else sizes
+
+
+def new_work(model: Model, n_outputs: int) -> Work:
+    """Room for trees of this shape; what it holds between two events means nothing."""
+    n_trees, n_values, width = len(model.standby), model.forest.stats.shape[2], model.events.shape[1]
+    reached = trees.lined((n_trees if n_trees == 1 else 2 * n_trees,), np.int32)
+    scratch = new_scratch(max(n_values, 3), width, trees.lined((N_PLACES, width), np.float32))
+    return Work(reached, reached[:n_trees], trees.lined((n_trees,), np.int32), np.zeros(n_outputs), scratch)
+
+
+def has_shape(work: Work, model: Model, n_outputs: int) -> bool:
+    """Whether this room is for trees of this shape; their number never changes."""
+    n_values, width = model.forest.stats.shape[2], model.events.shape[1]
+    same = len(work.one) == n_outputs and work.scratch.totals.shape[1] == max(n_values, 3)
+    return same and work.scratch.events.shape[1] == width
 
 
 def new_model(shape: Shape, sizes: Sizes) -> Model:

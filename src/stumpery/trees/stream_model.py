@@ -77,6 +77,7 @@ class StreamModel(ABC):
         self._rng = new_generator(self.seed)
         self._rows: OpenRows | None = None
         self._model: Any = None
+        self._work: Any = None
         self._is_full = False
         self._most: memory.Sizes | None = None  # the room there may be, once it is known
         if self.schema is not None:
@@ -318,7 +319,9 @@ class StreamModel(ABC):
             if done:
                 along = [array[done:] if len(array) == n else array for array in along]
             along += [does | grows]
-            done += kernels.run(self._model, rule, self._rng, np.uint64(self.seed), *along)
+            if self._work is None or not memory.has_shape(self._work, self._model, outputs.shape[1]):
+                self._work = memory.new_work(self._model, outputs.shape[1])
+            done += kernels.run(self._model, self._work, rule, self._rng, np.uint64(self.seed), *along)
             if done < n:
                 sizes = memory.sizes_of(self._model).doubled(self._limits())
                 self._model = memory.resized(self._model, self._shape_now(), sizes)
