@@ -340,9 +340,10 @@ def full():
     policy = new(max_bytes=300_000)
     sizes = [sizes_within(300_000, N_TREES, n_actions, 0, np.ones(4, np.uint8)) for n_actions in (2, 3)]
     assert sizes[0].n_slots > sizes[1].n_slots
-    policy.play(*stream(6000))
+    policy.play(*stream(12_000))
     assert not policy._may_grow
     assert policy._models.forest.counters[trees.TIME] > len(policy._models.ring.bytes)
+    assert policy._models.clock[NEXT_SHARES] == 0.0  # memory has been shared anew
     return policy
 
 

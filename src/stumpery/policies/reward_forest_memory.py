@@ -39,7 +39,7 @@ from stumpery.trees.ring_kernels import ACTION
 from stumpery.trees.scratch_kernels import new_scratch
 from stumpery.types import Floats
 
-SPARE_NODES = 1.2  # times the nodes in use
+SPARE_NODES = 1.6  # times the nodes in use: trees grow on
 LEAST_MORE = 1.05  # times the events: fewer more are not worth moving them
 
 

@@ -23,7 +23,6 @@ NODE_SHARE, LEAST_NODE_SHARE = 0.5, 0.25  # of the memory that pairs and context
 SMALL = 256  # bytes, and a little of all memory, for what is small
 EXCESS = 2  # times `max_bytes`: what a full forest may come to when actions are added to it
 BLOCK_BYTES = 4 * trees.N_BLOCK_FIELDS
-STALE = 1.35  # times the blocks of the remembered events: leaves forget the others only when they are asked to split
 
 
 def trees_for(n_columns: int) -> int:
@@ -117,9 +116,13 @@ def node_bytes_of(n_actions: int) -> float:
 
 def event_bytes_of(widths: Widths, n_trees: int) -> float:
     """What an event takes in the ring and in the blocks of all trees."""
-    return ring.event_bytes(widths) + n_trees * BLOCK_BYTES / BLOCK * STALE
+    return ring.event_bytes(widths) + n_trees * BLOCK_BYTES / BLOCK
 
 
 def n_blocks_for(n_trees: int, n_events: int) -> int:
-    """How many blocks note so many events."""
-    return int(n_trees * n_events / BLOCK * STALE)
+    """How many blocks note so many events.
+
+    The latest stand in the leaves' own lines. That makes room for some that have left the ring; of those, leaves let go
+    when blocks run short.
+    """
+    return n_trees * n_events // BLOCK

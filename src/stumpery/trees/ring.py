@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.jit import LINE
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.forest_kernels import Float32s, lined
 from stumpery.trees.ring_kernels import (
@@ -26,9 +25,8 @@ Widths = NDArray[np.uint8]
 
 
 def event_bytes(widths: Widths) -> int:
-    """How many bytes an event takes, with action and reward, and spare ones so that it lies in few lines of memory."""
-    n = int(widths.sum()) + 2 * FLOAT
-    return 1 << (n - 1).bit_length() if n <= LINE else -(-n // 8) * 8
+    """How many bytes an event takes, with action and reward: whole words, by which it is copied."""
+    return -(-(int(widths.sum()) + 2 * FLOAT) // 8) * 8
 
 
 def new_ring(n_events: int, widths: Widths) -> Ring:
