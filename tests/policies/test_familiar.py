@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.reference.familiar import Twin
+from tests.reference.familiar import Bucket, Twin
 
 import stumpery as st
 from stumpery import RewardForest
@@ -45,18 +45,41 @@ def test_errors_and_trust_are_those_of_the_slow_twin(told, n_actions):
 
 
 @pytest.mark.kernels
-def test_a_bucket_knows_what_was_played_last():
+def test_a_bucket_knows_what_its_slow_twin_does():
     rng = np.random.default_rng(6)
+    familiar, twin, scores = new_familiar(1), Bucket(), np.zeros(N_ACTIONS)
+    rows = rng.normal(size=(15, N_COLUMNS)).astype(np.float32)
+    for _ in range(N_EVENTS):
+        context, action = int(rng.integers(len(rows)) * rng.random()), int(rng.integers(2))
+        found = int(learn_one(familiar, rows[context], NUMBERS, action, 1.0, scores))
+        twin.learn(found >> 40, action, (found >> 24) % 8 == 0)
+        known = [each[:2] for each in of_bucket(familiar)]
+        assert known == twin.known + [(0, 0)] * (contexts.WAYS - len(twin.known))
+
+
+@pytest.mark.kernels
+def test_of_more_contexts_in_turn_than_there_is_room_for_some_are_known_again():
+    rng = np.random.default_rng(6)
+    n_buckets = 4
+    familiar, scores = new_familiar(n_buckets), np.zeros(N_ACTIONS)
+    rows = rng.normal(size=(3 * n_buckets * contexts.WAYS, N_COLUMNS)).astype(np.float32)
+    for _ in range(4):
+        for row in rows:
+            learn_one(familiar, row, NUMBERS, 2, 1.0, scores)
+    came_again = [((int(word) >> 18) & 63) > 1 for word in familiar.buckets.ravel()]
+    assert sum(came_again) > n_buckets * contexts.WAYS // 2
+
+
+@pytest.mark.kernels
+def test_what_a_context_earned_is_added_when_it_comes_again():
     familiar, scores = new_familiar(1), np.zeros(N_ACTIONS)
     familiar.trust[contexts.SHARE] = 1.0
-    rows = rng.normal(size=(50, N_COLUMNS)).astype(np.float32)
-    prints = [int(learn_one(familiar, row, NUMBERS, 2, 1.0, scores)) for row in rows]
-    assert not scores.any()  # none of them came again
-    assert of_bucket(familiar) == [(prints[-age] >> 40, 2, 1, 0.5) for age in range(1, contexts.WAYS + 1)]
-    learn_one(familiar, rows[-3], NUMBERS, 2, 1.0, scores)
+    row = np.ones(N_COLUMNS, np.float32)
+    found = int(learn_one(familiar, row, NUMBERS, 2, 1.0, scores))
+    assert not scores.any()
+    learn_one(familiar, row, NUMBERS, 2, 1.0, scores)
     assert scores.tolist() == [0.0, 0.0, 0.5]
-    assert [each[0] for each in of_bucket(familiar)[:4]] == [prints[-age] >> 40 for age in (3, 1, 2, 4)]
-    assert of_bucket(familiar)[0][2:] == (2, pytest.approx(2 / 3, abs=1e-5))
+    assert of_bucket(familiar)[0] == (found >> 40, 2, 2, pytest.approx(2 / 3, abs=1e-5))
 
 
 def of_bucket(familiar):

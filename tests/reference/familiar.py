@@ -27,3 +27,17 @@ class Twin:
         steps = round((mean * (plays + 1) + error) / (plays + 2) * STEPS)
         self.means[context, action] = min(max(steps, -2 * STEPS), 2 * STEPS - 1) / STEPS
         self.plays[context, action] = min(plays + 1, MOST_PLAYS)
+
+
+class Bucket:
+    """Which contexts and actions a bucket of eight knows, in their order."""
+
+    def __init__(self):
+        self.known = []
+
+    def learn(self, context, action, is_chosen):
+        """What is known comes first; so does what is new, if there is a place, if it is chosen or its context known."""
+        each = context, action
+        is_first = each in self.known or len(self.known) < 8 or is_chosen or context in dict(self.known)
+        rest = [other for other in self.known if other != each][:7]
+        self.known = [each, *rest] if is_first else [*rest, each]

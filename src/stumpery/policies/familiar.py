@@ -19,7 +19,7 @@ def new_familiar(n_buckets: int) -> Familiar:
 def followed(familiar: Familiar, keep: Sequence[int | None]) -> Familiar:
     """The same contexts with other actions: those of `keep`, by their old places.
 
-    Of those that come to one bucket the foremost stay: they were played last.
+    Of those that come to one bucket the foremost stay.
     """
     places = np.full(MOST_ACTIONS, NOTHING)
     for place, old in enumerate(keep[:MOST_ACTIONS]):

@@ -3,9 +3,11 @@
 A context is known again by a print of its values. Only actions that were played there take memory, a word each: a
 print, the action, the number of its plays, at most 63, and the mean of the errors, reward - score, as if there had been
 one more of 0, in steps of 2^-16 and within two rewards of 0. They lie in buckets of eight, those played last first;
-from a full one the last goes. The 65,537th action and those behind it are not known again. How far the means are
-trusted is learned: by the factor, from 0 to 1, that would have made them the best forecast of the errors after them.
-Where no context comes again, or where what is left of the rewards is chance, nothing is trusted.
+from a full one the last goes. A context that comes to a full bucket for the first time takes the last place only, but
+for one of eight: else, where more contexts come in turn than there is room for, all would be gone when they come again.
+The 65,537th action and those behind it are not known again. How far the means are trusted is learned: by the factor,
+from 0 to 1, that would have made them the best forecast of the errors after them. Where no context comes again, or
+where what is left of the rewards is chance, nothing is trusted.
 """
 
 from typing import NamedTuple
@@ -27,6 +29,7 @@ SHARE, PRODUCTS, SQUARES = range(3)  # what is trusted; sums of means times the 
 N_TRUST = 3
 DISTRUST = 1.0  # what is added to the squares
 FADING = 0.9995  # of both sums, with each mean that is put to the test
+CHOSEN = np.uint64(7 << 24)  # bits of a print that tell neither bucket nor context: all 0 in one of eight
 
 
 class Familiar(NamedTuple):
@@ -104,6 +107,15 @@ def recall(familiar: Familiar, found: np.uint64, scores: Floats) -> None:
 
 
 @part
+def is_known(bucket: Words, found: np.uint64) -> bool:
+    """Whether a bucket has anything of a context."""
+    n = 0
+    for way in range(WAYS):
+        n += bucket[way] >> PRINT == found >> PRINT
+    return n > 0
+
+
+@part
 def learn(familiar: Familiar, found: np.uint64, action: int, error: float) -> None:
     """Note the error of a context's score, in place."""
     if action >= MOST_ACTIONS:
@@ -113,12 +125,14 @@ def learn(familiar: Familiar, found: np.uint64, action: int, error: float) -> No
     way = 0
     while way < WAYS - 1 and bucket[way] >> ACTION != sought:
         way += 1
-    mean, plays = 0.0, 0.0
+    mean, plays, first = 0.0, 0.0, 0
     if bucket[way] >> ACTION == sought:
         mean, plays = mean_of(bucket[way]), plays_of(bucket[way])
         trust[PRODUCTS] = FADING * trust[PRODUCTS] + mean * error
         trust[SQUARES] = FADING * trust[SQUARES] + mean * mean
         trust[SHARE] = min(max(trust[PRODUCTS] / (trust[SQUARES] + DISTRUST), 0.0), 1.0)
-    for place in range(way, 0, -1):
+    elif bucket[way] != np.uint64(0) and found & CHOSEN != np.uint64(0) and not is_known(bucket, found):
+        first = way
+    for place in range(way, first, -1):
         bucket[place] = bucket[place - 1]
-    bucket[0] = word_of(found, action, plays + 1.0, mean + (error - mean) / (plays + 2.0))
+    bucket[first] = word_of(found, action, plays + 1.0, mean + (error - mean) / (plays + 2.0))
