@@ -17,21 +17,24 @@ from functools import cache, wraps
 from typing import Any
 
 import numba
+import numpy as np
 from llvmlite import ir as llvm  # type: ignore[import-untyped]
 from llvmlite.binding import ffi  # type: ignore[import-untyped]
-from numba import _dynfunc, types
-from numba.core import cgutils, ir, typed_passes, untyped_passes
+from numba import _dynfunc, config, types
+from numba.core import cgutils, errors, ir, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, PassManager
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
 from numba.core.datamodel import models
 from numba.core.imputils import impl_ret_borrowed, lower_cast, lower_getattr_generic
-from numba.core.targetconfig import TargetConfig
-from numba.core.typeconv import Conversion
+from numba.core.targetconfig import ConfigStack, TargetConfig
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
-from numba.extending import intrinsic, register_model
+from numba.core.typing.typeof import typeof
+from numba.extending import NativeValue, intrinsic, register_model, unbox
 
 KNOWN = tuple(numba.version_info[:2]) == (0, 68)  # Numba's version, whose insides this was written for
+LENT = "lent "  # how the names of lent bundles begin
 
 
 # Bundles that are lent.
@@ -42,18 +45,18 @@ class Lent(types.Type):  # type: ignore[misc]
 
     def __init__(self, bundle: Any) -> None:
         self.bundle = bundle
-        super().__init__(name=f"lent {bundle}")
+        super().__init__(name=f"{LENT}{bundle}")
 
-    def can_convert_from(self, context: Any, other: Any) -> Any:
-        """Whether what a caller has is this bundle."""
-        return Conversion.safe if other == self.bundle else None
+    @property
+    def key(self) -> Any:
+        """What tells it from others; its name does not say which class of bundles it is."""
+        return self.bundle
 
 
 def lent(kind: Any) -> Any:
     """The type by which a part gets an argument, or a member of one: bundles lent, and no number known."""
-    if isinstance(kind, types.NamedTuple) and any(map(_has_arrays, kind.types)):
-        return Lent(kind)
-    return types.unliteral(kind)
+    is_bundle = isinstance(kind, types.BaseNamedTuple) and any(map(_has_arrays, kind.types))
+    return Lent(kind) if is_bundle and KNOWN else types.unliteral(kind)
 
 
 def _has_arrays(kind: Any) -> bool:
@@ -71,7 +74,7 @@ def with_lent_arguments(find: Callable[..., Any]) -> Callable[..., Any]:
 
 @register_model(Lent)
 class _LentModel(models.PrimitiveModel):  # type: ignore[misc]
-    """An address. Nobody writes there while the part runs, so that what it has read stays true."""
+    """An address. What lies there changes only after the call for which it was lent: what was read stays true."""
 
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, manager.lookup(kind.bundle).get_value_type().as_pointer())
@@ -81,10 +84,12 @@ class _LentModel(models.PrimitiveModel):  # type: ignore[misc]
         return value
 
 
-@lower_cast(types.NamedTuple, Lent)  # type: ignore[untyped-decorator]
+@lower_cast(types.BaseNamedTuple, Lent)  # type: ignore[untyped-decorator]
 def _lend(context: Any, builder: Any, kind: Any, wanted: Any, value: Any) -> Any:
-    """Where a bundle lies: its variable, if it was just read from there, or else a place of its own."""
-    return value.operands[0] if isinstance(value, llvm.LoadInstr) else cgutils.alloca_once_value(builder, value)
+    """Where a bundle lies: its variable, if it was read from there for this call, or else a place of its own."""
+    if isinstance(value, llvm.LoadInstr) and builder.block.instructions[-1] is value:
+        return value.operands[0]
+    return cgutils.alloca_once_value(builder, value)
 
 
 @infer_getattr
@@ -102,9 +107,42 @@ def _member(context: Any, builder: Any, owner: Any, value: Any, name: str) -> An
     place = owner.bundle.fields.index(name)
     kind = owner.bundle.types[place]
     address = cgutils.gep_inbounds(builder, value, 0, place)
-    if isinstance(lent(kind), Lent):
+    if lent(kind) != kind:
         return address
     return impl_ret_borrowed(context, builder, kind, builder.load(address))
+
+
+class Held:
+    """A bundle whose words Python has laid out once, so that kernels need not take apart each of its arrays."""
+
+    def __init__(self, bundle: Any) -> None:
+        self.bundle = bundle
+        self._words = np.array(_words_of(bundle), np.int64)
+        self.address = self._words.ctypes.data
+        self._numba_type_ = Lent(typeof(bundle))
+
+
+def held(bundle: Any) -> Any:
+    """A bundle of arrays as kernels get it soonest; it must be held anew when an array is replaced by another."""
+    return Held(bundle) if KNOWN and not config.DISABLE_JIT else bundle
+
+
+def _words_of(part: Any) -> list[int]:
+    """What lies in memory of a bundle, an array or a number, word by word; nobody counts who holds these arrays."""
+    if isinstance(part, tuple):
+        return [word for each in part for word in _words_of(each)]
+    if isinstance(part, np.ndarray):
+        return [0, 0, part.size, part.itemsize, part.ctypes.data, *part.shape, *part.strides]
+    return [int(np.array(float(part) if isinstance(part, float) else int(part)).view(np.int64))]
+
+
+@unbox(Lent)  # type: ignore[untyped-decorator]
+def _unbox(kind: Any, obj: Any, c: Any) -> Any:
+    """Where a held bundle lies."""
+    number = c.pyapi.object_getattr_string(obj, "address")
+    address = c.pyapi.long_as_voidptr(number)
+    c.pyapi.decref(number)
+    return NativeValue(c.builder.bitcast(address, c.context.get_value_type(kind)))
 
 
 # Steps of their own.
@@ -160,6 +198,9 @@ class _PartLegalization(typed_passes.IRLegalization):  # type: ignore[misc]
     _name = "part_legalization"
 
     def run_pass(self, state: Any) -> bool:
+        keeps = state.func_ir.is_generator and any(isinstance(kind, Lent) for kind in state.args)
+        if keeps or LENT in str(state.return_type):
+            raise errors.TypingError(f"{state.func_id.func_name} keeps or gives back a bundle that it was only lent")
         state.only_borrows = _only_borrows(state)
         return False if state.only_borrows else bool(super().run_pass(state))
 
@@ -284,19 +325,21 @@ def _equal(options: Any, others: Any) -> Any:
 def _once(find: Callable[..., Any]) -> Callable[..., Any]:
     """Numba's search for the way in which an operator or one of its own functions takes such arguments.
 
-    It tries tens of ways, and words why each does not fit, again at every use. Here what was found is kept.
+    It tries tens of ways, and words why each does not fit, again at every use. Here what was found is kept; it depends
+    on the compiler's options, too.
     """
     known: dict[Any, Any] = {}
 
     @wraps(find)
     def found(function: Any, context: Any, arguments: Any, named: Any) -> Any:
-        key = context, function, arguments  # the function knows its ways
-        if named or key not in known:
+        if named:
+            return find(function, context, arguments, named)
+        key = context, function, tuple(arguments), ConfigStack.top_or_none()
+        if key not in known:
             way = find(function, context, arguments, named)
-            if named or way is None:
-                return way
             known[key] = way, function._impl_keys[way.args]
-        way, function._impl_keys[way.args] = known[key]
+        way, impl = known[key]
+        function._impl_keys[way.args] = impl
         return way
 
     return found
@@ -305,23 +348,22 @@ def _once(find: Callable[..., Any]) -> Callable[..., Any]:
 def undisturbed(compile_: Callable[..., Any]) -> Callable[..., Any]:
     """Compile first, and look for garbage afterwards; nor is each call of LLVM told to those who measure their time.
 
-    Compiling makes hundreds of thousands of Python objects at a time. What is left of them counts as old at once.
+    Compiling makes hundreds of thousands of Python objects at a time.
     """
 
     @wraps(compile_)
     def compiled(*arguments: Any) -> Any:
-        if not gc.isenabled():  # it rests already, perhaps for another thread, which ends that whenever it is ready
-            return compile_(*arguments)
-        gc.disable()
-        listeners, ffi.lib._lock._cblist = ffi.lib._lock._cblist, []
-        try:
-            return compile_(*arguments)
-        finally:
-            ffi.lib._lock._cblist = listeners
-            gc.enable()
-            if gc.get_freeze_count() == 0:  # else they would not stay frozen
-                gc.freeze()
-                gc.unfreeze()
+        with global_compiler_lock:  # one at a time
+            rests, told, lock = not gc.isenabled(), [], ffi.lib._lock
+            try:
+                gc.disable()
+                told, lock._cblist = lock._cblist, []
+                return compile_(*arguments)
+            finally:
+                lock._cblist = told + lock._cblist
+                if not rests:
+                    gc.enable()
+                    gc.collect(0)  # now, not in the midst of the first events
 
     return compiled
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
+from stumpery.compiling import held
 from stumpery.encoding import Schema
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.options import check_number, check_whole
@@ -99,6 +100,8 @@ class RewardForest(ContextualPolicy):
         self._n_trees = self.n_trees or trees_for(0)
         self._models: Any = None
         self._work: Any = None
+        self._held: Any = None
+        self._held_models: Any = None
         check_number("borrowing", self.borrowing, 0.0, MOST_BORROWING)
         self.borrowing = float(self.borrowing)  # a whole number would be compiled apart
         self._known = ActionFeatures.of(self.features, self.actions)
@@ -271,12 +274,11 @@ class RewardForest(ContextualPolicy):
         self._models.watch[EPOCH] = max(epoch - less, trees.NOTHING)
         done = 0
         while done < len(rows):
-            if self._work is None or not has_shape(self._work, self._models):
-                self._work = new_work(self._models, self._n_trees)
+            models, work = self._for_kernels()
             rest = slice(done, None)
             done += kernels.run(
-                self._models,
-                self._work,
+                models,
+                work,
                 np.uint64(self.seed),
                 self._rng,
                 self._rule,
@@ -290,6 +292,14 @@ class RewardForest(ContextualPolicy):
             )
             if done < len(rows):
                 self._make_room(rows[done])
+
+    def _for_kernels(self) -> Any:
+        """The models, and room to think."""
+        if self._models is not self._held_models:
+            if self._work is None or not has_shape(self._work, self._models):
+                self._work = new_work(self._models, self._n_trees)
+            self._held, self._held_models = (held(self._models), held(self._work)), self._models
+        return self._held
 
     def _make_room(self, row: NDArray[np.float32]) -> None:
         """Have a place for one more event with these values."""
@@ -323,7 +333,7 @@ class RewardForest(ContextualPolicy):
             linear = self._known.followed(self._models.shared.linear, known)
             models = reordered(self._models, keep, Shared(known.vectors(), linear, self.borrowing))
             self._most = limits(models, self._n_trees, self.max_bytes)
-            self._models = models
+            self._models, self._held, self._held_models = models, None, None  # what is held would stay in memory
             if models.forest.counters[trees.TIME] < len(models.ring.bytes):  # others have their plan
                 plan_shares(models, self._most)
         self._known = known

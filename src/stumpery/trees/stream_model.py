@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files, frames
+from stumpery.compiling import held
 from stumpery.encoding import Schema
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.options import check_bool, check_number, check_one_of, check_whole, shown
@@ -78,6 +79,8 @@ class StreamModel(ABC):
         self._rows: OpenRows | None = None
         self._model: Any = None
         self._work: Any = None
+        self._held: Any = None
+        self._held_model: Any = None
         self._is_full = False
         self._most: memory.Sizes | None = None  # the room there may be, once it is known
         if self.schema is not None:
@@ -319,12 +322,19 @@ class StreamModel(ABC):
             if done:
                 along = [array[done:] if len(array) == n else array for array in along]
             along += [does | grows]
-            if self._work is None or not memory.has_shape(self._work, self._model, outputs.shape[1]):
-                self._work = memory.new_work(self._model, outputs.shape[1])
-            done += kernels.run(self._model, self._work, rule, self._rng, np.uint64(self.seed), *along)
+            model, work = self._for_kernels(outputs.shape[1])
+            done += kernels.run(model, work, rule, self._rng, np.uint64(self.seed), *along)
             if done < n:
                 sizes = memory.sizes_of(self._model).doubled(self._limits())
                 self._model = memory.resized(self._model, self._shape_now(), sizes)
+
+    def _for_kernels(self, n_outputs: int) -> Any:
+        """The model, and room to think."""
+        fits = self._work is not None and memory.has_shape(self._work, self._model, n_outputs)
+        if not fits or self._model is not self._held_model:
+            self._work = self._work if fits else memory.new_work(self._model, n_outputs)
+            self._held, self._held_model = (held(self._model), held(self._work)), self._model
+        return self._held
 
     def _may_grow(self) -> bool:
         if self._is_full:
