@@ -72,7 +72,7 @@ class Sizes(NamedTuple):
 def sizes_within(
     max_bytes: int, n_trees: int, n_actions: int, n_features: int, widths: Widths, now: Sizes | None = None
 ) -> Sizes:
-    """The most that fits: at most an eighth for pairs, and a 16th for contexts that may come again.
+    """The most that fits: at most an eighth for pairs, and as much for contexts that may come again.
 
     One half of the rest is for nodes and leaves, the other for events, until it is known what they need. With sizes
     that there are `now`, pairs and contexts keep theirs. What is enough for columns of few bytes is enough when they
@@ -86,7 +86,7 @@ def sizes_within(
     fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
     whole = 0.97 * max_bytes - fixed - SMALL
     n_buckets, fewest = (now.n_buckets, now.n_buckets) if now else (MAX_BUCKETS, LEAST_BUCKETS)
-    while n_buckets > fewest and n_buckets * BUCKET_BYTES > max_bytes // 16:
+    while n_buckets > fewest and n_buckets * BUCKET_BYTES > max_bytes // 8:
         n_buckets //= 2
     whole -= n_buckets * BUCKET_BYTES
     slots, fewest = (now.n_slots, now.n_slots) if now else (MAX_SLOTS, LEAST_SLOTS)
