@@ -203,6 +203,13 @@ def test_a_held_bundle_is_the_same_to_a_kernel(turn):
     assert np.array_equal(outer.table, again.table) and np.array_equal(outer.inner.sums, again.inner.sums)
 
 
+@pytest.mark.skipif(INTERPRETED or not compiling.KNOWN, reason="bundles are passed as they are")
+@pytest.mark.parametrize("value", [True, "a name", np.float32(1.0), None])
+def test_what_takes_no_whole_word_cannot_be_held(value):
+    with pytest.raises(TypeError, match="cannot be held"):
+        compiling.held(Inner(np.ones(2), np.ones(2), value))
+
+
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 def test_an_operator_is_looked_up_once_for_the_same_numbers_and_options(monkeypatch):
     looked_up = []

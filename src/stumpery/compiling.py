@@ -133,7 +133,9 @@ def _words_of(part: Any) -> list[int]:
         return [word for each in part for word in _words_of(each)]
     if isinstance(part, np.ndarray):
         return [0, 0, part.size, part.itemsize, part.ctypes.data, *part.shape, *part.strides]
-    return [int(np.array(float(part) if isinstance(part, float) else int(part)).view(np.int64))]
+    if isinstance(part, bool) or not isinstance(part, float | int):
+        raise TypeError(f"{part!r} cannot be held: it is neither an array nor a float nor an int, nor a bundle of such")
+    return [int(np.array(part).view(np.int64))]
 
 
 @unbox(Lent)  # type: ignore[untyped-decorator]
