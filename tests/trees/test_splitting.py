@@ -10,7 +10,7 @@ from stumpery.trees import pruning_kernels as pruning
 from stumpery.trees import splitting_kernels as splitting
 from stumpery.trees import stats_kernels as stats
 from stumpery.trees.ring import new_copies, new_ring, widths_of
-from stumpery.trees.scratch_kernels import N_PLACES, mixed, new_scratch
+from stumpery.trees.scratch_kernels import MAX_EVENTS, mixed, new_scratch
 
 pytestmark = pytest.mark.kernels
 
@@ -52,7 +52,7 @@ def learn_rows(forest, ring, scratch, rows, played, begins, seed):
 
 def learn_all(forest, events, rows, actions, rewards, begins, seed):
     """The same, with room to think."""
-    scratch = new_scratch(forest.stats.shape[2], rows.shape[1], new_copies(events))
+    scratch = new_scratch(forest.stats.shape[2], rows.shape[1], new_copies(events), len(events.bytes))
     learn_rows(forest, events, scratch, rows, np.stack([actions, rewards], axis=1), begins, seed)
 
 
@@ -244,7 +244,7 @@ def test_a_leaf_knows_its_events_however_far_apart_they_are(gaps, n):
     note_all(forest, 1, numbers)
     assert events_of(forest, 1) == numbers.tolist()
     assert forest.leaves[1, trees.N_EVENTS] == n
-    found = np.zeros(N_PLACES, np.int32)
+    found = np.zeros(MAX_EVENTS, np.int32)
     for oldest in (0, int(numbers[n // 2]), int(numbers[-1]) + 1):
         n_found = found_from(forest, 1, oldest, found)
         assert found[:n_found].tolist() == [number for number in numbers[::-1].tolist() if number >= oldest]
@@ -285,7 +285,7 @@ def test_merged_leaves_have_the_events_of_both_in_the_order_of_time(gap, n, m):
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False]), 10, 200)
     note_all(forest, 0, numbers[is_own])
     note_all(forest, 2, numbers[~is_own])
-    merge(forest, new_scratch(N_ACTIONS, 3, np.empty(0)), 0, 2)
+    merge(forest, new_scratch(N_ACTIONS, 3, np.empty(0), MAX_EVENTS), 0, 2)
     assert events_of(forest, 0) == numbers.tolist()
     assert events_of(forest, 2) == []
     assert forest.leaves[[0, 2], trees.N_EVENTS].tolist() == [n + m, 0]

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -48,6 +49,7 @@ from stumpery.trees import forest_kernels as trees
 from stumpery.trees import ring, tree_words
 from stumpery.trees.ring import Widths, check_widths
 from stumpery.trees.ring_kernels import BYTE
+from stumpery.trees.rooms import Rooms
 from stumpery.types import Action, Context, Decision, Explanation, Floats
 
 if TYPE_CHECKING:
@@ -99,9 +101,8 @@ class RewardForest(ContextualPolicy):
         self._rule = self.explorer.rule()
         self._n_trees = self.n_trees or trees_for(0)
         self._models: Any = None
-        self._work: Any = None
-        self._held: Any = None
-        self._held_models: Any = None
+        self._held: Any = None, None
+        self._rooms = Rooms()
         check_number("borrowing", self.borrowing, 0.0, MOST_BORROWING)
         self.borrowing = float(self.borrowing)  # a whole number would be compiled apart
         self._known = ActionFeatures.of(self.features, self.actions)
@@ -274,11 +275,12 @@ class RewardForest(ContextualPolicy):
         self._models.watch[EPOCH] = max(epoch - less, trees.NOTHING)
         done = 0
         while done < len(rows):
-            models, work = self._for_kernels()
+            models = self._held_models()
+            room = self._rooms.take(partial(has_shape, models=self._models), self._new_work)
             rest = slice(done, None)
             done += kernels.run(
                 models,
-                work,
+                room[1],
                 np.uint64(self.seed),
                 self._rng,
                 self._rule,
@@ -290,16 +292,19 @@ class RewardForest(ContextualPolicy):
                 available,
                 does | (kernels.GROWS if self._may_grow else 0),
             )
+            self._rooms.give_back(room)
             if done < len(rows):
                 self._make_room(rows[done])
 
-    def _for_kernels(self) -> Any:
-        """The models, and room to think."""
-        if self._models is not self._held_models:
-            if self._work is None or not has_shape(self._work, self._models):
-                self._work = new_work(self._models, self._n_trees)
-            self._held, self._held_models = (held(self._models), held(self._work)), self._models
-        return self._held
+    def _held_models(self) -> Any:
+        """The models as kernels get them."""
+        models, ready = self._held
+        if models is not self._models:
+            models, ready = self._held = self._models, held(self._models)
+        return ready
+
+    def _new_work(self) -> kernels.Work:
+        return new_work(self._models, self._n_trees)
 
     def _make_room(self, row: NDArray[np.float32]) -> None:
         """Have a place for one more event with these values."""
@@ -333,7 +338,7 @@ class RewardForest(ContextualPolicy):
             linear = self._known.followed(self._models.shared.linear, known)
             models = reordered(self._models, keep, Shared(known.vectors(), linear, self.borrowing))
             self._most = limits(models, self._n_trees, self.max_bytes)
-            self._models, self._held, self._held_models = models, None, None  # what is held would stay in memory
+            self._models, self._held = models, (None, None)  # what is held would stay in memory
             if models.forest.counters[trees.TIME] < len(models.ring.bytes):  # others have their plan
                 plan_shares(models, self._most)
         self._known = known

@@ -36,7 +36,7 @@ from stumpery.trees import ring
 from stumpery.trees.forest_kernels import Forest
 from stumpery.trees.ring import Widths
 from stumpery.trees.ring_kernels import ACTION
-from stumpery.trees.scratch_kernels import new_scratch
+from stumpery.trees.scratch_kernels import n_places, new_scratch
 from stumpery.types import Floats
 
 SPARE_NODES = 1.6  # times the nodes in use: trees grow on
@@ -87,7 +87,7 @@ def new_work(models: Models, n_trees: int) -> Work:
         trees.lined((N_SCORERS - 1, N_SCORERS), np.float64),
         trees.lined((hashed.SAMPLE + hashed.N_BINS - 1,), np.float32),
         Sums(np.zeros(n_features), np.zeros(n_features)),
-        new_scratch(n_actions, n_columns, ring.new_copies(models.ring)),
+        new_scratch(n_actions, n_columns, ring.new_copies(models.ring), len(models.ring.bytes)),
     )
 
 
@@ -95,6 +95,7 @@ def has_shape(work: Work, models: Models) -> bool:
     """Whether this room is for a forest of this shape; the number of trees and columns never changes."""
     return (
         work.scratch.events.widths is models.ring.widths
+        and len(work.scratch.found) == n_places(len(models.ring.bytes))
         and work.known.shape[1] == models.forest.stats.shape[2]
         and work.sums.weights.shape[0] == models.shared.linear.shape[2]
     )

@@ -19,7 +19,7 @@ from stumpery.trees.ring_kernels import (
     SHORT,
     Ring,
 )
-from stumpery.trees.scratch_kernels import LANES, N_PLACES
+from stumpery.trees.scratch_kernels import LANES, n_places
 
 Widths = NDArray[np.uint8]
 
@@ -36,7 +36,7 @@ def new_ring(n_events: int, widths: Widths) -> Ring:
 
 def new_copies(ring: Ring) -> Ring:
     """Room for copies of as many events as are looked at, with bytes behind each, since loops go past the last."""
-    return over(lined((N_PLACES, ring.bytes.shape[1] + LANES), np.int8), ring.widths)
+    return over(lined((n_places(len(ring.bytes)), ring.bytes.shape[1] + LANES), np.int8), ring.widths)
 
 
 def over(memory: NDArray[np.int8], widths: Widths) -> Ring:

@@ -15,7 +15,7 @@ from stumpery.types import Floats
 
 MAX_EVENTS = 8192  # of a leaf that are looked at, and a few more where there are spare places
 LANES = 16  # loops go to a multiple of it, past what counts: the compiler then leaves no rest to go through one by one
-N_PLACES = MAX_EVENTS + 256  # spare ones, too: arrays that begin at the same place of a page get in each other's way
+SPARE = 256  # places: loops go past the last, and arrays that begin at the same place of a page get in each other's way
 SAMPLE = 2 * LANES  # values of a column that are put in order
 AHEAD = 12  # events that are asked for before they are copied
 
@@ -66,15 +66,21 @@ def new_table(n_actions: int, n_cuts: int) -> Table:
     )
 
 
-def new_scratch(n_actions: int, n_values: int, copies: Any) -> Scratch:
-    """Room for leaves whose events have so many values each, and for copies of these: as many as are looked at."""
+def n_places(n_events: int) -> int:
+    """For how many events there must be room to look at a leaf, if so many are remembered."""
+    return min(whole_lanes(n_events), MAX_EVENTS) + SPARE
+
+
+def new_scratch(n_actions: int, n_values: int, copies: Any, n_events: int) -> Scratch:
+    """Room for leaves whose events have so many values each, and the copies of these, if so many are remembered."""
+    width = n_places(n_events)
     return Scratch(
-        lined((N_PLACES,), np.int32),
-        lined((N_PLACES,), np.int32),
-        lined((N_PLACES,), np.float32),
+        lined((width,), np.int32),
+        lined((width,), np.int32),
+        lined((width,), np.float32),
         copies,
-        lined((N_PLACES,), np.float32),
-        lined((N_PLACES,), np.int32),
+        lined((width,), np.float32),
+        lined((width,), np.int32),
         new_table(n_actions, N_CODES),
         new_table(n_actions, N_CODES),
         new_table(n_actions, n_values),

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from stumpery.trees import stream_memory as memory
 from stumpery.trees.forest_kernels import Float32s
 from stumpery.trees.hoeffding_kernels import GROWS, LEARNS, PREDICTS
 from stumpery.trees.river_kinds import introduce
+from stumpery.trees.rooms import Rooms
 from stumpery.trees.stream_checks import plausible
 from stumpery.trees.stream_memory import Shape
 from stumpery.trees.stream_words import StreamWords
@@ -78,9 +80,8 @@ class StreamModel(ABC):
         self._rng = new_generator(self.seed)
         self._rows: OpenRows | None = None
         self._model: Any = None
-        self._work: Any = None
-        self._held: Any = None
-        self._held_model: Any = None
+        self._held: Any = None, None
+        self._rooms = Rooms()
         self._is_full = False
         self._most: memory.Sizes | None = None  # the room there may be, once it is known
         if self.schema is not None:
@@ -322,19 +323,20 @@ class StreamModel(ABC):
             if done:
                 along = [array[done:] if len(array) == n else array for array in along]
             along += [does | grows]
-            model, work = self._for_kernels(outputs.shape[1])
-            done += kernels.run(model, work, rule, self._rng, np.uint64(self.seed), *along)
+            model, shape = self._held_model(), {"model": self._model, "n_outputs": outputs.shape[1]}
+            room = self._rooms.take(partial(memory.has_shape, **shape), partial(memory.new_work, **shape))
+            done += kernels.run(model, room[1], rule, self._rng, np.uint64(self.seed), *along)
+            self._rooms.give_back(room)
             if done < n:
                 sizes = memory.sizes_of(self._model).doubled(self._limits())
                 self._model = memory.resized(self._model, self._shape_now(), sizes)
 
-    def _for_kernels(self, n_outputs: int) -> Any:
-        """The model, and room to think."""
-        fits = self._work is not None and memory.has_shape(self._work, self._model, n_outputs)
-        if not fits or self._model is not self._held_model:
-            self._work = self._work if fits else memory.new_work(self._model, n_outputs)
-            self._held, self._held_model = (held(self._model), held(self._work)), self._model
-        return self._held
+    def _held_model(self) -> Any:
+        """The model as kernels get it."""
+        model, ready = self._held
+        if model is not self._model:
+            model, ready = self._held = self._model, held(self._model)
+        return ready
 
     def _may_grow(self) -> bool:
         if self._is_full:
