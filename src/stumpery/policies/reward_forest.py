@@ -70,7 +70,8 @@ class RewardForest(ContextualPolicy):
     that proves right. Where rewards suddenly fall short of what was expected, the forest forgets its events and learns
     the world anew. The forest's doubt and the `explorer` make the choice. Missing values and new names are ordinary;
     columns are those of the `schema`, or of the first context. Without `n_trees` there are 26 trees and one more for
-    every two columns, at most 72. All memory stays within `max_bytes`: what does not fit is forgotten, oldest first.
+    every two columns, at most 72. What it has learned stays within `max_bytes`: what does not fit is forgotten, oldest
+    first.
 
     `features` may say what actions are like, a dict of numbers and names for each: an action borrows from those with
     the same features until it has rewards of its own, as if it had `borrowing` more plays that earned what theirs did.
