@@ -61,9 +61,8 @@ padded = part(whole_lanes)  # the same in kernels
 def new_table(n_actions: int, n_cuts: int) -> Table:
     """Room for so many cuts."""
     width = whole_lanes(n_cuts)
-    return Table(
-        *(lined((size,), np.float32) for size in (width + n_actions * width, width + n_actions * width, width, width))
-    )
+    whole = (1 + n_actions) * width
+    return Table(*(lined((size,), np.float32) for size in (whole, whole, width, width)))
 
 
 def n_places(n_events: int) -> int:

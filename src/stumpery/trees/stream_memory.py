@@ -13,6 +13,7 @@ from stumpery.trees import room_kernels as room
 from stumpery.trees.forest_kernels import BLOCK
 from stumpery.trees.hoeffding_kernels import Work
 from stumpery.trees.leaves_kernels import N_GUESSERS, N_MARKS, N_ROWS, Model
+from stumpery.trees.scratch_kernels import MAX_EVENTS as MOST_LOOKED_AT
 from stumpery.trees.scratch_kernels import n_places, new_scratch
 
 FIRST_EVENTS, FIRST_NODES, FIRST_TABLES = 4096, 256, 16
@@ -123,19 +124,22 @@ def fitted(model: Model, shape: Shape, max_bytes: int) -> Sizes:
 
 
 def new_work(model: Model, n_outputs: int) -> Work:
-    """Room for trees of this shape; what it holds between two events means nothing."""
-    n_trees, n_values, (n_events, width) = len(model.standby), model.forest.stats.shape[2], model.events.shape
+    """Room for trees of this shape; what it holds between two events means nothing.
+
+    A leaf of a forest may note an event several times, so there is room for as many as are ever looked at.
+    """
+    n_trees, n_values, width = len(model.standby), model.forest.stats.shape[2], model.events.shape[1]
     reached = trees.lined((n_trees if n_trees == 1 else 2 * n_trees,), np.int32)
-    copies = trees.lined((n_places(n_events), width), np.float32)
-    scratch = new_scratch(max(n_values, 3), width, copies, n_events)
+    copies = trees.lined((n_places(MOST_LOOKED_AT), width), np.float32)
+    scratch = new_scratch(max(n_values, 3), width, copies, MOST_LOOKED_AT)
     return Work(reached, reached[:n_trees], trees.lined((n_trees,), np.int32), np.zeros(n_outputs), scratch)
 
 
 def has_shape(work: Work, model: Model, n_outputs: int) -> bool:
     """Whether this room is for trees of this shape; their number never changes."""
-    (n_events, width), n_values = model.events.shape, max(model.forest.stats.shape[2], 3)
+    width, n_values = model.events.shape[1], max(model.forest.stats.shape[2], 3)
     same = len(work.one) == n_outputs and work.scratch.totals.shape[1] == n_values
-    return same and work.scratch.events.shape == (n_places(n_events), width)
+    return same and work.scratch.events.shape[1] == width
 
 
 def new_model(shape: Shape, sizes: Sizes) -> Model:
