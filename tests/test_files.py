@@ -18,7 +18,7 @@ from safetensors import safe_open
 from safetensors.numpy import save as serialise
 
 import stumpery as st
-from stumpery import files, public
+from stumpery import files
 from stumpery.policies import ContextualPolicy
 from stumpery.policies import change_kernels as change
 from stumpery.trees import forest_kernels as trees
@@ -106,7 +106,7 @@ BUILDERS = {
     "VectorEncoder": lambda: st.VectorEncoder(schema=st.Schema.infer(ROWS), one_hot=True),
 }
 KINDS = sorted(
-    name for name in public.__all__ if inspect.isclass(getattr(st, name)) and hasattr(getattr(st, name), "from_state")
+    name for name in st.__all__ if inspect.isclass(getattr(st, name)) and hasattr(getattr(st, name), "from_state")
 )
 POLICIES = [kind for kind in KINDS if hasattr(getattr(st, kind), "add_action")]
 

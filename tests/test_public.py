@@ -1,15 +1,19 @@
 """The public names, and what comes in when they are asked for."""
 
+import ast
 import inspect
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import stumpery as st
-from stumpery import public
 
-CLASSES = [name for name in public.__all__ if inspect.isclass(getattr(public, name))]
+CLASSES = [name for name in st.__all__ if inspect.isclass(getattr(st, name))]
+STUB = Path(st.__file__).with_suffix(".pyi")
+PACKAGES = sorted(path.parent for path in STUB.parent.glob("**/__init__.pyi"))
 WITHOUT_NUMBA = "import sys; sys.modules['numba'] = None; "  # from here on its import fails
 
 
@@ -17,27 +21,23 @@ def run(code):
     return subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
 
 
-def test_the_public_names_are_exactly_the_export_list():
-    brought = {name for name in vars(public) if not name.startswith("_")}
-    assert brought == set(public.__all__)
-    assert st.__all__ == public.__all__
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
+def test_type_checkers_see_the_names_that_are_there(package):
+    steps = ast.parse((package / "__init__.pyi").read_text()).body
+    imported = [name.asname or name.name for step in steps if isinstance(step, ast.ImportFrom) for name in step.names]
+    (exported,) = [ast.literal_eval(step.value) for step in steps if isinstance(step, ast.Assign)]
+    here = import_module(".".join(package.relative_to(STUB.parent.parent).parts))
+    assert sorted(imported) == sorted(exported) == here.__all__
+    assert all(hasattr(here, name) for name in here.__all__)
 
 
-def test_the_export_list_is_sorted_and_names_nothing_twice():
-    def order(name):
-        return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
-
-    assert public.__all__ == sorted(set(public.__all__), key=order)
-
-
-@pytest.mark.parametrize("name", public.__all__)
-def test_every_public_name_is_there_and_listed(name):
-    assert getattr(st, name) is getattr(public, name)
+@pytest.mark.parametrize("name", st.__all__)
+def test_every_public_name_is_listed(name):
     assert name in dir(st)
 
 
 def test_nothing_else_is_listed_but_the_version():
-    assert set(dir(st)) == {*public.__all__, "__version__"}
+    assert set(dir(st)) == {*st.__all__, "__version__"}
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -51,9 +51,16 @@ def test_importing_the_package_alone_is_light():
     assert run(code).stdout.strip() == "[]"
 
 
+def test_a_policy_brings_no_other_and_no_library_of_frames():
+    code = "import sys, stumpery; stumpery.RewardForest; print(*(m for m in sys.modules if m.startswith('stumpery.')))"
+    brought = run(code).stdout.split()
+    assert "stumpery.policies.reward_forest" in brought
+    assert not {"stumpery.policies.linear", "stumpery.trees.stump", "stumpery.streams", "narwhals"} & set(brought)
+
+
 def test_a_star_import_brings_the_public_names():
     done = run("before = set(globals()); from stumpery import *; print(sorted(set(globals()) - before - {'before'}))")
-    assert done.stdout.strip() == str(sorted(public.__all__)), done.stderr
+    assert done.stdout.strip() == str(st.__all__), done.stderr
 
 
 @pytest.mark.parametrize("command", [["--help"], ["study", "--help"], ["data", "--help"]])
@@ -69,4 +76,4 @@ def test_parts_of_the_package_are_reached_by_attribute():
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_public_class_has_an_example(name):
-    assert ">>> " in (getattr(public, name).__doc__ or ""), f"{name} shows no example"
+    assert ">>> " in (getattr(st, name).__doc__ or ""), f"{name} shows no example"

@@ -9,23 +9,22 @@
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from stumpery.public import *  # noqa: F403
+import lazy_loader
 
 __version__ = version("stumpery")
+_public, _, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
-    """Bring parts and public names on first use, so that the command line starts at once."""
+    """Bring public names and parts of the package on first use, and nothing else with them."""
+    if name in __all__:
+        return _public(name)
     if not name.startswith("_") and find_spec(f"stumpery.{name}"):
         return import_module(f"stumpery.{name}")
-    if name == "__all__" or (not name.startswith("_") and name in __dir__()):
-        globals()[name] = getattr(import_module("stumpery.public"), name)
-        return globals()[name]
     raise AttributeError(f"module 'stumpery' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*import_module("stumpery.public").__all__, "__version__"]
+    return [*__all__, "__version__"]

@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import version
 from numbers import Real
 from pathlib import Path
@@ -21,7 +22,6 @@ from numpy.typing import NDArray
 from stumpery.types import Saveable, State
 
 FORMAT = 1
-KINDS: dict[str, type] = {}  # the classes that can be saved, by name; the public names register here
 _KEY = "stumpery"
 
 
@@ -30,7 +30,7 @@ def save(model: Saveable, path: str | os.PathLike[str]) -> None:
     from safetensors.numpy import save as serialise
 
     kind = type(model).__name__
-    if _class_named(kind) is not type(model):
+    if class_named(kind) is not type(model):
         raise ValueError(f"save takes a model of Stumpery's own, not {kind!r}")
     options, arrays = model.state()
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -107,7 +107,7 @@ def _load(path: Path) -> Any:
     if header.get("digest") != _digest(kind, options, arrays):
         raise ValueError(f"{path} is damaged: its content is not what was saved")
     try:
-        return _class_named(kind).from_state(State(options, arrays))
+        return class_named(kind).from_state(State(options, arrays))
     except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
         raise ValueError(f"{path} does not hold a usable {kind}: {error}") from error
 
@@ -131,10 +131,21 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return header, arrays
 
 
-def _class_named(kind: str) -> Any:
-    if kind not in KINDS:
+def class_named(kind: str) -> Any:
+    """The public class of that name, whose models can be saved; a ValueError if there is none."""
+    package = import_module("stumpery")
+    found = getattr(package, kind) if kind in package.__all__ else None
+    if not hasattr(found, "from_state"):
         raise ValueError(f"this version of Stumpery knows no model of the kind {kind!r}")
-    return KINDS[kind]
+    return found
+
+
+def is_ours(model: Any) -> bool:
+    """Whether a model's class is one of the public ones that can be saved, and not only called like it."""
+    try:
+        return class_named(type(model).__name__) is type(model)
+    except ValueError:
+        return False
 
 
 def _digest(kind: str, options: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:

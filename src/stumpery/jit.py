@@ -30,6 +30,7 @@ import numba
 import numpy as np
 from numba import config
 from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 
 from stumpery.compiling import KNOWN, PartCompiler, same_bits, touch, undisturbed, with_lent_arguments
 from stumpery.folders import cache_root
@@ -78,11 +79,17 @@ def part(function: Function) -> Function:
 
 
 class _ForgivingCache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache, but what is damaged on the disk is made again, and a full disk only costs the next start."""
+    """Numba's cache, but what is damaged on the disk is made again, and a full disk only costs the next start.
+
+    Numba would also bring all that it compiles with before it takes machine code from the disk: half a second.
+    """
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(signature, target_context)
+            if not KNOWN:
+                return super().load_overload(signature, target_context)
+            rtsys.initialize(target_context)  # who holds an array is counted there
+            return self._load_overload(signature, target_context)
         except Exception:  # whatever a damaged file makes of the loader
             with suppress(OSError):
                 self.flush()

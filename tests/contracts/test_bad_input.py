@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 
 import stumpery as st
-from stumpery import public
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.types import Decision, Decisions
 
 POLICIES = [
-    getattr(public, name)
-    for name in public.__all__
-    if isinstance(getattr(public, name), type)
-    and issubclass(getattr(public, name), Policy)
-    and not issubclass(getattr(public, name), ContextualPolicy)
+    getattr(st, name)
+    for name in st.__all__
+    if isinstance(getattr(st, name), type)
+    and issubclass(getattr(st, name), Policy)
+    and not issubclass(getattr(st, name), ContextualPolicy)
 ]
 NAN, INF = math.nan, math.inf
 HUGE = 10**400  # a whole number beyond every float

@@ -13,15 +13,14 @@ import pyarrow as pa
 import pytest
 
 import stumpery as st
-from stumpery import public
 from stumpery.ensembles import Combination
 from stumpery.trees import ClickModel
 from stumpery.types import State
 
 MODELS = [
-    getattr(public, name)
-    for name in public.__all__
-    if isinstance(getattr(public, name), type) and issubclass(getattr(public, name), ClickModel)
+    getattr(st, name)
+    for name in st.__all__
+    if isinstance(getattr(st, name), type) and issubclass(getattr(st, name), ClickModel)
 ]
 OPTIONS = {st.RandomHoeffdingTree: {"grace_period": 50, "tau": 0.2}}
 PREDICTORS = [st.Stump(), st.HashedStump(), (st.RandomHoeffdingTree(grace_period=50, tau=0.2), 3)]

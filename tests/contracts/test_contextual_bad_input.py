@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import stumpery as st
-from stumpery import public
 from stumpery.policies import ContextualPolicy
 from stumpery.policies.bandit_trees import BanditTrees
 from stumpery.policies.contextual import N_FIRST_ROWS
@@ -17,7 +16,7 @@ from stumpery.types import Decision, Decisions
 
 POLICIES = [
     value
-    for value in (getattr(public, name) for name in public.__all__)
+    for value in (getattr(st, name) for name in st.__all__)
     if isinstance(value, type) and issubclass(value, ContextualPolicy)
 ]
 NAN, INF = math.nan, math.inf

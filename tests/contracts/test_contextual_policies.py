@@ -11,13 +11,12 @@ import pytest
 from scipy import stats
 
 import stumpery as st
-from stumpery import public
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.types import Decision, Decisions, State
 
 POLICIES = [
     value
-    for value in (getattr(public, name) for name in public.__all__)
+    for value in (getattr(st, name) for name in st.__all__)
     if isinstance(value, type) and issubclass(value, ContextualPolicy)
 ]
 SMALL = {  # quick to run, and sure within a short stream

@@ -7,18 +7,17 @@ import pytest
 from scipy import stats
 
 import stumpery as st
-from stumpery import public
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.random import new_generator
 from stumpery.streams import BernoulliArms
 from stumpery.types import Decision, Decisions, State
 
 POLICIES = [
-    getattr(public, name)
-    for name in public.__all__
-    if isinstance(getattr(public, name), type)
-    and issubclass(getattr(public, name), Policy)
-    and not issubclass(getattr(public, name), ContextualPolicy)
+    getattr(st, name)
+    for name in st.__all__
+    if isinstance(getattr(st, name), type)
+    and issubclass(getattr(st, name), Policy)
+    and not issubclass(getattr(st, name), ContextualPolicy)
 ]
 ESTIMATED = {st.ThompsonSampling: 0.03}  # how far a stated chance may be from the true one
 STUCK = {st.RandomPolicy, st.Greedy, st.MeansPolicy}  # explore always or never: not sure to find the best
@@ -184,7 +183,7 @@ def test_rewards_may_come_late_out_of_order_and_twice(trained):
 )
 def test_the_repr_is_a_recipe(kind, options, rewards, tmp_path):
     policy = kind(actions=["a", 1, 2.5, False], **options)
-    twin = eval(repr(policy), {**vars(public), "Explorer": st.explorers.Explorer})  # noqa: S307
+    twin = eval(repr(policy), {**{name: getattr(st, name) for name in st.__all__}, "Explorer": st.explorers.Explorer})  # noqa: S307
     assert type(twin) is kind
     assert repr(twin) == repr(policy)
     scaled = policy.reward_range[0] + rewards * (policy.reward_range[1] - policy.reward_range[0])

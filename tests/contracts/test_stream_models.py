@@ -10,14 +10,13 @@ import polars as pl
 import pytest
 
 import stumpery as st
-from stumpery import public
 from stumpery.trees import StreamClassifier, StreamModel
 from stumpery.types import State
 
 MODELS = [
-    getattr(public, name)
-    for name in public.__all__
-    if isinstance(getattr(public, name), type) and issubclass(getattr(public, name), StreamModel)
+    getattr(st, name)
+    for name in st.__all__
+    if isinstance(getattr(st, name), type) and issubclass(getattr(st, name), StreamModel)
 ]
 N = 400
 

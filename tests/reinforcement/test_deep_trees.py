@@ -12,16 +12,15 @@ import polars as pl
 import pytest
 
 import stumpery as st
-from stumpery import public
 from stumpery.reinforcement import DeepTree, dqn, learn_together
 from stumpery.reinforcement.trainee import Trainee
 from stumpery.streams import load
 from stumpery.types import State
 
 KINDS = [
-    getattr(public, name)
-    for name in public.__all__
-    if isinstance(getattr(public, name), type) and issubclass(getattr(public, name), DeepTree)
+    getattr(st, name)
+    for name in st.__all__
+    if isinstance(getattr(st, name), type) and issubclass(getattr(st, name), DeepTree)
 ]
 SMALL = {"warm_up": 60, "memory": 300, "n_cells": 4, "seed": 5, "learning_rate": 0.01}
 N = 400

@@ -5,7 +5,6 @@ import pytest
 from tests.reference import selection as slow
 
 import stumpery as st
-from stumpery import files
 from stumpery.jit import INTERPRETED
 from stumpery.selection import choosers, classifiers, selector_kernels
 from stumpery.types import State
@@ -340,7 +339,8 @@ class Counts:
 
 
 def test_a_model_of_ours_as_the_classifier_is_saved_with_the_selector(monkeypatch, tmp_path):
-    monkeypatch.setitem(files.KINDS, "Counts", Counts)
+    monkeypatch.setattr(st, "Counts", Counts, raising=False)
+    monkeypatch.setattr(st, "__all__", [*st.__all__, "Counts"])
     rows, labels = events(120, missing=False)
     model = st.FeatureSelector(features=K, n_features=2, chooser=choosers.thompson(), classifier=Counts())
     model.play(rows[:60], labels[:60])

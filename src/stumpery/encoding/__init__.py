@@ -1,9 +1,5 @@
 """From a row of mixed columns to numbers, small codes or bits."""
 
-from stumpery.encoding.bits import BitEncoder
-from stumpery.encoding.codes import CodeEncoder
-from stumpery.encoding.hashed import HashEncoder
-from stumpery.encoding.schema import Schema
-from stumpery.encoding.vectors import VectorEncoder
+import lazy_loader
 
-__all__ = ["BitEncoder", "CodeEncoder", "HashEncoder", "Schema", "VectorEncoder"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,15 +1,17 @@
 """Many rows, whatever they came in, read column by column."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding.values import Data
 from stumpery.frames import open_frame
 from stumpery.options import listed, shown
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 
 class Table(NamedTuple):
@@ -55,8 +57,10 @@ def _matrix(rows: NDArray[Any], names: Sequence[str] | None) -> Table:
     return Table(names or [f"x{place}" for place in range(rows.shape[1])], len(rows), column)
 
 
-def _frame(rows: nw.DataFrame[Any], names: Sequence[str] | None) -> Table:
+def _frame(rows: "nw.DataFrame[Any]", names: Sequence[str] | None) -> Table:
     """A data frame, whose columns are found by name and may be more than asked for."""
+    import narwhals as nw
+
     here = rows.schema
     found = list(here) if names is None else names
     absent = [name for name in found if name not in here]
@@ -66,11 +70,11 @@ def _frame(rows: nw.DataFrame[Any], names: Sequence[str] | None) -> Table:
     return Table(found, len(rows), lambda place: _values(rows.get_column(found[place])), categorical)
 
 
-def _values(series: nw.Series[Any]) -> Data:
+def _values(series: "nw.Series[Any]") -> Data:
     kind = series.dtype
     if kind.is_temporal() or kind.is_nested():
         raise ValueError(f"column {series.name!r} holds {kind}; it must hold numbers, bools, strings or categoricals")
-    is_whole = kind.is_integer() or kind == nw.Boolean
+    is_whole = kind.is_integer() or kind.is_boolean()
     if kind.is_float() or (is_whole and not series.null_count()):
         return series.to_numpy()
     return series.to_list()

@@ -101,8 +101,8 @@ class Combination(ClickModel):
     def _opened(cls, options: dict[str, Any]) -> dict[str, Any]:
         found = []
         for name, recipe, n in options["predictors"]:
-            kind = files.KINDS.get(name)
-            if kind is None or not issubclass(kind, Predictor):
+            kind = files.class_named(name)
+            if not issubclass(kind, Predictor):
                 raise ValueError(f"{name!r} is no predictor")
             found.append((kind(**{**recipe, "schema": None}), n))
         return {**options, "predictors": found}

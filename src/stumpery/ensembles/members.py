@@ -17,7 +17,7 @@ def states_of(members: Sequence[Any], mark: str = "") -> tuple[list[Any], Arrays
     arrays: Arrays = {}
     for place, member in enumerate(members):
         kind = type(member).__name__
-        if files.KINDS.get(kind) is not type(member):
+        if not files.is_ours(member):
             raise ValueError(f"a {kind} among the models is none of Stumpery's own, so this cannot be saved")
         ours: Any = member
         options, own = ours.state()
@@ -32,7 +32,7 @@ def restored(listed: Sequence[Any], arrays: Arrays, mark: str = "") -> list[Any]
     for place, (kind, options) in enumerate(listed):
         start = f"{mark}{place}:"
         own = {name.removeprefix(start): arrays.pop(name) for name in list(arrays) if name.startswith(start)}
-        members.append(files.KINDS[kind].from_state(State(options, own)))  # type: ignore[attr-defined]
+        members.append(files.class_named(kind).from_state(State(options, own)))
     return members
 
 

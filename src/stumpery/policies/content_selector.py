@@ -107,9 +107,9 @@ class ContentSelector:
     def from_state(cls, state: State) -> Self:
         """Rebuild from `state`; a ValueError says what does not fit."""
         options = dict(state.options)
-        kind: Any = files.KINDS.get(options.pop("kind"))
-        if kind is None or not issubclass(kind, ClickModel):
-            raise ValueError("its model is of no known kind")
+        kind = files.class_named(options.pop("kind"))
+        if not issubclass(kind, ClickModel):
+            raise ValueError("its model is no click model")
         arrays = {name.removeprefix("model."): array for name, array in state.arrays.items() if name != "rng"}
         selector = cls(model=kind.from_state(State(options.pop("model"), arrays)), **options)
         files.restore({"rng": selector._rng}, {"rng": state.arrays["rng"]})

@@ -116,7 +116,7 @@ def saved_classifier(classifier: Any) -> tuple[dict[str, Any], dict[str, NDArray
     if isinstance(classifier, Classifier):
         return classifier.recipe(), {}
     kind = type(classifier).__name__
-    if files.KINDS.get(kind) is not type(classifier):
+    if not files.is_ours(classifier):
         raise ValueError(f"a selector over {kind!r} cannot be saved, only over models of ours")
     model: Any = classifier
     options, arrays = model.state()
@@ -130,7 +130,7 @@ def loaded_classifier(recipe: dict[str, Any], arrays: dict[str, NDArray[Any]]) -
         return classifiers.KINDS[kind](**{key: value for key, value in recipe.items() if key != "kind"}), set()
     own = {name for name in arrays if name.startswith(INNER)}
     state = State(recipe["options"], {name.removeprefix(INNER): arrays[name] for name in own})
-    return files.KINDS[kind].from_state(state), own  # type: ignore[attr-defined]
+    return files.class_named(kind).from_state(state), own
 
 
 def checked_order(order: Any, n: int) -> Integers:

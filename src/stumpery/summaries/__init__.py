@@ -1,7 +1,5 @@
 """A stream as a few numbers; every summary merges with its like."""
 
-from stumpery.summaries.count_min import CountMin
-from stumpery.summaries.moments import Moments
-from stumpery.summaries.quantiles import QuantileSummary
+import lazy_loader
 
-__all__ = ["CountMin", "Moments", "QuantileSummary"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,8 +1,6 @@
-"""The public names: what `import stumpery as st` offers."""
-
-from stumpery import encoding, evaluation, streams, summaries
-from stumpery.encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, VectorEncoder
-from stumpery.ensembles import (
+from . import encoding, evaluation, streams, summaries
+from .encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, VectorEncoder
+from .ensembles import (
     AdaBoost,
     Average,
     BaggedPredictors,
@@ -17,10 +15,9 @@ from stumpery.ensembles import (
     Voting,
     WeightedPredictors,
 )
-from stumpery.evaluation import play, prequential, regret
-from stumpery.files import KINDS as _KINDS
-from stumpery.files import load, save
-from stumpery.policies import (
+from .evaluation import play, prequential, regret
+from .files import load, save
+from .policies import (
     UCB,
     BanditForest,
     Banditron,
@@ -40,8 +37,8 @@ from stumpery.policies import (
     ThompsonSampling,
     explorers,
 )
-from stumpery.reinforcement import ActorCriticTree, DQNTree, OptimalTree, PolicyTree
-from stumpery.selection import (
+from .reinforcement import ActorCriticTree, DQNTree, OptimalTree, PolicyTree
+from .selection import (
     CombinatorialThompson,
     FeatureSelector,
     Knapsack,
@@ -50,8 +47,8 @@ from stumpery.selection import (
     choosers,
     classifiers,
 )
-from stumpery.summaries import CountMin, Moments, QuantileSummary
-from stumpery.trees import (
+from .summaries import CountMin, Moments, QuantileSummary
+from .trees import (
     ForestClassifier,
     ForestRegressor,
     HashedStump,
@@ -63,7 +60,7 @@ from stumpery.trees import (
     Stump,
     UnivariateTree,
 )
-from stumpery.types import Decision, Decisions
+from .types import Decision, Decisions
 
 __all__ = [
     "UCB",
@@ -138,5 +135,3 @@ __all__ = [
     "streams",
     "summaries",
 ]
-
-_KINDS.update({name: value for name, value in globals().items() if name in __all__ and hasattr(value, "from_state")})
