@@ -15,6 +15,7 @@ from numba.core.targetconfig import TargetConfig
 from numba.extending import overload
 
 from stumpery import compiling
+from stumpery.compiling import lending, once
 from stumpery.jit import INTERPRETED, kernel, part
 
 pytestmark = pytest.mark.kernels
@@ -197,7 +198,7 @@ def test_a_held_bundle_is_the_same_to_a_kernel(turn):
     outer, again = bundle(), bundle()
     outer = outer._replace(table=outer.table[::turn])
     again = again._replace(table=again.table[::turn])
-    bundles = compiling.held(outer)
+    bundles = lending.held(outer)
     assert filled(bundles, 7) == filled(again, 7)
     assert filled(bundles, 4) == filled(again, 4)
     assert np.array_equal(outer.table, again.table) and np.array_equal(outer.inner.sums, again.inner.sums)
@@ -207,7 +208,7 @@ def test_a_held_bundle_is_the_same_to_a_kernel(turn):
 @pytest.mark.parametrize("value", [True, "a name", np.float32(1.0), None])
 def test_what_takes_no_whole_word_cannot_be_held(value):
     with pytest.raises(TypeError, match="cannot be held"):
-        compiling.held(Inner(np.ones(2), np.ones(2), value))
+        lending.held(Inner(np.ones(2), np.ones(2), value))
 
 
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
@@ -219,7 +220,7 @@ def test_an_operator_is_looked_up_once_for_the_same_numbers_and_options(monkeypa
         return find(function, context, arguments, named)
 
     find = types.BaseFunction.get_call_type.__wrapped__ if compiling.KNOWN else types.BaseFunction.get_call_type
-    monkeypatch.setattr(types.BaseFunction, "get_call_type", compiling._once(counted))
+    monkeypatch.setattr(types.BaseFunction, "get_call_type", once._once(counted))
     wanted = ("int16", "float32")
     for name in ("first", "second"):
         source = njit(lambda one, other: one * other + one * other)
@@ -240,17 +241,17 @@ def test_the_compiler_works_as_before_for_others():
 def test_compiling_leaves_listeners_and_collector_as_they_were():
     before = ffi.lib._lock._cblist
     seen = []
-    compiling.undisturbed(lambda: seen.append((gc.isenabled(), list(ffi.lib._lock._cblist))))()
+    once.undisturbed(lambda: seen.append((gc.isenabled(), list(ffi.lib._lock._cblist))))()
     assert seen == [(False, [])]
     assert ffi.lib._lock._cblist == before and gc.isenabled()
     with pytest.raises(ValueError, match="invalid literal"):
-        compiling.undisturbed(int)("none")
+        once.undisturbed(int)("none")
     assert ffi.lib._lock._cblist == before and gc.isenabled()
 
 
 def test_who_begins_to_listen_meanwhile_is_told_afterwards():
     before, mine = list(ffi.lib._lock._cblist), (lambda: None, lambda: None)
-    compiling.undisturbed(ffi.register_lock_callback)(*mine)
+    once.undisturbed(ffi.register_lock_callback)(*mine)
     try:
         assert ffi.lib._lock._cblist == [*before, mine]
     finally:
@@ -259,7 +260,7 @@ def test_who_begins_to_listen_meanwhile_is_told_afterwards():
 
 def test_kernels_that_two_threads_compile_leave_all_as_it_was():
     before = list(ffi.lib._lock._cblist)
-    compile_ = compiling.undisturbed(lambda: sleep(0.01))
+    compile_ = once.undisturbed(lambda: sleep(0.01))
     threads = [Thread(target=compile_) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -272,7 +273,7 @@ def test_a_collector_that_rests_stays_so():
     collected = gc.isenabled()
     gc.disable()
     try:
-        assert compiling.undisturbed(abs)(-3) == 3
+        assert once.undisturbed(abs)(-3) == 3
         assert not gc.isenabled()
     finally:
         if collected:

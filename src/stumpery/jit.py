@@ -11,7 +11,7 @@ Numba's own cache looks only at the file in which a kernel stands, not at the fi
 at the bounds-check switch. So the cache folder's name is a hash of all kernel sources and of the mode: a change
 anywhere compiles anew, and nothing stale is ever run.
 
-`@part` is for functions that only kernels call; a kernel that another one calls is a part there, too. `compiling.py`
+`@part` is for functions that only kernels call; a kernel that another one calls is a part there, too. `compiling/`
 says how parts are compiled, and why that takes much less time.
 
 `prefetch` asks for memory that will be needed soon: trees jump about in more of it than the processor's caches hold.
@@ -32,7 +32,11 @@ from numba import config
 from numba.core.caching import FunctionCache
 from numba.core.runtime import rtsys
 
-from stumpery.compiling import KNOWN, PartCompiler, same_bits, touch, undisturbed, with_lent_arguments
+from stumpery.compiling import KNOWN
+from stumpery.compiling.intrinsics import same_bits, touch
+from stumpery.compiling.lending import with_lent_arguments
+from stumpery.compiling.once import undisturbed
+from stumpery.compiling.parts import PartCompiler
 from stumpery.folders import cache_root
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -116,7 +120,8 @@ def kernel_cache() -> str | None:
 def kernel_files() -> list[Path]:
     """Every file of the package in which kernels may stand."""
     package = Path(__file__).parent
-    return [package / "compiling.py", package / "jit.py", package / "random.py", *sorted(package.rglob("*_kernels.py"))]
+    compiler = [*sorted((package / "compiling").glob("*.py")), package / "jit.py", package / "random.py"]
+    return [*compiler, *sorted(package.rglob("*_kernels.py"))]
 
 
 def fingerprint() -> str:

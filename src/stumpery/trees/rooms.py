@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from stumpery.compiling import held
+from stumpery.compiling.lending import held
 
 
 class Rooms:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files, frames
-from stumpery.compiling import held
+from stumpery.compiling.lending import held
 from stumpery.encoding import Schema
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.options import check_bool, check_number, check_one_of, check_whole, shown
