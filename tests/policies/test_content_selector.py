@@ -183,7 +183,7 @@ def test_wrong_options_are_refused(wrong):
 
 def test_a_file_whose_model_is_none_is_refused(trained):
     options, arrays = trained.state()
-    with pytest.raises(ValueError, match="no known kind"):
+    with pytest.raises(ValueError, match="no click model"):
         st.ContentSelector.from_state(State({**options, "kind": "Moments"}, arrays))
     with pytest.raises(ValueError, match="random state"):
         st.ContentSelector.from_state(State(options, {**arrays, "rng": np.zeros(4, np.uint64)}))

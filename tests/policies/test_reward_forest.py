@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import stumpery as st
+from stumpery.jit import INTERPRETED
 from stumpery.policies import reward_forest_memory as memory
 from stumpery.policies import reward_forest_sizes
 from stumpery.policies.change_kernels import EPOCH
@@ -421,12 +422,14 @@ def test_weights_of_the_scorers_are_shares(grown_by_steps):
     assert shares != list(new().weights.values())
 
 
+@pytest.mark.kernels
 def test_events_of_a_removed_action_are_of_no_action():
     policy = new()
-    rows, rewards = stream(900)
+    n = 60 if INTERPRETED else 900
+    rows, rewards = stream(n)
     played = policy.play(rows, rewards)
     policy.remove_action("b")
-    kept = policy._models.ring.floats[:900, ACTION]
+    kept = policy._models.ring.floats[:n, ACTION]
     expected = np.array([0, -1, 1])[played.actions]
     assert kept.tolist() == expected.tolist()
     assert policy._models.forest.stats.shape[2] == 2

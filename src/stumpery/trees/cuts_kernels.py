@@ -65,8 +65,8 @@ def gather(ring: Ring, scratch: Scratch, n: int, time: int) -> int:
         totals[Q, action] = 0.0
     for index in range(n):
         action, reward = int(scratch.events.floats[index, ACTION]), scratch.events.floats[index, REWARD]
-        scratch.arms[index] = action
         scratch.rewards[index] = reward
+        scratch.arms[index] = action if action != trees.NOTHING else n_actions
         if action == trees.NOTHING:  # it was removed
             continue
         totals[N, action] += 1.0
@@ -132,7 +132,7 @@ def count_places(scratch: Scratch, n: int, width: int, n_active: int) -> None:
     counts, sums = scratch.table.counts, scratch.table.sums
     clear(scratch.table, (n_active + 1) * width)
     for index in range(n):
-        cell = np.uint64(scratch.arms[index] * width + scratch.places[index])  # unsigned: never from behind
+        cell = scratch.arms[index] * width + scratch.places[index]
         counts[cell] += np.float32(1.0)
         sums[cell] += scratch.rewards[index]
 

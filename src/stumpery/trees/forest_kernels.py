@@ -183,7 +183,7 @@ def asked(forest: Forest, node: int) -> np.uint32:
 @part
 def side(forest: Forest, node: int, value: np.float32) -> np.int32:
     """Which child of a node a value leads to: 0 or 1; both questions are answered, to do without a branch."""
-    place = np.uint32(node)  # unsigned: never from behind
+    place = np.uint32(node)
     column = forest.words[np.uint32(4) * place + np.uint32(COLUMN)]
     payload = np.uint32(2) * place + np.uint32(PAYLOAD)
     above = np.int32(value > forest.thresholds[payload])

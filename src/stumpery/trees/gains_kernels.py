@@ -121,11 +121,10 @@ def count_places(scratch: Scratch, n: int, width: int, n_rows: int, criterion: i
     for cell in range(n_rows * width):
         sums[cell] = 0.0
     for index in range(n):
-        place = np.uint64(scratch.arms[index] * width + scratch.places[index])  # unsigned: never from behind
-        sums[place] += scratch.rewards[index]
+        sums[scratch.arms[index] * width + scratch.places[index]] += scratch.rewards[index]
     if criterion == VARIANCE:
         for index in range(n):
-            sums[np.uint64(scratch.places[index])] += scratch.events[index, WEIGHT]
+            sums[scratch.places[index]] += scratch.events[index, WEIGHT]
 
 
 @part
