@@ -30,14 +30,25 @@ class Twin:
 
 
 class Bucket:
-    """Which contexts and actions a bucket of eight knows, in their order."""
+    """Which contexts and actions a bucket of eight knows, in their order, with the means and plays of their errors."""
 
     def __init__(self):
         self.known = []
 
-    def learn(self, context, action, is_chosen):
-        """What is known comes first; so does what is new, if there is a place, if it is chosen or its context known."""
-        each = context, action
-        is_first = each in self.known or len(self.known) < 8 or is_chosen or context in dict(self.known)
-        rest = [other for other in self.known if other != each][:7]
-        self.known = [each, *rest] if is_first else [*rest, each]
+    def learn(self, context, action, error, is_chosen):
+        """What is known comes first; so does what is new, where there is a place or it tells more than another."""
+        found = [each for each in self.known if each[:2] == (context, action)]
+        *_, mean, plays = found[0] if found else (0.0, 0)
+        if found:
+            self.known.remove(found[0])
+        elif len(self.known) == 8:
+            if is_chosen:
+                *which, last_mean, last_plays = self.known[-1]
+                self.known[-1] = (*which, last_mean, last_plays // 2)
+            worths = [abs(each_mean) * (each_plays + 1) for *_, each_mean, each_plays in self.known]
+            if min(worths) > abs(error):
+                return
+            self.known.pop(7 - worths[::-1].index(min(worths)))
+        steps = round((mean + (error - mean) / (plays + 2)) * STEPS)
+        mean = min(max(steps, -2 * STEPS), 2 * STEPS - 1) / STEPS
+        self.known.insert(0, (context, action, mean, min(plays + 1, MOST_PLAYS)))

@@ -2,10 +2,11 @@
 
 A context is known again by a print of its values. Only actions that were played there take memory, a word each: a
 print, the action, the number of its plays, at most 63, and the mean of the errors, reward - score, as if there had been
-one more of 0, in steps of 2^-16 and within two rewards of 0. They lie in buckets of eight, those played last first;
-from a full one the last goes. A context that comes to a full bucket for the first time takes the last place only, but
-for one of eight: else, where more contexts come in turn than there is room for, all would be gone when they come again.
-The 65,537th action and those behind it are not known again. How far the means are trusted is learned: by the factor,
+one more of 0, in steps of 2^-16 and within two rewards of 0. They lie in buckets of eight, those played last first. In
+a full one a new error takes the place of the least sum of errors, or none if its own is less: what the scorers expect
+anyway need not be known by heart, and where more contexts come in turn than there is room for, the most telling stay.
+For one of eight such contexts the last one in the bucket counts from then on for half of its plays, so that what never
+comes again goes at last. The 65,537th action and those behind it are not known again. How far the means are trusted is learned: by the factor,
 from 0 to 1, that would have made them the best forecast of the errors after them. Where no context comes again, or
 where what is left of the rewards is chance, nothing is trusted.
 """
@@ -107,12 +108,27 @@ def recall(familiar: Familiar, found: np.uint64, scores: Floats) -> None:
 
 
 @part
-def is_known(bucket: Words, found: np.uint64) -> bool:
-    """Whether a bucket has anything of a context."""
-    n = 0
+def worth_of(word: np.uint64) -> float:
+    """How telling it is what is known of an action in a context: the sum of its errors, of either sign."""
+    return abs(mean_of(word)) * (plays_of(word) + 1.0)
+
+
+@part
+def least_telling(bucket: Words) -> int:
+    """Where a full bucket has the least sum of errors; of several the last."""
+    least, lowest = 0, np.inf
     for way in range(WAYS):
-        n += bucket[way] >> PRINT == found >> PRINT
-    return n > 0
+        worth = worth_of(bucket[way])
+        if worth <= lowest:
+            least, lowest = way, worth
+    return least
+
+
+@part
+def aged(word: np.uint64) -> np.uint64:
+    """The same mean, of half as many plays."""
+    plays = (word >> PLAYS) & np.uint64(MOST_PLAYS)
+    return word - ((plays - (plays >> np.uint64(1))) << PLAYS)
 
 
 @part
@@ -125,14 +141,18 @@ def learn(familiar: Familiar, found: np.uint64, action: int, error: float) -> No
     way = 0
     while way < WAYS - 1 and bucket[way] >> ACTION != sought:
         way += 1
-    mean, plays, first = 0.0, 0.0, 0
+    mean, plays = 0.0, 0.0
     if bucket[way] >> ACTION == sought:
         mean, plays = mean_of(bucket[way]), plays_of(bucket[way])
         trust[PRODUCTS] = FADING * trust[PRODUCTS] + mean * error
         trust[SQUARES] = FADING * trust[SQUARES] + mean * mean
         trust[SHARE] = min(max(trust[PRODUCTS] / (trust[SQUARES] + DISTRUST), 0.0), 1.0)
-    elif bucket[way] != np.uint64(0) and found & CHOSEN != np.uint64(0) and not is_known(bucket, found):
-        first = way
-    for place in range(way, first, -1):
+    elif bucket[way] != np.uint64(0):
+        if found & CHOSEN == np.uint64(0):
+            bucket[way] = aged(bucket[way])
+        way = least_telling(bucket)
+        if worth_of(bucket[way]) > abs(error):
+            return
+    for place in range(way, 0, -1):
         bucket[place] = bucket[place - 1]
-    bucket[first] = word_of(found, action, plays + 1.0, mean + (error - mean) / (plays + 2.0))
+    bucket[0] = word_of(found, action, plays + 1.0, mean + (error - mean) / (plays + 2.0))
