@@ -8,15 +8,17 @@ import polars as pl
 import pytest
 
 import stumpery as st
-from stumpery.jit import INTERPRETED
+from stumpery.jit import INTERPRETED, kernel
+from stumpery.policies import explorers_kernels as board_rows
 from stumpery.policies import reward_forest_memory as memory
 from stumpery.policies import reward_forest_sizes
 from stumpery.policies.change_kernels import EPOCH
-from stumpery.policies.reward_forest_kernels import NEXT_SHARES
+from stumpery.policies.reward_forest_kernels import NEXT_SHARES, is_kept
 from stumpery.policies.reward_forest_sizes import sizes_within, trees_for
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import ring
 from stumpery.trees.ring_kernels import ACTION, BYTE, FLOAT
+from stumpery.trees.scratch_kernels import mixed
 from stumpery.types import Decision, State
 
 N_TREES = 5
@@ -36,6 +38,13 @@ def stream(n, seed=1):
     )
     best = (rows["x"].to_numpy() > 0.5).astype(int) + (rows["name"].to_numpy() == "red")
     return rows, (rng.random((n, 3)) < 0.2 + 0.6 * (best[:, None] == np.arange(3))).astype(float)
+
+
+def endless(n):
+    """Another one, without noise, in which every leaf has something to tell."""
+    rows, _ = stream(n)
+    best = (rows["x"].to_numpy() * 40).astype(int) % 3
+    return rows, (best[:, None] == np.arange(3)).astype(float)
 
 
 def new(**options):
@@ -233,12 +242,54 @@ def test_what_nodes_do_not_need_goes_to_events(tmp_path):
     assert parts.n_bytes <= 400_000
 
 
+@kernel
+def n_kept_of(models, board, action, epoch, n):
+    """How many of `n` events like this would be remembered."""
+    found = 0
+    for number in range(n):
+        found += is_kept(models, board, action, epoch, mixed(np.uint64(number)))
+    return found
+
+
+@pytest.mark.kernels
+def test_of_what_seemed_best_fewer_are_remembered_when_trees_cannot_grow():
+    policy = new(max_bytes=60_000)
+    rows, rewards = stream(60 if INTERPRETED else 2000)
+    policy.play(rows, rewards)
+    counters, n_places = policy._models.forest.counters, len(policy._models.ring.bytes)
+    board = np.zeros((2, 3))
+    board[board_rows.SCORE] = 0.2, 0.8, 0.8
+    n_nodes, n = len(policy._models.forest.nodes), 1000
+
+    def kept(action, laps, n_free, epoch=0):
+        counters[trees.TIME], counters[trees.N_NODES] = laps * n_places, n_nodes - n_free
+        return n_kept_of(policy._held_models(), board, action, epoch, n)
+
+    for laps in (0, 1, 2, 3, 4, 50):
+        assert kept(0, laps, n_free=1) == n
+        assert kept(1, laps, n_free=2) == n
+        assert kept(1, laps, n_free=1) == kept(2, laps, n_free=1)
+        assert kept(1, laps, n_free=1) == pytest.approx(n / min(max(laps, 1), 4), rel=0.1)
+    assert kept(1, 9, n_free=0, epoch=8 * n_places) == n
+
+
+def test_a_forest_that_keeps_fewer_events_is_saved_and_goes_on(tmp_path):
+    rows, rewards = endless(30_000)
+    policy = new(max_bytes=60_000)
+    policy.play(rows[:20_000], rewards[:20_000])
+    assert policy._models.forest.counters[trees.TIME] < 0.9 * 20_000
+    st.save(policy, tmp_path / "policy.safetensors")
+    loaded = st.load(tmp_path / "policy.safetensors")
+    played, expected = (each.play(rows[20_000:], rewards[20_000:]) for each in (loaded, policy))
+    assert played.actions.tolist() == expected.actions.tolist()
+    assert np.array_equal(memory.remembered(loaded._models), memory.remembered(policy._models))
+
+
 @pytest.fixture
 def recycled():
     """A forest in which splits were undone, whose nodes others have or nobody."""
-    rows, _ = stream(30_000)
-    best = (rows["x"].to_numpy() * 40).astype(int) % 3  # without noise, so that every leaf has something to tell
-    policy, rewards = new(max_bytes=100_000), (best[:, None] == np.arange(3)).astype(float)
+    rows, rewards = endless(30_000)
+    policy = new(max_bytes=100_000)
     policy.play(rows[:10_000], rewards[:10_000])
     for start in range(10_000, len(rows), 100):
         if policy._models.forest.counters[trees.FREE_PAIR] != trees.NOTHING:

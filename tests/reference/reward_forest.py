@@ -74,7 +74,7 @@ class Twin:
     def __init__(self, n_trees, n_actions, is_name, n_kept, seed, most_nodes=10**9):
         self.n_actions, self.n_kept, self.seed, self.most_nodes = n_actions, n_kept, seed, most_nodes
         self.is_name, self.is_bit = is_name, [not name for name in is_name]
-        self.history = []  # (row, action, reward)
+        self.history, self.n_learned = [], 0  # (row, action, reward) of those that are kept; how many of all
         self.n_nodes = n_trees
         first = np.full(n_actions, 32_768.0)
         self.roots = [Node(tree, first.copy(), np.zeros(n_actions)) for tree in range(n_trees)]
@@ -88,25 +88,28 @@ class Twin:
             node = node.children[node.goes_right(row)]
         return node
 
-    def learn(self, row, action, reward, epoch=0):
+    def learn(self, row, action, reward, epoch=0, is_kept=True):
         """Every tree learns one event at the leaf that it reaches; events before the epoch are forgotten."""
         self.epoch = epoch
         leaves = [self.leaf(tree, row) for tree in range(len(self.roots))]
         self.is_bit = [bit and value in (0.0, 1.0) for bit, value in zip(self.is_bit, row, strict=True)]
-        key = scattered(self.seed + len(self.history))
-        self.history.append((row, action, reward))
+        key = scattered(self.seed + self.n_learned)
+        self.n_learned += 1
+        if is_kept:
+            self.history.append((row, action, reward))
         for tree, leaf in enumerate(leaves):
             if leaf.newest < epoch:
                 leaf.events, leaf.next_check = [], trees.FIRST_CHECK
                 self.n_entered += 1
-            leaf.newest = len(self.history) - 1
             leaf.counts[action] += 1
             dither = (key * (2 * tree + 1) % 2**64 >> 40) / 2**24
             step = (65535.0 * reward - leaf.steps[action]) / (leaf.counts[action] + trees.PRIOR)
             leaf.steps[action] = np.floor(leaf.steps[action] + step + dither)
-            leaf.events.append(len(self.history) - 1)
+            if is_kept:
+                leaf.newest = len(self.history) - 1
+                leaf.events.append(leaf.newest)
         for leaf in leaves:
-            if not leaf.gone and len(leaf.events) >= leaf.next_check:
+            if is_kept and not leaf.gone and len(leaf.events) >= leaf.next_check:
                 self.check(leaf)
 
     @property

@@ -38,7 +38,7 @@ def test_lined_arrays_begin_with_a_line(shape, kind):
 
 @kernel
 def learn_rows(forest, ring, scratch, rows, played, begins, seed):
-    """Let the trees learn row after row, in place; with each of `begins` an epoch begins."""
+    """Let the trees learn row after row and keep some, in place; with each of `begins` an epoch begins."""
     epoch = 0
     reached, moving = np.zeros(N_TREES, np.int32), np.zeros(N_TREES, np.int32)
     for place in range(rows.shape[0]):
@@ -47,13 +47,22 @@ def learn_rows(forest, ring, scratch, rows, played, begins, seed):
             epoch = place
         action, reward = int(played[place, 0]), played[place, 1]
         key = mixed(seed + np.uint64(place))
-        splitting.learn(forest, ring, scratch, reached, rows[place], action, reward, epoch, seed, key)
+        is_kept = played[place, 2] > 0.0
+        splitting.learn(forest, ring, scratch, reached, rows[place], action, reward, epoch, seed, key, is_kept)
 
 
-def learn_all(forest, events, rows, actions, rewards, begins, seed):
+def learn_all(forest, events, rows, actions, rewards, begins, seed, *, every=1):
     """The same, with room to think."""
     scratch = new_scratch(forest.stats.shape[2], rows.shape[1], new_copies(events), len(events.bytes))
-    learn_rows(forest, events, scratch, rows, np.stack([actions, rewards], axis=1), begins, seed)
+    learn_rows(
+        forest,
+        events,
+        scratch,
+        rows,
+        np.stack([actions, rewards, np.arange(len(rows)) % every == 0], axis=1),
+        begins,
+        seed,
+    )
 
 
 @kernel
@@ -103,7 +112,7 @@ def stream(name, seed, n_rows=N_ROWS):
     return rows, actions, rewards
 
 
-def grown(name, seed, n_kept, n_blocks=4000, n_nodes=600, n_rows=N_ROWS, begins=()):
+def grown(name, seed, n_kept, n_blocks=4000, n_nodes=600, n_rows=N_ROWS, begins=(), *, every=1):
     """The compiled trees after a stream; with each of `begins` other actions are the best ones."""
     rows, actions, rewards = stream(name, seed, n_rows)
     for begin in begins:
@@ -111,7 +120,7 @@ def grown(name, seed, n_kept, n_blocks=4000, n_nodes=600, n_rows=N_ROWS, begins=
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array(KINDS[name]), n_nodes, n_blocks)
     events = new_ring(n_kept, widths_of(rows))
     starts = np.array([0, *begins])
-    learn_all(forest, events, rows, actions, rewards, starts, np.uint64(seed))
+    learn_all(forest, events, rows, actions, rewards, starts, np.uint64(seed), every=every)
     return forest, rows, actions, rewards
 
 
@@ -176,6 +185,21 @@ def test_the_trees_are_those_of_the_slow_twin(name, seed, n_kept):
         twin.learn(row, action, reward)
     assert forest.counters[trees.N_NODES] == twin.n_nodes > N_TREES
     assert INTERPRETED or twin.n_undone or name in ("one number", "one name", "bits")
+    for tree, root in enumerate(twin.roots):
+        assert_same_node(forest, tree, root)
+
+
+@pytest.mark.parametrize("n_kept", [N_ROWS, N_ROWS // 8], ids=["no ring", "ring"])
+@pytest.mark.parametrize("every", [2, 3])
+@pytest.mark.parametrize("name", ["mixed", "names", "bits"])
+def test_what_is_not_kept_counts_in_the_leaves_as_in_the_slow_twin(name, every, n_kept):
+    forest, *columns = grown(name, 4, n_kept, every=every)
+    twin = Twin(N_TREES, N_ACTIONS, KINDS[name], n_kept, 4)
+    for number, event in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        twin.learn(*event, is_kept=number % every == 0)
+    assert forest.counters[trees.TIME] == len(twin.history) < N_ROWS
+    assert forest.counters[trees.N_NODES] == twin.n_nodes
+    assert INTERPRETED or twin.n_nodes > N_TREES
     for tree, root in enumerate(twin.roots):
         assert_same_node(forest, tree, root)
 

@@ -6,9 +6,9 @@ one more of 0, in steps of 2^-16 and within two rewards of 0. They lie in bucket
 a full one a new error takes the place of the least sum of errors, or none if its own is less: what the scorers expect
 anyway need not be known by heart, and where more contexts come in turn than there is room for, the most telling stay.
 For one of eight such contexts the last one in the bucket counts from then on for half of its plays, so that what never
-comes again goes at last. The 65,537th action and those behind it are not known again. How far the means are trusted is learned: by the factor,
-from 0 to 1, that would have made them the best forecast of the errors after them. Where no context comes again, or
-where what is left of the rewards is chance, nothing is trusted.
+comes again goes at last. The 65,537th action and those behind it are not known again. How far the means are trusted is
+learned: by the factor, from 0 to 1, that would have made them the best forecast of the errors after them. Where no
+context comes again, or where what is left of the rewards is chance, nothing is trusted.
 """
 
 from typing import NamedTuple

@@ -36,6 +36,7 @@ FIRST_WEIGHTS = (0.25, 0.25, 0.25, 0.0, 0.25)  # the latest events are needed on
 CALM, HASTY = 1.0, 2.0  # the haste of linear scorers
 # Of the clock; EVENTS counts all, the forest numbers them anew at times; FIRST_KEPT were before the first in the ring.
 EVENTS, MEAN_CODES, NEXT_EDGES, NEXT_SHARES, FIRST_KEPT = range(5)
+MOST_LAPS = 4  # of the ring, that thin out what it holds
 GROWS = 4  # what a run may do, besides deciding and learning: ask for more memory
 
 
@@ -109,16 +110,34 @@ def score(models: Models, work: Work, row: Float32s, board: Floats) -> Scored:
 
 
 @part
+def is_kept(models: Models, board: Floats, action: int, epoch: int, key: np.uint64) -> bool:
+    """Whether an event is remembered: all are, until the trees have no more nodes to grow on.
+
+    From then on, of the action that seemed best only one of as many as the ring has gone round since the epoch began,
+    at most four: there are more than enough of these, and the ring holds the others for longer.
+    """
+    forest = models.forest
+    laps = min((forest.counters[TIME] - max(epoch, 0)) // models.ring.bytes.shape[0], MOST_LAPS)
+    if laps < 2 or forest.counters[N_NODES] + 2 <= forest.nodes.shape[0]:
+        return True
+    for other in range(board.shape[1]):
+        if board[SCORE, other] > board[SCORE, action]:
+            return True
+    return bool((key >> np.uint64(20)) % np.uint64(laps) == np.uint64(0))
+
+
+@part
 def learn_scored(
     models: Models,
     work: Work,
     row: Float32s,
     scored: Scored,
+    board: Floats,
     action: int,
     reward: float,
     seed: np.uint64,
 ) -> None:
-    """Let every scorer learn one event for which `score` has just been called, in place."""
+    """Let every scorer learn one event for which `score` has just filled the `board`, in place."""
     predictions, clock = work.predictions, models.clock
     n, n_pairs, found = scored
     time = clock[EVENTS] + 1.0
@@ -126,7 +145,7 @@ def learn_scored(
     error = reward - mixture.combined(predictions, models.weights, action)
     contexts.learn(models.familiar, found, action, error)
     number = models.forest.counters[TIME]
-    begin = number - int(time - 1.0 - clock[FIRST_KEPT])  # of the ring
+    begin = number - int(time - 1.0 - clock[FIRST_KEPT])  # of the ring, or before it once it has gone round
     change.note(models.watch, error, number)
     epoch = max(int(models.watch[change.EPOCH]), begin)
     mixture.note(models.moments, predictions, action, reward)
@@ -146,7 +165,8 @@ def learn_scored(
     linear = models.corrected
     correction.learn(models.forest, work.reached, linear, work.codes, n, work.rates, action, error, scale, key)
     shared.learn(models.shared, models.shared.features, work.codes, n, action, reward)
-    splitting.learn(models.forest, models.ring, work.scratch, work.reached, row, action, reward, epoch, seed, key)
+    kept = is_kept(models, board, action, epoch, key)
+    splitting.learn(models.forest, models.ring, work.scratch, work.reached, row, action, reward, epoch, seed, key, kept)
     if time == clock[NEXT_EDGES]:
         end = number + 1
         first = max(end - models.ring.bytes.shape[0], begin, 0)
@@ -202,5 +222,5 @@ def run(
         if does & LEARNS:
             action = actions[place]
             reward = rewards[place, action if does & DECIDES else 0]
-            learn_scored(models, work, rows[place], scored, action, reward, seed)
+            learn_scored(models, work, rows[place], scored, board, action, reward, seed)
     return len(rows)

@@ -275,27 +275,32 @@ def learn(
     epoch: int,
     seed: np.uint64,
     key: np.uint64,
+    is_kept: bool,
 ) -> None:
-    """Remember one event and let every tree learn it at the leaf that it reached, in place.
+    """Let every tree learn one event at the leaf that it reached, and remember it if it `is_kept`, in place.
 
     `key` dithers what is rounded. Events before the first one of the `epoch` are forgotten. Leaves are asked to split
     when all have learned: a split may take the place of leaves in another tree.
     """
     time = forest.counters[trees.TIME]
     trees.note_kinds(forest, row)
-    remember(ring, time, row, action, reward)
-    forest.counters[trees.TIME] = time + 1
     oldest = max(time + 1 - ring.bytes.shape[0], epoch)
-    if forest.counters[N_FREE_BLOCKS] < reached.shape[0]:
-        sweep(forest, oldest)
+    if is_kept:
+        remember(ring, time, row, action, reward)
+        forest.counters[trees.TIME] = time + 1
+        if forest.counters[N_FREE_BLOCKS] < reached.shape[0]:
+            sweep(forest, oldest)
     for tree in range(reached.shape[0]):
         leaf = wide(reached[tree])
         if forest.leaves[leaf, NEWEST] < epoch:
             enter_epoch(forest, leaf)
         stats.update(forest.stats[leaf], action, reward, stats.dither(key, tree))
-        if forest.counters[FREE_BLOCK] == NOTHING and trees.is_full(forest.leaves[leaf], time):
-            outlive(forest, leaf, oldest)
-        trees.append(forest, leaf, time)
+        if is_kept:
+            if forest.counters[FREE_BLOCK] == NOTHING and trees.is_full(forest.leaves[leaf], time):
+                outlive(forest, leaf, oldest)
+            trees.append(forest, leaf, time)
+    if not is_kept:
+        return
     for tree in range(reached.shape[0]):
         leaf = wide(reached[tree])
         if forest.leaves[leaf, N_EVENTS] >= forest.leaves[leaf, NEXT_CHECK]:
