@@ -279,6 +279,54 @@ def test_the_larger_the_smaller_and_the_whole_are_pythons():
     assert most_of(1.0, 3.0, 2.0) == 3 + 9
 
 
+LAST = np.int32(-1)
+
+
+@part
+def evens(n):
+    return range(0, 2 * n, 2)
+
+
+@part
+def unusual(n, pair, records, values):
+    """What looks like something shorter and is not."""
+    found = 0
+    for number in evens(n):  # a range of another function's
+        found += number
+    for number in range(*pair):
+        found += 100 * number
+    larger = max
+    found += larger(n, 3) + larger(n, 3, 9)
+    return found + records["x"][1] + values[LAST] + tried(values, n)
+
+
+@part
+def tried(values, n):
+    """A way that ends within a block, and a variable that was set before."""
+    found = 1.0
+    try:
+        found += values[0]
+        if n > 4:
+            raise ValueError("too many")
+        found += 10.0
+    except Exception:
+        found += 100.0
+    return found
+
+
+@kernel
+def run_unusual(n, pair, records, values):
+    return unusual(n, pair, records, values)
+
+
+@pytest.mark.parametrize("n", [0, 4, 7])
+def test_what_is_unusual_is_left_to_the_compiler(n):
+    records = np.array([(1, 2.0), (3, 4.0)], np.dtype([("x", "f8"), ("y", "f8")]))
+    values = np.array([5.0, 6.0, 7.0])
+    expected = n * (n - 1) + 100 * (2 + 3) + max(n, 3) + max(n, 9) + 3 + 7 + (1 + 5 + (100 if n > 4 else 10))
+    assert run_unusual(n, (2, 4), records, values) == expected
+
+
 @part
 def shorter(values, below):
     """An index that turns out to be below 0."""

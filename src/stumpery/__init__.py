@@ -21,7 +21,7 @@ def __getattr__(name: str) -> Any:
     """Bring public names and parts of the package on first use, and nothing else with them."""
     if name in __all__:
         return _public(name)
-    if not name.startswith("_") and find_spec(f"stumpery.{name}"):
+    if name.isidentifier() and not name.startswith("_") and find_spec(f"stumpery.{name}"):
         return import_module(f"stumpery.{name}")
     raise AttributeError(f"module 'stumpery' has no attribute {name!r}")
 

@@ -135,3 +135,5 @@ __all__ = [
     "streams",
     "summaries",
 ]
+
+__version__: str

@@ -12,7 +12,8 @@ at the bounds-check switch. So the cache folder's name is a hash of all kernel s
 anywhere compiles anew, and nothing stale is ever run.
 
 `@part` is for functions that only kernels call; a kernel that another one calls is a part there, too. `compiling/`
-says how parts are compiled, and why that takes much less time.
+says how parts are compiled, and why that takes much less time. In a part, and in a kernel that another one calls, an
+index that is known only when it runs must be 0 or more: it is not checked, and does not count from the end.
 
 `prefetch` asks for memory that will be needed soon: trees jump about in more of it than the processor's caches hold.
 """

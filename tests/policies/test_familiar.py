@@ -13,15 +13,16 @@ from stumpery.trees import forest_kernels as trees
 
 N_ACTIONS, N_COLUMNS = 3, 4
 NUMBERS = np.full(N_COLUMNS, trees.NUMBER, np.uint8)
+NEVER = np.uint64(1)  # a key by which nothing ages
 N_EVENTS = 150 if INTERPRETED else 2000
 
 
 @kernel
-def learn_one(familiar, row, kinds, action, error, scores):
+def learn_one(familiar, row, kinds, action, error, scores, key=NEVER):
     """Add what is known of a row to the scores, then learn an error, in place; give the row's print."""
     found = contexts.look_up(familiar, row, kinds)
     contexts.recall(familiar, found, scores)
-    contexts.learn(familiar, found, action, error)
+    contexts.learn(familiar, found, action, error, key)
     return found
 
 
@@ -54,8 +55,9 @@ def test_a_bucket_knows_what_its_slow_twin_does():
         context, action = int(rng.integers(len(rows)) * rng.random()), int(rng.integers(2))
         error = float(rng.choice([0.125, 1.0]) * rng.normal())
         before = familiar.buckets.copy()
-        found = int(learn_one(familiar, rows[context], NUMBERS, action, error, scores))
-        twin.learn(found >> 40, action, error, (found >> 24) % 8 == 0)
+        key = np.uint64(rng.integers(64))
+        found = int(learn_one(familiar, rows[context], NUMBERS, action, error, scores, key))
+        twin.learn(found >> 40, action, error, key % 8 == 0)
         known = [(print_, action, mean, plays) for print_, action, plays, mean in of_bucket(familiar) if print_]
         assert known == twin.known
         refused += (familiar.buckets[0, :-1] == before[0, :-1]).all()
@@ -66,13 +68,14 @@ def test_a_bucket_knows_what_its_slow_twin_does():
 def test_what_never_comes_again_goes_at_last():
     rng = np.random.default_rng(6)
     familiar, scores = new_familiar(1), np.zeros(N_ACTIONS)
-    for row in rng.normal(size=(contexts.WAYS, N_COLUMNS)).astype(np.float32):
+    old, new = rng.normal(size=(2, contexts.WAYS, N_COLUMNS)).astype(np.float32)
+    for row in old:
         for _ in range(100):  # as telling as can be
             learn_one(familiar, row, NUMBERS, 1, 1.0, scores)
-    old = {each[0] for each in of_bucket(familiar)}
-    for row in rng.normal(size=(N_EVENTS, N_COLUMNS)).astype(np.float32):
-        learn_one(familiar, row, NUMBERS, 1, 1.0, scores)
-    left = old & {each[0] for each in of_bucket(familiar)}
+    before = {each[0] for each in of_bucket(familiar)}
+    for number in range(N_EVENTS):
+        learn_one(familiar, new[number % len(new)], NUMBERS, 1, 0.05, scores, np.uint64(rng.integers(64)))
+    left = before & {each[0] for each in of_bucket(familiar)}
     assert INTERPRETED or not left
 
 

@@ -35,16 +35,17 @@ class Bucket:
     def __init__(self):
         self.known = []
 
-    def learn(self, context, action, error, is_chosen):
+    def learn(self, context, action, error, is_aging):
         """What is known comes first; so does what is new, where there is a place or it tells more than another."""
         found = [each for each in self.known if each[:2] == (context, action)]
         *_, mean, plays = found[0] if found else (0.0, 0)
         if found:
             self.known.remove(found[0])
         elif len(self.known) == 8:
-            if is_chosen:
-                *which, last_mean, last_plays = self.known[-1]
-                self.known[-1] = (*which, last_mean, last_plays // 2)
+            if is_aging:
+                *which, last_mean, last_plays = self.known.pop()
+                half = last_mean if last_plays else round(last_mean / 2 * STEPS) / STEPS
+                self.known.insert(0, (*which, half, last_plays // 2))
             worths = [abs(each_mean) * (each_plays + 1) for *_, each_mean, each_plays in self.known]
             if min(worths) > abs(error):
                 return

@@ -38,7 +38,10 @@ def same_bits(context: Any, number: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _whole(context: Any, number: Any) -> Any:
+    """Python's `int` of a number."""
     kind = types.unliteral(number)
+    if not isinstance(kind, types.Integer | types.Float | types.Boolean):
+        return None
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return target.cast(builder, arguments[0], kind, signature.return_type)
@@ -52,6 +55,8 @@ def _choice(better: Any) -> Any:
     @intrinsic  # type: ignore[untyped-decorator]
     def chosen(context: Any, first: Any, second: Any) -> Any:
         kinds = types.unliteral(first), types.unliteral(second)
+        if not all(isinstance(kind, types.Integer | types.Float | types.Boolean) for kind in kinds):
+            return None
 
         def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return do_minmax(target, builder, kinds, arguments, better)
@@ -61,4 +66,5 @@ def _choice(better: Any) -> Any:
     return chosen
 
 
-INLINE = {(int, 1): _whole, (max, 2): _choice(operator.gt), (min, 2): _choice(operator.lt)}
+# What Python calls a builtin, with how many arguments, and its short form.
+INLINE = (int, 1, _whole), (max, 2, _choice(operator.gt)), (min, 2, _choice(operator.lt))

@@ -8,12 +8,14 @@ end, and raises where bounds are checked.
 """
 
 from collections import Counter, defaultdict
+from functools import cached_property
 from typing import Any
 
 from llvmlite import ir as llvm  # type: ignore[import-untyped]
 from numba import types
 from numba.core import analysis, cgutils, ir
 from numba.core.lowering import Lower
+from numba.core.unsafe import eh
 
 N_ITEMS, ITEM_SIZE, DATA, SHAPE, STRIDES = 2, 3, 4, 5, 6  # an array's words, after two that tell who holds it
 PAIR = ["pair_first", "pair_second"]
@@ -53,20 +55,31 @@ class PartLower(Lower):  # type: ignore[misc]
         super().setup_function(descriptor)
         self.builder = _Builder(self.entry_block)
 
+    @property
+    def _as_numba(self) -> bool:
+        """Whether variables are left to Numba: where arrays are counted, and where a way may end within a block."""
+        return bool(self.context.enable_nrt or self.func_ir.is_generator or self._tries)
+
+    @cached_property
+    def _tries(self) -> bool:
+        values = (step.value for block in self.blocks.values() for step in block.find_insts(ir.Assign))
+        return any(isinstance(value, ir.Global) and value.value is eh.exception_check for value in values)
+
     def lower(self) -> None:
         """Make LLVM's code, and note whether the function ever fails."""
         super().lower()
         ends = [block.terminator for block in self.function.blocks]
         codes = [end.operands[0] for end in ends if isinstance(end, llvm.Ret)]
         fails = any(not isinstance(code, llvm.Constant) or code.constant for code in codes)
-        if not fails and not self.func_ir.is_generator and not isinstance(self.fndesc.restype, types.Optional):
+        told_otherwise = self.func_ir.is_generator or self._tries or isinstance(self.fndesc.restype, types.Optional)
+        if not fails and not told_otherwise:
             self.library.never_fails = self.fndesc
 
     # Variables.
 
     def _find_singly_assigned_variable(self) -> None:
         """Find the variables that need no memory: set once, before all uses on every way through the function."""
-        if self.context.enable_nrt or self.func_ir.is_generator:
+        if self._as_numba:
             super()._find_singly_assigned_variable()
             return
         lifetime = self.func_ir.variable_lifetime
@@ -90,13 +103,13 @@ class PartLower(Lower):  # type: ignore[misc]
 
     def alloca_lltype(self, name: str, kind: Any, datamodel: Any = None) -> Any:
         """Memory for a variable; where arrays are counted, it must not hold what was there before."""
-        if self.context.enable_nrt:
+        if self._as_numba:
             return super().alloca_lltype(name, kind, datamodel)
         return self.builder.place_for(kind)
 
     def storevar(self, value: Any, name: str, argidx: Any = None) -> None:
         """Set a variable."""
-        if self.context.enable_nrt or name in self._singly_assigned_vars:
+        if self._as_numba or name in self._singly_assigned_vars:
             super().storevar(value, name, argidx)
         else:
             self._alloca_var(name, self.typeof(name))
@@ -124,7 +137,7 @@ class PartLower(Lower):  # type: ignore[misc]
 
     def lower_expr(self, kind: Any, expression: Any) -> Any:
         """A value, in LLVM's code."""
-        if expression.op == "call" and isinstance(kind, types.RangeType):
+        if expression.op == "call" and self._is_range(expression):
             return self._range(kind, expression)
         if expression.op in SHORTER:
             found = self._shorter(kind, expression, self.typeof(expression.value.name))
@@ -143,9 +156,13 @@ class PartLower(Lower):  # type: ignore[misc]
         if isinstance(owner, types.Array) and expression.op == "getattr" and expression.attr == "shape":
             return self.builder.extract_value(self.loadvar(expression.value.name), SHAPE)
         if isinstance(owner, types.Array) and expression.op == "static_getitem" and expression.index_var is not None:
-            signature = self.fndesc.calltypes[expression]
-            return self.lower_getitem(kind, expression, expression.value, expression.index_var, signature)
+            found = self._indexed(expression.value, expression.index_var)
+            return None if found is None else self._read(kind, *found)
         return None
+
+    def _is_range(self, call: Any) -> bool:
+        called = getattr(self.typeof(call.func.name), "typing_key", None)
+        return called is range and not call.kws and not call.vararg
 
     def _range(self, kind: Any, expression: Any) -> Any:
         """A range: where it starts and stops, and its step."""
@@ -190,11 +207,7 @@ class PartLower(Lower):  # type: ignore[misc]
         found = self._indexed(array, index)
         if found is None:
             return super().lower_getitem(kind, expression, array, index, signature)
-        array_kind, value, places = found
-        if len(places) < array_kind.ndim:
-            return self._row(array_kind, value, places, kind)
-        element = self.context.unpack_value(self.builder, array_kind.dtype, self._pointer(array_kind, value, places))
-        return self.context.cast(self.builder, element, array_kind.dtype, kind)
+        return self._read(kind, *found)
 
     def lower_setitem(self, array: Any, index: Any, value: Any, signature: Any) -> Any:
         """Write an element of an array."""
@@ -204,6 +217,12 @@ class PartLower(Lower):  # type: ignore[misc]
         kind, whole, places = found
         element = self.context.cast(self.builder, self.loadvar(value.name), self.typeof(value.name), kind.dtype)
         return self.context.pack_value(self.builder, kind.dtype, element, self._pointer(kind, whole, places))
+
+    def _read(self, wanted: Any, kind: Any, array: Any, places: list[Any]) -> Any:
+        if len(places) < kind.ndim:
+            return self._row(kind, array, places, wanted)
+        element = self.context.unpack_value(self.builder, kind.dtype, self._pointer(kind, array, places))
+        return self.context.cast(self.builder, element, kind.dtype, wanted)
 
     def _indexed(self, array: Any, index: Any) -> Any:
         """An array's type and value, and the places asked for; None for what Numba is to do."""
@@ -216,9 +235,9 @@ class PartLower(Lower):  # type: ignore[misc]
             return None
         value = self.loadvar(index.name)
         values = [self.builder.extract_value(value, place) for place in range(len(kinds))] if several else [value]
-        places = [self.context.cast(self.builder, *each, types.intp) for each in zip(values, kinds, strict=True)]
-        if any(isinstance(place, llvm.Constant) and place.constant < 0 for place in places):
+        if any(isinstance(each, llvm.Constant) and each.constant < 0 for each in values):
             return None
+        places = [self.context.cast(self.builder, *each, types.intp) for each in zip(values, kinds, strict=True)]
         whole = self.loadvar(array.name)
         if self.context.enable_boundscheck:
             for axis, place in enumerate(places):

@@ -5,7 +5,6 @@ each end of every view and every call. A part that makes no array and gives none
 which made the forests half as fast again.
 """
 
-from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -83,12 +82,17 @@ class _PartProcessing(untyped_passes.IRProcessing):  # type: ignore[misc]
 
     def run_pass(self, state: Any) -> bool:
         done = super().run_pass(state)
+        uses: dict[int, tuple[Any, set[Any]]] = {}  # of each global that is called, in which ways
         for block in state.func_ir.blocks.values():
             for call in block.find_exprs("call"):
                 called = guard(get_definition, state.func_ir, call.func)
-                if isinstance(called, ir.Global) and not call.kws and not call.vararg:
-                    with suppress(TypeError):  # what cannot be hashed is none of these
-                        called.value = INLINE.get((called.value, len(call.args)), called.value)
+                if isinstance(called, ir.Global):
+                    _, ways = uses.setdefault(id(called), (called, set()))
+                    ways.add((len(call.args), bool(call.kws or call.vararg)))
+        for called, ways in uses.values():
+            for builtin, n, short in INLINE:
+                if called.value is builtin and ways == {(n, False)}:
+                    called.value = short
         return bool(done)
 
 

@@ -5,10 +5,11 @@ print, the action, the number of its plays, at most 63, and the mean of the erro
 one more of 0, in steps of 2^-16 and within two rewards of 0. They lie in buckets of eight, those played last first. In
 a full one a new error takes the place of the least sum of errors, or none if its own is less: what the scorers expect
 anyway need not be known by heart, and where more contexts come in turn than there is room for, the most telling stay.
-For one of eight such contexts the last one in the bucket counts from then on for half of its plays, so that what never
-comes again goes at last. The 65,537th action and those behind it are not known again. How far the means are trusted is
-learned: by the factor, from 0 to 1, that would have made them the best forecast of the errors after them. Where no
-context comes again, or where what is left of the rewards is chance, nothing is trusted.
+Each eighth time that something new comes to a full bucket, the last one in it counts from then on for half of its
+plays, or its mean for half, and goes first: so all that never comes again is forgotten at last. The 65,537th action and
+those behind it are not known again. How far the means are trusted is learned: by the factor, from 0 to 1, that would
+have made them the best forecast of the errors after them. Where no context comes again, or where what is left of the
+rewards is chance, nothing is trusted.
 """
 
 from typing import NamedTuple
@@ -30,7 +31,7 @@ SHARE, PRODUCTS, SQUARES = range(3)  # what is trusted; sums of means times the 
 N_TRUST = 3
 DISTRUST = 1.0  # what is added to the squares
 FADING = 0.9995  # of both sums, with each mean that is put to the test
-CHOSEN = np.uint64(7 << 24)  # bits of a print that tell neither bucket nor context: all 0 in one of eight
+AGING = np.uint64(7)  # bits of a key, all 0 in one of eight
 
 
 class Familiar(NamedTuple):
@@ -125,15 +126,18 @@ def least_telling(bucket: Words) -> int:
 
 
 @part
-def aged(word: np.uint64) -> np.uint64:
-    """The same mean, of half as many plays."""
-    plays = (word >> PLAYS) & np.uint64(MOST_PLAYS)
-    return word - ((plays - (plays >> np.uint64(1))) << PLAYS)
+def age_last(bucket: Words) -> None:
+    """Let the last word count for half of its plays, or its mean for half when none are left; it goes first."""
+    last = bucket[WAYS - 1]
+    for place in range(WAYS - 1, 0, -1):
+        bucket[place] = bucket[place - 1]
+    plays, mean = np.floor(plays_of(last) / 2.0), mean_of(last)
+    bucket[0] = word_of(last, action_of(last), plays, mean if plays_of(last) > 0.0 else mean / 2.0)
 
 
 @part
-def learn(familiar: Familiar, found: np.uint64, action: int, error: float) -> None:
-    """Note the error of a context's score, in place."""
+def learn(familiar: Familiar, found: np.uint64, action: int, error: float, key: np.uint64) -> None:
+    """Note the error of a context's score, in place; `key` decides whether others age."""
     if action >= MOST_ACTIONS:
         return
     bucket, trust = familiar.buckets[bucket_of(familiar, found, action)], familiar.trust
@@ -148,8 +152,8 @@ def learn(familiar: Familiar, found: np.uint64, action: int, error: float) -> No
         trust[SQUARES] = FADING * trust[SQUARES] + mean * mean
         trust[SHARE] = min(max(trust[PRODUCTS] / (trust[SQUARES] + DISTRUST), 0.0), 1.0)
     elif bucket[way] != np.uint64(0):
-        if found & CHOSEN == np.uint64(0):
-            bucket[way] = aged(bucket[way])
+        if key & AGING == np.uint64(0):
+            age_last(bucket)
         way = least_telling(bucket)
         if worth_of(bucket[way]) > abs(error):
             return

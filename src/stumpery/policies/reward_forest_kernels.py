@@ -111,7 +111,7 @@ def score(models: Models, work: Work, row: Float32s, board: Floats) -> Scored:
 
 @part
 def is_kept(models: Models, board: Floats, action: int, epoch: int, key: np.uint64) -> bool:
-    """Whether an event is remembered: all are, until the trees have no more nodes to grow on.
+    """Whether an event is remembered: all are, until all nodes of the trees have been in use and the ring has lapped.
 
     From then on, of the action that seemed best only one of as many as the ring has gone round since the epoch began,
     at most four: there are more than enough of these, and the ring holds the others for longer.
@@ -143,7 +143,8 @@ def learn_scored(
     time = clock[EVENTS] + 1.0
     clock[EVENTS] = time
     error = reward - mixture.combined(predictions, models.weights, action)
-    contexts.learn(models.familiar, found, action, error)
+    key = mixed(seed + np.uint64(time))  # decides what becomes of numbers between two steps
+    contexts.learn(models.familiar, found, action, error, key)
     number = models.forest.counters[TIME]
     begin = number - int(time - 1.0 - clock[FIRST_KEPT])  # of the ring, or before it once it has gone round
     change.note(models.watch, error, number)
@@ -161,14 +162,13 @@ def learn_scored(
     hashed.follow(models.recent, work.codes, n, work.rates, action, error, HASTY, scale)
     error = reward - predictions[CORRECTED, action]
     scale = 1.0 / np.sqrt(clock[MEAN_CODES] + work.reached.shape[0])
-    key = mixed(seed + np.uint64(time))  # decides what becomes of numbers between two steps
     linear = models.corrected
     correction.learn(models.forest, work.reached, linear, work.codes, n, work.rates, action, error, scale, key)
     shared.learn(models.shared, models.shared.features, work.codes, n, action, reward)
     kept = is_kept(models, board, action, epoch, key)
     splitting.learn(models.forest, models.ring, work.scratch, work.reached, row, action, reward, epoch, seed, key, kept)
     if time == clock[NEXT_EDGES]:
-        end = number + 1
+        end = models.forest.counters[TIME]
         first = max(end - models.ring.bytes.shape[0], begin, 0)
         hashed.renew_edges(models.edges, models.ring, models.forest.kinds, first, end, work.sample)
         clock[NEXT_EDGES] = 2.0 * time
