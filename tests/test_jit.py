@@ -619,3 +619,16 @@ def test_a_damaged_cache_is_made_again(tmp_path, ending):
     for path in damaged:
         path.write_bytes(path.read_bytes()[:20])
     assert run(code, tmp_path) == "0.5"
+
+
+@pytest.mark.parametrize("share", [0.001, 0.002, 0.01, 0.5, 0.999])
+def test_machine_code_with_a_changed_byte_is_never_run(tmp_path, share):
+    code = "import stumpery as st; policy = st.UCB(actions=['a', 'b']); print(policy.decide().probability)"
+    assert run(code, tmp_path) == "0.5"
+    (path,) = [path for path in tmp_path.rglob("*.nbc") if path.stat().st_size > 1000][:1]
+    sound = path.read_bytes()
+    damaged = bytearray(sound)
+    damaged[int(len(sound) * share)] ^= 0x55
+    path.write_bytes(damaged)
+    assert run(code, tmp_path) == "0.5"
+    assert path.read_bytes() != bytes(damaged)

@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from numba import config
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.runtime import rtsys
 
 from stumpery.compiling import KNOWN
@@ -51,6 +51,7 @@ SETTINGS: dict[str, Any] = {
     "no_cfunc_wrapper": True,
 }
 N_CACHES_KEPT = 6
+DIGEST = hashlib.sha256().digest_size
 LINE = 64  # bytes that the processor fetches at once
 
 
@@ -83,11 +84,30 @@ def part(function: Function) -> Function:
     return compiled  # type: ignore[no-any-return]
 
 
+class _SealedFile(IndexDataCacheFile):  # type: ignore[misc]
+    """Numba's files, each with a digest at its end, which Numba does not read: damaged machine code is never run."""
+
+    def _dump(self, obj: Any) -> bytes:
+        data: bytes = super()._dump(obj)
+        return data + hashlib.sha256(data).digest()
+
+    def _load_data(self, name: str) -> Any:
+        data = Path(self._data_path(name)).read_bytes()
+        if hashlib.sha256(data[:-DIGEST]).digest() != data[-DIGEST:]:
+            raise ValueError(f"{name} is damaged")
+        return super()._load_data(name)
+
+
 class _ForgivingCache(FunctionCache):  # type: ignore[misc]
     """Numba's cache, but what is damaged on the disk is made again, and a full disk only costs the next start.
 
     Numba would also bring all that it compiles with before it takes machine code from the disk: half a second.
     """
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _SealedFile(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         try:
