@@ -57,6 +57,12 @@ def assert_same(found, expected):
         assert array.tobytes() == found.state().arrays[name].tobytes(), name
 
 
+def test_asking_one_that_has_learned_nothing_changes_nothing(make):
+    asked, other = make([TREE, TREE]), make([TREE, TREE])
+    asked.predict_many([{"a": 1.0, "b": 0.5}])
+    assert_same(copied(asked), other)
+
+
 def copied(model):
     options, arrays = model.state()
     return type(model).from_state(State(options, {name: array.copy() for name, array in arrays.items()}))

@@ -45,6 +45,8 @@ class OnlineStacking(LearnerEnsemble):
         return np.array([1.0, *said])
 
     def _combined(self, outputs: Sequence[Any]) -> Any:
+        if not self._meta.classes:
+            return {}  # nothing was learned yet, and nothing changes by asking
         chances = self._meta.chances(self._inputs(outputs)).tolist()
         return dict(zip(self._meta.classes, chances, strict=True))
 
