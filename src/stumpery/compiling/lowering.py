@@ -82,7 +82,6 @@ class PartLower(Lower):  # type: ignore[misc]
         if self._as_numba:
             super()._find_singly_assigned_variable()
             return
-        lifetime = self.func_ir.variable_lifetime
         homes: dict[str, Any] = {}
         n_set: Counter[str] = Counter()
         for label, block in self.blocks.items():
@@ -93,7 +92,7 @@ class PartLower(Lower):  # type: ignore[misc]
         for label, names in analysis.compute_use_defs(self.blocks).usemap.items():
             for name in names:
                 used[name].add(label)
-        before = lifetime.cfg.dominators()
+        before = self.func_ir.variable_lifetime.cfg.dominators()
         self._blk_local_varmap: dict[str, Any] = {}
         self._singly_assigned_vars = {
             name
@@ -118,7 +117,7 @@ class PartLower(Lower):  # type: ignore[misc]
     # Calls.
 
     def _lower_call_normal(self, kind: Any, expression: Any, signature: Any) -> Any:
-        """Call a function; nothing is asked after one that never fails."""
+        """Call a function; one that never fails gets no place to tell its failure, and nothing is asked after it."""
         called = self.context.get_function(kind, signature) if isinstance(kind, types.Dispatcher) else None
         library = next(iter(called._imp.libs), None) if called else None
         descriptor = getattr(library, "never_fails", None)

@@ -143,7 +143,7 @@ def learn_scored(
     time = clock[EVENTS] + 1.0
     clock[EVENTS] = time
     error = reward - mixture.combined(predictions, models.weights, action)
-    key = mixed(seed + np.uint64(time))  # decides what becomes of numbers between two steps
+    key = mixed(seed + np.uint64(time))  # the event's own chance: how numbers are rounded, what ages, what is kept
     contexts.learn(models.familiar, found, action, error, key)
     number = models.forest.counters[TIME]
     begin = number - int(time - 1.0 - clock[FIRST_KEPT])  # of the ring, or before it once it has gone round
