@@ -19,6 +19,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.models import Model
 from stumpery.types import Saveable, State
 
 FORMAT = 1
@@ -32,7 +33,7 @@ def save(model: Saveable, path: str | os.PathLike[str]) -> None:
     kind = type(model).__name__
     if class_named(kind) is not type(model):
         raise ValueError(f"save takes a model of Stumpery's own, not {kind!r}")
-    options, arrays = model.state()
+    options, arrays = model.snapshot() if isinstance(model, Model) else model.state()
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     try:
         header = {

@@ -4,7 +4,7 @@ Members are estimators of scikit-learn, or learners of ours, which learn a table
 learned before stays until a new `fit` has come to its end.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from inspect import signature
@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from stumpery import files, frames
 from stumpery.ensembles.members import restored, states_of
+from stumpery.models import Model
 from stumpery.options import check_whole, shown
 from stumpery.trees.classes import as_array, coded
 from stumpery.types import Floats, Integers, State
 
 
 @dataclass(kw_only=True, eq=False)
-class BatchEnsemble(ABC):
+class BatchEnsemble(Model):
     """Several models of a table as one. Models are copied, never trained themselves."""
 
     seed: int = 0
@@ -45,7 +46,7 @@ class BatchEnsemble(ABC):
             raise ValueError(f"there are {n} rows and {len(codes)} labels; give as many, and some")
         places: Integers = codes.astype(np.int64)
         new._fit(X, places, as_array(new.classes)[places])
-        self.__dict__ = new.__dict__
+        self.__dict__ |= {**new.__dict__, "_mutex": self._mutex, "_readers": self._readers}
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803

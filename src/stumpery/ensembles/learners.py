@@ -4,7 +4,7 @@ A member is any object with `learn_one` and `predict_one`, and for classes `pred
 ensemble. Rows and labels are checked by all members of ours before any of them learns.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from stumpery import files, frames
 from stumpery.ensembles.members import likeliest, mean_chances, mean_number, restored, states_of
+from stumpery.models import Model
 from stumpery.options import check_whole, shown
 from stumpery.trees.classes import gives_chances, listed, plain
 from stumpery.trees.river_kinds import introduce
@@ -26,7 +27,7 @@ LARGEST = 1e300  # of a number to predict
 
 
 @dataclass(kw_only=True, eq=False)
-class LearnerEnsemble(ABC):
+class LearnerEnsemble(Model):
     """Several learners as one. `models` are learners, or one of which `n_models` copies are made; they are copied."""
 
     models: Any = None
@@ -79,7 +80,7 @@ class LearnerEnsemble(ABC):
         self._check_members(X, labels)
         if not labels:
             return
-        before = None if all(hasattr(member, "check_many") for member in self.members) else deepcopy(self.__dict__)
+        before = None if all(hasattr(member, "check_many") for member in self.members) else self.__getstate__()
         try:
             self._learn_many(X, labels)
         except Exception:

@@ -8,6 +8,7 @@ import numpy as np
 
 from stumpery import files
 from stumpery.frames import n_rows, rows
+from stumpery.models import Model
 from stumpery.options import check_number, check_whole, shown
 from stumpery.policies import content_selector_kernels as kernels
 from stumpery.random import new_generator
@@ -19,7 +20,7 @@ N_SHOWN = 10  # columns in an explanation
 
 
 @dataclass(kw_only=True, eq=False)
-class ContentSelector:
+class ContentSelector(Model):
     """Pick the candidate that is likeliest to be clicked; learn whether it was.
 
     A candidate is a row of mixed columns: what is known of the visitor, of the item and of both. A round has any number
@@ -99,7 +100,7 @@ class ContentSelector:
 
     def state(self) -> State:
         """The recipe and the arrays."""
-        options, arrays = self.model.state()
+        options, arrays = self.model.snapshot()  # the model may be used without the selector, too
         mine = {"epsilon": self.epsilon, "seed": int(self.seed), "kind": type(self.model).__name__, "model": options}
         return State(mine, {**{f"model.{name}": array for name, array in arrays.items()}, "rng": self._rng})
 

@@ -1,6 +1,6 @@
 """What every policy is: named actions, a decision now, a reward later."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, Self
@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from stumpery import files
 from stumpery.frames import n_rows, rows
+from stumpery.models import Model, locking
 from stumpery.options import check_range, listed, shown
-from stumpery.policies.arguments import as_number, checked_actions, checked_probability
+from stumpery.policies.arguments import LEAST_PROBABILITY, as_number, checked_actions, checked_probability
 from stumpery.random import new_generator
 from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers, State
+
+_new_tuple = tuple.__new__  # a NamedTuple's own constructor is a Python function, which takes twice as long
 
 
 class Played(NamedTuple):
@@ -29,11 +32,11 @@ class Played(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class Policy(ABC):
+class Policy(Model):
     """Choose one of several actions, then learn from the reward of that action alone.
 
-    Actions are strings, numbers or booleans. Rewards lie within `reward_range`. One thread at a time may use a policy:
-    a decision moves its random state.
+    Actions are strings, numbers or booleans. Rewards lie within `reward_range`. Several threads may share a policy: one
+    waits while another decides or learns.
     """
 
     actions: Sequence[Action]
@@ -54,19 +57,22 @@ class Policy(ABC):
             raise ValueError(f"{name} is part of a policy's recipe and stays as it is; make a new policy instead")
         super().__setattr__(name, value)
 
+    @locking
     def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> Decision:
         """Choose an action, among those `available` if that is given."""
-        mask = self._all if available is None else self._mask(available)
-        index, probability = self._decide(context, mask)
-        return Decision(self.actions[index], probability, context)
+        with self._mutex:
+            index, probability = self._decide(context, self._all if available is None else self._mask(available))
+            return _new_tuple(Decision, (self.actions[index], probability, context))
 
+    @locking
     def learn(self, decision: Decision, reward: float) -> None:
         """Take the reward of one decision: now, late, out of order, more than once, or from a log."""
-        index, probability, context = self._opened(decision)
         value = reward if type(reward) is float else as_number(reward)
         if not self._low <= value <= self._high:
             raise ValueError(f"reward is {shown(reward)}; it must be a number from {self._low:g} to {self._high:g}")
-        self._learn(context, index, self._unit(value), probability)
+        with self._mutex:
+            index, probability, context = self._opened(decision)
+            self._learn(context, index, value if self._is_unit else self._unit(value), probability)
 
     def decide_many(self, contexts: Any, *, available: Iterable[Action] | None = None) -> Decisions:
         """Choose once for each row of `contexts`, or that many times if it is a number: equals a loop of `decide`."""
@@ -122,7 +128,7 @@ class Policy(ABC):
 
     def remove_action(self, action: Action) -> None:
         """Offer an action no more and forget what was learned of it; a reward that still comes for it is refused."""
-        index = self.position(action)
+        index = self._position(action)
         if len(self.actions) == 1:
             raise ValueError(f"{action!r} is the only action left; a policy needs at least one")
         self.__dict__["actions"] = tuple(name for name in self.actions if name != action)
@@ -131,10 +137,7 @@ class Policy(ABC):
 
     def position(self, action: Action) -> int:
         """The index of an action; a ValueError says that it is none of ours."""
-        try:
-            return self._index[action]
-        except (KeyError, TypeError):
-            raise ValueError(f"action is {shown(action)}; it must be one of {listed(self.actions)}") from None
+        return self._position(action)
 
     def checked_rewards(self, rewards: Iterable[float] | Floats) -> Floats:
         """Rewards as an array; a ValueError says which of them cannot be one."""
@@ -156,7 +159,7 @@ class Policy(ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, here or in another process, is as one that was saved and loaded: it shares nothing."""
-        return type(self).from_state, (self.state(),)
+        return type(self).from_state, (self.snapshot(),)
 
     def fresh(self, seed: int) -> Self:
         """A new policy of the same recipe that has learned nothing, with another seed."""
@@ -239,14 +242,22 @@ class Policy(ABC):
         if not self._rng.any():
             raise ValueError("its random state is all zeros")
 
+    def _position(self, action: Action) -> int:
+        try:
+            return self._index[action]
+        except (KeyError, TypeError):
+            raise ValueError(f"action is {shown(action)}; it must be one of {listed(self.actions)}") from None
+
     def _opened(self, decision: Decision) -> tuple[int, float, Context]:
         """An action's index, its probability and the context, all checked."""
         try:
             action, probability, context = decision
-        except (TypeError, ValueError):
-            form = "Decision(action, probability, context)"
-            raise ValueError(f"decision is {shown(decision)}; it must be a {form}") from None
-        return self.position(action), checked_probability(probability), context
+            index = self._index[action]
+        except (TypeError, ValueError, KeyError):
+            index = self._position(_action_of(decision))
+        if not (type(probability) is float and LEAST_PROBABILITY <= probability <= 1.0):
+            probability = checked_probability(probability)
+        return index, probability, context
 
     def _opened_many(self, decisions: Decisions | Sequence[Decision]) -> tuple[Integers, Floats, Any]:
         """The same as columns."""
@@ -254,7 +265,7 @@ class Policy(ABC):
             actions, chances, contexts = decisions.actions, decisions.probabilities, decisions.contexts
             if len(chances) != len(actions) or (contexts is not None and n_rows(contexts, "contexts") != len(actions)):
                 raise ValueError("decisions must hold as many probabilities, and contexts if any, as actions")
-            opened = [(self.position(a), checked_probability(p)) for a, p in zip(actions, chances, strict=True)]
+            opened = [(self._position(a), checked_probability(p)) for a, p in zip(actions, chances, strict=True)]
         elif isinstance(decisions, Iterable):
             complete = [self._opened(decision) for decision in decisions]
             opened, contexts = [row[:2] for row in complete], [context for *_, context in complete]
@@ -278,7 +289,17 @@ class Policy(ABC):
             raise ValueError(f"available is {shown(available)}; it must be a list of actions")
         mask = np.zeros(len(self.actions), dtype=np.bool_)
         for action in available:
-            mask[self.position(action)] = True
+            mask[self._position(action)] = True
         if not mask.any():
             raise ValueError("available is empty; at least one action is needed")
         return mask
+
+
+def _action_of(decision: Any) -> Any:
+    """The action of a decision; a ValueError says that it is none."""
+    try:
+        action, _, _ = decision
+    except (TypeError, ValueError):
+        form = "Decision(action, probability, context)"
+        raise ValueError(f"decision is {shown(decision)}; it must be a {form}") from None
+    return action

@@ -1,6 +1,6 @@
 """What all trees learned by a network share: river's verbs, columns that open up, the extracted tree, files."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -11,6 +11,7 @@ from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.extras import need
+from stumpery.models import Model
 from stumpery.options import check_bool, check_number, check_whole, shown
 from stumpery.reinforcement import deep_files, extraction
 from stumpery.reinforcement.cells import Float32s
@@ -25,7 +26,7 @@ MOST_NAMES = 30_000
 
 
 @dataclass(kw_only=True, eq=False)
-class DeepTree(ABC):
+class DeepTree(Model):
     """A policy that looks at a row column by column and then reports its class: a decision tree.
 
     The columns are those of `schema`, or of the first rows to learn from. A row is a dict, in which an absent key is a

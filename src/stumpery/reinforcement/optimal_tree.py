@@ -11,6 +11,7 @@ from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.encoding.names import Name
 from stumpery.encoding.open_rows import N_FIRST_ROWS, OpenRows
+from stumpery.models import Model
 from stumpery.options import check_number, check_whole, shown
 from stumpery.reinforcement import optimal_kernels as kernels
 from stumpery.reinforcement.cells import Cells
@@ -34,7 +35,7 @@ class Solved(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class OptimalTree:
+class OptimalTree(Model):
     """The tree with the most right reports less `depth_penalty` times the columns looked at, on the rows that came.
 
     Every value of a column is a category of its own, and a missing one too, which costs nothing to find. Rows are

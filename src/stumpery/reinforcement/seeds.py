@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.extras import need
+from stumpery.models import all_exclusive
 from stumpery.options import shown
 from stumpery.reinforcement.cells import Float32s
 from stumpery.reinforcement.dqn_tree import DQNTree
@@ -27,18 +28,20 @@ def learn_together(models: Sequence[DQNTree], X: Any, y: Any) -> list[Watched]: 
     (40, 2)
     """
     _check(models)
-    known, rows, classes, labels = models[0]._checked(X, y)
-    watched = [Watched.of(len(rows), len(classes)) for _ in models]
-    if known is None or not len(rows):
-        return watched
-    try:
-        for model, own in zip(models, watched, strict=True):
-            model._take(known, classes)
-            done = model._wait(rows, labels, own)
-        _go_on(models, known.is_name, rows[done:], labels[done:], [own.part(slice(done, None)) for own in watched])
-    finally:
-        for model in models:
-            model._drop_unlearned()
+    with all_exclusive(models):
+        _check_recipes(models)
+        known, rows, classes, labels = models[0]._checked(X, y)
+        watched = [Watched.of(len(rows), len(classes)) for _ in models]
+        if known is None or not len(rows):
+            return watched
+        try:
+            for model, own in zip(models, watched, strict=True):
+                model._take(known, classes)
+                done = model._wait(rows, labels, own)
+            _go_on(models, known.is_name, rows[done:], labels[done:], [own.part(slice(done, None)) for own in watched])
+        finally:
+            for model in models:
+                model._drop_unlearned()
     return watched
 
 
@@ -77,6 +80,9 @@ def _go_on(
 def _check(models: Any) -> None:
     if not isinstance(models, Sequence) or not models or not all(isinstance(model, DQNTree) for model in models):
         raise ValueError(f"models is {shown(models)}; it must be a list of one or more DQNTree")
+
+
+def _check_recipes(models: Sequence[DQNTree]) -> None:
     recipes = {repr(replace(model, seed=0)) for model in models}
     if len(recipes) > 1 or any(model.classes for model in models) or len({id(model) for model in models}) < len(models):
         raise ValueError("models differ in more than their seeds, or have learned; they must be new and of one recipe")

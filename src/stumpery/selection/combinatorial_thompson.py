@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
+from stumpery.models import Model, merging
 from stumpery.options import check_number, check_whole, is_number, listed, shown
 from stumpery.random import new_generator
 from stumpery.selection import choosing_kernels as kernels
@@ -31,7 +32,7 @@ class SetDecision(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class CombinatorialThompson:
+class CombinatorialThompson(Model):
     """Draw a mean for every action from what is believed of it, and take the feasible set with the largest sum.
 
     Feasible are all sets of `size` actions, or whatever `maximiser` finds: a function from a dict of scores to the
@@ -90,6 +91,7 @@ class CombinatorialThompson:
             raise ValueError(f"reward is {shown(reward)}; it must be a number from 0 to 1")
         self._sums[rows] += (1.0, value)
 
+    @merging
     def merge(self, other: Self) -> None:
         """Add what another run of the same actions and prior has counted."""
         if not isinstance(other, CombinatorialThompson):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
+from stumpery.models import Model
 from stumpery.options import check_bool, check_whole, shown
 from stumpery.random import new_generator
 from stumpery.selection import additive_kernels as tables
@@ -33,7 +34,7 @@ class Rounds(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class FeatureSelector:
+class FeatureSelector(Model):
     """A chooser of features and a classifier that sees only those.
 
     A round is `ask()`, which says what to look at, then `tell(x, y)`, for which `x` need hold nothing else; `ask` gives

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from stumpery import files
+from stumpery.models import Model, merging
 from stumpery.options import check_whole
 from stumpery.summaries import count_min_kernels as kernels
 from stumpery.summaries.hashing import hash_name, hash_names
@@ -17,7 +18,7 @@ MOST_CELLS = 2**28
 
 
 @dataclass(kw_only=True, eq=False)
-class CountMin:
+class CountMin(Model):
     """How often each name came, however many names there are: never too low, seldom much too high.
 
     The count-min sketch (Cormode and Muthukrishnan 2005) with a count per class. Names are strings or whole numbers.
@@ -54,6 +55,7 @@ class CountMin:
         hashes = hash_names(names)
         kernels.add_all(self._counts, hashes, checked_labels(labels, len(hashes), self.n_classes), 1)
 
+    @merging
     def merge(self, other: Self) -> None:
         """Fold another sketch of the same options in; the result is exactly that of one stream after the other."""
         if not isinstance(other, CountMin):

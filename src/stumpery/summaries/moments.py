@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from stumpery import files
+from stumpery.models import Model, merging
 from stumpery.summaries import moments_kernels as kernels
 from stumpery.types import Floats, State
 
@@ -15,7 +16,7 @@ LARGEST = 1e100  # beyond it, squares and sums of them would overflow
 
 
 @dataclass(kw_only=True, eq=False)
-class Moments:
+class Moments(Model):
     """Count, mean and variance of a stream of numbers, in 24 bytes.
 
     >>> summary = Moments()
@@ -44,6 +45,7 @@ class Moments:
             raise ValueError(f"values hold NaN or are too large; Moments takes finite numbers up to {LARGEST:g}")
         kernels.add_all(self._row, 0, numbers.astype(np.float64).ravel(), 1.0)
 
+    @merging
     def merge(self, other: Self) -> None:
         """Fold another summary in, as if its stream had followed this one."""
         if not isinstance(other, Moments):

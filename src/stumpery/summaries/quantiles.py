@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
+from stumpery.models import Model, merging
 from stumpery.options import check_number, check_whole
 from stumpery.summaries import quantiles_kernels as kernels
 from stumpery.summaries.labels import checked_labels
@@ -29,7 +30,7 @@ class Histogram(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class QuantileSummary:
+class QuantileSummary(Model):
     """Ranks and quantiles of a stream of numbers in bounded memory, with a promise that always holds.
 
     The summary of Greenwald and Khanna (2001) with a count per class, as in Salperwyck and Urvoy (2011). With
@@ -102,6 +103,7 @@ class QuantileSummary:
         self._add(kernels.add_sorted_runs, np.sort(runs, axis=1), marks)
         self._add(kernels.add_all, numbers[n_sorted:], marks)
 
+    @merging
     def merge(self, other: Self) -> None:
         """Fold another summary of the same options in: what is unsure of the two adds up, before the list is shortened.
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.encoding.open_rows import OpenRows
+from stumpery.models import concurrent
 from stumpery.options import check_one_of, check_whole
 from stumpery.trees.classes import Label, as_array, coded
 from stumpery.trees.forest_kernels import Float32s
@@ -58,30 +59,27 @@ class StreamClassifier(StreamModel):
         """Refuse, with a ValueError, what `learn_many` would refuse; nothing is learned."""
         self._checked(X, y, w)
 
+    @concurrent
     def predict_proba_one(self, x: Any) -> dict[Label, float]:
         """The chance of each class that came so far."""
-        return dict(zip(self._classes, self.predict_proba_many([x])[0].tolist(), strict=True))
+        return dict(zip(self._classes, self._probabilities([x])[0].tolist(), strict=True))
 
+    @concurrent
     def predict_one(self, x: Any) -> Label | None:
         """The likeliest class, or None before the first came."""
         if not self._classes:
             return None
-        return self._classes[int(self.predict_proba_many([x])[0].argmax())]
+        return self._classes[int(self._probabilities([x])[0].argmax())]
 
+    @concurrent
     def predict_proba_many(self, X: Any) -> Floats:  # noqa: N803
         """The chances of `classes`, (rows, classes)."""
-        if self._model is None or self._rows is None:
-            return np.zeros((frames.n_rows(X, "X"), len(self._classes)))
-        n_classes = len(self._classes)
-        single = isinstance(X, list) and len(X) == 1
-        rows = self._rows.one(X[0]).reshape(1, -1) if single else self._known_rows(X)
-        chances = self._predicted(rows, n_classes)
-        chances[chances.sum(axis=1) == 0.0] = 1.0 / n_classes  # trees that know nothing yet
-        return chances
+        return self._probabilities(X)
 
+    @concurrent
     def predict_many(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """The likeliest class of each row."""
-        chances = self.predict_proba_many(X)
+        chances = self._probabilities(X)
         if not self._classes:
             return np.full(len(chances), None, dtype=object)
         found: NDArray[Any] = as_array(self._classes)[chances.argmax(axis=1)]
@@ -96,6 +94,17 @@ class StreamClassifier(StreamModel):
         outputs = np.zeros((len(rows), len(classes)))
         self._learn_classes(known, rows, classes, codes, weights, outputs)
         return outputs
+
+    def _probabilities(self, X: Any) -> Floats:  # noqa: N803
+        if self._model is None or self._rows is None:
+            return np.zeros((frames.n_rows(X, "X"), len(self._classes)))
+        n_classes = len(self._classes)
+        single = isinstance(X, list) and len(X) == 1
+        rows = self._rows.one(X[0]).reshape(1, -1) if single else self._known_rows(X)
+        chances = self._predicted(rows, n_classes)
+        if not (single and chances.any()):
+            chances[chances.sum(axis=1) == 0.0] = 1.0 / n_classes  # trees that know nothing yet
+        return chances
 
     def _checked(self, X: Any, y: Any, w: Any) -> tuple[Any, ...]:  # noqa: N803
         classes, codes = coded(y, self._classes)

@@ -1,6 +1,6 @@
 """What every click predictor is: river's verbs over rows of mixed columns, and a chance of a click."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
@@ -13,6 +13,7 @@ from stumpery import files, frames
 from stumpery.encoding import HashEncoder, Schema
 from stumpery.encoding.names import Name
 from stumpery.encoding.tables import open_table
+from stumpery.models import Model
 from stumpery.options import check_whole, shown
 from stumpery.trees.labels import checked_click, checked_clicks, checked_weight, listed_values
 from stumpery.trees.river_kinds import introduce
@@ -24,11 +25,12 @@ N_SMALL = 64  # dicts up to which a row at a time is quicker
 
 
 @dataclass(kw_only=True, eq=False)
-class ClickModel(ABC):
+class ClickModel(Model):
     """Learn from rows and whether they were clicked; say how likely a click is.
 
     The columns are those of `schema`, or of the first rows to learn from: a column that has no value there holds
-    numbers. Before it has learned anything, a model gives every row the same chance. One thread at a time may use it.
+    numbers. Before it has learned anything, a model gives every row the same chance. Several threads may
+    share it: one waits while another predicts or learns.
     """
 
     schema: Schema | None = None
@@ -205,7 +207,7 @@ class ClickModel(ABC):
     def _opened(cls, options: dict[str, Any]) -> dict[str, Any]:
         return options
 
-    def _restored(self) -> None:  # noqa: B027 - most have nothing more to refuse
+    def _restored(self) -> None:
         """Refuse a state that no stream could have led to."""
 
     def _begin(self, schema: Schema) -> None:

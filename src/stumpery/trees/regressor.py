@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from stumpery import frames
+from stumpery.models import concurrent
 from stumpery.options import check_whole, shown
 from stumpery.trees.classes import listed
 from stumpery.trees.gains_kernels import VARIANCE
@@ -37,12 +38,17 @@ class StreamRegressor(StreamModel):
         """Refuse, with a ValueError, what `learn_many` would refuse; nothing is learned."""
         self._checked(X, y, w)
 
+    @concurrent
     def predict_one(self, x: Any) -> float:
         """The number to expect; 0 before the first event."""
-        return float(self.predict_many([x])[0])
+        return float(self._numbers([x])[0])
 
+    @concurrent
     def predict_many(self, X: Any) -> Floats:  # noqa: N803
         """The number to expect for each row."""
+        return self._numbers(X)
+
+    def _numbers(self, X: Any) -> Floats:  # noqa: N803
         if self._model is None or self._rows is None:
             return np.zeros(frames.n_rows(X, "X"))
         if isinstance(X, list) and len(X) == 1:

@@ -1,6 +1,6 @@
 """What all trees on a stream share: rows of mixed columns, memory that grows within bounds, words and files."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
@@ -14,6 +14,7 @@ from stumpery import files, frames
 from stumpery.compiling.lending import held
 from stumpery.encoding import Schema
 from stumpery.encoding.open_rows import OpenRows
+from stumpery.models import Model, concurrent
 from stumpery.options import check_bool, check_number, check_one_of, check_whole, shown
 from stumpery.random import new_generator
 from stumpery.trees import forest_kernels as trees
@@ -45,11 +46,12 @@ GUESSERS = {
 
 
 @dataclass(kw_only=True, eq=False)
-class StreamModel(ABC):
+class StreamModel(Model):
     """Trees that learn from rows and labels as they come, and predict at any time.
 
     The columns are those of `schema`, or of the first rows to learn from. A row is a dict, in which an absent key is a
-    missing value, or an array; many are a frame, a list of dicts or a matrix. One thread at a time may use a model.
+    missing value, or an array; many are a frame, a list of dicts or a matrix. Several threads may share a
+    model: they predict together, and wait while one learns.
     """
 
     grace_period: int = 50
@@ -127,6 +129,7 @@ class StreamModel(ABC):
         rows = self._words(tree).leaves(tree)
         return frames.make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
+    @concurrent
     def explain_one(self, x: Any) -> str:
         """The rules that lead to a row's prediction, tree by tree."""
         if self._model is None or self._rows is None:
@@ -150,7 +153,7 @@ class StreamModel(ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies are made through the state: some arrays are views of others, and must stay so."""
-        return type(self).from_state, (self.state(),)
+        return type(self).from_state, (self.snapshot(),)
 
     # Files.
 

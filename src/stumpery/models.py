@@ -1,0 +1,154 @@
+"""The base of all models: any of them may be used by several threads.
+
+A model holds arrays that its kernels change in place, without the interpreter's lock. So each model has a lock of its
+own, a re-entrant readers-writer lock, and every public method and property of a subclass takes it: alone, unless the
+method is marked `@concurrent`, which lets it run together with others so marked. Whatever threads do with a model, the
+result is that of one call after the other; the price is waiting. Methods that start with an underscore are called with
+the lock held, and take none.
+"""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from copy import copy, deepcopy
+from functools import wraps
+from threading import Event, RLock, get_ident
+from typing import Any, Self, TypeVar
+
+from stumpery.types import State
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+LOCKED = "_takes_lock"  # marks methods that take the lock themselves
+
+
+class Readers(set[int]):
+    """The threads that run concurrent methods of a model; whoever holds its mutex while there are none is alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_awaited = False
+        self._somebody_left = Event()
+
+    def wait(self) -> None:
+        """Wait until there are none; called with the mutex held, so that none can come."""
+        if get_ident() in self:
+            raise RuntimeError("a concurrent method of a model called one that is not: mark both or none")
+        self._is_awaited = True
+        try:
+            while True:
+                self._somebody_left.clear()
+                if not self:
+                    return
+                self._somebody_left.wait()
+        finally:
+            self._is_awaited = False
+
+    def leave(self, reader: int) -> None:
+        """Take a thread off the list."""
+        self.discard(reader)
+        if self._is_awaited:
+            self._somebody_left.set()
+
+
+def exclusive(method: Method) -> Method:
+    """A method during which no other thread uses the model."""
+
+    @wraps(method)
+    def locked(self: "Model", /, *arguments: Any, **options: Any) -> Any:
+        with self._mutex:
+            if self._readers:
+                self._readers.wait()
+            return method(self, *arguments, **options)
+
+    return locking(locked)  # type: ignore[return-value]
+
+
+def concurrent(method: Method) -> Method:
+    """A method that several threads may run at once: it changes nothing that another concurrent one reads.
+
+    It calls no public method that is not concurrent.
+    """
+
+    @wraps(method)
+    def locked(self: "Model", /, *arguments: Any, **options: Any) -> Any:
+        readers, me = self._readers, get_ident()
+        if me in readers:
+            return method(self, *arguments, **options)
+        try:
+            with self._mutex:
+                readers.add(me)
+            return method(self, *arguments, **options)
+        finally:
+            readers.leave(me)
+
+    return locking(locked)  # type: ignore[return-value]
+
+
+def merging(method: Method) -> Method:
+    """A method that takes another model in: that one is copied first, so that no thread ever waits for two locks."""
+    alone = exclusive(method)
+
+    @wraps(method)
+    def locked(self: "Model", other: Any) -> Any:
+        return alone(self, copy(other) if isinstance(other, Model) else other)
+
+    return locking(locked)  # type: ignore[return-value]
+
+
+def locking(method: Method) -> Method:
+    """A method that takes the model's mutex itself, as the shortest ones do: a wrapper would cost more than the lock.
+
+    Where a model has concurrent methods this is not enough: it must also wait for the readers.
+    """
+    setattr(method, LOCKED, True)
+    return method
+
+
+class Model(ABC):
+    """Base of every model: its public methods and properties take the model's lock."""
+
+    _mutex: Any  # an RLock
+    _readers: Readers
+
+    def __new__(cls, *_arguments: Any, **_options: Any) -> Self:
+        """A model with a lock of its own; its fields are set by `__init__`."""
+        model = super().__new__(cls)
+        model.__dict__.update(_mutex=RLock(), _readers=Readers())
+        return model
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, member in list(vars(cls).items()):
+            if name.startswith("_"):
+                continue
+            if inspect.isfunction(member) and not hasattr(member, LOCKED):
+                setattr(cls, name, exclusive(member))
+            elif isinstance(member, property) and member.fget is not None and not hasattr(member.fget, LOCKED):
+                setattr(cls, name, property(exclusive(member.fget), member.fset, member.fdel, member.__doc__))
+
+    @exclusive
+    def __getstate__(self) -> dict[str, Any]:
+        """All fields but the lock, copied: a copy of the model shares nothing with it."""
+        return deepcopy({name: value for name, value in self.__dict__.items() if name not in Model.__annotations__})
+
+    @exclusive
+    def snapshot(self) -> State:
+        """The recipe and a copy of the arrays, as they are at one moment."""
+        options, arrays = self.state()
+        return State(options, {name: array.copy() for name, array in arrays.items()})
+
+    @abstractmethod
+    def state(self) -> State:
+        """The recipe and the arrays, live: they change as the model goes on."""
+
+
+@contextmanager
+def all_exclusive(models: Sequence[Model]) -> Iterator[None]:
+    """A block during which no other thread uses any of these models; their locks are always taken in one order."""
+    with ExitStack() as stack:
+        for model in sorted(models, key=id):
+            stack.enter_context(model._mutex)
+            if model._readers:
+                model._readers.wait()
+        yield
