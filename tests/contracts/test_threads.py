@@ -127,7 +127,7 @@ def uses_of_sets(model, place, other):
     model.learn(decision, reward=float(LABELS[place]))
     if place % 20 == 0:
         model.merge(other)
-        other.merge(model)
+        other.merge(made(st.CombinatorialThompson))
 
 
 def uses_of_features(model, place, other):
@@ -145,7 +145,7 @@ def uses_of_quantiles(model, place, other):
     if place % 50 == 0:
         model.merge(other)
         other.add(1.0)
-        other.merge(model)
+        other.merge(made(st.QuantileSummary))
 
 
 def uses_of_a_sketch(model, place, other):

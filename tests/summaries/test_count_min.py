@@ -154,3 +154,12 @@ def test_a_table_that_no_stream_leaves_is_refused():
 def test_names_of_pyarrow_are_those_of_python():
     assert hash_names(pa.array(["a", "b"])).tolist() == hash_names(["a", "b"]).tolist()
     assert hash_names(pa.array([3, 5])).tolist() == hash_names([3, 5]).tolist()
+
+
+def test_a_sketch_that_merges_with_itself_for_ever_is_stopped_before_its_counts_overflow():
+    sketch = st.CountMin(width=8, depth=2)
+    sketch.add("phone")
+    with pytest.raises(ValueError, match="a summary counts up to"):
+        for _ in range(70):
+            sketch.merge(sketch)
+    assert sketch.count("phone") == sketch.total == 2**62

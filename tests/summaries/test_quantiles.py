@@ -364,3 +364,12 @@ def test_empty_summaries_merge():
         empty.merge(full)
         full.merge(QuantileSummary(**options))
         assert (empty.quantile(1), full.count, empty.count) == (2.0, 2, 2)
+
+
+def test_a_summary_that_merges_with_itself_for_ever_is_stopped_before_its_counts_overflow():
+    summary = st.QuantileSummary(max_tuples=10)
+    summary.add_many(range(30))
+    with pytest.raises(ValueError, match="a summary counts up to"):
+        for _ in range(70):
+            summary.merge(summary)
+    assert 2**61 < summary.count <= 2**62

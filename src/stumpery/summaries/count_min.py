@@ -11,7 +11,7 @@ from stumpery.models import Model, merging
 from stumpery.options import check_whole
 from stumpery.summaries import count_min_kernels as kernels
 from stumpery.summaries.hashing import hash_name, hash_names
-from stumpery.summaries.labels import checked_labels
+from stumpery.summaries.labels import check_total, checked_labels
 from stumpery.types import Integers, State
 
 MOST_CELLS = 2**28
@@ -62,6 +62,7 @@ class CountMin(Model):
             raise ValueError(f"a CountMin merges with its like, not with {type(other).__name__!r}")
         if self._counts.shape != other._counts.shape:
             raise ValueError(f"sketches of different options do not merge: {self} and {other}")
+        check_total(self.total + other.total)
         self._counts += other._counts
 
     def class_counts(self, name: str | int) -> Integers:

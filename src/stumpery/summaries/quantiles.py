@@ -12,7 +12,7 @@ from stumpery import files
 from stumpery.models import Model, merging
 from stumpery.options import check_number, check_whole
 from stumpery.summaries import quantiles_kernels as kernels
-from stumpery.summaries.labels import checked_labels
+from stumpery.summaries.labels import check_total, checked_labels
 from stumpery.summaries.numbers import checked_number, checked_numbers
 from stumpery.types import Floats, Integers, State
 
@@ -115,6 +115,7 @@ class QuantileSummary(Model):
         mine, theirs = _recipe(self), _recipe(other)
         if mine != theirs:
             raise ValueError(f"summaries of different options do not merge: {mine} and {theirs}")
+        check_total(self.count + other.count)
         self._make_room_to_count(other.count)
         (a, n_a), (b, n_b) = self._list(), other._list(self._streams.counts.dtype)
         joined = kernels.new_tuples(n_a + n_b, self._streams)
