@@ -1,5 +1,8 @@
 """Online feature selection against its slow twins, round by round, and what a user may rely on."""
 
+import math
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from tests.reference import selection as slow
@@ -362,6 +365,164 @@ def test_classes_may_have_any_names():
     assert set(only.predictions.tolist()) <= {"no", "a long name"}
 
 
+@pytest.mark.parametrize("kind", [st.FeatureSelector, st.UnivariateTree, st.HoeffdingTreeClassifier, "river's"])
+@pytest.mark.parametrize(
+    "classes", [(-1, 1), (1, 2), ("no", "yes"), (False, True), (np.int64(-1), np.int64(1)), (-1.0, 1.0)], ids=str
+)
+def test_two_classes_are_called_as_one_likes(kind, classes):
+    rows, labels = events(400, missing=False)
+    labels[:] = rows[:, 3] > np.median(rows[:, 3])
+    named = np.array(classes)[labels]
+    options = {"classifier": Binary()} if kind == "river's" else {}
+    if kind in (st.UnivariateTree, st.HoeffdingTreeClassifier):
+        options = {"classifier": kind(**({"prior": 0.5, "m": 1.0} if kind is st.UnivariateTree else {}))}
+    made = [
+        st.FeatureSelector(features=K, chooser=choosers.fixed([3, 4]), classes=names, **{**OWN, **deepcopy(options)})
+        for names in (classes, classes, (0, 1))
+    ]
+    played, plain = made[0].play(rows, named), made[2].play(rows, labels)
+    assert played.mistakes.tolist() == plain.mistakes.tolist()
+    assert played.mistakes.mean() < 0.4
+    for row, label, guess, number in zip(rows, named, played.predictions, plain.predictions, strict=True):
+        assert made[1].predict_one(row) == guess
+        assert guess == (None if number is None else classes[int(number)])
+        made[1].tell(row, label)
+
+
+class Binary:
+    """A learner of two classes, which knows them as True and False."""
+
+    _multiclass = False
+
+    def __init__(self):
+        self.mean = 0.0
+
+    def predict_one(self, x):
+        return bool(x[3] > self.mean)
+
+    def learn_one(self, x, y):
+        assert y in (False, True)
+        self.mean += 0.05 * (x[3] - self.mean)
+
+
+OWN = {"classifier": classifiers.SmallNetwork()}
+OURS = {
+    "tree": lambda schema: st.HoeffdingTreeClassifier(schema=schema, seed=1),
+    "forest": lambda schema: st.ForestClassifier(schema=schema, n_models=3, seed=1),
+    "bagging": lambda schema: st.OnlineBagging(models=st.HoeffdingTreeClassifier(schema=schema), n_models=2),
+    "stump": lambda schema: st.Stump(schema=schema, prior=0.5, m=1.0),
+    "log-odds": lambda schema: st.LogOdds(predictors=[st.UnivariateTree(prior=0.5, m=1.0)], schema=schema),
+}
+
+
+def over(learner, **options):
+    """A selector over a learner with river's verbs."""
+    size = {} if "budget" in options else {"n_features": 2}
+    return st.FeatureSelector(
+        **{"features": K, "chooser": choosers.thompson(), "classifier": learner, "seed": 3, **size, **options}
+    )
+
+
+def one_rule(n=2000):
+    """The class is whether one feature is above its mean."""
+    rows, labels = events(n, missing=False)
+    labels[:] = rows[:, 5] > 3
+    return rows, labels
+
+
+@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("names", [K, [f"f{index}" for index in range(K)]], ids=["numbers", "text"])
+def test_a_learner_of_ours_knows_all_columns_from_the_first_round(name, names):
+    rows, labels = one_rule()
+    columns = [str(name) for name in (range(K) if names == K else names)]
+    inferred = over(OURS[name](None), features=names)
+    declared = over(OURS[name](st.Schema.of(dict.fromkeys(columns, "number"))), features=names)
+    mistakes = inferred.play(rows, labels).mistakes
+    assert mistakes.tolist() == declared.play(rows, labels).mistakes.tolist()
+    assert mistakes[-500:].mean() < 0.05
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_learner_of_ours_plays_as_the_loop_is_saved_and_keeps_to_a_budget(name, tmp_path):
+    rows, labels = one_rule(400)
+    options = {"prices": {feature: 1.0 + feature % 3 for feature in range(K)}, "budget": 5.0}
+    played, loop = over(OURS[name](None), **options), over(OURS[name](None), **options)
+    found, guesses = played.play(rows, labels), []
+    for row, label in zip(rows, labels, strict=True):
+        guesses.append(loop.predict_one(row))
+        asked = loop.ask()
+        loop.tell({feature: float(row[feature]) for feature in asked}, label)
+    assert found.predictions.tolist() == guesses
+    assert found.spent.max() <= 5.0
+    assert state_of(played) == state_of(loop)
+    loop.ask()
+    st.save(loop, tmp_path / "selector.safetensors")
+    again = st.load(tmp_path / "selector.safetensors")
+    more, labels_of_more = one_rule(600)
+    assert again.play(more, labels_of_more).mistakes.tolist() == loop.play(more, labels_of_more).mistakes.tolist()
+    assert state_of(again) == state_of(loop)
+
+
+@pytest.mark.parametrize("name", ["tree", "forest", "bagging"])
+def test_a_feature_may_turn_out_to_hold_text_late(name):
+    rng = np.random.default_rng(2)
+    options = {"features": ["age", "city", "visits"], "classes": None, "n_features": None}
+    model = over(OURS[name](None), **options, chooser=choosers.fixed(["city", "visits"]))
+    wrong = []
+    for event in range(800):
+        city = str(rng.choice(["Rome", "Oslo"]))
+        row, label = {"city": city if event > 100 else None, "visits": None}, "warm" if city == "Rome" else "cold"
+        wrong.append(model.predict_one(row) != label)
+        model.tell(row, label)
+    assert not any(wrong[-200:])
+
+
+def test_a_learner_of_another_kind_gets_what_was_looked_at_by_the_features_own_names():
+    rows, labels = one_rule(20)
+    learner = Majority()
+    model = over(learner, classes=None)
+    model.play(rows, labels)
+    assert all(len(seen) == 2 and seen <= set(range(K)) for seen in learner.seen)
+    mixed = st.OnlineStacking(models=[st.HoeffdingTreeClassifier(), Chances()])
+    over(mixed).play(rows, labels)
+    assert len(mixed.members[0].schema) == K
+    assert {len(seen) for seen in mixed.members[1].seen} == {2}
+
+
+class Chances(Majority):
+    """The most frequent class, with certainty."""
+
+    def predict_proba_one(self, x):
+        return {self.predict_one(x): 1.0} if self.counts else {}
+
+
+@pytest.mark.parametrize(
+    ("learner", "features", "sentence"),
+    [
+        (
+            lambda: st.HoeffdingTreeClassifier(schema=st.Schema.of({"a": "number"})),
+            ["a", "b", "c"],
+            "the schema has no column 'b', 'c'; it has 'a'",
+        ),
+        (st.HoeffdingTreeClassifier, [1, "1"], "features hold 1 and '1', which would be one column; .*"),
+        (st.HashedStump, ["a", "b"], "HashedStump can use none of .*, taken for numbers; a schema would .*"),
+        (lambda: st.HoeffdingTreeClassifier(max_bytes=100), ["a", "b"], "max_bytes .*"),
+        (
+            lambda: st.OnlineBagging(models=[st.HoeffdingTreeClassifier(), st.HoeffdingTreeClassifier(max_bytes=100)]),
+            ["a", "b"],
+            "max_bytes .*",
+        ),
+    ],
+    ids=["schema", "names", "kinds", "memory", "a member's memory"],
+)
+def test_columns_that_a_learner_of_ours_cannot_take_are_refused_at_once(learner, features, sentence):
+    model = learner()
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        over(model, features=features)
+    members = model.members if isinstance(model, st.OnlineBagging) else [model]
+    assert all(member.schema is None or member.schema.names == ("a",) for member in members)
+
+
 @pytest.mark.kernels
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "all features"])
 def test_a_budget_is_never_exceeded_and_cheap_features_are_preferred(name):
@@ -482,7 +643,11 @@ def test_wrong_parts_are_refused(make, sentence):
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        (lambda model: model.tell([1.0] * K, 2), "label is 2; classes are 0, 1"),
+        (
+            lambda model: model.tell([1.0] * K, 2),
+            r"label is 2; classes are 0, 1, and others must be named, as in classes=\(-1, 1\)",
+        ),
+        (lambda model: model.tell([1.0] * K, math.nan), "label is nan; classes are 0, 1"),
         (lambda model: model.tell([1.0] * K, np.ones(2)), "label is array.*; classes are 0, 1"),
         (lambda model: setattr(model, "n_features", 2), "n_features is part of a selector's recipe and stays as it .*"),
         (lambda model: model.tell([1.0] * K, None), "label is None; classes are 0, 1"),
@@ -509,7 +674,10 @@ def test_wrong_parts_are_refused(make, sentence):
         (lambda model: model.play(np.ones((3, 4)), [0, 1, 0]), r"rows have shape \(3, 4\); a column for each of 9 .*"),
         (lambda model: model.play(np.full((3, K), "x"), [0, 1, 0]), "rows hold <U1; features must be numbers"),
         (lambda model: model.play(np.full((1, K), -np.inf), [0]), "rows hold inf; a feature must be a number of .*"),
-        (lambda model: model.play(np.ones((3, K)), [0, 1, 2]), "label is 2; classes are 0, 1"),
+        (
+            lambda model: model.play(np.ones((3, K)), ["yes", "no", "no"]),
+            r"label is 'yes'; classes are 0, 1, and others must be named, as in classes=\(-1, 1\)",
+        ),
         (lambda model: model.play(np.ones((3, K)), [0, 1]), "there are 3 rows and labels of shape .*"),
         (lambda model: model.play(np.ones((3, K)), [0, 1, 0], [3]), r"order is \[3\]; it must be a list of row .*"),
         (lambda model: model.play(7, [0]), "rows is 7; it must be a matrix or a frame with a column for each feature"),

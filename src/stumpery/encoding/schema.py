@@ -11,7 +11,7 @@ from stumpery.encoding.names import MAX_NAMES, Name
 from stumpery.encoding.numbers import Number
 from stumpery.encoding.tables import open_table
 from stumpery.encoding.values import Data, kind_of
-from stumpery.options import check_one_of, check_whole, shown
+from stumpery.options import check_one_of, check_whole, listed, shown
 from stumpery.types import State
 
 Column = Number | Name
@@ -84,6 +84,12 @@ class Schema:
     def close(self) -> Self:
         """Give up the room for further names, so that codes are as few as they can be."""
         return replace(self, columns=tuple(column.close() for column in self.columns))
+
+    def check_has(self, names: Sequence[str]) -> None:
+        """Refuse, with a ValueError, names that are no columns."""
+        absent = [name for name in names if name not in self.names]
+        if absent:
+            raise ValueError(f"the schema has no column {listed(absent)}; it has {listed(self.names)}")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -87,6 +87,17 @@ class LearnerEnsemble(Model):
             self.__dict__.update(before or {})  # only others' members refuse what ours found right
             raise
 
+    def declare_columns(self, names: Sequence[str]) -> None:
+        """Say what the columns are before the first row comes, to all members that ask for it."""
+        before = deepcopy(self.members)
+        try:
+            for member in self.members:
+                if hasattr(member, "declare_columns"):
+                    member.declare_columns(names)
+        except ValueError:
+            self.members = before
+            raise
+
     def check_many(self, X: Any, y: Any) -> None:  # noqa: N803
         """Refuse, with a ValueError, what `learn_many` would refuse; others' members are not asked."""
         self._check_members(X, self._labels(X, y))

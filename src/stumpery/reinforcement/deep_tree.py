@@ -1,6 +1,7 @@
 """What all trees learned by a network share: river's verbs, columns that open up, the extracted tree, files."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -78,6 +79,14 @@ class DeepTree(Model):
     def n_bytes(self) -> int:
         """The memory that the model's arrays hold."""
         return sum(array.nbytes for array in self._arrays().values())
+
+    def declare_columns(self, names: Sequence[str]) -> None:
+        """Say what the columns are before the first row comes, whatever they hold; a schema must have them all."""
+        if self.schema is not None:
+            self.schema.check_has(names)
+        else:
+            self.schema = Schema.of(dict.fromkeys(names, "number"))
+            self._rows = OpenRows.under(self.schema, self.max_names)
 
     # Learning.
 

@@ -21,7 +21,10 @@ FIRST_REACH = 0.1  # of a network's first weights to either side of 0
 
 
 class Learner(Protocol):
-    """What a classifier of another kind must do: river's verbs."""
+    """What a classifier of another kind must do: river's verbs.
+
+    One that also has `declare_columns(names)`, as ours have, is told all features, as strings, before the first round.
+    """
 
     def predict_one(self, x: dict[Any, Any]) -> Any:
         """The class of a dict that holds only what was looked at; None before the first."""

@@ -19,7 +19,8 @@ from stumpery.selection.arguments import checked_names
 from stumpery.selection.choosers import Chooser
 from stumpery.selection.classifiers import Classifier, Learner
 from stumpery.selection.labels import checked_label, checked_labels, class_type
-from stumpery.selection.rows import LARGEST, checked_rows, looked_at
+from stumpery.selection.learning import SelectedLearner
+from stumpery.selection.rows import LARGEST, checked_rows, looked_at, numbers_looked_at
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Action, Explanation, Floats, Integers, State
 
@@ -41,6 +42,9 @@ class FeatureSelector(Model):
     the same answer until then. `predict_one` and `learn_one` are river's verbs for rows that hold everything, of which
     only the asked features are touched. The size of a set is `n_features`, or what the `budget` affords at the
     `prices`: what pays most for its price first.
+
+    `classes` are the negative and the positive one, as in (-1, 1) or ("no", "yes"). Any learner with river's verbs may
+    be the classifier; one of ours knows all features as its columns from the first round.
 
     A missing value (None or NaN) counts as its feature's mean and teaches nothing; a feature that is constant so far
     is 0. With `standardise` the mean and the deviation are those of the values seen so far, and nothing else.
@@ -90,6 +94,9 @@ class FeatureSelector(Model):
         self._grounds = np.zeros((n if is_additive else 1, tables.N_GROUNDS))
         self._columns = moments.new_moments(n)
         self._pending = np.full(n + 1, -1, dtype=np.int64)  # how many an open round asked, or -1, and which
+        self._learner = None
+        if not isinstance(self.classifier, Classifier):
+            self._learner = SelectedLearner(self.classifier, self._names, self._labels)
         self._sealed = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -239,7 +246,7 @@ class FeatureSelector(Model):
 
     @property
     def _is_other(self) -> bool:
-        return not isinstance(self.classifier, Classifier)
+        return self._learner is not None
 
     @property
     def _model(self) -> kernels.Model:
@@ -261,7 +268,8 @@ class FeatureSelector(Model):
         rng, was_open = self._rng.copy(), self._pending[0] >= 0
         asked = self._asked() if late is None else late
         try:
-            return asked, looked_at(x, [self._names[index] for index in asked], is_other=self._is_other)
+            names = [self._names[index] for index in asked]
+            return asked, looked_at(x, names) if self._is_other else numbers_looked_at(x, names)
         except ValueError:
             if not was_open:
                 self._rng[:] = rng
@@ -269,19 +277,19 @@ class FeatureSelector(Model):
             raise
 
     def _predict(self, asked: Integers, values: Any) -> tuple[Any, float]:
-        if isinstance(self.classifier, Classifier):
-            score = kernels.predict(self._model, asked, values)
-            return self._labels[1 if score >= 0.0 else 0], score
-        return self.classifier.predict_one(values), 0.0
+        if self._learner is not None:
+            return self._learner.predict_one(values), 0.0
+        score = kernels.predict(self._model, asked, values)
+        return self._labels[1 if score >= 0.0 else 0], score
 
     def _learn(self, asked: Integers, values: Any, y: Any) -> tuple[Any, bool]:
-        if isinstance(self.classifier, Classifier):
+        if self._learner is None:
             sign = 1.0 if y == self._labels[1] else -1.0
             score, mistake = kernels.tell(self._arms, self._model, asked, values, sign)
             return self._labels[1 if score >= 0.0 else 0], mistake
-        guess = self.classifier.predict_one(values)
+        guess = self._learner.predict_one(values)
         success = float(guess == y)  # before anything is learned: a guess may be no class at all
-        self.classifier.learn_one(values, y)
+        self._learner.learn_one(values, y)
         kernels.reward(self._arms, asked, success)
         return guess, not success
 

@@ -16,9 +16,12 @@ def checked_label(label: Any, classes: tuple[Any, ...]) -> Any:
     """A plain value that is one of the classes; where none are named, anything that can name one."""
     if isinstance(label, np.generic):
         label = label.item()
+    is_missing = label is None or (isinstance(label, float) and math.isnan(label))
     if classes and not (isinstance(label, Action) and label in classes):
-        raise ValueError(f"label is {shown(label)}; classes are {listed(classes)}")
-    if not isinstance(label, Hashable) or label is None or (isinstance(label, float) and math.isnan(label)):
+        named = isinstance(label, Action) and not is_missing
+        hint = ", and others must be named, as in classes=(-1, 1)" if named else ""
+        raise ValueError(f"label is {shown(label)}; classes are {listed(classes)}{hint}")
+    if not isinstance(label, Hashable) or is_missing:
         raise ValueError(f"label is {shown(label)}; it must name a class, a round without one ends with skip()")
     return label
 

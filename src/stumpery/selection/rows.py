@@ -13,17 +13,15 @@ from stumpery.types import Action, Floats
 LARGEST = 1e9  # beyond it, products of weights and values could overflow
 
 
-def looked_at(x: Any, names: Sequence[Action], *, is_other: bool) -> Any:
-    """The values of these features and no others: an array of numbers, or for learners of other kinds a dict."""
+def looked_at(x: Any, names: Sequence[Action]) -> dict[Action, Any]:
+    """The values of these features and no others."""
     values = {}
     for name in names:
         try:
             values[name] = x[name]
         except (KeyError, IndexError, TypeError):
             raise ValueError(f"x has no {shown(name)}; what was asked is needed: {listed(names)}") from None
-    if is_other:
-        return values
-    return np.array([number_of(name, value) for name, value in values.items()], dtype=np.float64)
+    return values
 
 
 def number_of(name: Action, value: Any) -> float:
@@ -37,6 +35,11 @@ def number_of(name: Action, value: Any) -> float:
     if abs(number) > LARGEST:
         raise ValueError(f"{shown(name)} is {shown(value)}; a feature must be a number of at most {LARGEST:g} in size")
     return number
+
+
+def numbers_looked_at(x: Any, names: Sequence[Action]) -> Floats:
+    """The values of these features as numbers."""
+    return np.array([number_of(name, value) for name, value in looked_at(x, names).items()], dtype=np.float64)
 
 
 def numbers_of(name: Action, values: Sequence[Any]) -> Floats:

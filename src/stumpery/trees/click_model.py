@@ -128,6 +128,19 @@ class ClickModel(Model):
         """Encoded rows as dicts, where a learner needs them."""
         return self._dicts(matrix) if self._team is not None and self._team.learners else []
 
+    def declare_columns(self, names: Sequence[str]) -> None:
+        """Say what the columns are before the first row comes: numbers, unless a schema says otherwise."""
+        if self.schema is not None:
+            self.schema.check_has(names)
+        else:
+            try:
+                self._begin(Schema.of(dict.fromkeys(names, "number")))
+            except ValueError as error:
+                raise ValueError(f"{error}, taken for numbers; a schema would say what they hold") from None
+        for learner in [] if self._team is None else self._team.learners:
+            if hasattr(learner, "declare_columns"):
+                learner.declare_columns(names)
+
     def contributions(self, x: Any) -> dict[str, float]:
         """By how much each column lifts or lowers a row's score."""
         if self._encoder is None or self.schema is None:

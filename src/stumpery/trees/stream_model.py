@@ -1,7 +1,7 @@
 """What all trees on a stream share: rows of mixed columns, memory that grows within bounds, words and files."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -89,13 +89,18 @@ class StreamModel(Model):
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
-            rows = OpenRows.under(self.schema, MAX_NAMES)
-            self._check_room(rows, max(self._n_values(), 1))
-            self._take(rows)
+            self._start(self.schema)
 
     @abstractmethod
     def check_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803 - as river and scikit-learn name it
         """Refuse, with a ValueError, what `learn_many` would refuse; nothing is learned."""
+
+    def declare_columns(self, names: Sequence[str]) -> None:
+        """Say what the columns are before the first row comes, whatever they hold; a schema must have them all."""
+        if self.schema is not None:
+            self.schema.check_has(names)
+        else:
+            self._start(Schema.of(dict.fromkeys(names, "number")))
 
     # The size of it.
 
@@ -257,6 +262,12 @@ class StreamModel(Model):
         known = self._rows
         same_kinds = rows is known or (known is not None and bool((rows.is_name == known.is_name).all()))
         return same_kinds and self._model.forest.stats.shape[2] == n_values
+
+    def _start(self, schema: Schema) -> None:
+        """Take columns before the first row; those of numbers may still turn out to hold names."""
+        rows = OpenRows.under(schema, MAX_NAMES)
+        self._check_room(rows, max(self._n_values(), 1))
+        self._take(rows)
 
     def _new_rule(self) -> Floats:
         rule = np.zeros(leaves.N_RULES)
