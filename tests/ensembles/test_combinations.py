@@ -117,6 +117,13 @@ def test_the_average_of_foreign_learners_alone():
         model.state()
 
 
+def test_learners_in_a_combination_hear_of_its_columns_too():
+    model = st.Average(predictors=[st.Stump(), st.HoeffdingTreeClassifier()])
+    model.declare_columns(["a", "b"])
+    model.learn_one({"b": 1.0}, y=True)
+    assert model.schema.names == model._team.learners[0].schema.names == ("a", "b")
+
+
 def test_log_odds_lift_trees_beside_their_roots_and_learners_beside_their_mean():
     grove = st.RandomHoeffdingTree(grace_period=20, tau=1.0, prior=0.2, m=5.0)
     model = st.LogOdds(predictors=[(grove, 2), Fixed(0.25)], schema=SCHEMA)

@@ -61,6 +61,20 @@ def trained(learned):
     return learned.clone(include_attributes=True)
 
 
+def test_columns_can_be_declared_before_the_first_row(kind):
+    rows, labels = rows_and_labels(200)
+    sparse = [{name: row[name] for name in ("device", "x")[: 1 + event % 2]} for event, row in enumerate(rows)]
+    declared, known = new(kind), new(kind, schema=st.Schema.of({"x": "number", "device": "number"}))
+    declared.declare_columns(["x", "device"])
+    for model in (declared, known):
+        model.learn_many(sparse, labels)
+    assert declared.schema.kinds == {"x": "number", "device": "name"}
+    assert declared.predict_proba_many(rows).tolist() == known.predict_proba_many(rows).tolist()
+    declared.declare_columns(["device"])
+    with pytest.raises(ValueError, match=r"^the schema has no column 'age'; it has 'x', 'device'$"):
+        declared.declare_columns(["age"])
+
+
 def assert_same(found, expected):
     assert found.state().options == expected.state().options
     mine, theirs = found.state().arrays, expected.state().arrays
