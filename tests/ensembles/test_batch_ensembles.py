@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
@@ -61,6 +62,36 @@ def test_adaboost_follows_the_printed_formula():
         assert weights[wrong].sum() == pytest.approx(0.5)
 
 
+def test_adaboost_of_many_classes_is_samme():
+    rows, labels, later, true = digits()
+    stump = DecisionTreeClassifier(max_depth=1, random_state=0)
+    model = st.AdaBoost(model=stump, n_models=20).fit(rows, labels)
+    theirs = AdaBoostClassifier(stump, n_estimators=20, random_state=0).fit(rows, labels)
+    assert 2.0 * np.array(model.alphas) == pytest.approx(theirs.estimator_weights_)
+    assert model.predict(later).tolist() == theirs.predict(later).tolist()
+    assert np.mean(model.predict(later) == true) > 0.6
+
+
+@pytest.mark.parametrize("classes", [2, 10])
+def test_click_predictors_become_members_of_one_for_each_class(make, classes, tmp_path):
+    rows, labels, later, true = digits()
+    names = np.array([f"digit {number}" for number in range(10)])
+    labels, true = names[labels % classes], names[true % classes]
+    model = make(st.LogOdds(predictors=[st.Stump(m=1.0)])).fit(rows, labels)
+    chances = model.predict_proba(later)
+    assert chances.shape == (len(later), classes)
+    assert chances.sum(axis=1) == pytest.approx(1.0)
+    assert np.mean(model.predict(later) == true) > 0.75
+    st.save(model, tmp_path / "model")
+    assert st.load(tmp_path / "model").predict_proba(later).tobytes() == chances.tobytes()
+    state = model.state()
+    for count in (1, len(state.options["_members"]) - 1):
+        with pytest.raises(ValueError, match=r"its (classes are not|arrays are)"):
+            type(model).from_state(
+                State({**state.options, "_members": state.options["_members"][:count]}, state.arrays)
+            )
+
+
 def test_stacking_is_about_as_good_as_its_best_member():
     rows, labels, later, true = digits()
     good, poor = DecisionTreeClassifier(max_depth=10, random_state=0), DecisionTreeClassifier(max_depth=1)
@@ -79,7 +110,14 @@ def test_rows_and_classes_of_any_kind_give_the_same(make, labels):
 
 @pytest.mark.parametrize(
     "model",
-    [None, TREE, st.Bagging(n_models=2), st.OnlineBagging(models=TREE, n_models=2), st.ForestClassifier(n_models=2)],
+    [
+        None,
+        TREE,
+        st.Bagging(n_models=2),
+        st.OnlineBagging(models=TREE, n_models=2),
+        st.ForestClassifier(n_models=2),
+        st.LogOdds(predictors=[st.Stump(m=1.0), st.HashedStump(m=1.0)]),
+    ],
     ids=lambda model: type(model).__name__,
 )
 def test_a_saved_ensemble_predicts_the_same_and_can_be_fitted_anew(make, model, tmp_path):

@@ -143,21 +143,25 @@ class Univariate:
         return self.interval(items, [(low, high) for low in range(n) for high in range(low + 1, n + 1)])
 
     def tree(self, items):
-        n_cuts = 0
-        to_do, leaves = [(items, self.prior, True)], []
-        while to_do:
-            here, parent, is_root = to_do.pop()
+        def leaf(here, parent, is_root=False):
+            """Items, the chance of a click among them, where they are best cut, and what all of them gain by that."""
             counts = added(here)
             own = chance(counts[1], sum(counts), parent, self.m)
-            place = None
-            if n_cuts < self.n_leaves - 1 and (is_root or sum(counts) >= self.unfold):
-                place, _ = best_cut(here, self.prior if is_root else own, self.m, self.weighted)
-            if place is None:
-                leaves.append((here[-1].value, own))
-            else:
-                n_cuts += 1
-                to_do += [(here[place:], own, False), (here[:place], own, False)]
-        return [*leaves[:-1], (math.inf, leaves[-1][1])]
+            if not is_root and sum(counts) < self.unfold:
+                return here, own, None, 0.0
+            place, gain = best_cut(here, self.prior if is_root else own, self.m, self.weighted)
+            return here, own, place, sum(counts) * gain
+
+        leaves = [leaf(items, self.prior, is_root=True)]
+        while len(leaves) < self.n_leaves:
+            can_be_cut = [number for number, (_, _, place, _) in enumerate(leaves) if place is not None]
+            if not can_be_cut:
+                break
+            best = max(can_be_cut, key=lambda number: leaves[number][3])
+            here, own, place, _ = leaves[best]
+            leaves[best : best + 1] = [leaf(here[:place], own), leaf(here[place:], own)]
+        ends = [here[-1].value for here, *_ in leaves[:-1]] + [math.inf]
+        return list(zip(ends, [own for _, own, *_ in leaves], strict=True))
 
 
 class HoeffdingTree:

@@ -62,6 +62,22 @@ def test_a_predictor_equals_its_slow_twin(name):
         twin.learn(value, int(click), weight)
 
 
+def test_a_univariate_tree_finds_a_rich_interval_on_either_side():
+    n, found = 6000, []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        values, draws = rng.random(n), rng.random(n)
+        clicks = draws < np.where((values > 0.90) & (values <= 0.92), 0.5, 0.1)
+        for mirrored in (False, True):
+            model = st.UnivariateTree(schema=st.Schema.of({"x": "number"}), unfold=100, max_leaves=12, m=10.0)
+            model.learn_many(1.0 - values[:, np.newaxis] if mirrored else values[:, np.newaxis], clicks)
+            inside = np.linspace(0.904, 0.916, 13)[:, np.newaxis]
+            found.append(model.predict_proba_many(1.0 - inside if mirrored else inside)[:, 1].mean())
+    straight, mirrored = np.mean(found[::2]), np.mean(found[1::2])
+    assert min(straight, mirrored) > 0.3
+    assert straight == pytest.approx(mirrored, rel=0.25)
+
+
 def test_log_odds_are_the_sum_of_what_slow_twins_add():
     tree = st.UnivariateTree(names=True, prior=0.1, m=30.0, unfold=100, max_leaves=6)
     model = st.LogOdds(predictors=[tree], schema=st.Schema.of({"x": "number", "few": "number", "name": "name"}))

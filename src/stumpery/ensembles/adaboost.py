@@ -21,8 +21,9 @@ class AdaBoost(CopiesEnsemble):
     """Each member learns the rows as weighted by the mistakes of those before it.
 
     P_1 = 1/n; alpha = ln((1 - e) / e) / 2; weights times exp(-alpha) where right and exp(alpha) where wrong, brought to
-    a sum of 1; where e > 1/2 the weights start anew and the member does not vote. The default member is a stump. A
-    member that takes no weights learns rows that are drawn by them.
+    a sum of 1; where e > 1/2 the weights start anew and the member does not vote. With K classes it is SAMME (Zhu et
+    al. 2009): alpha has ln(K - 1) / 2 more, and e may be as large as 1 - 1/K, the error of guessing. The default member
+    is a stump. A member that takes no weights, or whole ones only, learns rows that are drawn by them.
 
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.random((500, 2))
@@ -40,23 +41,23 @@ class AdaBoost(CopiesEnsemble):
 
     def _fit(self, rows: Any, codes: Integers, labels: NDArray[Any]) -> None:
         """Learn member after member."""
-        n, recipe = len(codes), self._recipes()[0]
+        n, recipe, n_classes = len(codes), self._recipes()[0], max(len(self.classes), 2)
         weights = np.full(n, 1.0 / n)
         for place in range(self.n_models):
-            member = trained(recipe, rows, labels, self.seed + place, weights * n)
+            member = trained(recipe, rows, labels, self.classes, self.seed + place, weights * n)
             wrong = self._outputs(member, rows).argmax(axis=1) != codes
             error = float(weights[wrong].sum())
-            if error > 0.5:
+            if error > 1.0 - 1.0 / n_classes:
                 weights = np.full(n, 1.0 / n)
                 continue
             error = max(error, LEAST_ERROR)
-            alpha = 0.5 * math.log((1.0 - error) / error)
+            alpha = 0.5 * (math.log((1.0 - error) / error) + math.log(n_classes - 1.0))
             weights = weights * np.exp(np.where(wrong, alpha, -alpha))
             weights /= weights.sum()
             self.members.append(member)
             self.alphas.append(alpha)
         if not self.members:
-            raise ValueError("every model was wrong more often than right; there is nothing to vote with")
+            raise ValueError("every model was wrong more often than by guessing; there is nothing to vote with")
 
     def _combined(self, rows: Any) -> Floats:
         """The shares of the weighted votes."""

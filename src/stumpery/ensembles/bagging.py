@@ -67,7 +67,7 @@ class Bagging(CopiesEnsemble):
         for place in range(self.n_models):
             drawn = rng.integers(0, n, n)
             left_out = np.setdiff1d(np.arange(n), drawn)
-            member = trained(recipe, frames.rows_at(rows, drawn), labels[drawn], self.seed + place)
+            member = trained(recipe, frames.rows_at(rows, drawn), labels[drawn], self.classes, self.seed + place)
             self.members.append(member)
             if len(left_out):
                 votes[left_out] += self._outputs(member, frames.rows_at(rows, left_out))

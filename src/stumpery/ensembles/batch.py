@@ -1,10 +1,12 @@
 """What ensembles of a table share: members on parts of it, chances in one order of classes, and files.
 
 Members are estimators of scikit-learn, or learners of ours, which learn a table in one go. Classes only. What was
-learned before stays until a new `fit` has come to its end.
+learned before stays until a new `fit` has come to its end. Click predictors, which are binary, become members in sets
+of one for each class.
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from inspect import signature
@@ -15,9 +17,11 @@ from numpy.typing import NDArray
 
 from stumpery import files, frames
 from stumpery.ensembles.members import restored, states_of
+from stumpery.ensembles.one_versus_rest import OneVersusRest, grouped, ungrouped
 from stumpery.models import Model
 from stumpery.options import check_whole, shown
 from stumpery.trees.classes import as_array, coded
+from stumpery.trees.click_model import ClickModel
 from stumpery.types import Floats, Integers, State
 
 
@@ -65,7 +69,7 @@ class BatchEnsemble(Model):
     def state(self) -> State:
         """The recipe, the members' states and what the ensemble has learned itself."""
         recipes, arrays = states_of(self._given(), "recipe ")
-        members, own = states_of(self.members)
+        members, own = states_of(ungrouped(self.members))
         options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         options |= {"_recipes": recipes, "_members": members, "_classes": list(self.classes)}
         options.pop("model", None)
@@ -77,7 +81,8 @@ class BatchEnsemble(Model):
         """Rebuild from `state`; a ValueError says what does not fit."""
         options, arrays = dict(state.options), dict(state.arrays)
         recipes = restored(options.pop("_recipes"), arrays, "recipe ")
-        members, classes = restored(options.pop("_members"), arrays), options.pop("_classes")
+        classes = options.pop("_classes")
+        members = grouped(restored(options.pop("_members"), arrays), classes)
         model = cls(**options, **cls._options_of(recipes))
         model.classes = coded(classes, [])[0]
         known = {label for member in members for label in getattr(member, "classes", ())}
@@ -132,13 +137,18 @@ class BatchEnsemble(Model):
         return chances
 
 
-def trained(recipe: Any, rows: Any, labels: NDArray[Any], seed: int, weights: Floats | None = None) -> Any:
-    """A copy that has learned these rows; one that takes no weights learns rows drawn by them."""
+def trained(
+    recipe: Any, rows: Any, labels: NDArray[Any], classes: Sequence[Any], seed: int, weights: Floats | None = None
+) -> Any:
+    """A copy that has learned these rows; one that takes no weights, or whole ones, learns rows drawn by them."""
     verb, name = (recipe.fit, "sample_weight") if hasattr(recipe, "fit") else (recipe.learn_many, "w")
-    if weights is not None and name not in signature(verb).parameters:
+    is_binary = isinstance(recipe, ClickModel)
+    if weights is not None and (is_binary or name not in signature(verb).parameters):
         n = len(labels)
         drawn = np.random.default_rng(seed).choice(n, n, p=weights / weights.sum())
-        return trained(recipe, frames.rows_at(rows, drawn), labels[drawn], seed)
+        return trained(recipe, frames.rows_at(rows, drawn), labels[drawn], classes, seed)
+    if is_binary:
+        return OneVersusRest.trained(recipe, rows, labels.tolist(), classes, seed)
     more = {} if weights is None else {name: weights}
     if not hasattr(recipe, "fit"):
         member = recipe.fresh(seed)

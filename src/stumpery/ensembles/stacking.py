@@ -55,10 +55,11 @@ class Stacking(BatchEnsemble):
         for fold in range(self.n_folds):
             here, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
             if len(here) and len(rest):
-                parts = [trained(each, frames.rows_at(rows, rest), labels[rest], self.seed) for each in recipes]
+                others = frames.rows_at(rows, rest)
+                parts = [trained(each, others, labels[rest], self.classes, self.seed) for each in recipes]
                 seen = frames.rows_at(rows, here)
                 outputs[here] = np.hstack([self._outputs(member, seen) for member in parts])
-        self.members = [trained(each, rows, labels, self.seed) for each in recipes]
+        self.members = [trained(each, rows, labels, self.classes, self.seed) for each in recipes]
         self._meta = self._new_meta()
         for _ in range(N_EPOCHS):
             for row, code in zip(outputs, codes.tolist(), strict=True):

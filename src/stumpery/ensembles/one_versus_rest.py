@@ -1,0 +1,53 @@
+"""One binary model for each class, as one model of all classes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stumpery.trees.click_model import ClickModel
+from stumpery.types import Floats
+
+
+class OneVersusRest:
+    """Click predictors, each of which tells one class from all others; their chances are brought to a sum of 1."""
+
+    def __init__(self, models: Sequence[ClickModel], classes: Sequence[Any]) -> None:
+        self.models, self.classes = list(models), list(classes)
+
+    @classmethod
+    def trained(
+        cls, recipe: ClickModel, rows: Any, labels: Sequence[Any], classes: Sequence[Any], seed: int
+    ) -> "OneVersusRest":
+        """A copy of the recipe for each class, which has learned these rows."""
+        models = [recipe.fresh(seed) for _ in classes]
+        for model, each in zip(models, classes, strict=True):
+            model.learn_many(rows, [label == each for label in labels])
+        return cls(models, classes)
+
+    def predict_proba_many(self, rows: Any) -> Floats:
+        """The chances of `classes`, (rows, classes)."""
+        chances = np.stack([model.predict_proba_many(rows)[:, 1] for model in self.models], axis=1)
+        chances[chances.sum(axis=1) == 0.0] = 1.0
+        found: Floats = chances / chances.sum(axis=1, keepdims=True)
+        return found
+
+
+def ungrouped(members: Sequence[Any]) -> list[Any]:
+    """Members, those of one versus the rest as the models that they are made of."""
+    return [model for member in members for model in (member.models if isinstance(member, OneVersusRest) else [member])]
+
+
+def grouped(models: Sequence[Any], classes: Sequence[Any]) -> list[Any]:
+    """What `ungrouped` took apart; a ValueError says that a model for a class is missing."""
+    members, rest = [], list(models)
+    while rest:
+        n = len(classes) if isinstance(rest[0], ClickModel) else 1
+        own, rest = rest[:n], rest[n:]
+        if n == 1 and not isinstance(own[0], ClickModel):
+            members += own
+        elif len(own) < max(n, 1) or not all(isinstance(model, ClickModel) for model in own):
+            raise ValueError("its classes are not those of its models")
+        else:
+            members.append(OneVersusRest(own, classes))
+    return members
