@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.models import Model
+from stumpery.options import check_whole
+from stumpery.reseeding import reseeded
 from stumpery.types import Saveable, State
 
 FORMAT = 1
@@ -49,10 +51,15 @@ def save(model: Saveable, path: str | os.PathLike[str]) -> None:
     write_whole(Path(path), serialise(arrays, metadata={_KEY: text}))
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """Read what `save` wrote; a ValueError says what is wrong with any other file."""
+def load(path: str | os.PathLike[str], *, seed: int | None = None) -> Any:
+    """Read what `save` wrote; a ValueError says what is wrong with any other file.
+
+    With a `seed` the model draws from random streams of its own, as each of several processes should.
+    """
+    if seed is not None:
+        check_whole("seed", seed, 0, 2**63 - 1)
     try:
-        return _load(Path(path))
+        return _load(Path(path), seed)
     except RecursionError:
         raise ValueError(f"{path} is damaged: its header is nested too deeply") from None
 
@@ -95,7 +102,7 @@ def restore(into: dict[str, NDArray[Any]], found: dict[str, NDArray[Any]]) -> No
         np.copyto(array, found[name])
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path, seed: int | None) -> Any:
     header, arrays = _read(path)
     if header.get("format") != FORMAT:
         raise ValueError(
@@ -108,7 +115,8 @@ def _load(path: Path) -> Any:
     if header.get("digest") != _digest(kind, options, arrays):
         raise ValueError(f"{path} is damaged: its content is not what was saved")
     try:
-        return class_named(kind).from_state(State(options, arrays))
+        state = State(options, arrays)
+        return class_named(kind).from_state(state if seed is None else reseeded(state, seed))
     except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
         raise ValueError(f"{path} does not hold a usable {kind}: {error}") from error
 

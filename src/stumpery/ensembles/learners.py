@@ -17,6 +17,7 @@ from stumpery import files, frames
 from stumpery.ensembles.members import likeliest, mean_chances, mean_number, restored, states_of
 from stumpery.models import Model
 from stumpery.options import check_whole, shown
+from stumpery.reseeding import reseeded, seed_of
 from stumpery.trees.classes import gives_chances, listed, plain
 from stumpery.trees.river_kinds import introduce
 from stumpery.types import State
@@ -132,8 +133,14 @@ class LearnerEnsemble(Model):
         return replace(self, seed=seed)
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """A new ensemble of the same recipe, as river asks; with `include_attributes` one that knows as much."""
-        return deepcopy(self) if include_attributes else replace(self, **(new_params or {}))
+        """A new ensemble of the same recipe, as river asks; with `include_attributes` one that knows as much.
+
+        `new_params={"seed": 8}` then gives it random streams of its own, for another process or fork.
+        """
+        if not include_attributes:
+            return replace(self, **(new_params or {}))
+        seed = seed_of(new_params)
+        return deepcopy(self) if seed is None else type(self).from_state(reseeded(self.state(), seed))
 
     # Files: the members' states, each under its number.
 

@@ -12,6 +12,7 @@ from stumpery.models import Model
 from stumpery.options import check_number, check_whole, shown
 from stumpery.policies import content_selector_kernels as kernels
 from stumpery.random import new_generator
+from stumpery.reseeding import reseeded
 from stumpery.trees.click_model import ClickModel
 from stumpery.trees.labels import checked_click
 from stumpery.types import Decision, Explanation, Floats, State
@@ -92,6 +93,10 @@ class ContentSelector(Model):
     def fresh(self, seed: int) -> Self:
         """A new selector of the same recipe that has learned nothing, with another seed."""
         return type(self)(model=self.model.fresh(seed), epsilon=self.epsilon, seed=seed)
+
+    def clone(self, *, seed: int) -> Self:
+        """A copy that has learned as much and draws from a random stream of its own, for another process or fork."""
+        return type(self).from_state(reseeded(self.state(), seed))
 
     @property
     def n_bytes(self) -> int:

@@ -14,6 +14,7 @@ from stumpery.models import Model, locking
 from stumpery.options import check_range, listed, shown
 from stumpery.policies.arguments import LEAST_PROBABILITY, as_number, checked_actions, checked_probability
 from stumpery.random import new_generator
+from stumpery.reseeding import reseeded
 from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers, State
 
 _new_tuple = tuple.__new__  # a NamedTuple's own constructor is a Python function, which takes twice as long
@@ -164,6 +165,10 @@ class Policy(Model):
     def fresh(self, seed: int) -> Self:
         """A new policy of the same recipe that has learned nothing, with another seed."""
         return replace(self, seed=seed)
+
+    def clone(self, *, seed: int) -> Self:
+        """A copy that has learned as much and draws from a random stream of its own, for another process or fork."""
+        return type(self).from_state(reseeded(self.state(), seed))
 
     @property
     def n_bytes(self) -> int:

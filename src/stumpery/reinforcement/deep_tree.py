@@ -19,6 +19,7 @@ from stumpery.reinforcement.cells import Float32s
 from stumpery.reinforcement.learner import Found, Learner, Spans, Stretch
 from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.trainee import Method, Trainee, Watched
+from stumpery.reseeding import reseeded, seed_of
 from stumpery.trees.classes import Label, as_array, coded
 from stumpery.trees.river_kinds import introduce
 from stumpery.types import Floats, Integers, State
@@ -236,11 +237,15 @@ class DeepTree(Model):
         return replace(self, seed=seed)
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """A new model of the same recipe, for river's ensembles; with `include_attributes` one that knows as much."""
-        if include_attributes:
-            options, arrays = self.state()
-            return type(self).from_state(State(options, {name: array.copy() for name, array in arrays.items()}))
-        return replace(self, **(new_params or {}))
+        """A new model of the same recipe, for river's ensembles; with `include_attributes` one that knows as much.
+
+        `new_params={"seed": 8}` then gives it random streams of its own, for another process or fork.
+        """
+        if not include_attributes:
+            return replace(self, **(new_params or {}))
+        seed, (options, arrays) = seed_of(new_params), self.state()
+        copied = State(options, {name: array.copy() for name, array in arrays.items()})
+        return type(self).from_state(copied if seed is None else reseeded(copied, seed))
 
     # Files.
 

@@ -12,6 +12,7 @@ from stumpery import files
 from stumpery.models import Model, merging
 from stumpery.options import check_number, check_whole, is_number, listed, shown
 from stumpery.random import new_generator
+from stumpery.reseeding import reseeded
 from stumpery.selection import choosing_kernels as kernels
 from stumpery.selection import maximisers
 from stumpery.selection.arguments import checked_names
@@ -145,6 +146,12 @@ class CombinatorialThompson(Model):
     def fresh(self, seed: int) -> Self:
         """A new policy of the same recipe that has learned nothing, with another seed."""
         return replace(self, seed=seed)
+
+    def clone(self, *, seed: int) -> Self:
+        """A copy that has learned as much and draws from a random stream of its own, for another process or fork."""
+        copy = type(self).from_state(reseeded(self.state(), seed))
+        copy.maximiser = self.maximiser  # a function is not part of the state
+        return copy
 
     @property
     def n_bytes(self) -> int:

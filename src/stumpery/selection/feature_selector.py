@@ -12,6 +12,7 @@ from stumpery import files
 from stumpery.models import Model
 from stumpery.options import check_bool, check_whole, shown
 from stumpery.random import new_generator
+from stumpery.reseeding import reseeded
 from stumpery.selection import additive_kernels as tables
 from stumpery.selection import choosers, choosing_kernels, classifiers, recipes
 from stumpery.selection import selector_kernels as kernels
@@ -171,6 +172,10 @@ class FeatureSelector(Model):
         rounds = int(self._clock[0])
         lead = "saves most log-loss" if additive else "was in the most successful sets"
         return Explanation(f"After {rounds} rounds {rows[0]['feature']!r} {lead}.", tuple(rows))
+
+    def clone(self, *, seed: int) -> Self:
+        """A copy that has learned as much and draws from a random stream of its own, for another process or fork."""
+        return type(self).from_state(reseeded(self.state(), seed))
 
     @property
     def n_bytes(self) -> int:

@@ -15,6 +15,7 @@ from stumpery.encoding.names import Name
 from stumpery.encoding.tables import open_table
 from stumpery.models import Model
 from stumpery.options import check_whole, shown
+from stumpery.reseeding import reseeded, seed_of
 from stumpery.trees.labels import checked_click, checked_clicks, checked_weight, listed_values
 from stumpery.trees.river_kinds import introduce
 from stumpery.trees.team import DECIDED, Team
@@ -153,8 +154,14 @@ class ClickModel(Model):
         return replace(self, seed=seed)
 
     def clone(self, new_params: Mapping[str, Any] | None = None, *, include_attributes: bool = False) -> Self:
-        """As river asks for it: a new model of the same recipe but for `new_params`, or a copy with all it learned."""
-        return deepcopy(self) if include_attributes else replace(self, **(new_params or {}))
+        """A new model of the same recipe, as river asks; with `include_attributes` one that knows as much.
+
+        `new_params={"seed": 8}` then gives it random streams of its own, for another process or fork.
+        """
+        if not include_attributes:
+            return replace(self, **(new_params or {}))
+        seed = seed_of(new_params)
+        return deepcopy(self) if seed is None else type(self).from_state(reseeded(self.state(), seed))
 
     @property
     def n_bytes(self) -> int:

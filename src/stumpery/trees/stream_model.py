@@ -17,6 +17,7 @@ from stumpery.encoding.open_rows import OpenRows
 from stumpery.models import Model, concurrent
 from stumpery.options import check_bool, check_number, check_one_of, check_whole, shown
 from stumpery.random import new_generator
+from stumpery.reseeding import reseeded, seed_of
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import hoeffding_kernels as kernels
 from stumpery.trees import leaves_kernels as leaves
@@ -153,8 +154,14 @@ class StreamModel(Model):
         return replace(self, seed=seed)
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """A new model of the same recipe, for river's ensembles; with `include_attributes` one that knows as much."""
-        return deepcopy(self) if include_attributes else replace(self, **(new_params or {}))
+        """A new model of the same recipe, for river's ensembles; with `include_attributes` one that knows as much.
+
+        `new_params={"seed": 8}` then gives it random streams of its own, for another process or fork.
+        """
+        if not include_attributes:
+            return replace(self, **(new_params or {}))
+        seed = seed_of(new_params)
+        return deepcopy(self) if seed is None else type(self).from_state(reseeded(self.state(), seed))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies are made through the state: some arrays are views of others, and must stay so."""
