@@ -3,6 +3,7 @@
 import json
 import math
 from collections import defaultdict
+from decimal import Decimal
 from types import MappingProxyType
 
 import numpy as np
@@ -228,3 +229,30 @@ def test_kernels_are_compiled_once_for_each_size_of_codes():
     assert len(codes_kernels.encode_row.signatures) <= 2
     assert len(codes_kernels.encode_column.signatures) <= 2
     assert len(codes_kernels.set_ones.signatures) <= 3
+
+
+WIDE = [10**30, 3, None, 2**64 - 1]
+EXACT = [Decimal("1.5"), Decimal("0.1"), None, Decimal("12345678901234567890.25")]
+UNUSUAL = {
+    "128 bits": pl.Series(WIDE, dtype=pl.Int128),
+    "128 bits without gaps": pl.Series([each or 0 for each in WIDE], dtype=pl.Int128),
+    "unsigned 128 bits": pl.Series([each or 0 for each in WIDE], dtype=pl.UInt128),
+    "polars decimals": pl.Series(EXACT, dtype=pl.Decimal(38, 2)),
+    "arrow decimals": pa.array(EXACT, type=pa.decimal256(40, 2)),
+    "pandas decimals": pd.Series(EXACT, dtype=object),
+    "pandas arrow decimals": pd.Series(EXACT, dtype=pd.ArrowDtype(pa.decimal128(38, 2))),
+}
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_numbers_that_numpy_does_not_have_are_numbers(name):
+    column = UNUSUAL[name]
+    make = pa.table if name == "arrow decimals" else pd.DataFrame if "pandas" in name else pl.DataFrame
+    frame, values = make({"x": column}), column.to_pylist() if name == "arrow decimals" else column.to_list()
+    rows = [{"x": None if value is None or value is pd.NA else value} for value in values]
+    expected = [math.nan if row["x"] is None else float(row["x"]) for row in rows]
+    assert Schema.infer(frame).kinds == Schema.infer(rows).kinds == {"x": "number"}
+    encoder = VectorEncoder(schema=Schema.infer(frame))
+    by_row = [encoder.encode_one(row).tolist() for row in rows]
+    assert np.array_equal(encoder.encode_many(frame)[:, 0], expected, equal_nan=True)
+    assert np.array_equal(encoder.encode_many(frame), by_row, equal_nan=True)

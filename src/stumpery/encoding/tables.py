@@ -71,10 +71,13 @@ def _frame(rows: "nw.DataFrame[Any]", names: Sequence[str] | None) -> Table:
 
 
 def _values(series: "nw.Series[Any]") -> Data:
+    import narwhals as nw
+
     kind = series.dtype
     if kind.is_temporal() or kind.is_nested():
         raise ValueError(f"column {series.name!r} holds {kind}; it must hold numbers, bools, strings or categoricals")
-    is_whole = kind.is_integer() or kind.is_boolean()
+    is_wide = isinstance(kind, nw.Int128 | nw.UInt128)  # NumPy has no such integers
+    is_whole = (kind.is_integer() and not is_wide) or kind.is_boolean()
     if kind.is_float() or (is_whole and not series.null_count()):
         return series.to_numpy()
     return series.to_list()

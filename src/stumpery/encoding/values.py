@@ -1,6 +1,7 @@
 """What a single value is: a number, a name, missing, or something that no column can hold."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 from numbers import Integral, Real
 from types import NoneType
 from typing import Any
@@ -22,7 +23,9 @@ def kind_of(kind: type) -> str:
         return "missing"
     if issubclass(kind, str):
         return "name"
-    is_number = issubclass(kind, Real | np.bool_) and not issubclass(kind, np.timedelta64)  # an integer to NumPy
+    is_number = issubclass(kind, Real | Decimal | np.bool_) and not issubclass(
+        kind, np.timedelta64
+    )  # an integer to NumPy
     return "number" if is_number else "strange"
 
 
