@@ -1,4 +1,4 @@
-"""The compiler's settings: where machine code is kept, when it is made, and that it changes no result."""
+"""The compiler's settings: when machine code is made, and that it changes no result."""
 
 import ast
 import os
@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import stumpery as st
-from stumpery import compiling, jit
+from stumpery import compiling, jit, kernel_cache
+from stumpery.folders import cache_root
 from stumpery.policies import (
     bandit_forest_kernels,
     banditron_kernels,
@@ -136,93 +137,30 @@ def imported_by(source):
 def test_kernels_stand_only_in_the_files_whose_changes_are_noticed():
     kernel_files = {source for source in SOURCES if makes_kernels(source)}
     assert kernel_files
-    assert kernel_files <= set(jit.kernel_files())
+    assert kernel_files <= set(kernel_cache.kernel_files())
 
 
 def test_every_kernel_file_with_the_right_name_holds_kernels():
-    named = [source for source in jit.kernel_files() if source.name.endswith("_kernels.py")]
+    named = [source for source in kernel_cache.kernel_files() if source.name.endswith("_kernels.py")]
     assert named
     assert [source for source in named if not makes_kernels(source)] == []
 
 
 def test_only_the_compilers_files_know_the_compiler():
     knows = [source for source in SOURCES if any(name.partition(".")[0] == "numba" for name in imported_by(source))]
-    assert {source.relative_to(PACKAGE).parts[0] for source in knows} == {"compiling", "jit.py"}
-    assert set(knows) <= set(jit.kernel_files())
+    assert {source.relative_to(PACKAGE).parts[0] for source in knows} == {"compiling", "jit.py", "kernel_cache.py"}
+    assert set(knows) <= set(kernel_cache.kernel_files())
 
 
 def test_kernel_files_import_only_what_is_hashed_or_holds_no_kernels():
-    names = (".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in jit.kernel_files())
+    names = (".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in kernel_cache.kernel_files())
     hashed = {name.removesuffix(".__init__") for name in names}
     plain = {"stumpery.folders", "stumpery.options", "stumpery.types"}
-    for source in jit.kernel_files():
+    for source in kernel_cache.kernel_files():
         for node in ast.walk(tree_of(source)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stumpery"):
                 full = {f"{node.module}.{alias.name}" for alias in node.names}
                 assert node.module in hashed | plain or full <= hashed, f"{source.name} imports {full}"
-
-
-def test_the_cache_name_changes_with_every_kernel_source(tmp_path, monkeypatch):
-    sources = [tmp_path / "first_kernels.py", tmp_path / "second_kernels.py"]
-    for source in sources:
-        source.write_text("x = 1\n")
-    monkeypatch.setattr(jit, "kernel_files", lambda: sources)
-    names = [jit.fingerprint()]
-    for source in sources:
-        source.write_text("x = 2\n")
-        names.append(jit.fingerprint())
-    monkeypatch.setattr(jit, "BOUNDS_CHECK", not jit.BOUNDS_CHECK)
-    names.append(jit.fingerprint())
-    assert len(set(names)) == 4
-
-
-def test_the_cache_lies_under_the_named_folder_one_for_each_mode(tmp_path):
-    code = "from stumpery.jit import kernel_cache; print(kernel_cache())"
-    fast = Path(run(code, tmp_path))
-    checked = Path(run(code, tmp_path, STUMPERY_BOUNDS_CHECK="1"))
-    assert fast == Path(run(code, tmp_path, STUMPERY_BOUNDS_CHECK="0"))
-    assert fast != checked
-    assert sorted((tmp_path / "kernels").iterdir()) == sorted([fast, checked])
-
-
-def test_without_a_named_folder_the_cache_lies_in_the_users_own(monkeypatch, tmp_path):
-    monkeypatch.delenv("STUMPERY_CACHE", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert jit.cache_root() == tmp_path / "stumpery"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    assert jit.cache_root() == tmp_path / ".cache" / "stumpery"
-
-
-def test_a_user_without_a_home_goes_without_a_cache(monkeypatch):
-    def homeless():
-        raise RuntimeError("Could not determine home directory.")
-
-    monkeypatch.delenv("STUMPERY_CACHE", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(Path, "home", homeless)
-    assert jit.kernel_cache.__wrapped__() is None
-
-
-def test_old_caches_are_forgotten_and_the_newest_kept(tmp_path, monkeypatch):
-    monkeypatch.setenv("STUMPERY_CACHE", str(tmp_path))
-    root = tmp_path / "kernels"
-    old = [root / f"old{age}" for age in range(jit.N_CACHES_KEPT + 3)]
-    for age, folder in enumerate(old):
-        folder.mkdir(parents=True)
-        (folder / "code.nbc").write_bytes(b"x")
-        os.utime(folder, (1e9 - age, 1e9 - age))
-    current = Path(jit.kernel_cache.__wrapped__())
-    kept = sorted(root.iterdir())
-    assert kept == sorted([current, *old[: jit.N_CACHES_KEPT - 1]])
-    assert all((folder / "code.nbc").exists() for folder in kept if folder != current)
-
-
-def test_a_cache_folder_that_cannot_be_written_means_no_cache_and_all_still_works(tmp_path):
-    (tmp_path / "file").write_text("a regular file, not a folder")
-    code = "from stumpery.jit import kernel_cache; print(kernel_cache())\n" + COUNT_CACHE_USE
-    assert run(code, tmp_path / "file" / "cache").split() == ["None", "0", "2"]
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_the_callers_own_numba_cache_folder_is_untouched(tmp_path):
@@ -589,7 +527,7 @@ def test_parts_that_own_what_they_touch_neither_lose_it_nor_leak(tmp_path):
 def test_the_same_seed_gives_the_same_bits_in_every_process_compiled_or_not(code, tmp_path, capsys):
     exec(code, {})  # noqa: S102 - the same text as in the other processes
     here = capsys.readouterr().out.strip()
-    cache = os.environ.get("STUMPERY_CACHE") or jit.cache_root()
+    cache = os.environ.get("STUMPERY_CACHE") or cache_root()
     assert len(here) == 64
     assert run(code, cache) == here
     assert run(code, tmp_path, NUMBA_DISABLE_JIT="1") == here
@@ -608,27 +546,3 @@ def divide(top, bottom):
 print(divide.__name__, divide(np.float64(1.0), np.float64(0.0)), np.uint64(2**63).dtype)
 """
     assert run(code, "unused", NUMBA_DISABLE_JIT="1") == "divide inf uint64"
-
-
-@pytest.mark.parametrize("ending", ["*.nbi", "*.nbc"])
-def test_a_damaged_cache_is_made_again(tmp_path, ending):
-    code = "import stumpery as st; policy = st.UCB(actions=['a', 'b']); print(policy.decide().probability)"
-    assert run(code, tmp_path) == "0.5"
-    damaged = list(tmp_path.rglob(ending))
-    assert damaged
-    for path in damaged:
-        path.write_bytes(path.read_bytes()[:20])
-    assert run(code, tmp_path) == "0.5"
-
-
-@pytest.mark.parametrize("share", [0.001, 0.002, 0.01, 0.5, 0.999])
-def test_machine_code_with_a_changed_byte_is_never_run(tmp_path, share):
-    code = "import stumpery as st; policy = st.UCB(actions=['a', 'b']); print(policy.decide().probability)"
-    assert run(code, tmp_path) == "0.5"
-    (path,) = [path for path in tmp_path.rglob("*.nbc") if path.stat().st_size > 1000][:1]
-    sound = path.read_bytes()
-    damaged = bytearray(sound)
-    damaged[int(len(sound) * share)] ^= 0x55
-    path.write_bytes(damaged)
-    assert run(code, tmp_path) == "0.5"
-    assert path.read_bytes() != bytes(damaged)

@@ -1,7 +1,19 @@
-"""Where things are kept that can be made again."""
+"""Where things are kept that can be made again, and whether another user could have written them."""
 
 import os
+import stat
+from contextlib import suppress
 from pathlib import Path
+
+POSIX = os.name == "posix"  # elsewhere a file's owner and mode say nothing, and the system's access lists must do
+WRITE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+ANY_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+OPEN_TO_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+OPEN_TO_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+class UnsafePathError(Exception):
+    """Another user may have written, or may replace, what lies at a path."""
 
 
 def cache_root() -> Path:
@@ -11,3 +23,86 @@ def cache_root() -> Path:
         return Path(named)
     user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(user) / "stumpery"
+
+
+def cache_key_path() -> Path:
+    """The file with the key of the compiled kernels: STUMPERY_CACHE_KEY, or one in the user's state folder."""
+    named = os.environ.get("STUMPERY_CACHE_KEY")
+    if named:
+        return Path(named)
+    user = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(user) / "stumpery" / "kernels.key"
+
+
+def make_own(folder: Path) -> None:
+    """Make a folder that is missing, and those above it, so that only the user may write there."""
+    try:
+        folder.mkdir(mode=0o755, exist_ok=True)
+    except FileNotFoundError:
+        make_own(folder.parent)
+        folder.mkdir(mode=0o755, exist_ok=True)
+
+
+def check_root(root: Path) -> None:
+    """Raise unless only the user and the superuser can replace what lies in `root`, which may be still to be made."""
+    if not POSIX:
+        return
+    real = Path(os.path.realpath(root))
+    nearest, *above = (folder for folder in (real, *real.parents) if folder.exists())
+    status = nearest.stat()
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(nearest)
+    if status.st_uid not in (os.geteuid(), 0):
+        raise UnsafePathError(f"{nearest} belongs to another user (uid {status.st_uid})")
+    if status.st_mode & WRITE_BY_OTHERS and not status.st_mode & stat.S_ISVTX:
+        raise UnsafePathError(f"other users may write {nearest} (mode {stat.S_IMODE(status.st_mode):04o})")
+    for folder in above:
+        mode = folder.stat().st_mode
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            raise UnsafePathError(f"every user may rename what lies in {folder} (mode {stat.S_IMODE(mode):04o})")
+
+
+def check_own_folder(folder: Path) -> None:
+    """Raise unless this is a folder, not a link to one, that belongs to the user and that only the user may write."""
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode):
+        raise UnsafePathError(f"{folder} is a link or a file, not a folder")
+    _check_own(folder, status, WRITE_BY_OTHERS)
+
+
+def read_own(path: Path, *, forbidden: int = WRITE_BY_OTHERS) -> bytes:
+    """What a file holds that belongs to the user and grants nobody else what is `forbidden`; links are refused."""
+    with os.fdopen(os.open(path, OPEN_TO_READ), "rb") as file:
+        _check_own(path, os.fstat(file.fileno()), forbidden)
+        return file.read()
+
+
+def write_own(path: Path, content: bytes, *, mode: int = 0o644, replace: bool = True) -> None:
+    """Write a file under another name first, so that nobody ever finds a part of it under its own.
+
+    With `replace=False` it raises where there is one, and what it writes outlives a power failure.
+    """
+    part = path.with_name(f"{path.name}.{os.urandom(8).hex()}.tmp")
+    try:
+        with os.fdopen(os.open(part, OPEN_TO_CREATE, mode), "wb") as file:
+            file.write(content)
+            if not replace:
+                file.flush()
+                os.fsync(file.fileno())
+        if replace:
+            part.replace(path)
+        else:
+            os.link(part, path)
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def _check_own(path: Path, status: os.stat_result, forbidden: int) -> None:
+    if not POSIX:
+        return
+    if status.st_uid != os.geteuid():
+        raise UnsafePathError(f"{path} belongs to another user (uid {status.st_uid})")
+    if status.st_mode & forbidden:
+        may = "write" if status.st_mode & WRITE_BY_OTHERS else "read"
+        raise UnsafePathError(f"other users may {may} {path} (mode {stat.S_IMODE(status.st_mode):04o})")

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from stumpery.folders import cache_root
+from stumpery.folders import cache_root, make_own
 from stumpery.streams import download, registry
 from stumpery.streams.dataset import Dataset
 
@@ -72,7 +72,7 @@ def fetch(
     if not dataset.origin:
         raise FileNotFoundError(f"{dataset.name} has no public file: let STUMPERY_DATA name a folder that has it")
     target = cache_folder() / f"{dataset.name}.parquet"
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_own(target.parent)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{dataset.name}.") as folder:
         try:
             files = download.fetch(dataset.origin, Path(folder), progress=progress, patience=patience)
