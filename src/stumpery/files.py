@@ -1,91 +1,87 @@
 """Save a model and go on later, bit for bit as if it had never stopped.
 
 A file is a safetensors file: the model's arrays, and in the header a versioned JSON text with its kind, its options
-and a digest of it all. No pickle: nothing in a file is ever run.
+and a digest of it all. Arrays that are mostly zeros are packed. No pickle: nothing in a file is ever run.
 """
 
 import hashlib
 import json
+import math
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import version
 from numbers import Real
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery import packing
+from stumpery.allocation import limited, reserve
 from stumpery.models import Model
 from stumpery.options import check_whole
 from stumpery.reseeding import reseeded
 from stumpery.types import Saveable, State
+from stumpery.writing import as_path, kind_of, resolved, write_whole
 
-FORMAT = 1
+FORMAT = 2
+FIRST_FORMAT = 1  # of which the digest covers kind, options and arrays, and no array is packed
+MAX_HEADER_BYTES = 2**26
+MAX_DEPTH = 100  # of lists and objects within each other
+FREE_BYTES, MULTIPLE = 2**29, 32  # what loading a file of n bytes may take: FREE_BYTES + MULTIPLE * n
+FREE_UNPACKED, MOST_UNPACKED = 2**27, 8  # what arrays may unpack to: FREE_UNPACKED + MOST_UNPACKED * n
+PADDING = "padding"
 _KEY = "stumpery"
+_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+\\?(?:"|\Z)', re.DOTALL)
 
 
 def save(model: Saveable, path: str | os.PathLike[str]) -> None:
-    """Write `model` to `path`, whole or not at all: a file that was there stays until the new one is complete."""
+    """Write `model` to `path`, whole or not at all: a file that was there stays until the new one is complete.
+
+    A link is followed. What is there and is no regular file is not replaced. When this returns, the file is on the disk.
+    """
     from safetensors.numpy import save as serialise
 
     kind = type(model).__name__
     if class_named(kind) is not type(model):
         raise ValueError(f"save takes a model of Stumpery's own, not {kind!r}")
+    target = as_path(path)
     options, arrays = model.snapshot() if isinstance(model, Model) else model.state()
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    tensors, packed = _packed(arrays)
     try:
         header = {
             "format": FORMAT,
             "version": version("stumpery"),
             "kind": kind,
             "options": options,
-            "digest": _digest(kind, options, arrays),
+            "packed": packed,
         }
-        text = json.dumps(header, allow_nan=False, default=_plain)
-    except (TypeError, ValueError) as error:
+        header = json.loads(json.dumps(header, allow_nan=False, default=_plain))
+        text = json.dumps({**header, "digest": _digest(header, tensors)})
+        _check_nesting(text)
+    except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"this {kind} cannot be saved: {error}") from None
-    write_whole(Path(path), serialise(arrays, metadata={_KEY: text}))
+    if len(text) > MAX_HEADER_BYTES:
+        raise ValueError(f"this {kind} cannot be saved: its options take {len(text):,} bytes of {MAX_HEADER_BYTES:,}")
+    write_whole(target, serialise(tensors, metadata={_KEY: text}))
 
 
-def load(path: str | os.PathLike[str], *, seed: int | None = None) -> Any:
+def load(path: str | os.PathLike[str], *, seed: int | None = None, max_bytes: int | None = None) -> Any:
     """Read what `save` wrote; a ValueError says what is wrong with any other file.
 
-    With a `seed` the model draws from random streams of its own, as each of several processes should.
+    With a `seed` the model draws from random streams of its own, as each of several processes should. A file of n bytes
+    may take 512 MB and 32 n bytes of memory, unless `max_bytes` allows more.
     """
+    source = as_path(path)
     if seed is not None:
         check_whole("seed", seed, 0, 2**63 - 1)
     try:
-        return _load(Path(path), seed)
+        return _load(source, seed, max_bytes)
     except RecursionError:
         raise ValueError(f"{path} is damaged: its header is nested too deeply") from None
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write `content` to `path`, whole or not at all."""
-    with whole_file(path) as part:
-        part.write_bytes(content)
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """A path to write to, which takes the name `path` once all is on the disk, and is deleted if that fails."""
-    path = path.resolve()  # through a link, to what it stands for
-    if not path.parent.is_dir() or not path.name:
-        raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name or 'a file'} in")
-    part = path.with_name(f".{uuid4().hex}.part")
-    try:
-        yield part
-        if path.exists():
-            part.chmod(path.stat().st_mode & 0o777)
-        with part.open("rb+") as written:
-            os.fsync(written.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def restore(into: dict[str, NDArray[Any]], found: dict[str, NDArray[Any]]) -> None:
@@ -102,42 +98,96 @@ def restore(into: dict[str, NDArray[Any]], found: dict[str, NDArray[Any]]) -> No
         np.copyto(array, found[name])
 
 
-def _load(path: Path, seed: int | None) -> Any:
-    header, arrays = _read(path)
-    if header.get("format") != FORMAT:
+def _load(path: Path, seed: int | None, max_bytes: int | None) -> Any:
+    header, tensors, n_bytes = _read(path)
+    format_, writer = header.get("format"), header.get("version")
+    if type(format_) is not int or format_ not in (FIRST_FORMAT, FORMAT):
         raise ValueError(
-            f"{path} has format {header.get('format')!r} and was written by Stumpery {header.get('version')!r}: "
-            f"this version reads format {FORMAT}, please upgrade"
+            f"{path} has format {format_!r} and was written by Stumpery {writer!r}: "
+            f"this version reads formats {FIRST_FORMAT} and {FORMAT}, please upgrade"
         )
     kind, options = header.get("kind"), header.get("options")
-    if not isinstance(kind, str) or not isinstance(options, dict):
+    if not isinstance(kind, str) or not isinstance(options, dict) or not isinstance(writer, str):
         raise ValueError(f"{path} is damaged: its header names no model")
-    if header.get("digest") != _digest(kind, options, arrays):
+    digest = header.pop("digest", None)
+    found = _digest(header, tensors) if format_ == FORMAT else _first_digest(kind, options, tensors)
+    if digest != found:
         raise ValueError(f"{path} is damaged: its content is not what was saved")
     try:
-        state = State(options, arrays)
-        return class_named(kind).from_state(state if seed is None else reseeded(state, seed))
+        _check_finite(options)
+        with limited(FREE_BYTES + MULTIPLE * n_bytes if max_bytes is None else max_bytes):
+            state = State(options, _unpacked(tensors, header.get("packed", {})))
+            return class_named(kind).from_state(state if seed is None else reseeded(state, seed))
+    except MemoryError:
+        raise ValueError(f"{path} does not hold a usable {kind}: it needs more memory than there is") from None
     except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
-        raise ValueError(f"{path} does not hold a usable {kind}: {error}") from error
+        sentence = " ".join(str(error).split())
+        raise ValueError(f"{path} does not hold a usable {kind}: {sentence}") from error
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]], int]:
+    """The header, all tensors and the size of a file."""
     from safetensors import SafetensorError, safe_open
 
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
+    if not resolved(path).is_file():
+        raise FileNotFoundError(f"there is no file {path}{f': it is {kind_of(path)}' if path.exists() else ''}")
     try:
+        n_bytes = path.stat().st_size
+        with path.open("rb") as start:
+            if int.from_bytes(start.read(8), "little") > 2 * MAX_HEADER_BYTES:
+                raise ValueError("its header is too long")
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        header = json.loads(metadata[_KEY])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        _check_nesting(metadata[_KEY])
+        header = json.loads(metadata[_KEY], object_pairs_hook=_object)
     except KeyError:
         raise ValueError(f"{path} is a safetensors file, but not one of Stumpery's") from None
+    except PermissionError as error:
+        raise PermissionError(f"{path} cannot be read: {error.strerror}") from None
     except (SafetensorError, OSError, AttributeError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a Stumpery file, or it is cut short: {error}") from None
     if not isinstance(header, dict):
         raise ValueError(f"{path} is damaged: its header is not a JSON object")
-    return header, arrays
+    return header, tensors, n_bytes
+
+
+def _packed(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """The tensors of a file, and the types and shapes of the arrays that are packed in it.
+
+    Where very little would unpack to very much, padding keeps the file in proportion to what loading it takes.
+    """
+    tensors: dict[str, NDArray[Any]] = {}
+    forms: dict[str, Any] = {}
+    for name, array in arrays.items():
+        contiguous = np.ascontiguousarray(array)
+        packed = packing.pack(contiguous)
+        if packed is None:
+            tensors[name] = contiguous
+        else:
+            forms[name] = [array.dtype.name, list(array.shape)]
+            tensors |= {f"{name}|{part}": each for part, each in packed._asdict().items()}
+    n_unpacked = sum(array.nbytes for array in arrays.values())
+    n_bytes = sum(tensor.nbytes for tensor in tensors.values())
+    missing = (n_unpacked - FREE_UNPACKED) // MOST_UNPACKED - n_bytes
+    if missing > 0:
+        tensors[PADDING] = np.zeros(missing, np.uint8)
+    return tensors, forms
+
+
+def _unpacked(tensors: dict[str, NDArray[Any]], forms: Any) -> dict[str, NDArray[Any]]:
+    """The arrays of a file again; sizes are summed up before the first is unpacked."""
+    if not isinstance(forms, dict):
+        raise ValueError("corrupt file: its packed arrays have no types and shapes")
+    reserve(sum(packing.size_of(form) for form in forms.values()))
+    arrays = dict(tensors)
+    arrays.pop(PADDING, None)
+    for name, form in forms.items():
+        parts = {part: arrays.pop(f"{name}|{part}", None) for part in packing.Packed._fields}
+        if name in arrays or any(each is None for each in parts.values()):
+            raise ValueError(f"corrupt file: the parts of its packed array {name!r} are not complete")
+        arrays[name] = packing.unpack({part: each for part, each in parts.items() if each is not None}, form)
+    return arrays
 
 
 def class_named(kind: str) -> Any:
@@ -157,12 +207,22 @@ def is_ours(model: Any) -> bool:
         return False
 
 
-def _digest(kind: str, options: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
-    digest = hashlib.sha256(json.dumps([kind, options], sort_keys=True, default=_plain).encode())
+def _digest(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> str:
+    """A digest of the whole header, but for the digest itself, and of all tensors as they stand in the file."""
+    return _hashed(header, tensors)
+
+
+def _first_digest(kind: str, options: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
+    """The digest of files of the first format, which says nothing of the version."""
+    return _hashed([kind, options], arrays)
+
+
+def _hashed(content: Any, arrays: dict[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=_plain).encode())
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(array.tobytes())
+        digest.update(memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8)))
     return digest.hexdigest()
 
 
@@ -173,3 +233,30 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Real):
         return float(value)
     raise TypeError(f"{value!r} is no plain value")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; a name that comes twice could be read in two ways."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name comes twice in its header")
+    return found
+
+
+def _check_nesting(text: str) -> None:
+    """Refuse lists and objects nested so deeply that reading them would need a deep stack."""
+    marks = np.frombuffer(_TEXTS.sub(b"", text.encode()), np.uint8)
+    steps = np.isin(marks, (ord("["), ord("{"))).astype(np.int8) - np.isin(marks, (ord("]"), ord("}"))).astype(np.int8)
+    if int(np.cumsum(steps, dtype=np.int32).max(initial=0)) > MAX_DEPTH:
+        raise ValueError(f"lists and objects are nested more than {MAX_DEPTH} deep")
+
+
+def _check_finite(options: Any) -> None:
+    """Refuse numbers that JSON does not know."""
+    waiting = [options]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"corrupt file: its options hold {value}, which is no finite number")
+        if isinstance(value, dict | list):
+            waiting += value.values() if isinstance(value, dict) else value

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.files import write_whole
 from stumpery.frames import make_frame
+from stumpery.writing import write_whole
 
 
 class Result(ABC):

@@ -10,8 +10,8 @@ from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
-from stumpery.files import whole_file
 from stumpery.options import shown
+from stumpery.writing import whole_file
 
 Progress = Callable[[int, int | None], None]  # bytes done and bytes in all (None: unknown) of the file at hand
 

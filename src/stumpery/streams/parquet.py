@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stumpery.extras import need
-from stumpery.files import whole_file
 from stumpery.streams.checksum import MISSING_NAME
 from stumpery.streams.dataset import Column, Dataset
+from stumpery.writing import whole_file
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,0 +1,169 @@
+"""Writing files: whole or not at all, and on the disk when the call returns."""
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from stumpery.options import shown
+
+fcntl: Any = import_module("fcntl") if os.name == "posix" else None  # elsewhere, files of killed processes stay
+MAX_NAME = 150  # bytes of a file's name that its partial files repeat
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write `content` to `path`, whole or not at all."""
+    with whole_file(path) as part, _told(path):
+        part.write_bytes(content)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A path to write to, which takes the name `path` once all is on the disk, and is deleted if that fails.
+
+    It stands beside `path`, is named after it and locked while it is written. What processes that were killed have left
+    of such files is deleted. Where `path` is a link, the file that it leads to is written.
+    """
+    with _told(path):
+        path = resolved(path)
+        _check_target(path)
+        _remove_left_over(path)
+        part, lock = _new_part(path)
+    try:
+        yield part
+        with _told(path):
+            if path.exists():
+                _check_target(path)
+                part.chmod(path.stat().st_mode & 0o777)
+            with part.open("rb+") as written:
+                os.fsync(written.fileno())
+            part.replace(path)
+            _sync_folder(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
+        os.close(lock)
+
+
+def as_path(path: Any) -> Path:
+    """A path that was given as a text or a path; a ValueError says that it is neither."""
+    name = path if isinstance(path, str) else os.fspath(path) if isinstance(path, os.PathLike) else None
+    if not isinstance(name, str):
+        raise ValueError(f"path is {shown(path)}; it must be a text or a pathlib.Path")
+    if not name or "\0" in name:
+        raise ValueError(f"path is {shown(name)}; it must name a file")
+    return Path(name)
+
+
+def resolved(path: Path) -> Path:
+    """The path behind all links; an OSError says that they lead nowhere."""
+    try:
+        found = path.resolve()
+    except RuntimeError:
+        found = path
+    if found.is_symlink():  # as resolve leaves it
+        raise OSError(errno.ELOOP, "its links lead round in a circle")
+    return found
+
+
+def kind_of(path: Path) -> str:
+    """What stands at a path that is no regular file, in words."""
+    return KINDS.get(stat.S_IFMT(path.stat().st_mode), "no regular file")
+
+
+def _check_target(path: Path) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; a file's path is needed")
+    if not path.parent.is_dir() or not path.name:
+        raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name or 'a file'} in")
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"{path} is {kind_of(path)}; only a regular file is replaced")
+
+
+def _prefix(path: Path) -> str:
+    name = path.name
+    if len(name.encode("utf-8", "surrogateescape")) > MAX_NAME:
+        name = sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+    return f".{name}."
+
+
+def _new_part(path: Path) -> tuple[Path, int]:
+    """A new file beside `path`, and the descriptor that holds its lock."""
+    while True:
+        part = path.with_name(f"{_prefix(path)}{uuid4().hex}.part")
+        lock = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        _locked(lock, waits=True)
+        try:
+            if os.path.samestat(part.stat(), os.fstat(lock)):
+                return part, lock
+        except FileNotFoundError:  # another process deleted it before it was locked
+            pass
+        os.close(lock)
+
+
+def _remove_left_over(path: Path) -> None:
+    """Delete the partial files of this path that no living process holds."""
+    if fcntl is None:
+        return
+    ours = re.compile(re.escape(_prefix(path)) + r"[0-9a-f]{32}\.part")
+    for part in path.parent.iterdir():
+        if not ours.fullmatch(part.name):
+            continue
+        with suppress(OSError):  # gone already, or somebody else's
+            if not stat.S_ISREG(part.lstat().st_mode):
+                continue
+            lock = os.open(part, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                if _locked(lock, waits=False) and os.path.samestat(part.lstat(), os.fstat(lock)):
+                    part.unlink()
+            finally:
+                os.close(lock)
+
+
+def _locked(descriptor: int, *, waits: bool) -> bool:
+    """Lock an open file for as long as it is open; whether that was done."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+    except OSError:  # another process holds it, or the file system knows no locks
+        return False
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the folder's list of names on the disk, where folders can be opened."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):  # some network file systems do not know how
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Errors of the system as one sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.strerror is None:  # one of ours
+            raise
+        new = type(error)(f"{path} cannot be written: {error.strerror}")
+        new.errno = error.errno
+        raise new from None
