@@ -41,7 +41,7 @@ _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+\\?(?:"|\Z)', re.DOTALL)
 def save(model: Saveable, path: str | os.PathLike[str]) -> None:
     """Write `model` to `path`, whole or not at all: a file that was there stays until the new one is complete.
 
-    A link is followed. What is there and is no regular file is not replaced. When this returns, the file is on the disk.
+    A link is followed. Only a regular file is replaced. When this returns, the file is on the disk.
     """
     from safetensors.numpy import save as serialise
 
@@ -222,7 +222,7 @@ def _hashed(content: Any, arrays: dict[str, NDArray[Any]]) -> str:
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8)))
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 

@@ -379,7 +379,7 @@ def test_a_state_that_no_stream_led_to_is_refused():
         State(options, {**arrays, "arms": arrays["arms"].astype(np.float32)}),
     ]
     for state in wrong:
-        with pytest.raises(ValueError, match=r"^its [^\n]*$"):
+        with pytest.raises(ValueError, match=r"^(its|corrupt file:) [^\n]*$"):
             st.BanditForest.from_state(state)
 
 

@@ -150,14 +150,14 @@ def test_an_explanation_names_the_columns_that_weigh_most():
 def test_a_file_with_impossible_inverses_is_refused(value):
     options, arrays = LinUCB(actions=["a"]).state()
     arrays["inverses"][:] = value
-    with pytest.raises(ValueError, match="its inverses are not those of any rows"):
+    with pytest.raises(ValueError, match=r"^corrupt file: (a variance|an inverse) is [^\n]+$"):
         LinUCB.from_state(State(options, arrays))
 
 
 def test_a_file_with_a_lopsided_inverse_is_refused():
     options, arrays = LinUCB(actions=["a"], schema=Schema.of({"x": "number"})).state()
     arrays["inverses"][0, 0, 1] = 0.5
-    with pytest.raises(ValueError, match="its inverses are not those of any rows"):
+    with pytest.raises(ValueError, match=r"^corrupt file: (a variance|an inverse) is [^\n]+$"):
         LinUCB.from_state(State(options, arrays))
 
 

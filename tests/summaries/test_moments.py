@@ -176,5 +176,5 @@ def test_arrays_of_every_make_use_the_same_machine_code():
     [[-1.0, 0.0, 0.0], [1.0, math.nan, 0.0], [1.0, 0.0, -1.0], [math.inf, 0.0, 0.0], [0.0, 5.0, 0.0], [0.0, 0.0, 7.0]],
 )
 def test_a_state_that_no_stream_leaves_is_refused(row):
-    with pytest.raises(ValueError, match="not those of any stream"):
+    with pytest.raises(ValueError, match=r"^corrupt file: [^\n]+$"):
         Moments.from_state(State({}, {"row": np.array([row])}))

@@ -8,7 +8,7 @@ import stumpery as st
 from stumpery.jit import INTERPRETED
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import stream_memory as memory
-from stumpery.trees.stream_checks import plausible
+from stumpery.trees.stream_checks import validate
 from stumpery.types import State
 
 pytestmark = pytest.mark.kernels
@@ -146,7 +146,7 @@ def test_leaves_fall_asleep_where_memory_is_short_and_all_blocks_are_still_accou
     model = st.HoeffdingTreeClassifier(max_bytes=60_000, grace_period=20)
     model.learn_many(matrix, labels)
     assert model.n_bytes <= 60_000
-    assert plausible(model._model, model._shape_now())
+    validate(model._model, model._shape_now())
 
 
 def test_the_tree_of_numbers_equals_its_slow_twin():
@@ -196,7 +196,7 @@ def test_a_forest_recovers_from_a_change_of_the_stream_by_exchanging_trees():
     for model in (followed, deaf):
         chances = model.test_then_learn(matrix, labels)
         right.append((np.array(model.classes)[chances.argmax(axis=1)] == labels)[late].mean())
-        assert plausible(model._model, model._shape_now())
+        validate(model._model, model._shape_now())
     assert right[0] > 0.9
     assert right[1] < 0.5
 
@@ -279,7 +279,7 @@ def test_a_split_by_all_names_has_a_leaf_for_each_and_counts_as_one_level(kind, 
     for each in (whole, again):
         each.learn_many(*many_names(300, seed=6))
     assert again.to_text() == whole.to_text()
-    assert plausible(whole._model, whole._shape_now())
+    validate(whole._model, whole._shape_now())
 
 
 def test_numbers_are_split_by_all_names_too():
@@ -295,7 +295,7 @@ def test_too_little_room_for_all_names_leaves_the_rest_together():
     model = st.HoeffdingTreeClassifier(binary_split=False, grace_period=20, max_bytes=22_000)
     model.learn_many(rows, labels)
     assert model.n_bytes <= 22_000
-    assert plausible(model._model, model._shape_now())
+    validate(model._model, model._shape_now())
 
 
 @pytest.mark.skipif(INTERPRETED, reason="a long stream")

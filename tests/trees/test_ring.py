@@ -108,7 +108,7 @@ def test_a_ring_laid_out_anew_has_the_latest_events(n_kept, n_after, widths):
     numbers = np.arange(max(N - min(n_kept, n_after), 0), N)
     assert np.array_equal(ring.rows(after, numbers % n_after), rows[numbers])
     assert set(after.floats[numbers % n_after, ACTION]) == {2.0}
-    assert ring.is_sound(after, 3, np.zeros(6, np.bool_))
+    ring.validate(after, 3, np.zeros(6, np.bool_))
 
 
 @pytest.mark.parametrize(("n_columns", "width", "size"), [(0, 1, 8), (8, 1, 16), (9, 1, 24), (94, 1, 104), (12, 4, 56)])
@@ -119,8 +119,9 @@ def test_events_take_whole_words(n_columns, width, size):
 
 
 @pytest.mark.parametrize("value", [2.0, -2.0, 0.5, np.nan])
-def test_an_action_that_there_is_not_is_unsound(value):
+def test_an_event_of_an_action_that_does_not_exist_is_refused(value):
     events = ring.new_ring(4, np.array([BYTE], np.uint8))
-    assert ring.is_sound(events, 2, np.array([True]))
+    ring.validate(events, 2, np.array([True]))
     events.floats[1, ACTION] = value
-    assert not ring.is_sound(events, 2, np.array([True]))
+    with pytest.raises(ValueError, match="^corrupt file: the action of an event is none$"):
+        ring.validate(events, 2, np.array([True]))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.allocation import reserve
 from stumpery.encoding.codes_kernels import NO_PLACE, set_ones
 from stumpery.types import Integers
 
@@ -19,6 +20,7 @@ class Ones:
     def __init__(self, *, coded: Sequence[list[int]], n_codes: Sequence[int], sizes: Sequence[int]) -> None:
         self._starts = ragged_starts(n_codes)
         self.firsts = ragged_starts(sizes)
+        reserve(8 * int(self._starts[-1]))
         self._places = np.full(self._starts[-1], NO_PLACE, np.int64)
         for start, first, codes in zip(self._starts, self.firsts, coded, strict=False):
             self._places[[start + code for code in codes]] = first + np.arange(len(codes))

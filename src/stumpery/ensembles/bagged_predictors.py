@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from stumpery.ensembles import combining_kernels as kernels
 from stumpery.ensembles.combination import Combination
 from stumpery.random import new_generator
+from stumpery.validation import check_random_state
 
 
 @dataclass(kw_only=True, eq=False)
@@ -41,5 +42,5 @@ class BaggedPredictors(Combination):
 
     def _restored(self) -> None:
         super()._restored()
-        if self._team is not None and not self._rng.any():
-            raise ValueError("its random state is all zeros")
+        if self._team is not None:
+            check_random_state(self._rng)

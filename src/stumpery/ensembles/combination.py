@@ -16,6 +16,7 @@ from stumpery.trees.click_model import ClickModel
 from stumpery.trees.predictor import Predictor
 from stumpery.trees.team import Grove, Spec, Team
 from stumpery.types import Floats
+from stumpery.validation import check_learned
 
 MOST_MEMBERS = 100_000
 
@@ -108,8 +109,8 @@ class Combination(ClickModel):
         return {**options, "predictors": found}
 
     def _restored(self) -> None:
-        if self._team is not None and not np.isfinite(self._weights).all():
-            raise ValueError("its weights are not all finite")
+        if self._team is not None:
+            check_learned(self._weights, "the weight of a predictor")
 
     # What a combination may bring.
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from stumpery.ensembles import combining_kernels as kernels
 from stumpery.ensembles.combination import Combination
 from stumpery.types import Floats, Integers
+from stumpery.validation import MOST_EVENTS, check_learned, check_within
 
 
 @dataclass(kw_only=True, eq=False)
@@ -43,5 +44,6 @@ class LinearRanker(Combination):
 
     def _restored(self) -> None:
         super()._restored()
-        if self._team is not None and not (np.isfinite(self._centroids).all() and (self._seen >= 0).all()):
-            raise ValueError("its centroids are not those of any stream")
+        if self._team is not None:
+            check_learned(self._centroids, "a centroid")
+            check_within(self._seen, 0, MOST_EVENTS, "the number of events of a class")

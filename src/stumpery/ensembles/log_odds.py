@@ -15,6 +15,7 @@ from stumpery.trees.partitions_kernels import CERTAIN, LIFT, OUTPUT
 from stumpery.trees.predictor import Predictor
 from stumpery.trees.team import Team
 from stumpery.types import Floats, Integers
+from stumpery.validation import MOST_EVENTS, check_within
 
 
 @dataclass(kw_only=True, eq=False)
@@ -110,5 +111,6 @@ class LogOdds(Combination):
 
     def _restored(self) -> None:
         super()._restored()
-        if self._team is not None and not (0 <= self._left_out[0] < self.thin and (self._seen >= 0).all()):
-            raise ValueError("its counts are not those of any stream")
+        if self._team is not None:
+            check_within(self._left_out, 0, self.thin - 1, "the number of events that were left out")
+            check_within(self._seen, 0, MOST_EVENTS, "the number of events of a class")

@@ -6,9 +6,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from stumpery import files
+from stumpery.allocation import reserve
 from stumpery.types import State
 
 Arrays = dict[str, NDArray[Any]]
+MEMBER_BYTES = 1000  # that a member takes, at least
 
 
 def states_of(members: Sequence[Any], mark: str = "") -> tuple[list[Any], Arrays]:
@@ -28,12 +30,17 @@ def states_of(members: Sequence[Any], mark: str = "") -> tuple[list[Any], Arrays
 
 def restored(listed: Sequence[Any], arrays: Arrays, mark: str = "") -> list[Any]:
     """The members again; their arrays are taken out of `arrays`, in place."""
-    members = []
-    for place, (kind, options) in enumerate(listed):
-        start = f"{mark}{place}:"
-        own = {name.removeprefix(start): arrays.pop(name) for name in list(arrays) if name.startswith(start)}
-        members.append(files.class_named(kind).from_state(State(options, own)))
-    return members
+    own: list[Arrays] = [{} for _ in listed]
+    places = {f"{mark}{place}": place for place in range(len(listed))}
+    for name in list(arrays):
+        start, _, rest = name.partition(":")
+        if start in places:
+            own[places[start]][rest] = arrays.pop(name)
+    reserve(MEMBER_BYTES * len(listed))
+    return [
+        files.class_named(kind).from_state(State(options, mine))
+        for (kind, options), mine in zip(listed, own, strict=True)
+    ]
 
 
 def mean_number(numbers: Sequence[float], weights: Sequence[float]) -> float:

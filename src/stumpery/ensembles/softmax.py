@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.allocation import reserve
 from stumpery.types import Floats
 
 
@@ -43,6 +44,7 @@ class Softmax:
     def _widen(self, n_inputs: int) -> None:
         shape = len(self.classes), max(n_inputs, self.weights.shape[1])
         if self.weights.shape != shape:
+            reserve(16 * shape[0] * shape[1])
             for name in ("weights", "squares"):
                 before, wider = getattr(self, name), np.zeros(shape)
                 wider[: before.shape[0], : before.shape[1]] = before

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from stumpery.allocation import reserve
 from stumpery.encoding.values import kind_of, text_of
 from stumpery.options import listed, shown
 from stumpery.policies import hashed_kernels as hashed
@@ -66,6 +67,7 @@ class ActionFeatures:
         if not self.terms:
             return np.zeros(0)
         places = {term: place for place, term in enumerate(self.terms, start=1)}
+        reserve(8 * len(self.actions) * (1 + len(self.terms)))
         found = np.zeros((len(self.actions), 1 + len(self.terms)))
         for row, action in enumerate(self.actions):
             for term, number in _numbers(self.described.get(action, {})):

@@ -5,15 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.allocation import reserve
 from stumpery.policies import bandit_arena_kernels as arena
 from stumpery.policies import bandit_growth_kernels as growth
 from stumpery.policies.bandit_arena_kernels import (
-    CHILD,
     CHOICE,
     COUNTS,
     LEAF,
     N_BLOCKS,
-    N_FREE,
     N_LAST,
     N_LEAVES,
     N_NODES,
@@ -23,9 +22,9 @@ from stumpery.policies.bandit_arena_kernels import (
     SELECTING_VARIABLE,
     STACK,
     SUMS,
-    VARIABLE,
     Forest,
 )
+from stumpery.policies.bandit_validation import used, validate
 from stumpery.types import Floats
 
 ARENA = ("nodes", "leaves", "arms", "sums", "marks", "pool", "room")
@@ -74,6 +73,7 @@ def room(max_bytes: int, n_actions: int, width: int, depths: list[int], n_used: 
 
 def new_forest(room: Room, n_actions: int, width: int, trees: Floats, rule: Floats) -> Forest:
     """Arrays without trees."""
+    reserve(room.n_leaves * leaf_bytes(n_actions) + room.n_blocks * block_bytes(n_actions, width))
     return Forest(
         np.zeros((2 * room.n_leaves, arena.N_NODE_FIELDS), np.int32),
         np.zeros((room.n_leaves, arena.N_LEAF_FIELDS), np.int32),
@@ -84,20 +84,6 @@ def new_forest(room: Room, n_actions: int, width: int, trees: Floats, rule: Floa
         trees,
         rule,
     )
-
-
-def used(forest: Forest) -> dict[str, NDArray[Any]]:
-    """Live views of the parts that are in use."""
-    pool = forest.pool
-    n_blocks = pool[N_BLOCKS]
-    return {
-        "nodes": forest.nodes[: pool[N_NODES]],
-        "leaves": forest.leaves[: pool[N_LEAVES]],
-        "arms": forest.arms[: pool[N_LEAVES]],
-        "sums": forest.sums[:n_blocks],
-        "marks": forest.marks[:n_blocks],
-        "pool": pool[: STACK + pool[N_FREE]],
-    }
 
 
 def packed(forest: Forest) -> dict[str, NDArray[Any]]:
@@ -131,32 +117,8 @@ def unpacked(blank: Forest, arena: dict[str, NDArray[Any]], max_bytes: int) -> F
             what = f"{arena[name].dtype}{arena[name].shape}"
             raise ValueError(f"its array {name!r} is {what}, not {part.dtype}{part.shape}")
         np.copyto(part, arena[name])
-    if not plausible(forest):
-        raise ValueError("its trees are not those of any rewards")
+    validate(forest)
     return forest
-
-
-def plausible(forest: Forest) -> bool:
-    """Whether every number in use points to where it may, and the sums are sums of rewards."""
-    parts = used(forest)
-    nodes, leaves, arms, blocks = parts["nodes"], parts["leaves"], parts["arms"], parts["leaves"][1:, SUMS:]
-    n_nodes, n_blocks, width, n_actions = len(nodes), len(parts["sums"]), forest.marks.shape[1], arms.shape[1]
-    places = np.arange(n_nodes)
-    ends = nodes[:, CHILD] == places
-    owned = np.concatenate([blocks[blocks != NOTHING], parts["pool"][STACK:]])
-    return bool(
-        (ends | ((nodes[:, CHILD] > places) & (nodes[:, CHILD] < n_nodes - 1))).all()
-        and ((nodes[:, VARIABLE] >= 0) & (nodes[:, VARIABLE] < width + ends)).all()
-        and ((nodes[:, LEAF] > 0) & (nodes[:, LEAF] < len(leaves))).all()
-        and ((nodes[:, CHOICE] >= SELECTING_ACTION) & (nodes[:, CHOICE] < n_actions)).all()
-        and ((blocks >= NOTHING) & (blocks < n_blocks)).all()
-        and len(owned) == n_blocks == len(np.unique(owned))
-        and (leaves[nodes[ends & (nodes[:, CHOICE] == SELECTING_VARIABLE), LEAF], SUMS] != NOTHING).all()
-        and parts["pool"][N_LAST] == (blocks[:, COUNTS - SUMS] != NOTHING).sum()
-        and np.isfinite(arms).all()
-        and (arms >= 0).all()
-        and np.isfinite(parts["sums"]).all()
-    )
 
 
 def regrown(forest: Forest, room: Room, trees: Floats, origins: list[int]) -> Forest:

@@ -22,6 +22,7 @@ from stumpery.policies.sample_complexity import plays_until_elimination
 from stumpery.random import integer, new_generator, uniform
 from stumpery.trees import tree_words
 from stumpery.types import Bits, Decision, Explanation, Floats, State, Words
+from stumpery.validation import check
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -233,8 +234,9 @@ class BanditTrees(ContextualPolicy):
     def _restored(self) -> None:
         super()._restored()
         exploring, n_decided, turn = self._clock.tolist()
-        if not (0 <= exploring <= 1 and 0 <= n_decided <= voting.RECENT and turn in range(len(self.actions))):
-            raise ValueError("its clock is wrong")
+        check(0 <= exploring <= 1, f"the share of decisions that explored is {exploring:g}")
+        check(0 <= n_decided <= voting.RECENT, f"the number of recent decisions is {n_decided:g}")
+        check(turn in range(len(self.actions)), f"the action whose turn it is, {turn:g}, does not exist")
 
     # Actions that come and go.
 

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from stumpery.allocation import reserve
 from stumpery.options import check_number
 from stumpery.policies import banditron_kernels, explorers
 from stumpery.policies.vector_policy import VectorPolicy
@@ -45,4 +46,5 @@ class Banditron(VectorPolicy):
         return explorers.greedy(epsilon=self.gamma).rule()
 
     def _new_model(self, n_actions: int, size: int) -> Perceptron:
+        reserve(8 * n_actions * size)
         return Perceptron(np.zeros((n_actions, size)))

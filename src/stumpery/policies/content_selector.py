@@ -16,6 +16,7 @@ from stumpery.reseeding import reseeded
 from stumpery.trees.click_model import ClickModel
 from stumpery.trees.labels import checked_click
 from stumpery.types import Decision, Explanation, Floats, State
+from stumpery.validation import check_random_state
 
 N_SHOWN = 10  # columns in an explanation
 
@@ -119,8 +120,7 @@ class ContentSelector(Model):
         arrays = {name.removeprefix("model."): array for name, array in state.arrays.items() if name != "rng"}
         selector = cls(model=kind.from_state(State(options.pop("model"), arrays)), **options)
         files.restore({"rng": selector._rng}, {"rng": state.arrays["rng"]})
-        if not selector._rng.any():
-            raise ValueError("its random state is all zeros")
+        check_random_state(selector._rng)
         return selector
 
 

@@ -1,4 +1,4 @@
-"""The memory of contexts that may come again: how it follows the actions, and is known to be sound."""
+"""The memory of contexts that may come again: how it follows the actions, and is validated."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,7 @@ import numpy as np
 from stumpery.policies.familiar_kernels import ACTION, MOST_ACTIONS, N_TRUST, PRINT, SHARE, SQUARES, WAYS, Familiar
 from stumpery.trees.forest_kernels import NOTHING, lined
 from stumpery.types import Integers, Words
+from stumpery.validation import check, check_learned, check_within
 
 BUCKET_BYTES = 8 * WAYS
 
@@ -40,16 +41,14 @@ def followed(familiar: Familiar, keep: Sequence[int | None]) -> Familiar:
     return moved._replace(trust=familiar.trust)
 
 
-def is_sound(familiar: Familiar, n_actions: int) -> bool:
-    """Whether every word is one, of an action that there is, and trust is a share."""
+def validate(familiar: Familiar, n_actions: int) -> None:
+    """A ValueError says what is inconsistent: every word is one, of an action that there is, and trust is a share."""
     words, trust = familiar.buckets[familiar.buckets != 0], familiar.trust
-    return bool(
-        ((words >> PRINT) % 2 == 1).all()
-        and (_actions(words) < n_actions).all()
-        and np.isfinite(trust).all()
-        and 0.0 <= trust[SHARE] <= 1.0
-        and trust[SQUARES] >= 0.0
-    )
+    check(((words >> PRINT) % 2 == 1).all(), "an entry of the context memory has no fingerprint")
+    check_within(_actions(words), 0, n_actions - 1, "the action of an entry of the context memory")
+    check_learned(trust, "a sum of the context memory")
+    check_within(trust[[SHARE]], 0.0, 1.0, "the shrinkage of the context memory")
+    check(trust[SQUARES] >= 0.0, "a sum of squares of the context memory is negative")
 
 
 def _actions(words: Words) -> Integers:

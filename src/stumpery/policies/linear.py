@@ -5,11 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from stumpery.allocation import reserve
 from stumpery.options import check_number
 from stumpery.policies import explorers, features_kernels, linear_kernels
 from stumpery.policies.explorers import Explorer
 from stumpery.policies.vector_policy import VectorPolicy
 from stumpery.types import Floats
+from stumpery.validation import check, check_within
 
 N_REASONS = 3  # columns that an explanation names
 LEAST_RIDGE = 1e-9  # with less, rounding rules the inverses
@@ -46,6 +48,7 @@ class LinearPolicy(VectorPolicy):
         return self.explorer.rule()
 
     def _new_model(self, n_actions: int, size: int) -> linear_kernels.Linear:
+        reserve(8 * n_actions * size * (size + 2))
         return linear_kernels.new_linear(n_actions, size, self.ridge)
 
     def _reasons(self, row: Floats, action: int) -> str:
@@ -61,9 +64,8 @@ class LinearPolicy(VectorPolicy):
         inverses = self._model.inverses
         variances = np.diagonal(inverses, axis1=1, axis2=2)
         most = (1.0 + 1e-9) / self.ridge  # rewards only make them smaller
-        is_symmetric = np.array_equal(inverses, inverses.swapaxes(1, 2))
-        if not (is_symmetric and variances.min() > 0.0 and variances.max() <= most):
-            raise ValueError("its inverses are not those of any rows")
+        check(np.array_equal(inverses, inverses.swapaxes(1, 2)), "an inverse is not symmetric")
+        check_within(variances, np.finfo(np.float64).tiny, most, "a variance")
 
     def _options(self) -> dict[str, Any]:
         options = super()._options()

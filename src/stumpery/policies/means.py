@@ -14,6 +14,7 @@ from stumpery.policies.explorers import Explorer
 from stumpery.policies.policy import Played, Policy
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Context, Decision, Explanation, Floats, Integers
+from stumpery.validation import MOST_EVENTS, check_within
 
 
 @dataclass(kw_only=True, eq=False)
@@ -118,11 +119,8 @@ class MeansPolicy(Policy):
 
     def _restored(self) -> None:
         super()._restored()
-        if (
-            not moments.plausible_rewards(self._arms)
-            or not self._arms[:, moments.COUNT].sum() <= self._clock[0] < math.inf
-        ):
-            raise ValueError("its counts and means are not those of any rewards")
+        moments.validate_rewards(self._arms)
+        check_within(self._clock, self._arms[:, moments.COUNT].sum(), MOST_EVENTS, "the number of rewards")
         self._redraw()
 
     def _redraw(self) -> None:

@@ -7,11 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.allocation import reserve
 from stumpery.options import check_number, check_whole
 from stumpery.policies import networks_kernels as networks
 from stumpery.policies import neural_kernels
 from stumpery.policies.vector_policy import VectorPolicy
 from stumpery.types import Floats
+from stumpery.validation import check, check_learned
 
 MAX_UNITS = 10_000  # of a network
 
@@ -51,6 +53,8 @@ class NeuralBandit(VectorPolicy):
         return np.array([self.gamma, self.explore])
 
     def _new_model(self, n_actions: int, size: int) -> networks.Networks:
+        n_units = sum(each for each, _ in self.committee)
+        reserve(8 * n_actions * n_units * (size + 2))
         return networks.new_networks(self._rng, self._members, n_actions, size)
 
     def _known(self) -> tuple[Floats, ...]:
@@ -69,8 +73,9 @@ class NeuralBandit(VectorPolicy):
 
     def _restored(self) -> None:
         super()._restored()
-        if not self._members[:, networks.CREDIT].max() == 0.0:
-            raise ValueError("its members' credits are not those of any rewards")
+        earned = self._members[:, networks.CREDIT]
+        check_learned(earned, "a network's credit")
+        check(earned.max() == 0.0, "no network has the highest credit, which is 0")
 
 
 def _checked(committee: Any) -> list[tuple[int, float]]:

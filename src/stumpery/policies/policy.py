@@ -16,6 +16,7 @@ from stumpery.policies.arguments import LEAST_PROBABILITY, as_number, checked_ac
 from stumpery.random import new_generator
 from stumpery.reseeding import reseeded
 from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers, State
+from stumpery.validation import check_random_state
 
 _new_tuple = tuple.__new__  # a NamedTuple's own constructor is a Python function, which takes twice as long
 
@@ -244,8 +245,7 @@ class Policy(Model):
 
     def _restored(self) -> None:
         """Refuse a state that no stream could have led to; make anew what is not saved."""
-        if not self._rng.any():
-            raise ValueError("its random state is all zeros")
+        check_random_state(self._rng)
 
     def _position(self, action: Action) -> int:
         try:

@@ -25,7 +25,7 @@ from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
 from stumpery.policies.explorers import Explorer
 from stumpery.policies.familiar_kernels import SHARE
 from stumpery.policies.policy import Played
-from stumpery.policies.reward_forest_checks import check_shapes, plausible
+from stumpery.policies.reward_forest_checks import check_shapes, validate
 from stumpery.policies.reward_forest_memory import (
     arrays_of,
     grown,
@@ -389,8 +389,7 @@ class RewardForest(ContextualPolicy):
             return
         if not np.array_equal(self._models.shared.features, self._known.vectors()):
             raise ValueError("its features are not those of its actions")
-        if not plausible(self._models, self._n_trees, self._encoder.is_name):
-            raise ValueError("its trees are not those of any stream")
+        validate(self._models, self._n_trees, self._encoder.is_name)
         kept = remembered(self._models)
         found = [(ring.values(self._models.ring, index)[kept] > -np.inf).any() for index in range(self._encoder.width)]
         seen = self._encoder.is_name | np.array(found, np.bool_)

@@ -1,4 +1,4 @@
-"""Whether the arrays of a saved reward forest are those of any stream."""
+"""Validation of the arrays of a saved reward forest."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,14 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.policies import change_kernels as change
+from stumpery.policies import familiar
 from stumpery.policies import hashed_kernels as hashed
-from stumpery.policies.familiar import is_sound
 from stumpery.policies.reward_forest_kernels import EVENTS, Models
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import ring
-from stumpery.trees.block_checks import blocks_fit
-from stumpery.trees.forest_kernels import Forest
+from stumpery.trees.block_checks import validate_blocks
+from stumpery.trees.node_checks import validate_nodes
 from stumpery.trees.ring_kernels import BYTE
+from stumpery.validation import LARGEST, check, check_learned, check_within
 
 LEAST_DOUBT = int(trees.UNIT / np.sqrt(trees.MOST_PLAYS + 1.0))
 
@@ -28,99 +29,46 @@ def check_shapes(made: Mapping[str, NDArray[Any]], saved: Mapping[str, NDArray[A
             )
 
 
-def plausible(models: Models, n_trees: int, is_name: NDArray[np.bool_]) -> bool:
-    """Whether every place that the kernels follow leads somewhere, and nowhere twice, and every number is one."""
+def validate(models: Models, n_trees: int, is_name: NDArray[np.bool_]) -> None:
+    """A ValueError says what is inconsistent: a place leads nowhere or is met twice, or a number is none."""
     forest, events = models.forest, models.ring
-    n_nodes, n_leaves, _, _, _, n_free, time, swept = forest.counters.tolist()
-    if not (n_trees <= n_nodes <= len(forest.nodes) and n_trees <= n_leaves <= len(forest.leaves)):
-        return False
-    if not 0 <= time <= min(2**31 - 1, models.clock[EVENTS]):
-        return False
-    if not (0 <= n_free <= len(forest.blocks) and 0 <= swept <= n_leaves):
-        return False
-    return (
-        _kinds_fit(forest.kinds, events.widths, is_name)
-        and _nodes_fit(forest, n_trees, n_nodes, n_leaves, is_name)
-        and blocks_fit(forest, n_leaves, len(events.bytes))
-        and ring.is_sound(events, forest.stats.shape[2], is_name)
-        and is_sound(models.familiar, forest.stats.shape[2])
-        and _numbers_fit(models)
-    )
+    time, n_free, swept = (int(forest.counters[at]) for at in (trees.TIME, trees.N_FREE_BLOCKS, trees.SWEPT_LAST))
+    check_within(np.array(time), 0, min(2**31 - 1, models.clock[EVENTS]), "the number of remembered events")
+    check_within(np.array(n_free), 0, len(forest.blocks), "the number of free blocks")
+    check_within(np.array(swept), 0, int(forest.counters[trees.N_LEAVES]), "the leaf that was swept last")
+    _validate_kinds(forest.kinds, events.widths, is_name)
+    validate_nodes(forest, n_trees, is_name)
+    validate_blocks(forest, len(events.bytes))
+    ring.validate(events, forest.stats.shape[2], is_name)
+    familiar.validate(models.familiar, forest.stats.shape[2])
+    _validate_numbers(models)
 
 
-def _kinds_fit(kinds: NDArray[np.uint8], widths: NDArray[np.uint8], is_name: NDArray[np.bool_]) -> bool:
-    return bool(
-        ((kinds == trees.NAME) == is_name).all()
-        and (kinds <= trees.BIT).all()
-        and (widths[kinds == trees.BIT] == BYTE).all()
-    )
+def _validate_kinds(kinds: NDArray[np.uint8], widths: NDArray[np.uint8], is_name: NDArray[np.bool_]) -> None:
+    check(((kinds == trees.NAME) == is_name).all(), "a column is of another kind than its schema says")
+    check_within(kinds, trees.NUMBER, trees.BIT, "the kind of a column")
+    check((widths[kinds == trees.BIT] == BYTE).all(), "a column of zeros and ones takes more than a byte")
 
 
-def _numbers_fit(models: Models) -> bool:
-    linear = (models.plain, models.pairs, models.recent, models.corrected, models.shared.linear)
-    doubts = models.forest.stats[: models.forest.counters[trees.N_LEAVES], trees.DOUBT]
+def _validate_numbers(models: Models) -> None:
+    linear = {
+        "columns": models.plain,
+        "pairs": models.pairs,
+        "latest columns": models.recent,
+        "corrected forest": models.corrected,
+        "shared model": models.shared.linear,
+    }
+    for name, scorer in linear.items():
+        check_learned(scorer, f"a weight of the scorer of {name}")
+        check((scorer[:, hashed.PAST] >= 0.0).all(), f"a sum of squares of the scorer of {name} is negative")
+    doubts = models.forest.stats[: int(models.forest.counters[trees.N_LEAVES]), trees.DOUBT]
+    check_within(doubts, LEAST_DOUBT, trees.UNIT, "the uncertainty of a leaf")
+    check_learned(models.moments, "a moment of the scorers")
+    check_within(models.weights, 0.0, 1.0 + 1e-6, "the weight of a scorer")
+    check(abs(models.weights.sum() - 1.0) < 1e-6, "the weights of the scorers do not sum to 1")
+    check_within(models.clock, 0.0, 2.0**53, "a number of the clock")
     watch, time = models.watch, int(models.forest.counters[trees.TIME])
-    finite: list[NDArray[Any]] = [models.moments, models.weights, models.clock, watch]
-    positive: list[NDArray[Any]] = [models.weights, models.clock]
-    for scorer in linear:
-        finite.append(scorer)
-        positive.append(scorer[:, hashed.PAST])
-    return bool(
-        all(np.isfinite(part).all() for part in finite)
-        and all((part >= 0.0).all() for part in positive)
-        and (doubts >= LEAST_DOUBT).all()
-        and (watch[[change.SQUARES, change.SINCE, change.N_CHANGES]] >= 0.0).all()
-        and not np.isnan(models.edges).any()
-        and abs(models.weights.sum() - 1.0) < 1e-6
-        and trees.NOTHING <= watch[change.EPOCH] <= time
-    )
-
-
-def _nodes_fit(forest: Forest, n_trees: int, n_nodes: int, n_leaves: int, is_name: NDArray[np.bool_]) -> bool:
-    child, column = forest.nodes[:n_nodes, trees.CHILD], forest.nodes[:n_nodes, trees.COLUMN]
-    free_pairs = _chain(int(forest.counters[trees.FREE_PAIR]), child[:-1])
-    free_leaves = _chain(int(forest.counters[trees.FREE_LEAF]), forest.leaves[:n_leaves, trees.HEAD])
-    if free_pairs is None or free_leaves is None:
-        return False
-    used, used_leaves = np.ones(n_nodes, np.bool_), np.ones(n_leaves, np.bool_)
-    used[free_pairs] = used[free_pairs + 1] = used_leaves[free_leaves] = False
-    if used.sum() + 2 * len(free_pairs) != n_nodes:  # some are free twice
-        return False
-    here = np.arange(n_nodes)
-    ends, asks = used & (child == here), used & (child != here)
-    inner = (child >= 0) & (child + 1 < n_nodes) & (column >= -len(is_name)) & (column < len(is_name))
-    if not inner[asks].all() or (column[ends] != 0).any():
-        return False
-    below = np.concatenate([here[:n_trees], child[asks], child[asks] + 1])
-    asked = column[asks]
-    leaf_of, node_of = forest.nodes[:n_nodes, trees.LEAF][ends], forest.leaves[:n_leaves, trees.NODE]
-    return bool(
-        np.array_equal(np.sort(below), here[used])  # every node but the roots is below one other: pairs leave no gap
-        and _n_reached(child, ends, n_trees) == used.sum()
-        and (is_name[np.where(asked < 0, ~asked, asked)] == (asked < 0)).all()
-        and np.isnan(forest.thresholds[trees.PAYLOAD : 2 * n_nodes : 2][ends]).all()
-        and np.array_equal(np.sort(leaf_of), np.flatnonzero(used_leaves))
-        and np.array_equal(node_of[leaf_of], here[ends])
-        and (node_of[free_leaves] == trees.NOTHING).all()
-    )
-
-
-def _chain(first: int, links: NDArray[np.int32]) -> NDArray[np.int64] | None:
-    """The places along a chain; None where it leads out of the array or never ends."""
-    found: list[int] = []
-    while first != trees.NOTHING:
-        if not 0 <= first < len(links) or len(found) == len(links):
-            return None
-        found.append(first)
-        first = int(links[first])
-    return np.array(found, np.int64)
-
-
-def _n_reached(child: NDArray[np.int32], ends: NDArray[np.bool_], n_trees: int) -> int:
-    """How many nodes the roots lead to: all of them, unless some go round in a circle."""
-    level, n_found = np.arange(n_trees), 0
-    while len(level):
-        n_found += len(level)
-        inner = child[level[~ends[level]]]
-        level = np.concatenate([inner, inner + 1])
-    return n_found
+    check_learned(watch, "a number of the drift detector")
+    check_within(watch[[change.SQUARES, change.SINCE, change.N_CHANGES]], 0.0, LARGEST, "a sum of the drift detector")
+    check_within(watch[[change.EPOCH]], trees.NOTHING, time, "the event of the last drift")
+    check(not np.isnan(models.edges).any(), "the edge of a bin is NaN")

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.allocation import reserve
 from stumpery.policies import change_kernels as change
 from stumpery.policies import hashed_kernels as hashed
-from stumpery.policies.familiar import followed, new_familiar
+from stumpery.policies.familiar import BUCKET_BYTES, followed, new_familiar
 from stumpery.policies.reward_forest_kernels import (
     EVENTS,
     FIRST_KEPT,
@@ -26,6 +27,7 @@ from stumpery.policies.reward_forest_sizes import (
     MAX_EVENTS,
     Sizes,
     event_bytes_of,
+    leaf_bytes_of,
     n_blocks_for,
     node_bytes_of,
     sizes_within,
@@ -45,6 +47,7 @@ LEAST_MORE = 1.05  # times the events: fewer more are not worth moving them
 
 def new_shared(n_columns: int, features: Floats, strength: float) -> Shared:
     """The scorer that actions share; `features` has a row for each of them, or nothing."""
+    reserve(2 * 4 * (n_columns + 1) * hashed.N_CODES * features.shape[-1])
     return Shared(features, hashed.new_linear((n_columns + 1) * hashed.N_CODES, features.shape[-1]), strength)
 
 
@@ -54,6 +57,15 @@ def new_models(
     """Nothing learned yet."""
     n_columns = len(is_name)
     n_codes = (n_columns + 1) * hashed.N_CODES
+    leaf_bytes, slots = leaf_bytes_of(n_actions), 3 * n_codes + sizes.n_slots
+    reserve(
+        sizes.n_events * ring.event_bytes(widths)
+        + 16 * sizes.n_nodes
+        + (sizes.n_nodes // 2 + n_trees) * leaf_bytes
+        + sizes.n_blocks * BLOCK_BYTES
+        + 2 * 4 * n_actions * slots
+        + sizes.n_buckets * BUCKET_BYTES
+    )
     return Models(
         trees.new_forest(n_trees, n_actions, is_name, sizes.n_nodes, sizes.n_blocks),
         ring.new_ring(sizes.n_events, widths),

@@ -12,6 +12,7 @@ from stumpery.policies import successive_elimination_kernels as kernels
 from stumpery.policies.policy import Played, Policy
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Context, Decision, Explanation, Floats
+from stumpery.validation import MOST_EVENTS, check
 
 
 @dataclass(kw_only=True, eq=False)
@@ -104,7 +105,7 @@ class SuccessiveElimination(Policy):
     def _restored(self) -> None:
         super()._restored()
         turn, checked = self._clock.tolist()
-        if not (moments.plausible_rewards(self._arms) and self._remaining.any()):
-            raise ValueError("its counts and means are not those of any rewards")
-        if not (0 <= turn < len(self.actions) and turn.is_integer() and 0 <= checked < math.inf):
-            raise ValueError("its clock is wrong")
+        moments.validate_rewards(self._arms)
+        check(self._remaining.any(), "no action remains")
+        check(turn in range(len(self.actions)), f"the action whose turn it is, {turn:g}, does not exist")
+        check(0 <= checked <= MOST_EVENTS, f"the number of rewards at the last check is {checked:g}")

@@ -14,6 +14,7 @@ from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
 from stumpery.policies.policy import Played
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Decision, Explanation, Floats
+from stumpery.validation import MOST_EVENTS, check_learned, check_within
 
 
 @dataclass(kw_only=True, eq=False)
@@ -129,7 +130,9 @@ class VectorPolicy(ContextualPolicy):
 
     def _restored(self) -> None:
         super()._restored()
-        if not (moments.plausible(self._arms) and moments.plausible(self._columns) and 0 <= self._clock[0] < math.inf):
-            raise ValueError("its counts and means are not those of any rewards and rows")
-        if not all(np.isfinite(array).all() for array in self._model):
-            raise ValueError("its weights are not all numbers")
+        moments.validate(self._arms)
+        moments.validate(self._columns)
+        check_within(self._arms[:, moments.MEAN], 0.0, 1.0, "the mean of rewards")
+        check_within(self._clock, 0.0, MOST_EVENTS, "the number of rewards")
+        for array in self._model:
+            check_learned(array, "a weight")

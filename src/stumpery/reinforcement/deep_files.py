@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
+from stumpery.allocation import reserve
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.reinforcement.cells import Cells, Float32s
 from stumpery.reinforcement.learner import MISSING_RANK, UNSEEN, Learner, filled, named, new_learner
@@ -61,7 +62,10 @@ def _checked_learner(arrays: Arrays, cells: Cells, n_classes: int, recipe: Any) 
         raise ValueError("its network and its memory are not of the size that its options say")
     if len(cells.spans) > n_spans or n_classes > n_reports:
         raise ValueError("its network has too little room for its cells and classes")
-    fresh = new_learner(0, n_spans, len(cells.n_codes), n_reports, recipe.width, recipe.memory)
+    n_columns, width = len(cells.n_codes), recipe.width
+    n_weights = width * (n_spans + 3 * n_columns + n_reports + width + 3) + n_columns + n_reports
+    reserve(16 * n_weights + recipe.memory * (8 * n_columns + 8))
+    fresh = new_learner(0, n_spans, n_columns, n_reports, width, recipe.memory)
     files.restore({name: np.atleast_1d(array) for name, array in named(fresh)}, arrays)  # into views of these
     learner: Learner = filled(fresh, dict(named(fresh)))
     memory, moments = learner.memory, learner.moments

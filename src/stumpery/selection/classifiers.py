@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from stumpery.allocation import reserve
 from stumpery.options import check_bool, check_number, check_one_of, check_whole
 from stumpery.random import new_generator, uniform
 from stumpery.selection import additive_kernels as tables
@@ -31,6 +32,9 @@ class Learner(Protocol):
 
     def learn_one(self, x: dict[Any, Any], y: Any) -> Any:
         """Learn the class of such a dict."""
+
+
+WEIGHT_BYTES = 200  # that a weight takes while it is drawn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +125,7 @@ class SmallNetwork(Classifier):
         """First weights, drawn evenly."""
         rng = new_generator(seed, stream=1)
         n_weights = (n_features + 2) * self.n_hidden + 1
+        reserve(WEIGHT_BYTES * n_weights)
         return np.array([FIRST_REACH * (2.0 * uniform(rng) - 1.0) for _ in range(n_weights)])
 
 

@@ -17,6 +17,7 @@ from stumpery.selection import choosing_kernels as kernels
 from stumpery.selection import maximisers
 from stumpery.selection.arguments import checked_names
 from stumpery.types import Action, Context, Explanation, Floats, State
+from stumpery.validation import MOST_EVENTS, check, check_random_state, check_within
 
 N_DRAWS = 500  # for the chances of an explanation
 
@@ -176,8 +177,9 @@ class CombinatorialThompson(Model):
         policy = cls(**options)
         files.restore({"rng": policy._rng, "sums": policy._sums}, state.arrays)
         plays, reward = policy._sums.T
-        if not policy._rng.any() or not np.isfinite(policy._sums).all() or (reward < 0).any() or (reward > plays).any():
-            raise ValueError("its counts are not those of any rewards")
+        check_random_state(policy._rng)
+        check_within(plays, 0.0, MOST_EVENTS, "the number of plays")
+        check(((reward >= 0) & (reward <= plays)).all(), "an action has more rewards than plays, or negative ones")
         return policy
 
     def _posterior(self) -> tuple[Floats, Floats]:

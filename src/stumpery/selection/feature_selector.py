@@ -24,6 +24,8 @@ from stumpery.selection.learning import SelectedLearner
 from stumpery.selection.rows import LARGEST, checked_rows, looked_at, numbers_looked_at
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Action, Explanation, Floats, Integers, State
+from stumpery.validation import LARGEST as LEARNED
+from stumpery.validation import MOST_EVENTS, check, check_learned, check_random_state, check_within
 
 
 class Rounds(NamedTuple):
@@ -228,21 +230,22 @@ class FeatureSelector(Model):
         """Refuse a state that no stream could have led to."""
         plays, reward = self._sums.T
         count, mean, squares = self._columns.T
-        numbers = (self._sums, self._clock, self._weights, self._paces, self._grounds)
+        check_random_state(self._rng)
+        check_within(self._clock, 0.0, MOST_EVENTS, "the number of rounds")
+        check_within(plays, 0.0, self._clock[0], "the number of rounds with a feature")
+        check(((reward >= 0.0) & (reward <= plays)).all(), "a feature has more successes than rounds, or negative ones")
+        check_learned(self._weights, "a weight")
+        check_within(self._paces, 0.0, LEARNED, "the sum of squared slopes")
+        check_learned(self._grounds, "a number of the additive model")
+        check((self._grounds[:, tables.CURVES : tables.LEVEL] >= 0.0).all(), "a curvature is negative")
+        moments.validate(self._columns)
+        check((abs(mean) <= LARGEST * (1.0 + 1e-9)).all(), "the mean of a feature is too large")
+        check((squares / LARGEST**2 <= count * (1.0 + 1e-9)).all(), "the variance of a feature is too large")
         n_open = int(self._pending[0])
-        opened = self._pending[1 : n_open + 1].tolist()
-        sane = (
-            self._rng.any(),
-            all(np.isfinite(array).all() for array in numbers),
-            (reward >= 0.0).all() and (reward <= plays).all() and (plays <= self._clock[0]).all(),
-            (self._paces >= 0.0).all() and (self._grounds[:, tables.CURVES : tables.LEVEL] >= 0.0).all(),
-            moments.plausible(self._columns),
-            (abs(mean) <= LARGEST * (1.0 + 1e-9)).all() and (squares / LARGEST**2 <= count * (1.0 + 1e-9)).all(),
-            -1 <= n_open <= self._most,
-            len(set(opened)) == len(opened) and set(opened) <= set(range(len(self._names))),
-        )
-        if not all(sane):
-            raise ValueError("its numbers are not those of any stream")
+        check(-1 <= n_open <= self._most, f"the open round has {n_open} features, of {self._most} at most")
+        opened = self._pending[1 : n_open + 1]
+        check_within(opened, 0, len(self._names) - 1, "a feature of the open round")
+        check(len(np.unique(opened)) == len(opened), "the open round has a feature twice")
 
     @property
     def _most(self) -> int:

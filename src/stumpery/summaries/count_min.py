@@ -7,12 +7,14 @@ from typing import Any, Self
 import numpy as np
 
 from stumpery import files
+from stumpery.allocation import reserve
 from stumpery.models import Model, merging
 from stumpery.options import check_whole
 from stumpery.summaries import count_min_kernels as kernels
 from stumpery.summaries.hashing import hash_name, hash_names
 from stumpery.summaries.labels import check_total, checked_labels
 from stumpery.types import Integers, State
+from stumpery.validation import check
 
 MOST_CELLS = 2**28
 
@@ -42,6 +44,7 @@ class CountMin(Model):
         check_whole("n_classes", self.n_classes, 1, 1000)
         if self.width * self.depth * self.n_classes > MOST_CELLS:
             raise ValueError(f"width * depth * n_classes is above {MOST_CELLS}; the table must have fewer cells")
+        reserve(8 * self.depth * self.width * self.n_classes)
         self._counts = np.zeros((self.depth, self.width, self.n_classes), np.int64)
 
     def add(self, name: str | int, label: int = 0, weight: int = 1) -> None:
@@ -105,7 +108,7 @@ class CountMin(Model):
         """Rebuild from `state`; a ValueError says what does not fit."""
         sketch = cls(**state.options)
         files.restore({"counts": sketch._counts}, state.arrays)
+        check((sketch._counts >= 0).all(), "a count is negative")
         totals = sketch._counts.sum(axis=1)
-        if (sketch._counts < 0).any() or (totals != totals[0]).any():
-            raise ValueError("its counts are not those of any stream")
+        check((totals == totals[0]).all(), "the rows of counts have other totals")
         return sketch

@@ -81,8 +81,7 @@ class Moments(Model):
         """Rebuild from `state`."""
         summary = cls(**state.options)
         files.restore({"row": summary._row}, state.arrays)
-        if not kernels.plausible(summary._row):
-            raise ValueError("its moments are not those of any stream")
+        kernels.validate(summary._row)
         return summary
 
 

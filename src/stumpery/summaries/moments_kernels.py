@@ -7,6 +7,7 @@ import numpy as np
 
 from stumpery.jit import kernel
 from stumpery.types import Floats
+from stumpery.validation import check, check_within
 
 COUNT, MEAN, SQUARES = range(3)
 N_FIELDS = 3
@@ -17,17 +18,21 @@ def new_moments(n_rows: int) -> Floats:
     return np.zeros((n_rows, N_FIELDS))
 
 
-def plausible(moments: Floats) -> bool:
-    """Whether some stream could have left these numbers."""
-    is_possible = np.isfinite(moments).all() and (moments[:, [COUNT, SQUARES]] >= 0.0).all()
-    return bool(is_possible and not moments[moments[:, COUNT] == 0.0].any())
+def validate(moments: Floats) -> None:
+    """A ValueError says what no stream could have left."""
+    check(np.isfinite(moments).all(), "a count, mean or sum of squares is not finite")
+    check((moments[:, [COUNT, SQUARES]] >= 0.0).all(), "a count or sum of squares is negative")
+    check(not moments[moments[:, COUNT] == 0.0].any(), "there is a mean of no values")
 
 
-def plausible_rewards(moments: Floats) -> bool:
-    """Whether these can be moments of whole numbers of rewards from 0 to 1."""
+def validate_rewards(moments: Floats) -> None:
+    """A ValueError says what no whole number of rewards from 0 to 1 could have left."""
+    validate(moments)
     count, mean, squares = moments.T
-    whole = bool((count == np.rint(count)).all() and (mean >= 0.0).all() and (mean <= 1.0).all())
-    return whole and plausible(moments) and bool((squares <= count * mean * (1.0 - mean) + 1e-6 * (count + 1.0)).all())
+    check((count == np.rint(count)).all(), "a number of rewards is not whole")
+    check_within(mean, 0.0, 1.0, "the mean of rewards")
+    most = count * mean * (1.0 - mean) + 1e-6 * (count + 1.0)
+    check((squares <= most).all(), "a sum of squares is more than rewards from 0 to 1 can have")
 
 
 @kernel

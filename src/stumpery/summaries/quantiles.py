@@ -12,9 +12,11 @@ from stumpery import files
 from stumpery.models import Model, merging
 from stumpery.options import check_number, check_whole
 from stumpery.summaries import quantiles_kernels as kernels
+from stumpery.summaries import quantiles_validation
 from stumpery.summaries.labels import check_total, checked_labels
 from stumpery.summaries.numbers import checked_number, checked_numbers
 from stumpery.types import Floats, Integers, State
+from stumpery.validation import check
 
 MOST_TUPLES = 1_000_000
 MOST_IN_32_BITS = 2**31 - 1
@@ -270,17 +272,12 @@ class QuantileSummary(Model):
 
     def _check(self) -> None:
         """Refuse a list that no stream could have left."""
-        s = self._streams
-        size, fill = int(s.sizes[0]), int(s.fills[0])
-        possible = 0 <= size <= s.values.shape[1] and 0 <= fill <= s.waiting.shape[1] and (self._missing >= 0).all()
-        size, fill = (size, fill) if possible else (0, 0)
-        values = s.values[0, :size]
-        possible &= not np.isnan(values).any() and not np.isnan(s.waiting[0, :fill]).any()
-        possible &= (values[1:] >= values[:-1]).all() and kernels.possible_shares(s.shares)
-        possible &= (s.counts[0, :size] >= 0).all() and (s.counts[0, :size].sum(axis=1) > 0).all()
-        marks = s.marks[0, :fill] // self.n_classes
-        if not (possible and (s.deltas[0, :size] >= 0).all() and (marks == 1).all()):
-            raise ValueError("its tuples are not those of any stream")
+        streams = self._streams
+        quantiles_validation.validate(streams, streams.waiting.shape[1])
+        size, fill = int(streams.sizes[0]), int(streams.fills[0])
+        check((streams.counts[0, :size].sum(axis=1) > 0).all(), "a tuple of a summary has no count")
+        check((streams.marks[0, :fill] // self.n_classes == 1).all(), "a value that waits has another weight than 1")
+        check((self._missing >= 0).all(), "fewer than no values are missing")
 
 
 def _recipe(summary: QuantileSummary) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.allocation import reserve
 from stumpery.jit import kernel, part
 from stumpery.types import Floats, Integers
 
@@ -49,6 +50,8 @@ class Quantiles(NamedTuple):
 
 def new_quantiles(n_streams: int, n_tuples: int, n_classes: int, room: int, dtype: Any) -> Quantiles:
     """Streams that have seen nothing."""
+    n_bytes = np.dtype(dtype).itemsize
+    reserve(n_streams * (n_tuples * (9 + (n_classes + 1) * n_bytes) + 10 * room + 24))
     return Quantiles(
         values=np.zeros((n_streams, n_tuples)),
         counts=np.zeros((n_streams, n_tuples, n_classes), dtype),
@@ -67,11 +70,6 @@ def new_tuples(n_tuples: int, like: Quantiles) -> Tuples:
     shape = (n_tuples, like.counts.shape[2])
     dtype = like.counts.dtype
     return Tuples(np.zeros(n_tuples), np.zeros(shape, dtype), np.zeros(n_tuples, dtype), np.zeros(n_tuples, np.bool_))
-
-
-def possible_shares(shares: Floats) -> bool:
-    """Whether `shorten` could have left such shares; others might keep it busy for ever."""
-    return bool((shares >= 0.0).all() and (shares <= 2.0).all())
 
 
 @part

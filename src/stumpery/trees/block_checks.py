@@ -1,42 +1,40 @@
-"""Whether the blocks of saved trees, and the numbers of events in them, are those of any stream."""
+"""Validation of the blocks of saved trees, and of the numbers of events in them."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.forest_kernels import BLOCK, Forest
+from stumpery.validation import chain, check, check_within
 
 
-def blocks_fit(forest: Forest, n_leaves: int, n_kept: int) -> bool:
-    """Whether every block is free or in one leaf, and every number one of an event that has come.
+def validate_blocks(forest: Forest, n_kept: int) -> None:
+    """A ValueError says what is inconsistent: every block is free or in one leaf, every number one of an event.
 
     Until more than `n_kept` events have come, all of them are remembered; later, numbers may be of any that are gone.
     """
     time, free, n_free = (int(forest.counters[at]) for at in (trees.TIME, trees.FREE_BLOCK, trees.N_FREE_BLOCKS))
-    lines = forest.leaves[:n_leaves][forest.leaves[:n_leaves, trees.NODE] != trees.NOTHING]
+    leaves = forest.leaves[: int(forest.counters[trees.N_LEAVES])]
+    lines = leaves[leaves[:, trees.NODE] != trees.NOTHING]
     before, fills = forest.blocks[:, trees.BEFORE], lines[:, trees.FILL]
     links = np.concatenate([lines[:, trees.HEAD], before, [free]])
-    if not ((links >= -1) & (links < len(before))).all() or not ((fills >= 0) & (fills <= BLOCK)).all():
-        return False
+    check_within(links, trees.NOTHING, len(before) - 1, "the place of a block")
+    check_within(fills, 0, BLOCK, "the number of gaps in a leaf")
     used = np.bincount(links[links >= 0], minlength=len(before))
-    found = 0
-    while free != trees.NOTHING and found <= n_free:
-        free, found = int(before[free]), found + 1
+    check((used <= 1).all(), f"block {used.argmax()} is in two lists")
+    n_found = len(chain(free, before, trees.NOTHING, "the list of free blocks"))
+    check(n_found == n_free, f"{n_found} blocks are free, not {n_free}")
     newest = np.concatenate([lines[:, trees.NEWEST], forest.blocks[:, trees.LATEST]])
     gaps = _unfolded(np.concatenate([lines[:, trees.NEWEST + 1 :], forest.blocks[:, trees.LATEST + 1 :]]))
     noted = gaps > 0
     oldest = newest - np.maximum(gaps - 1, 0).sum(axis=1)
-    return bool(
-        (used <= 1).all()
-        and found == n_free
-        and (lines[:, trees.N_EVENTS] >= 0).all()
-        and ((gaps >= 0) & (gaps <= trees.SKIP)).all()
-        and (noted[:, :-1] >= noted[:, 1:]).all()
-        and (noted[: len(lines)].sum(axis=1) == fills)[fills > 0].all()
-        and (newest >= trees.NOTHING - 1).all()
-        and (newest < max(time, 1)).all()
-        and (time >= n_kept or (oldest >= 0).all())
-    )
+    check((lines[:, trees.N_EVENTS] >= 0).all(), "a leaf has fewer than no events")
+    check_within(gaps, 0, trees.SKIP, "the gap between two events")
+    check((noted[:, :-1] >= noted[:, 1:]).all(), "there is a hole between the events of a leaf")
+    n_noted = noted[: len(lines)].sum(axis=1)
+    check((n_noted == fills)[fills > 0].all(), "a leaf has another number of gaps than it says")
+    check_within(newest, trees.NOTHING - 1, max(time, 1) - 1, "the number of an event")
+    check(time >= n_kept or (oldest >= 0).all(), "a leaf has an event before the first")
 
 
 def _unfolded(words: NDArray[np.int32]) -> NDArray[np.int32]:

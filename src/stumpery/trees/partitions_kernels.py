@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stumpery.allocation import reserve
 from stumpery.jit import part
 from stumpery.summaries.quantiles_kernels import Quantiles
 from stumpery.types import Floats, Integers
@@ -32,6 +33,7 @@ class Partitions(NamedTuple):
 
 def new_partitions(n_predictors: int, n_cuts: int, first: Floats) -> Partitions:
     """One interval each, and the first output for all."""
+    reserve(8 * n_predictors * (2 * n_cuts + 4))
     chances = np.repeat(first[:, np.newaxis], n_cuts + 2, axis=1)
     return Partitions(
         np.zeros((n_predictors, n_cuts)), np.zeros(n_predictors, np.int64), chances, np.zeros(n_predictors)

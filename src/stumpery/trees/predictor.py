@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from stumpery.allocation import reserve
 from stumpery.encoding import Schema
 from stumpery.options import check_number, check_one_of, check_whole, listed
 from stumpery.trees.click_model import ClickModel
@@ -15,6 +16,8 @@ from stumpery.types import Floats
 
 CRITERIA = ("weighted", "sum")
 MOST_EVENTS = 10**9  # that an option may wait for
+
+MEMBER_BYTES = 1000  # that a predictor takes, at least
 
 
 @dataclass(kw_only=True, eq=False)
@@ -83,6 +86,7 @@ class UnivariatePredictor(Predictor):
         functions = range(self._n_functions())
         usable = [(place, each) for each in functions for place in self._usable(schema)]
         n_members = len(usable) if n is None else n if usable else 0
+        reserve(MEMBER_BYTES * n_members)
         chosen = [usable[place % len(usable)] for place in range(n_members)]
         settings = self._settings()
         return [Spec(place, each, self.kind, self.max_tuples, self._n_cuts(), settings) for place, each in chosen], []

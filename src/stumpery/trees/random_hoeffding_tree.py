@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stumpery.allocation import reserve
 from stumpery.encoding import Schema
 from stumpery.options import check_number, check_whole
-from stumpery.trees.predictor import MOST_EVENTS, Predictor
+from stumpery.trees.predictor import MEMBER_BYTES, MOST_EVENTS, Predictor
 from stumpery.trees.team import Grove, Spec
 
 
@@ -45,6 +46,7 @@ class RandomHoeffdingTree(Predictor):
         """Trees with columns of their own."""
         rng = np.random.default_rng([seed, 1])
         n_trees, n_features = n or 1, min(self.n_features, len(schema))
+        reserve(n_trees * (MEMBER_BYTES + 8 * len(schema)))
         features = [np.sort(rng.permutation(len(schema))[:n_features]) for _ in range(n_trees)]
         weighted = float(self.criterion == "weighted")
         settings = [self.prior, self.m, 0.0, weighted, 0.0, self.grace_period, self.delta, self.tau, self.max_depth]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stumpery.allocation import reserve
 from stumpery.jit import kernel, part
 from stumpery.summaries.quantiles_kernels import Quantiles, Tuples, flush, new_quantiles
 from stumpery.trees import partitions_kernels as partition
@@ -45,6 +46,7 @@ def new_random_trees(features: Integers, settings: Floats, n_leaves: int) -> Ran
     """Roots that have seen nothing, and room for `n_leaves` leaves with summaries a tree."""
     n_trees, n_features = features.shape
     n_nodes = n_trees * (1 + 3 * n_leaves)
+    reserve(80 * n_nodes)
     return RandomTrees(
         features=features,
         settings=settings,

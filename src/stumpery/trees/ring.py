@@ -1,4 +1,4 @@
-"""The ring of remembered events in Python: how it is laid out, widened, read and known to be sound."""
+"""The ring of remembered events in Python: how it is laid out, widened, read and validated."""
 
 from typing import Any
 
@@ -20,6 +20,7 @@ from stumpery.trees.ring_kernels import (
     Ring,
 )
 from stumpery.trees.scratch_kernels import LANES, n_places
+from stumpery.validation import check, check_within
 
 Widths = NDArray[np.uint8]
 
@@ -97,21 +98,15 @@ def relaid(ring: Ring, widths: Widths, n_events: int, time: int) -> Ring:
     return new
 
 
-def is_sound(ring: Ring, n_actions: int, is_name: NDArray[np.bool_]) -> bool:
-    """Whether every event is one: codes are of names, actions there, rewards within 0 and 1, and spare bytes 0."""
+def validate(ring: Ring, n_actions: int, is_name: NDArray[np.bool_]) -> None:
+    """A ValueError says what is wrong with an event: a code, its action, its reward, or a byte that is not in use."""
     actions, rewards, n_floats = ring.floats[:, ACTION], ring.floats[:, REWARD], int((ring.widths == FLOAT).sum())
-    return bool(
-        np.isin(actions, np.arange(-1, n_actions)).all()
-        and (rewards >= 0.0).all()
-        and (rewards <= 1.0).all()
-        and not np.isnan(ring.floats[:, 2 : 2 + n_floats]).any()
-        and not ring.bytes[:, ring.span[1] :].any()
-        and all(_are_codes(column(ring, index)) for index in np.flatnonzero(is_name).tolist())
-    )
-
-
-def _are_codes(found: NDArray[Any]) -> bool:
-    return bool(((found >= 0) & (found < trees.N_CODES)).all())
+    check(np.isin(actions, np.arange(-1, n_actions)).all(), "the action of an event is none")
+    check_within(rewards, 0.0, 1.0, "the reward of an event")
+    check(not np.isnan(ring.floats[:, 2 : 2 + n_floats]).any(), "the value of an event is NaN")
+    check(not ring.bytes[:, ring.span[1] :].any(), "a byte behind an event is in use")
+    for index in np.flatnonzero(is_name).tolist():
+        check_within(column(ring, index), 0, trees.N_CODES - 1, "the code of an event's name")
 
 
 def check_widths(widths: NDArray[np.generic] | None, is_name: NDArray[np.bool_]) -> None:

@@ -1,4 +1,4 @@
-"""Whether the saved memory of a stream's trees can be used: a kernel must never be led astray by it."""
+"""Validation of the saved memory of a stream's trees: a kernel must never be led astray by it."""
 
 import numpy as np
 
@@ -6,96 +6,64 @@ from stumpery.trees import drift_kernels
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees import room_kernels as room
-from stumpery.trees.block_checks import blocks_fit
-from stumpery.trees.forest_kernels import Forest
+from stumpery.trees.block_checks import validate_blocks
 from stumpery.trees.leaves_kernels import Model
+from stumpery.trees.node_checks import validate_nodes
 from stumpery.trees.stream_memory import Shape
+from stumpery.validation import check, check_learned, check_within
+
+LARGEST = float(np.finfo(np.float32).max)
 
 
-def plausible(model: Model, shape: Shape) -> bool:
-    """Whether every place that the kernels follow leads somewhere, and nowhere twice, and every number is one."""
+def validate(model: Model, shape: Shape) -> None:
+    """A ValueError says what is inconsistent: a place leads nowhere or is met twice, or a number is none."""
     forest = model.forest
-    n_nodes, n_leaves, _, _, _, n_free, time, _ = forest.counters[: trees.N_COUNTERS].tolist()
-    roots, n_blocks = shape.n_roots, len(forest.blocks)
-    if not (roots <= n_nodes <= len(forest.nodes) and roots <= n_leaves <= len(forest.leaves)):
-        return False
-    if not (0 <= time < 2**31 and 0 <= forest.counters[room.LAST_SWEEP] <= time and 0 <= n_free <= n_blocks):
-        return False
-    return (
-        bool(((forest.kinds == trees.NAME) == shape.is_name).all() and (forest.kinds <= trees.BIT).all())
-        and _nodes_fit(forest, shape, n_nodes, n_leaves)
-        and blocks_fit(forest, n_leaves, len(model.events))
-        and _events_fit(model, shape)
-        and _rest_fits(model, n_leaves)
-    )
+    time, n_blocks = int(forest.counters[trees.TIME]), len(forest.blocks)
+    check_within(np.array(time), 0, 2**31 - 1, "the number of events")
+    check_within(forest.counters[[room.LAST_SWEEP]], 0, time, "the event of the last sweep")
+    check_within(forest.counters[[trees.N_FREE_BLOCKS]], 0, n_blocks, "the number of free blocks")
+    check(((forest.kinds == trees.NAME) == shape.is_name).all(), "a column is of another kind than its schema says")
+    check_within(forest.kinds, trees.NUMBER, trees.BIT, "the kind of a column")
+    validate_nodes(forest, shape.n_roots, shape.is_name)
+    validate_blocks(forest, len(model.events))
+    _validate_events(model, shape)
+    _validate_tables(model)
+    _validate_numbers(model)
 
 
-def _nodes_fit(forest: Forest, shape: Shape, n_nodes: int, n_leaves: int) -> bool:
-    """Walk all trees from their roots, then the free pairs and leaves: each is met once."""
-    children, columns = forest.nodes[:, trees.CHILD].tolist(), forest.nodes[:, trees.COLUMN].tolist()
-    met_pairs, met_leaves = set(), set()
-    waiting = list(range(shape.n_roots))
-    while waiting:
-        node = waiting.pop()
-        child = children[node]
-        if child == node:
-            leaf = int(forest.nodes[node, trees.LEAF])
-            if not 0 <= leaf < n_leaves or leaf in met_leaves or forest.leaves[leaf, trees.NODE] != node:
-                return False
-            if columns[node] != 0 or forest.masks[2 * node + trees.PAYLOAD] != trees.NAN | np.uint64(leaf):
-                return False
-            met_leaves.add(leaf)
-            continue
-        column = columns[node]
-        place = ~column if column < 0 else column
-        if place >= shape.n_columns or bool(shape.is_name[place]) != (column < 0):
-            return False
-        if not shape.n_roots <= child < n_nodes - 1 or (child - shape.n_roots) % 2 or child in met_pairs:
-            return False
-        met_pairs.add(child)
-        waiting += [child, child + 1]
-    pair, leaf = int(forest.counters[trees.FREE_PAIR]), int(forest.counters[trees.FREE_LEAF])
-    while pair != trees.NOTHING:
-        if not shape.n_roots <= pair < n_nodes - 1 or (pair - shape.n_roots) % 2 or pair in met_pairs:
-            return False
-        met_pairs.add(pair)
-        pair = children[pair]
-    while leaf != trees.NOTHING:
-        if not 0 <= leaf < n_leaves or leaf in met_leaves or forest.leaves[leaf, trees.NODE] != trees.NOTHING:
-            return False
-        met_leaves.add(leaf)
-        leaf = int(forest.leaves[leaf, trees.HEAD])
-    return len(met_leaves) == n_leaves and 2 * len(met_pairs) + shape.n_roots == n_nodes
-
-
-def _events_fit(model: Model, shape: Shape) -> bool:
+def _validate_events(model: Model, shape: Shape) -> None:
     rows, labels, weights = model.events[:, :-2], model.events[:, -2], model.events[:, -1]
-    of_classes = np.isin(labels, np.arange(shape.n_values)).all() or model.spread[leaves.COUNT] > 0
-    return bool(
-        of_classes
-        and np.isfinite(labels).all()
-        and not np.isnan(rows).any()
-        and np.isin(rows[:, shape.is_name], np.arange(trees.N_CODES)).all()
-        and (weights >= 0.0).all()
-        and np.isfinite(weights).all()
-    )
+    check(np.isfinite(labels).all(), "the label of an event is not finite")
+    if not model.spread[leaves.COUNT] > 0:
+        check(np.isin(labels, np.arange(shape.n_values)).all(), "the label of an event is no class")
+    check(not np.isnan(rows).any(), "the value of an event is NaN")
+    check(np.isin(rows[:, shape.is_name], np.arange(trees.N_CODES)).all(), "the code of an event's name is none")
+    check_within(weights, 0.0, LARGEST, "the weight of an event")
 
 
-def _rest_fits(model: Model, n_leaves: int) -> bool:
-    tables, n_tables = model.marks[:n_leaves, leaves.TABLE], len(model.bayes.cuts)
-    taken, free = tables[tables != trees.NOTHING], model.bayes.free
-    if not 0 <= free[0] <= n_tables:
-        return False
-    owned = np.concatenate([taken, free[1 : 1 + free[0]]])
-    fills = model.windows.fills
-    finite = (model.forest.stats, model.duels, model.bayes.logs, model.windows.sums, model.votes, model.importances)
-    return bool(
-        ((owned >= 0) & (owned < n_tables)).all()
-        and len(np.unique(owned)) == len(owned)
-        and ((fills >= 0) & (fills <= drift_kernels.N_BUCKETS)).all()
-        and np.isin(model.standby, (0, 1)).all()
-        and np.isin(model.marks[:n_leaves, leaves.ASLEEP], (0, 1)).all()
-        and all(np.isfinite(array).all() for array in (*finite, model.spread))
-        and not np.isnan(model.bayes.cuts).any()
-        and (model.votes >= 0.0).all()
-    )
+def _validate_tables(model: Model) -> None:
+    n_leaves, n_tables = int(model.forest.counters[trees.N_LEAVES]), len(model.bayes.cuts)
+    tables, free = model.marks[:n_leaves, leaves.TABLE], model.bayes.free
+    check_within(free[:1], 0, n_tables, "the number of free tables")
+    owned = np.concatenate([tables[tables != trees.NOTHING], free[1 : 1 + free[0]]])
+    check_within(owned, 0, n_tables - 1, "the table of a leaf")
+    check(len(np.unique(owned)) == len(owned), "a table is of two leaves, or free and in use")
+    check(not np.isnan(model.bayes.cuts).any(), "a cut is NaN")
+
+
+def _validate_numbers(model: Model) -> None:
+    n_leaves = int(model.forest.counters[trees.N_LEAVES])
+    check_within(model.windows.fills, 0, drift_kernels.N_BUCKETS, "the number of buckets of a drift detector")
+    check_within(model.standby, 0, 1, "whether a tree grows in the background")
+    check_within(model.marks[:n_leaves, leaves.ASLEEP], 0, 1, "whether a leaf is deactivated")
+    check_within(model.votes, 0.0, LARGEST, "the accuracy of a tree")
+    learned = {
+        "statistic of a leaf": model.forest.stats,
+        "score of a leaf predictor": model.duels,
+        "logarithm of a table": model.bayes.logs,
+        "sum of a drift detector": model.windows.sums,
+        "importance of a column": model.importances,
+        "spread of the labels": model.spread,
+    }
+    for what, array in learned.items():
+        check_learned(array, f"a {what}")

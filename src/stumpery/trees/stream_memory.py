@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.allocation import reserve
 from stumpery.trees import bayes_kernels, drift_kernels
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import leaves_kernels as leaves
@@ -144,6 +145,7 @@ def has_shape(work: Work, model: Model, n_outputs: int) -> bool:
 
 def new_model(shape: Shape, sizes: Sizes) -> Model:
     """Nothing learned yet."""
+    reserve(bytes_of(shape, sizes))
     roots = shape.n_roots
     forest = trees.new_forest(roots, shape.n_values, shape.is_name, sizes.n_nodes, sizes.n_blocks)
     counters = np.full(room.N_COUNTERS, trees.NOTHING, np.int64)
@@ -165,6 +167,17 @@ def new_model(shape: Shape, sizes: Sizes) -> Model:
         np.zeros(shape.n_columns),
         np.zeros(leaves.N_MOMENTS),
     )
+
+
+def bytes_of(shape: Shape, sizes: Sizes) -> int:
+    """What a model takes, as it is planned."""
+    n_leaves = sizes.n_nodes // 2 + shape.n_roots
+    leaf_bytes = 4 * (trees.N_LEAF_FIELDS + N_ROWS * shape.n_values + N_MARKS + N_GUESSERS)
+    n_places = int(np.where(shape.is_name, trees.N_CODES, bayes_kernels.N_PLACES).sum())
+    table_bytes = 4 * (shape.n_columns * trees.MAX_CUTS + 1) + 4 * shape.n_values * n_places
+    windows = 8 * drift_kernels.N_SIZES * (drift_kernels.N_BUCKETS + 2) * shape.n_trees
+    found = 16 * sizes.n_nodes + n_leaves * leaf_bytes + sizes.n_blocks * 4 * trees.N_BLOCK_FIELDS + windows
+    return found + sizes.n_events * 4 * (shape.n_columns + 2) + sizes.n_tables * table_bytes
 
 
 def sizes_of(model: Model) -> Sizes:

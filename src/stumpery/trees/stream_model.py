@@ -26,10 +26,11 @@ from stumpery.trees.forest_kernels import Float32s
 from stumpery.trees.hoeffding_kernels import GROWS, LEARNS, PREDICTS
 from stumpery.trees.river_kinds import introduce
 from stumpery.trees.rooms import Rooms
-from stumpery.trees.stream_checks import plausible
+from stumpery.trees.stream_checks import validate
 from stumpery.trees.stream_memory import Shape
 from stumpery.trees.stream_words import StreamWords
 from stumpery.types import Floats, State
+from stumpery.validation import check, check_random_state
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -200,12 +201,12 @@ class StreamModel(Model):
                 raise ValueError("its columns are not those of its schema")
             self._take(replace(self._rows, seen=seen.copy()))
         if "events" in arrays:
+            check(self._rows is not None, "it has events, but no columns")
             self._model = memory.new_model(self._shape_now(), memory.Sizes.read(arrays, self.max_bytes))
         files.restore(self._arrays(), arrays)
-        if not self._rng.any():
-            raise ValueError("its random state is all zeros")
-        if self._model is not None and not plausible(self._model, self._shape_now()):
-            raise ValueError("its trees are not those of any stream")
+        check_random_state(self._rng)
+        if self._model is not None:
+            validate(self._model, self._shape_now())
 
     # What a model brings.
 

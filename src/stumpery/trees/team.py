@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.options import is_number, shown
-from stumpery.summaries.quantiles_kernels import Quantiles, Tuples, new_tuples, possible_shares
+from stumpery.summaries.quantiles_kernels import Quantiles, Tuples, new_tuples
 from stumpery.trees import random_trees_kernels as trees
 from stumpery.trees import univariate_kernels as univariate
+from stumpery.trees.team_validation import validate_random_trees, validate_univariate
 from stumpery.types import Floats, Integers
+from stumpery.validation import check
 
 DECIDED = frozenset({"columns", "hashes", "kinds", "limits", "settings", "features"})  # arrays that options decide
 
@@ -107,28 +109,12 @@ class Team:
     def check(self, decided: Mapping[str, NDArray[Any]]) -> None:
         """Refuse arrays that would lead a kernel astray; `decided` are those that options decide."""
         mine = self.arrays()
-        possible = all(array.tobytes() == mine[name].tobytes() for name, array in decided.items())
-        for bank in self._banks():
-            s = bank.streams
-            possible &= bool((s.sizes >= 0).all() and (s.sizes <= s.values.shape[1]).all())
-            possible &= bool((s.fills >= 0).all() and (s.fills < s.waiting.shape[1]).all())
-            possible &= bool((s.counts >= 0).all() and (s.deltas >= 0).all() and (s.marks >= 0).all())
-            possible &= possible_shares(s.shares) and not (np.isnan(s.values).any() or np.isnan(s.waiting).any())
+        for name, array in decided.items():
+            check(array.tobytes() == mine[name].tobytes(), f"its array {name!r} is not the one of its options")
         if self.stumps is not None:
-            n_cuts = self.stumps.partitions.n_cuts
-            possible &= bool((n_cuts >= 0).all() and (n_cuts <= self.stumps.partitions.cuts.shape[1]).all())
-            possible &= bool(np.isfinite(self.stumps.partitions.chances).all() and (self.stumps.missing >= 0).all())
+            validate_univariate(self.stumps)
         for grove in self.groves:
-            n_slots, n_nodes = len(grove.streams.sizes) // grove.features.shape[1], len(grove.splits)
-            inner = grove.children >= 0
-            possible &= bool((grove.children >= trees.NONE).all() and (grove.slots >= trees.NONE).all())
-            possible &= bool(np.isfinite(grove.chances).all() and (grove.counts >= 0).all())
-            possible &= 0 <= grove.used[1] <= n_slots and len(grove.features) <= grove.used[0] <= n_nodes
-            possible &= bool((grove.children[inner] > np.flatnonzero(inner)).all())
-            possible &= bool((grove.children + 3 <= n_nodes).all() and (grove.slots < n_slots).all())
-            possible &= bool((grove.splits < grove.features.shape[1]).all() and (grove.splits[inner] >= 0).all())
-        if not possible:
-            raise ValueError("its arrays are not those of any stream")
+            validate_random_trees(grove)
 
     def _banks(self) -> list[Any]:
         return [*([] if self.stumps is None else [self.stumps]), *self.groves]
