@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.allocation import reserve
 from stumpery.encoding.codes_kernels import encode_column, encode_row
 from stumpery.encoding.encoder import Encoder
 from stumpery.encoding.names import Name
@@ -76,6 +77,7 @@ class CodeEncoder(Encoder):
     @cached_property
     def _edges(self) -> tuple[Floats, ...]:
         """Each column's cut points."""
+        reserve(8 * sum(column.other for column in self.schema.columns if isinstance(column, Name)))
         return tuple(
             np.arange(1.0, column.other) if isinstance(column, Name) else np.array(column.cuts(self.n_bins))
             for column in self.schema.columns

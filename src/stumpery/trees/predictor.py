@@ -17,7 +17,7 @@ from stumpery.types import Floats
 CRITERIA = ("weighted", "sum")
 MOST_EVENTS = 10**9  # that an option may wait for
 
-MEMBER_BYTES = 1000  # that a predictor takes, at least
+MEMBER_BYTES = 4000  # that a predictor takes, about
 
 
 @dataclass(kw_only=True, eq=False)
