@@ -43,7 +43,7 @@ class Packed(NamedTuple):
 
 
 def pack(array: NDArray[Any]) -> Packed | None:
-    """A contiguous array without its zeros; None where that would not be smaller by a quarter."""
+    """A contiguous array without its zeros; None where that would not be smaller by a tenth."""
     if array.nbytes < LEAST_BYTES or not _IS_LITTLE:
         return None
     flat = array.reshape(-1).view(np.uint8)
@@ -52,7 +52,7 @@ def pack(array: NDArray[Any]) -> Packed | None:
     words = flat.view(np.uint64)
     masks = np.packbits(words != 0)
     packed = Packed(words[words != 0], masks[masks != 0], np.packbits(masks != 0))
-    return packed if 4 * packed.n_bytes < 3 * array.nbytes else None
+    return packed if 10 * packed.n_bytes < 9 * array.nbytes else None
 
 
 def size_of(form: Any) -> int:
