@@ -77,7 +77,7 @@ class Univariate:
         weighted=True,
         most=100,
         unfold=1000,
-        n_leaves=32,
+        n_leaves=16,
         binary=False,
         lift=False,
     ):

@@ -178,43 +178,51 @@ def cut_out(
 
 
 @part
+def next_cut(
+    clicks: Integers, counts: Integers, low: int, high: int, own: float, settings: Floats
+) -> tuple[int, float]:
+    """Where a leaf that has enough values would be cut, and how much that gains over all of them; or NO_CUT."""
+    count = counts[high] - counts[low]
+    if count < settings[UNFOLD]:
+        return NO_CUT, 0.0
+    place, merit = best_cut(clicks, counts, low, high, own, settings)
+    return place, count * merit
+
+
+@part
 def unfold(
     partitions: Partitions, p: int, values: Floats, clicks: Integers, counts: Integers, size: int, settings: Floats
 ) -> None:
-    """Make a univariate tree, in place: every leaf of enough values is cut again, chances shrink to the parent's."""
-    m = settings[SHRINKAGE]
-    most = partitions.cuts.shape[1]
-    lows = np.empty(most + 2, np.int64)
-    highs = np.empty(most + 2, np.int64)
-    parents = np.empty(most + 2)
-    lows[0], highs[0], parents[0] = 0, size, settings[PRIOR]
-    n_open = 1  # leaves to look at, the leftmost on top
-    n_cuts = 0
-    n_done = 0
-    partitions.merits[p] = 0.0
-    while n_open > 0:
-        n_open -= 1
-        low, high, parent = lows[n_open], highs[n_open], parents[n_open]
-        clicks_here = clicks[high] - clicks[low]
-        count = counts[high] - counts[low]
-        own = chance(clicks_here, count, parent, m)
-        is_root = low == 0 and high == size
-        place = NO_CUT
-        if n_cuts < most and (is_root or count >= settings[UNFOLD]):
-            place, merit = best_cut(clicks, counts, low, high, own if not is_root else settings[PRIOR], settings)
-            if is_root:
-                partitions.merits[p] = merit
-        if place == NO_CUT:
-            partitions.chances[p, n_done] = own
-            if high < size:
-                partitions.cuts[p, n_done] = values[high - 1]
-            n_done += 1
-            continue
-        n_cuts += 1
-        lows[n_open], highs[n_open], parents[n_open] = place, high, own
-        lows[n_open + 1], highs[n_open + 1], parents[n_open + 1] = low, place, own
-        n_open += 2
-    partitions.n_cuts[p] = n_done - 1
+    """Make a univariate tree, in place: the leaf whose cut gains most is cut first, chances shrink to the parent's."""
+    m, chances, cuts = settings[SHRINKAGE], partitions.chances[p], partitions.cuts[p]
+    most = cuts.shape[0] + 1  # leaves, in the order of their values
+    highs, places, gains = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most)
+    highs[0], chances[0] = size, chance(clicks[size], counts[size], settings[PRIOR], m)
+    places[0], gains[0] = best_cut(clicks, counts, 0, size, settings[PRIOR], settings)
+    partitions.merits[p] = gains[0]
+    n = 1
+    while n < most:
+        best = NO_CUT
+        for leaf in range(n):
+            if places[leaf] != NO_CUT and (best == NO_CUT or gains[leaf] > gains[best]):
+                best = leaf
+        if best == NO_CUT:
+            break
+        for leaf in range(n, best, -1):
+            highs[leaf], places[leaf] = highs[leaf - 1], places[leaf - 1]
+            gains[leaf], chances[leaf] = gains[leaf - 1], chances[leaf - 1]
+        n += 1
+        highs[best] = places[best]
+        parent = chances[best]
+        low = highs[best - 1] if best > 0 else 0
+        for leaf in (best, best + 1):
+            high = highs[leaf]
+            chances[leaf] = chance(clicks[high] - clicks[low], counts[high] - counts[low], parent, m)
+            places[leaf], gains[leaf] = next_cut(clicks, counts, low, high, chances[leaf], settings)
+            low = high
+    for leaf in range(n - 1):
+        cuts[leaf] = values[highs[leaf] - 1]
+    partitions.n_cuts[p] = n - 1
 
 
 @part

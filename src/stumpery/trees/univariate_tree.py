@@ -11,10 +11,11 @@ from stumpery.trees.predictor import MOST_EVENTS, UnivariatePredictor
 
 @dataclass(kw_only=True, eq=False)
 class UnivariateTree(UnivariatePredictor):
-    """A stump whose leaves unfold once they hold `unfold` events; chances shrink to the parent's.
+    """A stump whose leaves are split again once they hold `unfold` events; chances shrink to the parent's.
 
-    After Salperwyck and Urvoy (2011). It is read off the summary from the root each time, so a cut is never final. With
-    `names`, columns of names take part by their hashes.
+    After Salperwyck and Urvoy (2011). It is read off the summary from the root each time, so a cut is never final. The
+    leaf whose cut lowers the impurity of all its events most is split first, up to `max_leaves`. With `names`, columns
+    of names take part by their hashes.
 
     >>> model = UnivariateTree(unfold=200)
     >>> hours = [event % 24 for event in range(4800)]
@@ -24,7 +25,7 @@ class UnivariateTree(UnivariatePredictor):
     """
 
     unfold: int = 1000
-    max_leaves: int = 32
+    max_leaves: int = 16
     names: bool = False
 
     kind: ClassVar[int] = TREE
