@@ -161,6 +161,8 @@ def test_a_user_without_a_home_needs_a_name_for_the_folder_and_for_the_key(cache
     monkeypatch.setattr(Path, "home", homeless)
     assert opened().folder.is_relative_to(cache)
     monkeypatch.delenv("STUMPERY_CACHE_KEY")
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    refused("there is no home folder for their key; STUMPERY_CACHE_KEY names a file")
     monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")
     refused("kernels.key can be neither read nor made .* STUMPERY_CACHE_KEY")
 
@@ -391,7 +393,9 @@ def test_links_inside_the_cache_are_refused(cache, place):
     link = cache / place.replace("name", folder.name)
     link.rename(cache / "elsewhere")
     link.symlink_to(cache / "elsewhere")
+    before = files_in(cache)
     refused(f"{link} is a link")
+    assert files_in(cache) == before
 
 
 def test_a_key_that_others_may_read_or_have_made_is_refused(cache, key_path, monkeypatch):

@@ -177,7 +177,7 @@ def _name_of(function: Any) -> str | None:
     if source not in _package_files():
         if not source.is_file():
             return None
-        place += [str(source.absolute()), _hash_of(source)]
+        place += [str(source.absolute()), hashlib.sha256(source.read_bytes()).hexdigest()]
     short = re.sub(r"\W", "", function.__name__, flags=re.ASCII)
     return f"{short}-{hashlib.sha256(repr(place).encode()).hexdigest()[:16]}"
 
@@ -187,10 +187,6 @@ def _package_files() -> frozenset[Path]:
     return frozenset(kernel_files())
 
 
-def _hash_of(source: Path) -> str:
-    return hashlib.sha256(source.read_bytes()).hexdigest()
-
-
 def _open_folder(name: str) -> Path:
     """The folder for this version's kernels, made if it is missing; it may be one that can only be read."""
     root = cache_root().absolute()
@@ -198,9 +194,9 @@ def _open_folder(name: str) -> Path:
     kernels = root / "kernels"
     folder = kernels / name
     is_new = not folder.exists()
-    make_own(folder)
-    check_own_folder(kernels)
-    check_own_folder(folder)
+    for each in (kernels, folder):
+        make_own(each)
+        check_own_folder(each)
     with suppress(OSError):
         if is_new or not (folder / TAG).exists():
             write_own(folder / TAG, TAG_CONTENT)
@@ -234,7 +230,10 @@ def _is_made_here(folder: Path) -> bool:
 
 def _read_key() -> bytes:
     """The user's key, made if it is missing."""
-    path = cache_key_path()
+    try:
+        path = cache_key_path()
+    except RuntimeError as error:
+        raise UnsafePathError("there is no home folder for their key; STUMPERY_CACHE_KEY names a file") from error
     try:
         if not os.path.lexists(path):
             make_own(path.parent)
