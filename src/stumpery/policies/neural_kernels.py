@@ -35,9 +35,10 @@ def lead(guesses: Floats, available: np.ndarray, action: int) -> float:
 @kernel
 def trust(rule: Floats, committee: Floats) -> Floats:
     """The chance of every member to be followed; credits are at most 0 and one of them is 0."""
-    chances = np.exp(committee[:, CREDIT])
+    chances = np.empty(committee.shape[0])
     total = 0.0
     for member in range(chances.shape[0]):
+        chances[member] = math.exp(committee[member, CREDIT])
         total += chances[member]
     for member in range(chances.shape[0]):
         chances[member] = rule[EXPLORE] / chances.shape[0] + (1.0 - rule[EXPLORE]) * chances[member] / total

@@ -73,7 +73,8 @@ def fill(bayes: Bayes, table: int, scratch: Scratch, n: int, kinds: NDArray[np.u
         for place in range(start, end):
             for each in range(n_classes):
                 if totals[each] > 0.0:  # a class that never came says nothing
-                    logs[place, each] = math.log((logs[place, each] + 1.0 / n_places) / (totals[each] + 1.0))
+                    count = np.float64(logs[place, each])
+                    logs[place, each] = math.log((count + 1.0 / n_places) / (totals[each] + 1.0))
 
 
 @part

@@ -99,19 +99,27 @@ def weigh(table: Table, totals: Floats, width: int, n_rows: int, criterion: int)
 
 
 @part
+def information(weight: np.float32) -> np.float32:
+    """A weight times its logarithm; logarithms of 64 bits are the same compiled or not, those of 32 bits are not."""
+    if not weight > np.float32(0.0):  # what stands behind the last cut may be anything
+        return np.float32(0.0)
+    return np.float32(np.float64(weight) * math.log2(np.float64(weight)))
+
+
+@part
 def weigh_information(table: Table, totals: Floats, width: int, n_rows: int) -> None:
     """The same for information, whose logarithms are of base 2, in place."""
     gains, sizes = table.gains, table.sizes
     total = np.float32(totals[WHOLE, 0])
     for cut in range(width):
         size, rest = sizes[cut], max(total - sizes[cut], np.float32(0.0))
-        gains[cut] = -size * np.log2(size + TINY) - rest * np.log2(rest + TINY)
+        gains[cut] = -(information(size) + information(rest))
     for each in range(n_rows):
         weight = np.float32(totals[TOTAL, each])
         sums = table.sums[each * width : (each + 1) * width]
         for cut in range(width):
             one, other = sums[cut], max(weight - sums[cut], np.float32(0.0))
-            gains[cut] += one * np.log2(one + TINY) + other * np.log2(other + TINY)
+            gains[cut] += information(one) + information(other)
 
 
 @part

@@ -204,7 +204,7 @@ def bequeath(model: Model, leaf: int, other: int, rule: Floats) -> None:
         total = 0.0
         for each in range(n_values):
             stats[INHERITED, each] = stats[ALL, each] + np.float32(INHERITANCE) * stats[INHERITED, each]
-            total += stats[INHERITED, each]
+            total += np.float64(stats[INHERITED, each])
         for each in range(n_values):
             stats[INHERITED, each] /= np.float32(total)
     for each in range(n_values):

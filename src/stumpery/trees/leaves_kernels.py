@@ -59,7 +59,7 @@ def fill_shares(stats: Float32s, place: int, shares: Floats) -> bool:
     n_classes = shares.shape[0]
     total = 0.0
     for each in range(n_classes):
-        shares[each] = stats[place, each] + INHERITANCE * stats[INHERITED, each]
+        shares[each] = np.float64(stats[place, each]) + INHERITANCE * np.float64(stats[INHERITED, each])
         total += shares[each]
     if total == 0.0:  # before the first event a leaf says nothing
         return False
@@ -98,9 +98,9 @@ def largest(values: Floats) -> int:
 @part
 def guess(stats: Float32s, place: int) -> int:
     """The likeliest class by all events or by the latest, the first of equal ones."""
-    found, best = 0, np.float64(stats[place, 0]) + INHERITANCE * stats[INHERITED, 0]
+    found, best = 0, np.float64(stats[place, 0]) + INHERITANCE * np.float64(stats[INHERITED, 0])
     for each in range(1, stats.shape[1]):
-        weight = np.float64(stats[place, each]) + INHERITANCE * stats[INHERITED, each]
+        weight = np.float64(stats[place, each]) + INHERITANCE * np.float64(stats[INHERITED, each])
         if weight > best:
             found, best = each, weight
     return found
@@ -136,8 +136,8 @@ def predict(model: Model, leaf: int, row: Float32s, rule: Floats, output: Floats
 def expected(stats: Float32s, place: int) -> float:
     """The number to expect by all events or by the latest."""
     count, mean = np.float64(stats[place, COUNT]), np.float64(stats[place, MEAN])
-    inherited = np.float64(stats[INHERITED, MEAN])
-    return float(inherited + (mean - inherited) * count / (count + INHERITANCE * stats[INHERITED, COUNT] + 1e-30))
+    inherited, weight = np.float64(stats[INHERITED, MEAN]), np.float64(stats[INHERITED, COUNT])
+    return float(inherited + (mean - inherited) * count / (count + INHERITANCE * weight + 1e-30))
 
 
 @part

@@ -4,6 +4,7 @@ A leaf's chance of a click is (clicks + m * prior) / (count + m), and a cut is a
 its two sides is low: their sum, as Salperwyck and Urvoy (2011) print it, or weighted by their shares.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -228,7 +229,7 @@ def unfold(
 @part
 def lifted(chance: float, average: float) -> float:
     """The logarithm of a chance beside the average one."""
-    return float(np.log(max(chance, CERTAIN) / max(average, CERTAIN)))
+    return float(math.log(max(chance, CERTAIN) / max(average, CERTAIN)))
 
 
 @part

@@ -6,6 +6,7 @@ first event, and the first child of a cut inherits its parent's. Once all slots 
 nothing is summarised. Every node counts what passes it, and its chance shrinks to its parent's.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -139,7 +140,7 @@ def weigh(bank: RandomTrees, leaf: int, run: Tuples, joined: Tuples, clicks: Int
         else:
             second_gain = gain
     n = bank.counts[leaf, 0] + bank.counts[leaf, 1]
-    bound = np.sqrt(np.log(1.0 / bank.settings[DELTA]) / (2.0 * n))
+    bound = np.sqrt(math.log(1.0 / bank.settings[DELTA]) / (2.0 * n))
     if best == NONE or not (best_gain - second_gain > bound or bound < bank.settings[TAU]):
         return
     if bank.used[0] + 3 > bank.splits.shape[0]:

@@ -1,0 +1,43 @@
+"""Every model gives the same bits compiled, compiled with bounds checks, and as plain Python."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.contracts import every_model
+
+MODES = {"compiled": {}, "checked": {"STUMPERY_BOUNDS_CHECK": "1"}, "plain": {"NUMBA_DISABLE_JIT": "1"}}
+ROOT = Path(__file__).parents[2]
+
+
+def started(switches):
+    switched = {name for mode in MODES.values() for name in mode}
+    environment = {name: value for name, value in os.environ.items() if name not in switched} | switches
+    command = [sys.executable, "-m", "tests.contracts.every_model"]
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def test_every_model_gives_the_same_bits_in_every_mode():
+    processes = {mode: started(switches) for mode, switches in MODES.items()}
+    found = {}
+    for mode, process in processes.items():
+        said, _ = process.communicate()
+        assert process.returncode == 0, mode
+        found[mode] = json.loads(said)
+    compiled = found["compiled"]
+    assert len(compiled) > 1000
+    for mode in ("checked", "plain"):
+        assert found[mode].keys() == compiled.keys()
+        assert [name for name, digest in compiled.items() if found[mode][name] != digest] == [], mode
+
+
+def test_a_model_that_nobody_plays_is_noticed():
+    class New:
+        def from_state(self):
+            """As models have it."""
+
+    with pytest.raises(TypeError, match="New is a model, and nothing here plays it"):
+        list(every_model.cases_of(New))
