@@ -162,7 +162,7 @@ def test_kernels_take_logarithms_and_exponentials_from_math_whose_bits_are_the_s
 def test_kernel_files_import_only_what_is_hashed_or_holds_no_kernels():
     names = (".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in kernel_cache.kernel_files())
     hashed = {name.removesuffix(".__init__") for name in names}
-    plain = {"stumpery.folders", "stumpery.options", "stumpery.types"}
+    plain = {"stumpery.folders", "stumpery.options", "stumpery.types", "stumpery.validation", "stumpery.allocation"}
     for source in kernel_cache.kernel_files():
         for node in ast.walk(tree_of(source)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stumpery"):
