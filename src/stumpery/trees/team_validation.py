@@ -34,7 +34,8 @@ def validate_random_trees(bank: RandomTrees) -> None:
     if not np.array_equal(children, np.arange(n_trees, n_nodes)):
         again = children[1:][children[1:] == children[:-1]]
         raise corrupt(f"node {again[0]} has two parents" if len(again) else "a node is in no tree")
-    check_within(bank.splits[inner], 0, n_features - 1, "the column of a node")
+    check_within(bank.splits, NONE, n_features - 1, "the column of a node")
+    check((bank.splits[inner] != NONE).all(), "a node with children asks for no column")
     check(not np.isnan(bank.thresholds[inner]).any(), "the threshold of a node is NaN")
     slots = bank.slots[bank.slots != NONE]
     check((bank.slots[inner] == NONE).all(), "a node with children has a summary")
