@@ -90,6 +90,26 @@ def test_no_header_makes_load_take_more_than_its_share_of_memory(kind, tmp_path)
         assert time.process_time() - begin < SECONDS, each
 
 
+def test_columns_of_very_many_codes_are_counted_before_they_are_listed(tmp_path):
+    n = 3000
+    column = {"kind": "name", "names": [], "max_names": 10, "numbered": False}
+    options, arrays = BUILDERS["PolicyTree"]().state()
+    options = {**options, "schema": {"columns": [{**column, "name": f"a{place}"} for place in range(n)]}}
+    cells = {
+        "is_number": np.zeros(n, np.bool_),
+        "n_codes": np.full(n, 16_384),
+        "n_cuts": np.zeros(n, np.int64),
+        "cuts": np.zeros(0, np.float32),
+        "centres": np.zeros(0, np.float32),
+        "spans": np.zeros((1, 3)),
+    }
+    arrays = {**arrays, "schema.points": np.zeros(0), **{f"cells.{name}": array for name, array in cells.items()}}
+    peak, _ = peak_of_loading(tmp_path, "PolicyTree", options, arrays)
+    assert peak < 50_000_000
+    with pytest.raises(ValueError, match=r"corrupt file: [^\n]+$"):
+        st.load(tmp_path / "bomb")
+
+
 def test_more_memory_is_taken_where_the_caller_allows_it(tmp_path):
     path = tmp_path / "model"
     st.save(st.CountMin(width=1000, depth=2), path)

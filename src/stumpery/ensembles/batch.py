@@ -23,6 +23,7 @@ from stumpery.options import check_whole, shown
 from stumpery.trees.classes import as_array, coded
 from stumpery.trees.click_model import ClickModel
 from stumpery.types import Floats, Integers, State
+from stumpery.validation import corrupt
 
 
 @dataclass(kw_only=True, eq=False)
@@ -87,7 +88,7 @@ class BatchEnsemble(Model):
         model.classes = coded(classes, [])[0]
         known = {label for member in members for label in getattr(member, "classes", ())}
         if model.classes != classes or bool(classes) != bool(members) or not known <= set(classes):
-            raise ValueError("its classes are not those of its models")
+            raise corrupt("its classes are not those of its models")
         model.members = members
         model._restore(arrays)
         return model

@@ -17,6 +17,7 @@ from stumpery.encoding.names import Name
 from stumpery.encoding.numbers import Number
 from stumpery.reinforcement.learner import NEVER, UNSEEN, Spans
 from stumpery.types import Integers
+from stumpery.validation import check, check_within
 
 Float32s = NDArray[np.float32]
 Codes = NDArray[np.int16]
@@ -138,32 +139,31 @@ class Cells:
         """Rebuild from `state`; a ValueError says what does not fit."""
         is_number, n_codes, n_cuts = arrays["is_number"], arrays["n_codes"], arrays["n_cuts"]
         kinds = [array.dtype.kind for array in (is_number, n_codes, n_cuts)]
-        if {is_number.shape, n_codes.shape, n_cuts.shape} != {is_name.shape} or kinds != ["b", "i", "i"]:
-            raise ValueError("its cells are not those of its columns")
-        n_most = np.where(is_number, len(arrays["cuts"]), 0)
-        if (is_number & is_name).any() or (as_they_are and n_cuts.any()) or ((n_cuts < 0) | (n_cuts > n_most)).any():
-            raise ValueError("its cells are not those of its columns")
+        shapes = {is_number.shape, n_codes.shape, n_cuts.shape}
+        check(shapes == {is_name.shape} and kinds == ["b", "i", "i"], "its cells have other columns than its schema")
+        check(not (is_number & is_name).any(), "a column of names has cells of numbers")
+        check(not (as_they_are and n_cuts.any()), "numbers are taken as they are, but there are cuts")
+        check_within(n_cuts, 0, len(arrays["cuts"]), "the number of cuts of a column")
+        check(not n_cuts[~is_number].any(), "a column without numbers has cuts")
         n_centres = np.where(is_number, n_cuts + 1, 0)
-        if ((n_codes < 0) | (n_codes > MOST_CODES)).any() or (n_codes != n_centres)[is_number].any():
-            raise ValueError("its cells are not those of its columns")
-        if arrays["cuts"].shape != (n_cuts.sum(),) or arrays["centres"].shape != (n_centres.sum(),):
-            raise ValueError("its cuts are not those of its columns")
-        if not all(
-            array.dtype == np.float32 and np.isfinite(array).all() for array in (arrays["cuts"], arrays["centres"])
-        ):
-            raise ValueError("its cuts are not finite numbers")
+        check_within(n_codes, 0, MOST_CODES, "the number of codes of a column")
+        check((n_codes == n_centres)[is_number].all(), "a column has another number of cells than its cuts make")
+        check(arrays["cuts"].shape == (n_cuts.sum(),), "there is another number of cuts than the columns say")
+        check(arrays["centres"].shape == (n_centres.sum(),), "there is another number of centres than the cuts make")
+        for name in ("cuts", "centres"):
+            check(arrays[name].dtype == np.float32 and np.isfinite(arrays[name]).all(), f"its {name} are not finite")
         cuts = np.split(arrays["cuts"], np.cumsum(n_cuts)[:-1])
-        if any((np.diff(each) <= 0).any() for each in cuts):
-            raise ValueError("its cuts are not in ascending order")
+        check(all((np.diff(each) > 0).all() for each in cuts), "the cuts of a column do not ascend")
         centres = np.split(arrays["centres"], np.cumsum(n_centres)[:-1])
+        n_spans = int((n_codes - is_number).clip(min=0).sum())  # known before a list is made of them
+        check(arrays["spans"].shape == (n_spans, 3), f"there are {len(arrays['spans'])} features, not {n_spans}")
         expected = [
             (place, float(code), NEVER if is_number[place] else float(code))
             for place, n in enumerate(n_codes.tolist())
             for code in range(int(is_number[place]), n)
         ]
         spans = tuple((column, low, high) for column, low, high in arrays["spans"].tolist())
-        if sorted(spans) != expected:
-            raise ValueError("its features are not those of its cells")
+        check(sorted(spans) == expected, "its features are not those of its cells")
         spans = tuple((int(column), low, high) for column, low, high in spans)
         return cls(is_number.copy(), is_name, n_codes.copy(), tuple(cuts), tuple(centres), spans, as_they_are)
 

@@ -17,6 +17,7 @@ from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.trainee import Trainee
 from stumpery.trees.classes import Label, coded
 from stumpery.types import Floats, Integers
+from stumpery.validation import check, check_within
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -40,8 +41,10 @@ def checked_waiting(arrays: Arrays, n_columns: int, n_classes: int, warm_up: int
         return []
     rows, labels = arrays.pop("waiting.rows"), arrays.pop("waiting.labels")
     fits = rows.dtype == np.float32 and labels.dtype == np.int64 and rows.shape == (len(labels), n_columns)
-    if not fits or len(labels) > warm_up or not _within(labels, 0, n_classes) or np.isnan(rows).any():
-        raise ValueError("its waiting rows are not those of a warm-up")
+    check(fits, "the waiting rows have another type or shape than the columns say")
+    check(len(labels) <= warm_up, f"{len(labels)} rows wait, more than the warm-up of {warm_up}")
+    check_within(labels, 0, n_classes - 1, "the class of a waiting row")
+    check(not np.isnan(rows).any(), "the value of a waiting row is NaN")
     return [(rows.copy(), labels.copy())]
 
 
@@ -68,27 +71,34 @@ def _checked_learner(arrays: Arrays, cells: Cells, n_classes: int, recipe: Any) 
     fresh = new_learner(0, n_spans, n_columns, n_reports, width, recipe.memory)
     files.restore({name: np.atleast_1d(array) for name, array in named(fresh)}, arrays)  # into views of these
     learner: Learner = filled(fresh, dict(named(fresh)))
-    memory, moments = learner.memory, learner.moments
-    finite = all(np.isfinite(array).all() for _, array in named(learner) if array.dtype == np.float32)
-    counts = all((each >= 0).all() for each in (moments.count, moments.squares, memory.priorities, learner.adam.count))
-    codes = (memory.codes >= UNSEEN) & (memory.codes < np.maximum(cells.n_codes, 1))
-    ranks = ((memory.ranks >= 0) & (memory.ranks <= len(cells.n_codes))) | (memory.ranks == MISSING_RANK)
-    rows = 0 <= memory.filled <= min(recipe.memory, int(memory.time)) and _within(memory.labels, 0, n_classes)
-    classes = learner.n_classes == n_classes and _within(learner.errors, 0.0, 1.001)
-    if not (finite and counts and codes.all() and ranks.all() and rows and classes):
-        raise ValueError("its learner is not that of any stream")
+    _validate(learner, cells, n_classes, recipe.memory)
     return learner
+
+
+def _validate(learner: Learner, cells: Cells, n_classes: int, n_rows: int) -> None:
+    """A ValueError says what is inconsistent in a learner."""
+    memory, moments, n_columns = learner.memory, learner.moments, len(cells.n_codes)
+    for name, array in named(learner):
+        check(
+            array.dtype != np.float32 or np.isfinite(array).all(), f"its array {name!r} has a number that is not finite"
+        )
+    positive = {"count": moments.count, "sum of squares": moments.squares, "priority": memory.priorities}
+    for what, array in (positive | {"number of steps": learner.adam.count}).items():
+        check((array >= 0).all(), f"a {what} is negative")
+    check((memory.codes >= UNSEEN).all(), "the code of a remembered row is none")
+    check((memory.codes < np.maximum(cells.n_codes, 1)).all(), "the code of a remembered row is beyond its column's")
+    ranks = memory.ranks[memory.ranks != MISSING_RANK]
+    check_within(ranks, 0, n_columns, "the rank of a remembered column")
+    check_within(np.array(memory.filled), 0, min(n_rows, int(memory.time)), "the number of remembered rows")
+    check_within(memory.labels, 0, n_classes - 1, "the class of a remembered row")
+    check(learner.n_classes == n_classes, "its network is for another number of classes")
+    check_within(learner.errors, 0.0, 1.001, "the share of errors")
 
 
 def _flags(array: NDArray[Any], least: NDArray[np.bool_]) -> NDArray[np.bool_]:
     is_plain = array.dtype == np.bool_ and array.shape == least.shape and (array.view(np.uint8) <= 1).all()
-    if not is_plain or (array < least).any():
-        raise ValueError("its columns are not those of its schema")
+    check(is_plain and (array >= least).all(), "its columns are not those of its schema")
     return array.copy()
-
-
-def _within(values: NDArray[Any], least: float, below: float) -> bool:
-    return bool(((values >= least) & (values < below)).all())
 
 
 def single_leaf(rows: OpenRows, classes: Sequence[Label], counts: Floats) -> PolicyTree:

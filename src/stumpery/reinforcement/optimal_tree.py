@@ -20,6 +20,7 @@ from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.trees.classes import Label, as_array, coded
 from stumpery.trees.river_kinds import introduce
 from stumpery.types import Floats, Integers, State
+from stumpery.validation import MOST_EVENTS, check, check_within
 
 MAX_NAMES = 10_000
 CLASSES_A_STATE = 10  # that there is room for in as many states as may be
@@ -214,13 +215,13 @@ class OptimalTree(Model):
         rows, counts = arrays.pop("rows"), arrays.pop("counts")
         names = _n_names(model._rows)
         fits = rows.dtype == np.int64 and rows.ndim == 2 and rows.shape[1] == len(names) and counts.dtype == np.float64
-        if arrays or not fits or counts.shape != (len(rows), len(classes)) or not np.isfinite(counts).all():
-            raise ValueError("its arrays are not those of counted rows")
-        if (rows < 0).any() or (rows > names).any() or (counts < 0).any() or (counts.sum(axis=1) < 1).any():
-            raise ValueError("its counted rows are not those of its columns")
+        check(fits and not arrays, "its arrays are not those of counted rows")
+        check(counts.shape == (len(rows), len(classes)), "there is not one count for each row and class")
+        check_within(counts, 0.0, MOST_EVENTS, "the count of a row")
+        check((counts.sum(axis=1) >= 1).all(), "a row has no count")
+        check(((rows >= 0) & (rows <= names)).all(), "the name of a row is none of its column's")
         model._table = dict(zip(map(tuple, rows.tolist()), counts.tolist(), strict=True))
-        if len(model._table) < len(rows):
-            raise ValueError("its counted rows are not those of any stream")
+        check(len(model._table) == len(rows), "a row comes twice")
         model._check_room(float(np.prod(names + model._has_missing(len(names)) + 1.0)), len(classes))
         return model
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stumpery import validation
 from stumpery.types import Floats, Integers
 
 LEAF = NO_CHILD = -1
@@ -95,18 +96,21 @@ def check(nodes: Nodes, n_codes: Integers, n_classes: int) -> None:
     """Refuse nodes that would lead a row astray."""
     n = len(nodes.column)
     whole = (nodes.column, nodes.report, nodes.slots, nodes.children)
-    fits = all(array.dtype == np.int64 and array.ndim == 1 for array in whole)
-    fits = fits and nodes.weight.dtype == np.float64 and nodes.weight.shape == (n,)
-    if not n or not fits or {len(nodes.report), len(nodes.slots)} != {n} or not np.isfinite(nodes.weight).all():
-        raise ValueError("its nodes are not those of a tree")
-    is_column = (nodes.column >= LEAF) & (nodes.column < len(n_codes))
-    if not is_column.all() or (nodes.report < 0).any() or (nodes.report >= n_classes).any():
-        raise ValueError("its nodes are not those of a tree")
+    fits = all(array.dtype == np.int64 and array.ndim == 1 for array in whole) and nodes.weight.dtype == np.float64
+    validation.check(fits, "an array of the nodes has another type or shape")
+    sizes = {len(nodes.report), len(nodes.slots), *nodes.weight.shape}
+    validation.check(n > 0 and nodes.weight.ndim == 1 and sizes == {n}, "the arrays of the nodes are of other lengths")
+    validation.check(np.isfinite(nodes.weight).all(), "the weight of a node is not finite")
+    validation.check_within(nodes.column, LEAF, len(n_codes) - 1, "the column of a node")
+    validation.check_within(nodes.report, 0, n_classes - 1, "the class of a node")
     counts = n_slots(nodes, n_codes)
-    if (nodes.slots != np.cumsum(counts) - counts).any() or counts.sum() != len(nodes.children):
-        raise ValueError("its branches are not those of its queries")
+    fits = (nodes.slots == np.cumsum(counts) - counts).all() and counts.sum() == len(nodes.children)
+    validation.check(fits, "a node has another number of branches than its column has codes")
     parent = np.repeat(np.arange(n), counts)
     is_child = nodes.children != NO_CHILD
     children = nodes.children[is_child]
-    if (children <= parent[is_child]).any() or not np.array_equal(np.sort(children), np.arange(1, n)):
-        raise ValueError("its branches do not form a tree")
+    validation.check((children > parent[is_child]).all(), "a node stands before its parent")
+    validation.check_within(children, 1, n - 1, "the child of a node")
+    met = np.bincount(np.append(children, 0), minlength=n)  # and the root
+    validation.check_all(met <= 1, "node {} has two parents")
+    validation.check_all(met == 1, "node {} is in no tree")

@@ -30,7 +30,7 @@ from stumpery.trees.stream_checks import validate
 from stumpery.trees.stream_memory import Shape
 from stumpery.trees.stream_words import StreamWords
 from stumpery.types import Floats, State
-from stumpery.validation import check, check_random_state
+from stumpery.validation import check, check_random_state, corrupt
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -198,7 +198,7 @@ class StreamModel(Model):
         if self._rows is not None:
             seen = arrays.pop("seen")
             if seen.dtype != np.bool_ or seen.shape != self._rows.seen.shape or (seen < self._rows.is_name).any():
-                raise ValueError("its columns are not those of its schema")
+                raise corrupt("its columns are not those of its schema")
             self._take(replace(self._rows, seen=seen.copy()))
         if "events" in arrays:
             check(self._rows is not None, "it has events, but no columns")
