@@ -118,6 +118,13 @@ def test_more_memory_is_taken_where_the_caller_allows_it(tmp_path):
     assert st.load(path, max_bytes=10**6).total == 0
 
 
+@pytest.mark.parametrize("value", ["1", 0, -5, 1.5, True])
+def test_a_limit_that_is_no_number_of_bytes_is_refused(value, tmp_path):
+    st.save(st.Moments(), tmp_path / "model")
+    with pytest.raises(ValueError, match=r"^max_bytes is [^\n]+; it must be a whole number of 1 or more$"):
+        st.load(tmp_path / "model", max_bytes=value)
+
+
 def test_what_is_made_without_a_file_is_not_limited():
     allocation.reserve(2**60)
     with allocation.limited(100):

@@ -78,6 +78,8 @@ def load(path: str | os.PathLike[str], *, seed: int | None = None, max_bytes: in
     source = as_path(path)
     if seed is not None:
         check_whole("seed", seed, 0, 2**63 - 1)
+    if max_bytes is not None:
+        check_whole("max_bytes", max_bytes, 1)
     try:
         return _load(source, seed, max_bytes)
     except RecursionError:
@@ -116,7 +118,7 @@ def _load(path: Path, seed: int | None, max_bytes: int | None) -> Any:
     try:
         _check_finite(options)
         with limited(FREE_BYTES + MULTIPLE * n_bytes if max_bytes is None else max_bytes):
-            state = State(options, _unpacked(tensors, header.get("packed", {})))
+            state = State(options, _unpacked(tensors, header.get("packed") if format_ == FORMAT else {}))
             return class_named(kind).from_state(state if seed is None else reseeded(state, seed))
     except MemoryError:
         raise ValueError(f"{path} does not hold a usable {kind}: it needs more memory than there is") from None
@@ -129,7 +131,11 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]], int]:
     """The header, all tensors and the size of a file."""
     from safetensors import SafetensorError, safe_open
 
-    if not resolved(path).is_file():
+    try:
+        is_file = resolved(path).is_file()
+    except OSError as error:
+        raise type(error)(f"{path} cannot be read: {error.strerror}") from None
+    if not is_file:
         raise FileNotFoundError(f"there is no file {path}{f': it is {kind_of(path)}' if path.exists() else ''}")
     try:
         n_bytes = path.stat().st_size

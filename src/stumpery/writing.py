@@ -55,7 +55,8 @@ def whole_file(path: Path) -> Iterator[Path]:
             _sync_folder(path.parent)
     finally:
         part.unlink(missing_ok=True)
-        os.close(lock)
+        if lock is not None:
+            os.close(lock)
 
 
 def as_path(path: Any) -> Path:
@@ -100,11 +101,14 @@ def _prefix(path: Path) -> str:
     return f".{name}."
 
 
-def _new_part(path: Path) -> tuple[Path, int]:
-    """A new file beside `path`, and the descriptor that holds its lock."""
+def _new_part(path: Path) -> tuple[Path, int | None]:
+    """A new file beside `path`, and the descriptor that holds its lock, where there are locks."""
     while True:
         part = path.with_name(f"{_prefix(path)}{uuid4().hex}.part")
         lock = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        if fcntl is None:
+            os.close(lock)  # Windows moves no file that is open
+            return part, None
         _locked(lock, waits=True)
         try:
             if os.path.samestat(part.stat(), os.fstat(lock)):
@@ -119,9 +123,10 @@ def _remove_left_over(path: Path) -> None:
     if fcntl is None:
         return
     ours = re.compile(re.escape(_prefix(path)) + r"[0-9a-f]{32}\.part")
-    for part in path.parent.iterdir():
-        if not ours.fullmatch(part.name):
-            continue
+    names: list[str] = []
+    with suppress(OSError):  # a folder may be written to and not be read
+        names = [each.name for each in path.parent.iterdir()]
+    for part in (path.with_name(name) for name in names if ours.fullmatch(name)):
         with suppress(OSError):  # gone already, or somebody else's
             if not stat.S_ISREG(part.lstat().st_mode):
                 continue
@@ -135,8 +140,6 @@ def _remove_left_over(path: Path) -> None:
 
 def _locked(descriptor: int, *, waits: bool) -> bool:
     """Lock an open file for as long as it is open; whether that was done."""
-    if fcntl is None:
-        return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
     except OSError:  # another process holds it, or the file system knows no locks
@@ -148,7 +151,10 @@ def _sync_folder(folder: Path) -> None:
     """Have the folder's list of names on the disk, where folders can be opened."""
     if not hasattr(os, "O_DIRECTORY"):
         return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:  # it may be written to, but not be read
+        return
     try:
         with suppress(OSError):  # some network file systems do not know how
             os.fsync(descriptor)

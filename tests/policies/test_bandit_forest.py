@@ -350,6 +350,47 @@ def test_wrong_options_are_refused_by_name(name, value):
         st.BanditForest(actions=["a", "b"], **{name: value})
 
 
+@pytest.fixture(scope="module")
+def grown():
+    """The state of trees of which some have split, some leaves have chosen, and some select."""
+    contexts, rewards = events(seed=1)
+    policy = st.BanditForest(actions=range(3), n_trees=5, max_depth=2, **LOOSE)
+    policy.play(contexts, rewards)
+    state = policy.state()
+    nodes = state.arrays["nodes"]
+    assert (nodes[:, arena.CHILD] != np.arange(len(nodes))).any()
+    return state
+
+
+def leaf_and_inner(nodes):
+    """A node without children, and one with."""
+    is_leaf = nodes[:, arena.CHILD] == np.arange(len(nodes))
+    return int(np.flatnonzero(is_leaf)[-1]), int(np.flatnonzero(~is_leaf)[0])
+
+
+CORRUPT = {
+    "a node without children asks": (arena.VARIABLE, 0, lambda leaf, inner, nodes: 0),  # decide never ended
+    "the variable of a node": (arena.VARIABLE, 1, lambda leaf, inner, nodes: 10**6),
+    "child .* leads out of the nodes": (arena.CHILD, 1, lambda leaf, inner, nodes: len(nodes) - 1),
+    "leads out of the nodes": (arena.CHILD, 1, lambda leaf, inner, nodes: 1 + (inner == 1)),
+    "node [0-9]+ (has two parents|is in no tree)": (arena.CHILD, 0, lambda leaf, inner, nodes: nodes[inner, 0]),
+    "node [0-9]+ is in no tree": (arena.CHILD, 1, lambda leaf, inner, nodes: inner),
+    "two nodes share a leaf": (arena.LEAF, 0, lambda leaf, inner, nodes: nodes[leaf - 1, arena.LEAF]),
+    "the leaf of a node": (arena.LEAF, 0, lambda leaf, inner, nodes: 0),
+    "the choice of a node": (arena.CHOICE, 0, lambda leaf, inner, nodes: 3),
+}
+
+
+@pytest.mark.parametrize("sentence", CORRUPT)
+def test_one_changed_number_of_a_node_is_refused_by_name(grown, sentence):
+    field, which, value = CORRUPT[sentence]
+    nodes = grown.arrays["nodes"].copy()
+    places = leaf_and_inner(nodes)
+    nodes[places[which], field] = value(*places, nodes)
+    with pytest.raises(ValueError, match=f"^corrupt file: .*{sentence}[^\n]*$"):
+        st.BanditForest.from_state(State(grown.options, {**grown.arrays, "nodes": nodes}))
+
+
 def test_a_state_that_no_stream_led_to_is_refused():
     contexts, rewards = events(seed=1)
     policy = st.BanditForest(actions=range(3), n_trees=5, max_depth=2, **LOOSE)
