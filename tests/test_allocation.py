@@ -11,7 +11,6 @@ from tests.test_files import BUILDERS, KINDS
 
 import stumpery as st
 from stumpery import allocation, files
-from stumpery.types import State
 
 SIZES = (2**20, 2**62)
 SECONDS = 10.0  # far more than any takes
@@ -156,4 +155,3 @@ def test_many_members_are_told_apart_in_one_go():
     assert not arrays
     with pytest.raises(ValueError, match="its arrays are"):
         restored(listed[:1], {"1:row": np.zeros((1, 3))})
-    assert isinstance(State({}, {}), State)

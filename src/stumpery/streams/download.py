@@ -74,7 +74,7 @@ _INSTEAD = "STUMPERY_DATA can name a folder of Parquet files to use instead"
 def _download(url: str, part: Path, progress: Progress | None, patience: Patience) -> None:
     request = urllib.request.Request(url, headers={"User-Agent": "stumpery"})  # noqa: S310 - scheme checked
     opener = urllib.request.build_opener(_WebOnly)
-    with opener.open(request, timeout=patience.timeout_s) as response, part.open("xb") as file:
+    with opener.open(request, timeout=patience.timeout_s) as response, part.open("wb") as file:
         length = response.headers.get("Content-Length", "")
         total = int(length) if length.isdecimal() else None
         done = 0
