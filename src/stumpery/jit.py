@@ -100,8 +100,8 @@ def prefetch_byte(array: np.ndarray, byte: int) -> None:
 
 
 @part
-def bits_of(number: np.float32) -> np.uint32:
-    """The bits of a number, as a whole one; a view of an array takes long to compile."""
+def bits_of(number: np.floating) -> np.unsignedinteger:
+    """The bits of a number, as a whole one of as many; a view of an array takes long to compile."""
     if INTERPRETED:
-        return np.float32(number).view(np.uint32)
+        return number.view(np.uint32 if number.itemsize == np.uint32().itemsize else np.uint64)
     return same_bits(number)  # type: ignore[no-any-return]

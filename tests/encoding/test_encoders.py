@@ -15,7 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import encoding as slow
 
-from stumpery.encoding import BitEncoder, CodeEncoder, Schema, VectorEncoder, codes_kernels
+from stumpery.encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, VectorEncoder, codes_kernels
+from stumpery.encoding.encoded import Encoded, stretches
+from stumpery.encoding.open_rows import OpenRows
 from stumpery.jit import INTERPRETED
 from stumpery.types import State
 
@@ -229,6 +231,41 @@ def test_kernels_are_compiled_once_for_each_size_of_codes():
     assert len(codes_kernels.encode_row.signatures) <= 2
     assert len(codes_kernels.encode_column.signatures) <= 2
     assert len(codes_kernels.set_ones.signatures) <= 3
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [(2**24, 2**24 + 1), (2**53 - 3, 2**53 - 2), (5e7 + 0.01, 5e7 + 0.02), (1e-300, 2e-300), (1e200, 2e200)],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", [VectorEncoder, CodeEncoder, HashEncoder, BitEncoder])
+def test_neighbours_among_large_numbers_are_told_apart(kind, pair):
+    rows = [{"x": value} for value in pair] * 20
+    encoder = kind(schema=Schema.infer(rows))
+    ones = [encoder.encode_one(row).tolist() for row in rows[:2]]
+    assert ones[0] != ones[1]
+    assert encoder.encode_many(pl.DataFrame(rows))[:2].tolist() == ones
+    assert encoder.encode_many(np.array(pair)[:, None]).tolist() == ones
+
+
+def test_ends_of_bins_are_named_with_the_digits_that_tell_them_apart():
+    names = CodeEncoder(schema=Schema.of({"t": [0.123456789, 1_763_490_291.5, 1e200]})).code_names[0]
+    assert names[1:] == (
+        "t <= 0.123457", "t in (0.123457, 1763490291.5]", "t in (1763490291.5, 1e+200]", "t > 1e+200",
+    )  # fmt: skip
+
+
+def test_rows_that_are_encoded_later_are_the_same_rows():
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {"a": rng.integers(0, 9, 10_000), "b": rng.random(10_000), "c": rng.choice(["x", "y"], 10_000)}
+    )
+    _, rows = OpenRows.of(frame, max_names=62).knowing(frame)
+    assert isinstance(rows, Encoded) and len(rows) == 10_000
+    whole = rows[:]
+    assert whole.dtype == np.float64 and np.array_equal(whole[:, :2], frame[:, :2].to_numpy())
+    assert np.array_equal(rows[4000:4200], whole[4000:4200]) and rows[9:3].shape == (0, 3)
+    assert np.array_equal(np.concatenate([matrix for _, matrix in stretches(rows)]), whole)
 
 
 WIDE = [10**30, 3, None, 2**64 - 1]

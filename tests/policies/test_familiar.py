@@ -173,6 +173,19 @@ def test_missing_values_and_zeros_have_one_print_each():
     assert print_of([0, 0, 1, 3]) == print_of([0, -0.0, 1, 3])
 
 
+@pytest.mark.kernels
+def test_values_that_only_64_bits_tell_apart_have_prints_of_their_own():
+    familiar, scores = new_familiar(2**10), np.zeros(N_ACTIONS)
+
+    def print_of(row, kind=np.float64):
+        return learn_one(familiar, np.array(row, kind), NUMBERS[:2], 0, 1.0, scores)
+
+    values = [0.5, 2.0**24, 2.0**24 + 1, 2.0**53 - 2, 2.0**53 - 1, 1e-300, 2e-300, 1e200, 2e200]
+    assert len({print_of([one, two]) for one in values for two in values}) == len(values) ** 2
+    for row in ([0.5, 2.0**24], [-np.inf, 3e38 * 0.0]):  # what 32 bits tell has the same print as ever
+        assert print_of(row) == print_of(row, np.float32)
+
+
 @kernel
 def known(familiar, row, kinds, scores):
     """Add what is known of a row to the scores, in place."""

@@ -251,11 +251,14 @@ class Twin:
         """Half-way between neighbours among some of the leaf's own values, at most one for every `spacing` of these."""
         n = len(events)
         size = min(n, self.spacing * min(trees.MAX_CUTS, n // trees.LEAST_SIDE) + 1)
-        sample = sorted(np.float32(events[index * n // size][0][column]) for index in range(size))
+        is_narrow = all(float(np.float32(row[column])) == row[column] for row, *_ in events)
+        kind = np.float32 if is_narrow else np.float64
+        sample = sorted(kind(events[index * n // size][0][column]) for index in range(size))
         points, last = [], -1
         for place, (value, above) in enumerate(pairwise(sample)):
             if above > value and place >= last + self.spacing:
-                points.append(value if value == -math.inf else value + (above - value) * np.float32(0.5))
+                middle = value if value == -math.inf else value + (above - value) * kind(0.5)
+                points.append(middle if middle < above else value)
                 last = place
         return points
 

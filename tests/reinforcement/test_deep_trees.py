@@ -493,3 +493,40 @@ def test_ctrl_c_just_as_the_loop_returns_loses_nothing(trained):
             trained.learn_one(row, label)
     expected.learn_many(rows, labels)
     assert_same(trained, expected)
+
+
+@pytest.mark.parametrize(
+    "values", [(2**40, 2**40 + 1), (2**53 - 3, 2**53 - 2), (1e-300, 2e-300), (1e200, 2e200)], ids=str
+)
+def test_ids_and_tiny_and_huge_numbers_are_told_apart(kind, values):
+    labels = np.random.default_rng(1).integers(0, 2, 1200)
+    model = new(kind, n_cells=8)
+    model.learn_many(np.array(values, np.float64)[labels][:, None], labels.tolist())
+    rows = [{"x0": value} for value in values]
+    assert [model.predict_one(row) for row in rows] == [0, 1]
+    assert model.tree().predict_many(pl.DataFrame(rows)).tolist() == [0, 1]
+    loaded = type(model).from_state(model.state())
+    assert loaded.predict_many(rows).tolist() == [0, 1]
+
+
+def test_numbers_as_they_are_reach_the_network_less_their_origin(kind):
+    rng = np.random.default_rng(1)
+    seconds = rng.integers(0, 60, 1200)
+    model = new(kind, n_cells=None)
+    model.learn_many((1_763_490_000.0 + seconds)[:, None], (seconds >= 30).astype(int).tolist())
+    assert model.predict_many(np.array([[1_763_490_005.0], [1_763_490_055.0]])).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("n", [40, 200], ids=["in the warm-up", "after it"])
+def test_a_model_saved_when_numbers_had_32_bits_loads(kind, n):
+    rows, labels = rows_and_labels(n)
+    model = new(kind)
+    model.learn_many(rows, labels)
+    options, arrays = model.state()
+    narrow = {"cells.cuts", "waiting.rows"}
+    before = {name: array.astype(np.float32) if name in narrow else array for name, array in arrays.items()}
+    before.pop("cells.origins", None)
+    loaded = type(model).from_state(State(options, before))
+    for each in (model, loaded):
+        each.learn_many(rows, labels)
+    assert model.predict_proba_many(rows) == pytest.approx(loaded.predict_proba_many(rows), abs=1e-4)

@@ -42,20 +42,30 @@ def encoded(rows):
     ]
 
 
+def as_timestamps(rows):
+    """The same rows, whose numbers differ by milliseconds of a day."""
+    return [
+        {**row, **{name: None if row[name] is None else 1.7e12 + round(100.0 * row[name]) for name in ("a", "b")}}
+        for row in rows
+    ]
+
+
 IS_NAME = [False, False, True, False]
 OPTIONS = [{}, {"delta": 0.01, "tau": 0.05}, {"grace_period": 20}, {"binary_split": False}]
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("criterion", ["info_gain", "gini"])
-def test_the_tree_equals_its_slow_twin(criterion, options):
+@pytest.mark.parametrize("is_large", [False, True], ids=["small numbers", "timestamps"])
+def test_the_tree_equals_its_slow_twin(criterion, options, is_large):
     rows, labels = stream(N_ROWS)
+    rows = as_timestamps(rows) if is_large else rows
     settings = {"grace_period": 30, "delta": 0.05, "tau": 0.3, **options}
     model = st.HoeffdingTreeClassifier(split_criterion=criterion, leaf_prediction="mc", **settings)
     weights = np.random.default_rng(1).integers(1, 3, N_ROWS).astype(float)
     model.learn_many(rows, labels, weights)
     twin = HoeffdingTwin(IS_NAME, 10**9, criterion, **settings)
-    matrix = [np.array(row, dtype=np.float32) for row in encoded(rows)]
+    matrix = [np.array(row, dtype=np.float64 if is_large else np.float32) for row in encoded(rows)]
     for row, label, weight in zip(matrix, labels, weights.tolist(), strict=True):
         twin.learn(row, label, weight)
     assert twin.n_leaves() == model.n_leaves

@@ -5,6 +5,8 @@ import pytest
 
 from stumpery.jit import kernel
 from stumpery.trees import ring
+from stumpery.trees.precision import held, needs_double
+from stumpery.trees.precision_kernels import DOUBLE, INFINITE, SINGLE, hold
 from stumpery.trees.ring_kernels import (
     ACTION,
     BYTE,
@@ -14,6 +16,7 @@ from stumpery.trees.ring_kernels import (
     fill_values,
     fits,
     remember,
+    value_of,
 )
 from stumpery.trees.scratch_kernels import copy_found
 
@@ -31,6 +34,20 @@ def put_all(events, first, rows):
 def has_place(events, row):
     """Whether a row fits."""
     return fits(events, row)
+
+
+@kernel
+def read_all(events, values):
+    """Write every event's values, in place: a row for each column."""
+    for column in range(values.shape[0]):
+        for place in range(values.shape[1]):
+            values[column, place] = value_of(events, place, column)
+
+
+@kernel
+def held_row(values, widths, row):
+    """Hold a row."""
+    return hold(values, widths, row)
 
 
 @kernel
@@ -125,3 +142,64 @@ def test_an_event_of_an_action_that_does_not_exist_is_refused(value):
     events.floats[1, ACTION] = value
     with pytest.raises(ValueError, match=r"^corrupt file: the action of an event is none$"):
         ring.validate(events, 2, np.array([True]))
+
+
+def large(n=N, seed=3):
+    """Columns of which some need 64 bits, with gaps."""
+    rng = np.random.default_rng(seed)
+    columns = [
+        rng.integers(0, 2, n),
+        2**53 - rng.integers(1, 99, n),
+        rng.normal(size=n).astype(np.float32),
+        1.7e12 + rng.integers(0, 10**6, n),
+        rng.choice([1e-300, 1e200, INFINITE], n),
+        5e7 + rng.integers(0, 100, n) / 100,
+    ]
+    rows = np.stack(columns, axis=1).astype(np.float64)
+    rows[rng.random(rows.shape) < 0.1] = -np.inf
+    return rows
+
+
+def test_a_column_takes_eight_bytes_where_32_bits_lose_what_its_values_tell():
+    assert ring.widths_of(large()).tolist() == [BYTE, DOUBLE, FLOAT, DOUBLE, DOUBLE, DOUBLE]
+    kept = [2.0**24, 65_535.99, 0.1, 1e-37, 2.0**40, INFINITE, -INFINITE, 0.0, -np.inf]
+    assert set(ring.widths_of(np.array([kept])).tolist()) <= {BYTE, SHORT, FLOAT}
+    lost = [2.0**24 + 1, 65_536.01, 131_072.01, 3.5e38, -1e39, 1e-38 * 1.1, 5e-324, 2.0**40 + 1, -1e200]
+    assert set(ring.widths_of(np.array([lost])).tolist()) == {DOUBLE}
+
+
+def test_64_bits_come_out_as_they_went_in():
+    rows = large()
+    events = ring.new_ring(N, ring.widths_of(rows))
+    put_all(events, 0, rows)
+    assert events.bytes.shape[1] % 8 == 0
+    assert np.array_equal(ring.rows(events, np.arange(N)), rows)
+    values = np.zeros((rows.shape[1], N))
+    read_all(events, values)
+    assert np.array_equal(values.T, rows)
+    ring.validate(events, 3, np.zeros(rows.shape[1], np.bool_))
+    events.doubles[3, events.starts[1]] = np.nan
+    with pytest.raises(ValueError, match="the value of an event is NaN"):
+        ring.validate(events, 3, np.zeros(rows.shape[1], np.bool_))
+
+
+@pytest.mark.parametrize("n_after", [N, 13])
+def test_columns_become_wider_with_the_same_values(n_after):
+    rows = mixed()
+    events = ring.new_ring(N, ring.widths_of(rows))
+    put_all(events, 0, rows)
+    wider = ring.relaid(events, np.full(rows.shape[1], DOUBLE, np.uint8), n_after, N)
+    numbers = np.arange(N - n_after, N)
+    assert np.array_equal(ring.rows(wider, numbers % n_after), rows[numbers])
+
+
+@pytest.mark.parametrize("widths", [[SINGLE, SINGLE], [DOUBLE, SINGLE], [DOUBLE, DOUBLE]])
+def test_values_are_held_as_python_says(widths):
+    tried = [0.0, -0.0, 0.1, 1e5 + 0.1, 2.0**24 + 1, 1e-300, 3e38, 3.3e38, 1e200, INFINITE, -INFINITE, -np.inf, 5e-324]
+    widths = np.array(widths, np.uint8)
+    for value in tried:
+        for other in tried:
+            values, row = np.array([value, other]), np.zeros(2)
+            fitted = held_row(values, widths, row)
+            assert fitted == bool((~needs_double(values) | (widths == DOUBLE)).all())
+            assert np.array_equal(row, held(values, widths))

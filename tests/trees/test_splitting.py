@@ -18,6 +18,7 @@ N_ROWS = 250 if INTERPRETED else 1500
 N_TREES, N_ACTIONS = 3, 3
 KINDS = {
     "numbers": [False] * 4,
+    "timestamps": [False] * 4,
     "names": [True] * 4,
     "bits": [False] * 4,
     "mixed": [False, True, False, True, False],
@@ -109,6 +110,8 @@ def stream(name, seed, n_rows=N_ROWS):
     first, last = rows[:, 0] > (3 if is_name[0] else 0.5), rows[:, -1] > (5 if is_name[-1] else 0.6)
     right = first.astype(int) + (first & last)
     rewards = (rng.integers(0, 3, n_rows) + 2 * (right == actions)) / 4
+    if name == "timestamps":  # milliseconds, of which 32-bit floats have one in a hundred thousand
+        rows = np.floor(rows.astype(np.float64) * 10_000.0) + 1_700_000_000_000.0
     return rows, actions, rewards
 
 

@@ -28,12 +28,13 @@ def touch(context: Any, array: Any, place: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def same_bits(context: Any, number: Any) -> Any:
-    """A 32-bit number's bits, as a whole one."""
+    """A number's bits, as a whole one of as many."""
+    width = types.unliteral(number).bitwidth
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], llvm.IntType(32))
+        return builder.bitcast(arguments[0], llvm.IntType(width))
 
-    return types.uint32(types.float32), generate
+    return {32: types.uint32, 64: types.uint64}[width](number), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]

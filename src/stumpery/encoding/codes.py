@@ -16,6 +16,7 @@ from stumpery.encoding.numbers import N_POINTS
 from stumpery.encoding.ones import ragged_starts
 from stumpery.encoding.reader import Row
 from stumpery.encoding.schema import Column
+from stumpery.encoding.values import cut_text
 from stumpery.options import check_whole
 from stumpery.types import Floats, Integers
 
@@ -99,6 +100,6 @@ def _meanings(column: Column, edges: Floats) -> tuple[str, ...]:
         return (missing, *(f"{column.name} = {each}" for each in (*column.names, *free, "other")))
     if not len(edges):
         return (missing, f"{column.name} present")
-    ends = [f"{edge:g}" for edge in edges]
+    ends = [cut_text(edge, 6) for edge in edges]
     between = (f"{column.name} in ({low}, {high}]" for low, high in pairwise(ends))
     return (missing, f"{column.name} <= {ends[0]}", *between, f"{column.name} > {ends[-1]}")

@@ -1,6 +1,6 @@
 """Rows for trees over remembered events: names get their codes as they come, and missing values a side of their own.
 
-Numbers are as they are with -inf for missing, names are codes with 0 for missing. A column that has only been missing
+Numbers are 64-bit floats with -inf for missing, names are codes with 0 for missing. A column that has only been missing
 so far may still turn out to hold names.
 """
 
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.encoding.encoded import STRETCH, Encoded, Rows
 from stumpery.encoding.names import Name
 from stumpery.encoding.reader import Reader
 from stumpery.encoding.schema import Schema, kind_in
@@ -20,10 +21,8 @@ from stumpery.encoding.tables import open_table
 from stumpery.encoding.values import Data
 from stumpery.types import Floats
 
-LARGEST = 3e38  # of a number that is not missing
-STRETCH = 4096  # rows
+LARGEST = 8e307  # of a number that is not missing; it stands for infinity, and differences of two such are finite
 N_FIRST_ROWS = 1000  # of a frame, from which the columns' kinds are inferred
-Float32s = NDArray[np.float32]
 
 
 class Distinct(NamedTuple):
@@ -85,14 +84,14 @@ class OpenRows:
         """The length of an encoded row."""
         return len(self.seen)
 
-    def one(self, row: Any) -> Float32s:
+    def one(self, row: Any) -> Floats:
         """One dict or array; new names count as others."""
         if self._all_seen or isinstance(row, np.ndarray):
             return self._plain(self._reader.row(row))
-        found: Float32s = self.many([row])[0]
+        found: Floats = self.many([row])[:][0]
         return found
 
-    def many(self, rows: Any) -> Float32s:
+    def many(self, rows: Any) -> Rows:
         """A frame, a list of dicts or a matrix; new names count as others, the first of a column as missing."""
         if self._is_plain(rows):
             return self._plain(rows)
@@ -105,7 +104,7 @@ class OpenRows:
             columns[place] = np.full(table.n_rows, np.nan)
         return self._filled(table.n_rows, columns)
 
-    def knowing_one(self, row: Any) -> tuple[Self, Float32s]:
+    def knowing_one(self, row: Any) -> tuple[Self, Floats]:
         """What knows this row's names and kinds, and the row."""
         if self._all_seen or isinstance(row, np.ndarray):
             values = self._reader.row(row)
@@ -114,7 +113,7 @@ class OpenRows:
         following = self.knowing([row])[0]
         return following, following.one(row)
 
-    def knowing(self, rows: Any) -> tuple[Self, Float32s]:
+    def knowing(self, rows: Any) -> tuple[Self, Rows]:
         """What knows these rows' names and kinds, and the rows; a ValueError says that a value does not fit."""
         rows = as_table(rows)
         if self._all_seen and self._is_plain(rows):
@@ -153,16 +152,13 @@ class OpenRows:
         schema = Schema(columns=tuple(columns))
         return self if schema == self.schema else replace(self, schema=schema)
 
-    def _filled(self, n: int, columns: list[NDArray[Any]]) -> Float32s:
-        """Columns as a matrix, a stretch of rows at a time, so that what is written stays near."""
-        matrix = np.empty((n, len(columns)), np.float32)
+    def _filled(self, n: int, columns: list[NDArray[Any]]) -> Rows:
+        """Columns as a matrix; many rows are written later."""
         plain = [
             values if values.dtype.kind in "biu" else self._plain(values, place) for place, values in enumerate(columns)
         ]
-        for start in range(0, n, STRETCH):
-            for place, values in enumerate(plain):
-                matrix[start : start + STRETCH, place] = values[start : start + STRETCH]
-        return matrix
+        rows = Encoded(n, plain)
+        return rows if n > STRETCH else rows[:]
 
     def _settled(self, data: Sequence["Data | Distinct"], categorical: frozenset[str]) -> Self:
         """With columns that have only been missing so far and turn out to hold names."""
@@ -181,15 +177,14 @@ class OpenRows:
         seen = self.seen | [not np.isnan(values).all() for values in columns]
         return self if (seen == self.seen).all() else replace(self, seen=seen)
 
-    def _plain(self, values: NDArray[Any], place: int | None = None) -> Float32s:
+    def _plain(self, values: NDArray[Any], place: int | None = None) -> Floats:
         """A row, or the column at a place, with missing values on their side."""
         is_whole = values.dtype.kind in "biu"
-        if values.dtype == np.float16:
-            values = values.astype(np.float32)  # LARGEST does not fit into 16 bits
+        values = values.astype(np.float64, copy=False)
         if is_whole or (values.min(initial=0) >= -LARGEST and values.max(initial=0) <= LARGEST):  # no, if one is NaN
-            found = np.ascontiguousarray(values, dtype=np.float32)
-            return found if found.flags.writeable else found.copy()  # one kind of array, one machine code
-        bounded = np.minimum(np.maximum(values, -LARGEST), LARGEST).astype(np.float32)
+            found = np.ascontiguousarray(values)
+            return found if found.flags.behaved else found.copy()  # one kind of array, one machine code
+        bounded = np.minimum(np.maximum(values, -LARGEST), LARGEST)
         missing = self._missing if place is None else self._missing[place]
         return np.where(np.isnan(bounded), missing, bounded)
 
@@ -221,8 +216,8 @@ class OpenRows:
         return bool(self.seen.all())
 
     @cached_property
-    def _missing(self) -> Float32s:
-        return np.where(self.is_name, 0.0, -np.inf).astype(np.float32)
+    def _missing(self) -> Floats:
+        return np.where(self.is_name, 0.0, -np.inf)
 
 
 def as_table(rows: Any) -> Any:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from stumpery.options import shown
 
+LONG, SMALL = 2.0**16, 1e-37  # of numbers, whatever the sign: beyond these all digits may matter
+
 Data = Sequence[Any] | NDArray[Any]  # a column's values: Python values, or an array of numbers
 
 # NumPy reads these in one go, None as NaN.
@@ -36,6 +38,14 @@ def text_of(value: Any) -> str:
     if isinstance(value, Integral) or float(value).is_integer():
         return str(int(value))
     return repr(float(value))
+
+
+def cut_text(threshold: float, n_digits: int = 4) -> str:
+    """A cut point for readers: a few digits, or all where these would not tell ids, timestamps or money apart."""
+    size = abs(threshold)
+    if size == 0.0 or SMALL <= size <= LONG:
+        return f"{threshold:.{n_digits}g}"
+    return repr(float(threshold)).removesuffix(".0")
 
 
 def refuse(column: str, wanted: str, value: Any) -> ValueError:

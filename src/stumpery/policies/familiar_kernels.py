@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.jit import bits_of, part, prefetch
-from stumpery.trees.forest_kernels import NAME, Float32s
+from stumpery.trees.forest_kernels import NAME
 from stumpery.trees.scratch_kernels import mixed
 from stumpery.types import Floats, Words
 
@@ -42,16 +42,30 @@ class Familiar(NamedTuple):
 
 
 @part
-def print_of(row: Float32s, kinds: NDArray[np.uint8]) -> np.uint64:
+def print_of(row: Floats, kinds: NDArray[np.uint8]) -> np.uint64:
     """A number that other values as good as never have; what is missing is the same in all kinds of columns."""
-    found = np.uint64(row.shape[0])
+    found, n_wide = np.uint64(row.shape[0]), 0
     for column in range(row.shape[0]):
-        value = row[column]
+        value = np.float32(row[column])
+        n_wide += int(row[column] != value)
         if kinds[column] == NAME and value == 0.0:
             value = np.float32(-np.inf)
         found = (found ^ np.uint64(bits_of(value + np.float32(0.0)))) * np.uint64(0x9E3779B97F4A7C15)  # -0 is 0
         found ^= found >> np.uint64(32)
+    if n_wide > 0:
+        found = add_wide(found, row)
     return mixed(found) | (np.uint64(1) << PRINT)
+
+
+@part
+def add_wide(found: np.uint64, row: Floats) -> np.uint64:
+    """The same with all bits of the values that 32 bits do not tell."""
+    for column in range(row.shape[0]):
+        value = np.float64(row[column])
+        bits = bits_of(value) if np.float64(np.float32(value)) != value else np.uint64(0)
+        found = (found ^ bits) * np.uint64(0x9E3779B97F4A7C15)
+        found ^= found >> np.uint64(32)
+    return found
 
 
 @part
@@ -88,7 +102,7 @@ def word_of(found: np.uint64, action: int, plays: float, mean: float) -> np.uint
 
 
 @part
-def look_up(familiar: Familiar, row: Float32s, kinds: NDArray[np.uint8]) -> np.uint64:
+def look_up(familiar: Familiar, row: Floats, kinds: NDArray[np.uint8]) -> np.uint64:
     """Give a context's print, and have its first bucket fetched meanwhile."""
     found = print_of(row, kinds)
     prefetch(familiar.buckets, bucket_of(familiar, found, 0))

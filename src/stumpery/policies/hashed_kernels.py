@@ -40,7 +40,7 @@ def new_linear(n_slots: int, n_actions: int) -> Float32s:
 
 
 @part
-def fill_codes(row: Float32s, kinds: NDArray[np.uint8], edges: Float32s, codes: Int32s) -> int:
+def fill_codes(row: Floats, kinds: NDArray[np.uint8], edges: Floats, codes: Int32s) -> int:
     """Write the features of a row into `codes`, in place, the constant one first; give their number."""
     codes[0] = 0
     n = 1
@@ -132,7 +132,7 @@ def move(linear: Float32s, slots: Int32s, n: int, rates: Floats, action: int, st
 
 
 @part
-def sort(values: Float32s, n: int) -> None:
+def sort(values: Floats, n: int) -> None:
     """Put the first n values in ascending order, in place (Shell 1959)."""
     gap = n // 2
     while gap > 0:
@@ -146,7 +146,7 @@ def sort(values: Float32s, n: int) -> None:
 
 
 @part
-def fullest(values: Float32s, n: int, edges: Float32s) -> int:
+def fullest(values: Floats, n: int, edges: Floats) -> int:
     """How many of the first n values, which ascend, are in the bin that has most of them."""
     most, first = 0, 0
     for edge in range(edges.shape[0] + 1):
@@ -159,7 +159,7 @@ def fullest(values: Float32s, n: int, edges: Float32s) -> int:
 
 
 @part
-def renew_edges(edges: Float32s, ring: Ring, kinds: NDArray[np.uint8], first: int, end: int, sample: Float32s) -> None:
+def renew_edges(edges: Floats, ring: Ring, kinds: NDArray[np.uint8], first: int, end: int, sample: Floats) -> None:
     """Set the bin edges of numbers to quantiles of the events from `first` on, in place, where that makes them better.
 
     A weight is of a bin, so whenever this comes to mean other values, all must be learned anew: a column keeps its bins

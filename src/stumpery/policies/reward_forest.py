@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stumpery import files
 from stumpery.compiling.lending import held
 from stumpery.encoding import Schema
+from stumpery.encoding.encoded import stretches
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.options import check_number, check_whole
 from stumpery.policies import explorers
@@ -196,7 +197,7 @@ class RewardForest(ContextualPolicy):
             raise ValueError("this forest has seen no context yet: there is no tree to show")
         return Words(self._models, self.schema, self.actions, self._reward, self._scored)
 
-    def _scored(self, row: NDArray[np.float32], borrowing: float | None = None, knows: bool = True) -> Floats:
+    def _scored(self, row: Floats, borrowing: float | None = None, knows: bool = True) -> Floats:
         """A board of its own, filled for one row, as if another `borrowing` held, or as if it did not know the row."""
         models = self._models
         if borrowing is not None:
@@ -217,15 +218,16 @@ class RewardForest(ContextualPolicy):
     def _encoder_of(self, schema: Schema) -> OpenRows:
         return OpenRows.under(schema, MAX_NAMES)
 
-    def _rows(self, contexts: Any) -> NDArray[np.float32]:
+    def _rows(self, contexts: Any) -> Any:
         contexts = self._table(contexts)
         known, rows = (self._encoder or OpenRows.of(contexts, MAX_NAMES)).knowing(contexts)
         self._take(known)
         return rows
 
-    def _row(self, context: Context) -> NDArray[np.float32]:
+    def _row(self, context: Context) -> Floats:
         if self._encoder is None or context is None:
-            return self._rows(context if context is None else [context]).reshape(-1)
+            first: Floats = self._rows(context if context is None else [context])[0]
+            return first
         encoder: OpenRows = self._encoder
         known, row = encoder.knowing_one(context)
         self._take(known)
@@ -267,10 +269,14 @@ class RewardForest(ContextualPolicy):
     def _may_grow(self) -> bool:
         return sizes_of(self._models).may_grow(self._most)
 
-    def _run(
-        self, rows: NDArray[Any], rewards: Floats, played: Played, available: NDArray[np.bool_], does: int
-    ) -> None:
-        """Go along all rows, making room where there is too little."""
+    def _run(self, rows: Any, rewards: Floats, played: Played, available: NDArray[np.bool_], does: int) -> None:
+        """Go along all rows."""
+        for here, stretch in stretches(rows):
+            along = Played(played.actions[here], played.probabilities[here])
+            self._go_along(stretch, rewards[here], along, available, does)
+
+    def _go_along(self, rows: Floats, rewards: Floats, played: Played, available: NDArray[np.bool_], does: int) -> None:
+        """Go along rows, making room where there is too little."""
         epoch = int(self._models.watch[EPOCH])
         less = trees.renumber(self._models.forest, len(self._models.ring.bytes), epoch)
         self._models.watch[EPOCH] = max(epoch - less, trees.NOTHING)
@@ -307,7 +313,7 @@ class RewardForest(ContextualPolicy):
     def _new_work(self) -> kernels.Work:
         return new_work(self._models, self._n_trees)
 
-    def _make_room(self, row: NDArray[np.float32]) -> None:
+    def _make_room(self, row: Floats) -> None:
         """Have a place for one more event with these values."""
         models, widths = self._models, np.maximum(ring.widths_of(row[None]), self._models.ring.widths)
         is_wider = (widths > models.ring.widths).any()
@@ -371,6 +377,8 @@ class RewardForest(ContextualPolicy):
         if self._models is not None:
             check_widths(arrays.get("ring.widths"), self._encoder.is_name)
             empty = self._models._replace(ring=ring.new_ring(1, arrays["ring.widths"]))
+            if arrays["edges"].dtype == np.float32:  # as they were saved before columns could have 64 bits
+                arrays["edges"] = arrays["edges"].astype(np.float64)
             check_shapes(arrays_of(empty), arrays)
             sizes = Sizes.read({name: arrays[name] for name in arrays.keys() - {"rng", "seen"}}, self.max_bytes)
             if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):

@@ -26,6 +26,7 @@ from stumpery.trees import forest_kernels as trees
 from stumpery.trees import splitting_kernels as splitting
 from stumpery.trees import stats_kernels as stats
 from stumpery.trees.forest_kernels import BLOCK, N_NODES, TIME, Float32s, Forest, Int32s
+from stumpery.trees.precision_kernels import hold
 from stumpery.trees.ring_kernels import Ring, fits
 from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, mixed
 from stumpery.types import Floats, Integers, Words
@@ -49,7 +50,7 @@ class Models(NamedTuple):
     pairs: Float32s
     recent: Float32s
     corrected: Float32s
-    edges: Float32s  # (columns, N_BINS - 1)
+    edges: Floats  # (columns, N_BINS - 1)
     moments: Floats  # (N_SCORERS - 1, N_SCORERS)
     weights: Floats  # (N_SCORERS,)
     clock: Floats  # (5,)
@@ -61,6 +62,7 @@ class Models(NamedTuple):
 class Work(NamedTuple):
     """Room to think."""
 
+    row: Floats  # (columns,): the one at hand, as the ring holds it
     reached: Int32s  # (trees,)
     moving: Int32s  # (trees,)
     known: Int32s  # (N_STATS, actions)
@@ -69,7 +71,7 @@ class Work(NamedTuple):
     rates: Floats  # (the same, or trees and columns,)
     predictions: Floats  # (N_SCORERS, actions)
     system: Floats
-    sample: Float32s
+    sample: Floats
     sums: Sums
     scratch: Scratch
 
@@ -83,7 +85,7 @@ class Scored(NamedTuple):
 
 
 @part
-def score(models: Models, work: Work, row: Float32s, board: Floats) -> Scored:
+def score(models: Models, work: Work, row: Floats, board: Floats) -> Scored:
     """Ask every scorer; write their mixture, no less than the least reward, and the doubt onto the board, in place."""
     predictions = work.predictions
     found = contexts.look_up(models.familiar, row, models.forest.kinds)
@@ -130,7 +132,7 @@ def is_kept(models: Models, board: Floats, action: int, epoch: int, key: np.uint
 def learn_scored(
     models: Models,
     work: Work,
-    row: Float32s,
+    row: Floats,
     scored: Scored,
     board: Floats,
     action: int,
@@ -199,7 +201,7 @@ def run(
     rng: Words,
     rule: Floats,
     board: Floats,
-    rows: Float32s,
+    rows: Floats,
     rewards: Floats,
     actions: Integers,
     chances: Floats,
@@ -211,16 +213,17 @@ def run(
     One entry for all, since each would compile the whole forest anew. Where memory must grow, or a column be wider, it
     stops early; it gives how many rows it went along. `rewards` has a column per action to play, else one.
     """
-    n_trees = work.reached.shape[0]
+    n_trees, row = work.reached.shape[0], work.row
     for place in range(rows.shape[0]):
-        if does & LEARNS and not (fits(models.ring, rows[place]) and has_room(models, n_trees, bool(does & GROWS))):
+        is_held = hold(rows[place], models.ring.widths, row)
+        if does & LEARNS and not (is_held and fits(models.ring, row) and has_room(models, n_trees, bool(does & GROWS))):
             return place
-        scored = score(models, work, rows[place], board)
+        scored = score(models, work, row, board)
         if does & DECIDES:
             time = models.clock[EVENTS] + 1.0
             actions[place], chances[place] = explorers.choose(rng, rule, board, available, time)
         if does & LEARNS:
             action = actions[place]
             reward = rewards[place, action if does & DECIDES else 0]
-            learn_scored(models, work, rows[place], scored, board, action, reward, seed)
+            learn_scored(models, work, row, scored, board, action, reward, seed)
     return len(rows)

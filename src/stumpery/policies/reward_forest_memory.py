@@ -73,7 +73,7 @@ def new_models(
         hashed.new_linear(sizes.n_slots, n_actions),
         hashed.new_linear(n_codes, n_actions),
         hashed.new_linear(n_codes, n_actions),
-        np.full((n_columns, hashed.N_BINS - 1), np.inf, np.float32),
+        np.full((n_columns, hashed.N_BINS - 1), np.inf),
         np.zeros((N_SCORERS - 1, N_SCORERS)),
         np.array(FIRST_WEIGHTS),
         np.array([0.0, 0.0, hashed.FIRST_BINS, 0.0, 0.0]),
@@ -89,6 +89,7 @@ def new_work(models: Models, n_trees: int) -> Work:
     n_features = models.shared.linear.shape[2]
     n_slots = (n_columns + 1) * min(n_columns + 1, hashed.REACH)
     return Work(
+        trees.lined((n_columns,), np.float64),
         trees.lined((n_trees,), np.int32),
         trees.lined((n_trees,), np.int32),
         trees.lined((trees.N_STATS, n_actions), np.int32),
@@ -97,7 +98,7 @@ def new_work(models: Models, n_trees: int) -> Work:
         trees.lined((max(n_slots, n_trees + n_columns + 1),), np.float64),
         trees.lined((N_SCORERS, n_actions), np.float64),
         trees.lined((N_SCORERS - 1, N_SCORERS), np.float64),
-        trees.lined((hashed.SAMPLE + hashed.N_BINS - 1,), np.float32),
+        trees.lined((hashed.SAMPLE + hashed.N_BINS - 1,), np.float64),
         Sums(np.zeros(n_features), np.zeros(n_features)),
         new_scratch(n_actions, n_columns, ring.new_copies(models.ring), len(models.ring.bytes)),
     )

@@ -14,7 +14,7 @@ from stumpery.policies.reward_forest_kernels import Models
 from stumpery.policies.reward_forest_memory import remembered
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import ring, tree_words
-from stumpery.trees.forest_kernels import Float32s, Forest
+from stumpery.trees.forest_kernels import Forest
 from stumpery.trees.ring_kernels import ACTION, REWARD, Ring
 from stumpery.trees.rules import rules_of
 from stumpery.trees.stats_kernels import plays_in
@@ -58,7 +58,7 @@ class Words:
         said = f"{len(events)} events are remembered; decided now, {self.exploring():.0%} of the latest would explore."
         return Explanation(said, tuple(rows))
 
-    def decision(self, row: Float32s, chosen: int, chance: float) -> Explanation:
+    def decision(self, row: Floats, chosen: int, chance: float) -> Explanation:
         """Every action's score, doubt and chance for a row, and what moves the margin of the chosen one."""
         board = self.scored(row)
         order = np.argsort(-board[board_rows.VALUE], kind="stable").tolist()
@@ -85,13 +85,13 @@ class Words:
                 said += f"; with values of other events it would change most for {names}"
         return Explanation(f"{said}.", shown)
 
-    def _sources(self, row: Float32s) -> dict[str, Floats]:
+    def _sources(self, row: Floats) -> dict[str, Floats]:
         """Where actions have features: the score of each by itself, and that of its features, between which it lies."""
         if self.models.shared.features.ndim == 1:
             return {}
         return {"own": self.scored(row, 0.0)[board_rows.SCORE], "like it": self.scored(row, ALL)[board_rows.SCORE]}
 
-    def _returned(self, row: Float32s, board: Floats) -> dict[str, Floats]:
+    def _returned(self, row: Floats, board: Floats) -> dict[str, Floats]:
         """Where this very context came before: what that adds to the score of each action, above the least reward."""
         added: Floats = board[board_rows.SCORE] - self.scored(row, knows=False)[board_rows.SCORE]
         return {"came before": added} if added.any() else {}
@@ -109,7 +109,7 @@ class Words:
     def _ring(self) -> Ring:
         return self.models.ring
 
-    def _mattered(self, row: Float32s, chosen: int, rival: int) -> list[tuple[str, float]]:
+    def _mattered(self, row: Floats, chosen: int, rival: int) -> list[tuple[str, float]]:
         """The columns whose values, exchanged for those of other events, would change the margin most.
 
         All is scored as if no context had come before: else every exchange would make a known one unknown.
@@ -129,7 +129,7 @@ class Words:
         largest = sorted(changes, key=lambda change: -abs(change[1]))[:N_NAMED]
         return [change for change in largest if abs(change[1]) > 1e-6]
 
-    def _margin(self, row: Float32s, chosen: int, rival: int) -> float:
+    def _margin(self, row: Floats, chosen: int, rival: int) -> float:
         scores = self.scored(row, knows=False)[board_rows.SCORE]
         return float(scores[chosen] - scores[rival])
 

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from stumpery.encoding import Schema
 from stumpery.encoding.names import Name
 from stumpery.encoding.numbers import Number
+from stumpery.encoding.values import cut_text
 from stumpery.reinforcement.learner import NEVER, UNSEEN, Spans
-from stumpery.types import Integers
+from stumpery.trees.precision import is_lost, rounded
+from stumpery.types import Floats, Integers
 from stumpery.validation import check, check_within
 
 Float32s = NDArray[np.float32]
@@ -42,35 +44,41 @@ class Cells:
     is_number: NDArray[np.bool_]  # columns that are cut into cells
     is_name: NDArray[np.bool_]  # columns that are known to hold names
     n_codes: Integers
-    cuts: tuple[Float32s, ...]  # ascending; none for names
-    centres: tuple[Float32s, ...]  # the number that stands for each cell; none for names
+    cuts: tuple[Floats, ...]  # ascending; none for names
+    centres: tuple[Float32s, ...]  # the number that stands for each cell, less the column's origin; none for names
     spans: tuple[tuple[int, float, float], ...]  # column, lowest and highest code, in the order of arrival
     as_they_are: bool
+    origins: Floats  # what is taken off a column's numbers before the network, whose 32 bits would lose them, gets them
 
     @classmethod
-    def of(cls, schema: Schema, rows: Float32s, n_cells: int | None) -> Self:
+    def of(cls, schema: Schema, rows: Floats, n_cells: int | None) -> Self:
         """Cells cut at quantiles of these rows; names have no codes yet."""
+        rows = rounded(rows)
         is_name = np.array([isinstance(column, Name) for column in schema.columns])
         is_number = ~is_name & np.isfinite(rows).any(axis=0)
-        none = np.zeros(0, np.float32)
-        cuts, centres = [], []
+        cuts, centres, origins = [], [], np.zeros(len(is_name))
         for place, column in enumerate(schema.columns):
-            cuts.append(_cuts(column, rows[:, place], n_cells) if is_number[place] else none)
-            centres.append(_centres(rows[:, place], cuts[-1]) if is_number[place] else none)
+            values = rows[np.isfinite(rows[:, place]), place]
+            if is_number[place]:
+                origins[place] = np.clip(np.median(values), -LARGEST, LARGEST) if is_lost(values).any() else 0.0
+            cuts.append(_cuts(column, values, n_cells) if is_number[place] else np.zeros(0))
+            centres.append(_centres(values, cuts[-1], origins[place]) if is_number[place] else np.zeros(0, np.float32))
         spans = [(place, float(code), NEVER) for place, points in enumerate(cuts) for code in range(1, len(points) + 1)]
         n_codes = np.array([len(each) for each in centres])
-        return cls(is_number, is_name, n_codes, tuple(cuts), tuple(centres), tuple(spans), n_cells is None)
+        return cls(is_number, is_name, n_codes, tuple(cuts), tuple(centres), tuple(spans), n_cells is None, origins)
 
     @classmethod
     def of_names(cls, n_names: Integers) -> Self:
         """Columns of so many names each."""
-        none = tuple(np.zeros(0, np.float32) for _ in n_names)
+        cuts, centres = tuple(np.zeros(0) for _ in n_names), tuple(np.zeros(0, np.float32) for _ in n_names)
         spans = [(place, float(code), float(code)) for place, n in enumerate(n_names.tolist()) for code in range(n)]
         is_name = np.ones(len(n_names), bool)
-        return cls(~is_name, is_name, n_names, none, none, tuple(spans), as_they_are=False)
+        origins = np.zeros(len(n_names))
+        return cls(~is_name, is_name, n_names, cuts, centres, tuple(spans), as_they_are=False, origins=origins)
 
-    def coded(self, rows: Float32s) -> Coded:
+    def coded(self, rows: Floats) -> Coded:
         """Rows, as `OpenRows` encodes them, as codes; a name that was never learned is as good as missing."""
+        rows = rounded(rows)
         asked = self._arrivals(rows) - 1
         codes: Codes = np.where(asked < self.n_codes, asked, UNSEEN).astype(np.int16)
         numbers = np.zeros(rows.shape, np.float32)
@@ -79,11 +87,12 @@ class Cells:
             is_known = np.isfinite(values)
             cell = np.searchsorted(self.cuts[place], values, side="left")
             codes[:, place] = np.where(is_known, cell, UNSEEN)
-            worth = np.clip(values, -LARGEST, LARGEST) if self.as_they_are else self.centres[place][cell]
+            bounded = np.clip(values, -LARGEST, LARGEST) - self.origins[place]
+            worth = bounded if self.as_they_are else self.centres[place][cell]
             numbers[:, place] = np.where(is_known, worth, 0.0)
         return Coded(codes, numbers)
 
-    def knowing(self, rows: Float32s, is_name: NDArray[np.bool_]) -> Self:
+    def knowing(self, rows: Floats, is_name: NDArray[np.bool_]) -> Self:
         """What knows the names of these rows, in the order in which they come."""
         known = replace(self, is_name=is_name)
         largest = np.maximum.accumulate(known._arrivals(rows), axis=0)
@@ -95,13 +104,13 @@ class Cells:
                 n_codes[place] = largest[row, place]
         return replace(known, n_codes=n_codes, spans=(*self.spans, *new))
 
-    def n_within(self, rows: Float32s, n_spans: int) -> int:
+    def n_within(self, rows: Floats, n_spans: int) -> int:
         """How many of the rows can be coded within so many spans."""
         largest = np.maximum.accumulate(self._arrivals(rows), axis=0)
         n_new = np.maximum(largest - self.n_codes, 0).sum(axis=1)
         return int(np.searchsorted(n_new, n_spans - len(self.spans), side="right"))
 
-    def _arrivals(self, rows: Float32s) -> Integers:
+    def _arrivals(self, rows: Floats) -> Integers:
         """How many codes each value asks for: a name its own and those before it, a late number one."""
         late = np.where(self.is_name, rows, np.isfinite(rows))
         return np.where(self.is_number, 0, late).astype(np.int64)
@@ -131,6 +140,7 @@ class Cells:
             "n_cuts": np.array([len(each) for each in self.cuts]),
             "cuts": np.concatenate(self.cuts),
             "centres": np.concatenate(self.centres),
+            "origins": self.origins,
             "spans": np.array(self.spans, dtype=np.float64).reshape(-1, 3),
         }
 
@@ -150,9 +160,15 @@ class Cells:
         check((n_codes == n_centres)[is_number].all(), "a column has another number of cells than its cuts make")
         check(arrays["cuts"].shape == (n_cuts.sum(),), "there is another number of cuts than the columns say")
         check(arrays["centres"].shape == (n_centres.sum(),), "there is another number of centres than the cuts make")
+        was_narrow = arrays["cuts"].dtype == np.float32  # saved when numbers had 32 bits, and no origins
+        origins = np.zeros(len(is_name)) if was_narrow else arrays["origins"]
+        fits = origins.shape == is_name.shape and origins.dtype == np.float64
+        check(fits and (np.abs(origins) <= LARGEST).all(), "its origins are not finite numbers, one for each column")
+        kinds_fit = (was_narrow or arrays["cuts"].dtype == np.float64) and arrays["centres"].dtype == np.float32
+        check(kinds_fit, "its cuts or centres are of another type")
         for name in ("cuts", "centres"):
-            check(arrays[name].dtype == np.float32 and np.isfinite(arrays[name]).all(), f"its {name} are not finite")
-        cuts = np.split(arrays["cuts"], np.cumsum(n_cuts)[:-1])
+            check(np.isfinite(arrays[name]).all(), f"its {name} are not finite")
+        cuts = np.split(arrays["cuts"].astype(np.float64), np.cumsum(n_cuts)[:-1])
         check(all((np.diff(each) > 0).all() for each in cuts), "the cuts of a column do not ascend")
         centres = np.split(arrays["centres"], np.cumsum(n_centres)[:-1])
         n_spans = int((n_codes - is_number).clip(min=0).sum())  # known before a list is made of them
@@ -165,7 +181,8 @@ class Cells:
         spans = tuple((column, low, high) for column, low, high in arrays["spans"].tolist())
         check(sorted(spans) == expected, "its features are not those of its cells")
         spans = tuple((int(column), low, high) for column, low, high in spans)
-        return cls(is_number.copy(), is_name, n_codes.copy(), tuple(cuts), tuple(centres), spans, as_they_are)
+        own = is_number.copy(), is_name, n_codes.copy(), tuple(cuts), tuple(centres)
+        return cls(*own, spans, as_they_are, origins.copy())
 
 
 def rule_of(schema: Schema, cells: Cells, place: int, codes: Iterable[int]) -> str:
@@ -183,9 +200,10 @@ def rule_of(schema: Schema, cells: Cells, place: int, codes: Iterable[int]) -> s
         for low, high in _runs(chosen):
             above, upto = low > 0, high < len(cuts)
             if above and upto:
-                words.append(f"{cuts[low - 1]:.4g} < {column.name} <= {cuts[high]:.4g}")
+                words.append(f"{cut_text(cuts[low - 1])} < {column.name} <= {cut_text(cuts[high])}")
             elif above or upto:
-                words.append(f"{column.name} > {cuts[low - 1]:.4g}" if above else f"{column.name} <= {cuts[high]:.4g}")
+                end = f"> {cut_text(cuts[low - 1])}" if above else f"<= {cut_text(cuts[high])}"
+                words.append(f"{column.name} {end}")
             else:
                 words.append(f"{column.name} is known")
     return " or ".join([*words, *[f"{column.name} is missing"] * missing])
@@ -197,18 +215,18 @@ def _runs(codes: list[int]) -> list[tuple[int, int]]:
     return list(zip(starts, [code for code in codes if code + 1 not in codes], strict=True))
 
 
-def _cuts(column: Name | Number, values: Float32s, n_cells: int | None) -> Float32s:
+def _cuts(column: Name | Number, values: Floats, n_cells: int | None) -> Floats:
     if isinstance(column, Name) or n_cells is None:
-        return np.zeros(0, np.float32)
-    known = values[np.isfinite(values)].astype(np.float64)
-    return np.unique(np.array(column.learn(known).cuts(n_cells), np.float32))
+        return np.zeros(0)
+    found: Floats = np.unique(rounded(np.array(column.learn(values).cuts(n_cells), np.float64)))
+    return found
 
 
-def _centres(values: Float32s, cuts: Float32s) -> Float32s:
-    """The mean of each cell's values; the nearest cut where there are none."""
-    known = np.clip(values[np.isfinite(values)].astype(np.float64), -LARGEST, LARGEST)
-    cell = np.searchsorted(cuts, known.astype(np.float32), side="left")
+def _centres(values: Floats, cuts: Floats, origin: float) -> Float32s:
+    """The mean of each cell's values, less the origin; the nearest cut where there are none."""
+    known = np.clip(values, -LARGEST, LARGEST)
+    cell = np.searchsorted(cuts, known, side="left")
     n = len(cuts) + 1
-    count, total = np.bincount(cell, minlength=n), np.bincount(cell, known, minlength=n)
-    nearest = np.clip(np.append(cuts, cuts[-1:]) if len(cuts) else np.zeros(1), -LARGEST, LARGEST)
+    count, total = np.bincount(cell, minlength=n), np.bincount(cell, known - origin, minlength=n)
+    nearest = np.clip(np.append(cuts, cuts[-1:]) if len(cuts) else np.zeros(1), -LARGEST, LARGEST) - origin
     return np.where(count > 0, total / np.maximum(count, 1), nearest).astype(np.float32)

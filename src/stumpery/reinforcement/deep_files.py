@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stumpery import files
 from stumpery.allocation import reserve
 from stumpery.encoding.open_rows import OpenRows
-from stumpery.reinforcement.cells import Cells, Float32s
+from stumpery.reinforcement.cells import Cells
 from stumpery.reinforcement.learner import MISSING_RANK, UNSEEN, Learner, filled, named, new_learner
 from stumpery.reinforcement.policy_nodes import LEAF, Nodes
 from stumpery.reinforcement.policy_tree import PolicyTree
@@ -35,12 +35,13 @@ def checked_rows(rows: OpenRows, arrays: Arrays) -> OpenRows:
     return replace(rows, seen=_flags(arrays.pop("seen"), least=rows.is_name))
 
 
-def checked_waiting(arrays: Arrays, n_columns: int, n_classes: int, warm_up: int) -> list[tuple[Float32s, Integers]]:
+def checked_waiting(arrays: Arrays, n_columns: int, n_classes: int, warm_up: int) -> list[tuple[Floats, Integers]]:
     """Rows of a warm-up that is not over."""
     if "waiting.rows" not in arrays:
         return []
     rows, labels = arrays.pop("waiting.rows"), arrays.pop("waiting.labels")
-    fits = rows.dtype == np.float32 and labels.dtype == np.int64 and rows.shape == (len(labels), n_columns)
+    rows = rows.astype(np.float64) if rows.dtype == np.float32 else rows  # as they were saved before
+    fits = rows.dtype == np.float64 and labels.dtype == np.int64 and rows.shape == (len(labels), n_columns)
     check(fits, "the waiting rows have another type or shape than the columns say")
     check(len(labels) <= warm_up, f"{len(labels)} rows wait, more than the warm-up of {warm_up}")
     check_within(labels, 0, n_classes - 1, "the class of a waiting row")
@@ -103,7 +104,7 @@ def _flags(array: NDArray[Any], least: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 def single_leaf(rows: OpenRows, classes: Sequence[Label], counts: Floats) -> PolicyTree:
     """The tree before the warm-up is over: it reports the commonest class."""
-    none = np.zeros((0, len(rows.seen)), np.float32)
+    none = np.zeros((0, len(rows.seen)))
     nodes = Nodes(
         column=np.array([LEAF]),
         report=np.array([int(np.argmax(counts))]),

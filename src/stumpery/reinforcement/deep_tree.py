@@ -15,7 +15,6 @@ from stumpery.extras import need
 from stumpery.models import Model
 from stumpery.options import check_bool, check_number, check_whole, shown
 from stumpery.reinforcement import deep_files, extraction
-from stumpery.reinforcement.cells import Float32s
 from stumpery.reinforcement.learner import Found, Learner, Spans, Stretch
 from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.trainee import Method, Trainee, Watched
@@ -63,7 +62,7 @@ class DeepTree(Model):
         introduce(type(self), "Classifier")
         self._rows: OpenRows | None = None
         self._classes: list[Label] = []
-        self._waiting: list[tuple[Float32s, Integers]] = []  # rows of the warm-up, and their labels
+        self._waiting: list[tuple[Floats, Integers]] = []  # rows of the warm-up, and their labels
         self._counts: Floats = np.zeros(0)  # how often each class came in the warm-up
         self._trainee: Trainee | None = None  # once the rows of the warm-up were walked
         if self.schema is not None:
@@ -121,7 +120,7 @@ class DeepTree(Model):
                 self._drop_unlearned()
         return watched
 
-    def _checked(self, X: Any, y: Any) -> tuple[OpenRows | None, Float32s, list[Label], Integers]:  # noqa: N803
+    def _checked(self, X: Any, y: Any) -> tuple[OpenRows | None, Floats, list[Label], Integers]:  # noqa: N803
         """Rows and labels, encoded, and what knows their names and classes; nothing has changed yet."""
         need("jax", "deep")
         classes, codes = coded(y, self._classes)
@@ -129,20 +128,20 @@ class DeepTree(Model):
         if n != len(codes):
             raise ValueError(f"there are {n} rows and {len(codes)} labels")
         if n == 0:
-            return self._rows, np.zeros((0, 1), np.float32), self._classes, np.zeros(0, np.int64)
+            return self._rows, np.zeros((0, 1)), self._classes, np.zeros(0, np.int64)
         known = OpenRows.of(X, self.max_names) if self._rows is None else self._rows
         known, rows = known.knowing(X)
-        return known, rows, classes, codes.astype(np.int64)
+        return known, rows[:], classes, codes.astype(np.int64)
 
     def _take(self, known: OpenRows, classes: list[Label]) -> None:
         """Know more names, kinds and classes; a column that was always missing may turn out to hold names."""
         if self._rows is not None and (known.is_name != self._rows.is_name).any():
             late = known.is_name & ~self._rows.is_name
-            self._waiting = [(np.where(late, np.float32(0.0), rows), labels) for rows, labels in self._waiting]
+            self._waiting = [(np.where(late, 0.0, rows), labels) for rows, labels in self._waiting]
         self._rows, self._classes = known, classes
         self.__dict__["schema"] = known.schema
 
-    def _wait(self, rows: Float32s, labels: Integers, watched: Watched) -> int:
+    def _wait(self, rows: Floats, labels: Integers, watched: Watched) -> int:
         """Let rows of the warm-up wait, and begin once all have come; gives how many of these rows were among them."""
         if self._trainee is not None or self._rows is None:
             return 0
@@ -187,7 +186,7 @@ class DeepTree(Model):
         n = frames.n_rows(X, "X")
         if self._rows is None or not self._classes:
             return np.zeros((n, len(self._classes)))
-        rows = self._rows.one(X[0]).reshape(1, -1) if isinstance(X, list) and n == 1 else self._rows.many(X)
+        rows = self._rows.one(X[0]).reshape(1, -1) if isinstance(X, list) and n == 1 else self._rows.many(X)[:]
         if self._trainee is None:
             return np.tile(self._counts / self._counts.sum(), (n, 1))
         return self._chances(self._trainee.ask(rows)[0])
@@ -204,7 +203,7 @@ class DeepTree(Model):
         """How many columns the policy looks at for each row."""
         if self._rows is None or self._trainee is None:
             return np.zeros(frames.n_rows(X, "X"), np.int64)
-        return self._trainee.ask(self._rows.many(X))[1]
+        return self._trainee.ask(self._rows.many(X)[:])[1]
 
     def tree(self, X: Any = None, *, merge: bool = True, max_nodes: int = 500_000) -> PolicyTree:  # noqa: N803
         """The policy as an explicit tree: all of it, or the part that the rows X take.
@@ -224,7 +223,7 @@ class DeepTree(Model):
         if X is None:
             codes = np.asarray(trainee.learner.memory.codes)[: trainee.n_remembered]
         else:
-            codes = cells.coded(self._rows.many(X)).codes
+            codes = cells.coded(self._rows.many(X)[:]).codes
         missed = trainee.missed if X is None else None
         nodes = extraction.extracted(trainee.policy(), cells, codes, missed, max_nodes)
         tree = PolicyTree(self._rows, cells, self.classes, nodes)

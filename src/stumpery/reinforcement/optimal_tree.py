@@ -103,7 +103,7 @@ class OptimalTree(Model):
             first = Schema.infer(X[:N_FIRST_ROWS] if hasattr(X, "__getitem__") else X)
             known = _named_rows(Schema.of(dict.fromkeys(first.names, "name")))
         known, rows = known.knowing(X)
-        codes = rows.astype(np.int64)
+        codes = rows[:].astype(np.int64)
         has_missing = (codes == 0).any(axis=0) | self._has_missing(codes.shape[1])
         n_states = float(np.prod(_n_names(known) + has_missing + 1.0))
         self._check_room(n_states, len(classes))

@@ -90,7 +90,7 @@ class PolicyTree:
     def reached(self, X: Any) -> Integers:  # noqa: N803
         """The node at which each row ends."""
         single = isinstance(X, list) and len(X) == 1
-        floats = self.rows.one(X[0]).reshape(1, -1) if single else self.rows.many(X)
+        floats = self.rows.one(X[0]).reshape(1, -1) if single else self.rows.many(X)[:]
         return self._reached(self.cells.coded(floats).codes)
 
     # The tree in words.

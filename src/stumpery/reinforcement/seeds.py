@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from stumpery.extras import need
 from stumpery.models import all_exclusive
 from stumpery.options import shown
-from stumpery.reinforcement.cells import Float32s
 from stumpery.reinforcement.dqn_tree import DQNTree
 from stumpery.reinforcement.trainee import STRETCH, Watched, room, watch
-from stumpery.types import Integers
+from stumpery.types import Floats, Integers
 
 
 def learn_together(models: Sequence[DQNTree], X: Any, y: Any) -> list[Watched]:  # noqa: N803 - as river names it
@@ -46,7 +45,7 @@ def learn_together(models: Sequence[DQNTree], X: Any, y: Any) -> list[Watched]: 
 
 
 def _go_on(
-    models: Sequence[DQNTree], is_name: NDArray[np.bool_], rows: Float32s, labels: Integers, watched: list[Watched]
+    models: Sequence[DQNTree], is_name: NDArray[np.bool_], rows: Floats, labels: Integers, watched: list[Watched]
 ) -> None:
     """Learn what comes after the warm-up."""
     trainees = [model._trainee for model in models if model._trainee is not None]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stumpery.encoding import Schema
 from stumpery.reinforcement import extraction
 from stumpery.reinforcement import policy_kernels as kernels
-from stumpery.reinforcement.cells import Cells, Float32s
+from stumpery.reinforcement.cells import Cells
 from stumpery.reinforcement.interruption import unbroken
 from stumpery.reinforcement.learner import UNSEEN, Found, Learner, Spans, Stretch, grown, named, new_learner
 from stumpery.reinforcement.policy_kernels import Policy
@@ -56,7 +56,7 @@ class Trainee:
         self._policy: Policy | None = None
 
     @classmethod
-    def of(cls, schema: Schema, rows: Float32s, n_classes: int, recipe: Any) -> "Trainee":
+    def of(cls, schema: Schema, rows: Floats, n_classes: int, recipe: Any) -> "Trainee":
         """A beginner with room for the names and classes of these rows, on which its cells are cut."""
         cells = Cells.of(schema, rows, recipe.n_cells)
         n_spans = room(len(cells.knowing(rows, cells.is_name).spans))
@@ -75,7 +75,7 @@ class Trainee:
         return min(int(self.learner.memory.time), len(self.learner.memory.labels))
 
     def learn(
-        self, method: Method, rows: Float32s, labels: Integers, is_name: NDArray[np.bool_], watched: Watched
+        self, method: Method, rows: Floats, labels: Integers, is_name: NDArray[np.bool_], watched: Watched
     ) -> None:
         """Learn all rows, a stretch at a time and as many as there is room for."""
         done = 0
@@ -90,7 +90,7 @@ class Trainee:
             watch(found, labels[part], n_came, watched.part(part), method.chances)
             done += n
 
-    def stretch(self, rows: Float32s, labels: Integers, is_name: NDArray[np.bool_]) -> Stretch:
+    def stretch(self, rows: Floats, labels: Integers, is_name: NDArray[np.bool_]) -> Stretch:
         """Rows for the loop, whose names and missing values are known from now on."""
         self._policy = None
         self.cells = self.cells.knowing(rows, is_name)
@@ -98,7 +98,7 @@ class Trainee:
         self.missed |= (codes == UNSEEN).any(axis=0)
         return Stretch(_padded(codes), _padded(numbers), _padded(labels.astype(np.int32)))
 
-    def _make_room(self, rows: Float32s, labels: Integers, is_name: NDArray[np.bool_]) -> int:
+    def _make_room(self, rows: Floats, labels: Integers, is_name: NDArray[np.bool_]) -> int:
         """How many of the rows there is room for; where there was none for the first, there is more now."""
         n_spans, n_classes = len(self.learner.weights.into), self.learner.weights.reports.shape[1]
         first = self.cells.knowing(rows[:1], is_name)
@@ -125,7 +125,7 @@ class Trainee:
             )
         return self._policy
 
-    def ask(self, rows: Float32s) -> tuple[Floats, Integers]:
+    def ask(self, rows: Floats) -> tuple[Floats, Integers]:
         """The worths of the reports where the policy ends with each row, and how many columns it looked at."""
         policy = self.policy()
         codes, numbers = self.cells.coded(rows)

@@ -14,7 +14,8 @@ from stumpery.jit import part
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.forest_kernels import MAX_CUTS, N_CODES, Float32s, Int32s
 from stumpery.trees.gains_kernels import LABEL, SPACING, WEIGHT
-from stumpery.trees.scratch_kernels import Scratch, choose_cuts, fill_places
+from stumpery.trees.precision_kernels import DOUBLE, Doubles, fill_found
+from stumpery.trees.scratch_kernels import Scratch, choose_cuts, cut_wide, fill_places
 from stumpery.types import Floats
 
 N_PLACES = MAX_CUTS + 1  # of a number; a name has N_CODES
@@ -24,16 +25,18 @@ class Bayes(NamedTuple):
     """All tables."""
 
     cuts: Float32s  # (tables, columns, MAX_CUTS), infinite where there are fewer
+    wide_cuts: Floats  # (tables, columns of 64 bits, MAX_CUTS), for these instead
     logs: Float32s  # (tables, places of all columns, classes)
     starts: Int32s  # (columns + 1,): where a column's places begin
     free: Int32s  # (1 + tables,): how many tables are free, then their numbers
 
 
-def new_bayes(n_tables: int, n_classes: int, is_name: NDArray[np.bool_]) -> Bayes:
+def new_bayes(n_tables: int, n_classes: int, is_name: NDArray[np.bool_], n_doubles: int) -> Bayes:
     """So many free tables."""
     starts = np.concatenate([[0], np.cumsum(np.where(is_name, N_CODES, N_PLACES))]).astype(np.int32)
     return Bayes(
         np.full((n_tables, len(is_name), MAX_CUTS), np.inf, np.float32),
+        np.full((n_tables, n_doubles, MAX_CUTS), np.inf),
         np.zeros((n_tables, starts[-1], n_classes), np.float32),
         starts,
         np.concatenate([[n_tables], np.arange(n_tables)]).astype(np.int32),
@@ -41,7 +44,7 @@ def new_bayes(n_tables: int, n_classes: int, is_name: NDArray[np.bool_]) -> Baye
 
 
 @part
-def fill(bayes: Bayes, table: int, scratch: Scratch, n: int, kinds: NDArray[np.uint8]) -> None:
+def fill(bayes: Bayes, table: int, scratch: Scratch, n: int, kinds: NDArray[np.uint8], doubles: Doubles) -> None:
     """Write a table from a leaf's copied events, in place."""
     logs = bayes.logs[table]
     n_classes = logs.shape[1]
@@ -58,6 +61,10 @@ def fill(bayes: Bayes, table: int, scratch: Scratch, n: int, kinds: NDArray[np.u
             for index in range(n):
                 scratch.places[index] = np.int32(scratch.events[index, column])
                 n_places = max(n_places, scratch.places[index] + 1)
+        elif doubles.widths[column] == DOUBLE:
+            wide_points = bayes.wide_cuts[table, doubles.places[column]]
+            fill_found(doubles, scratch.found, n, column, scratch.wide_values)
+            n_places = 1 + cut_wide(scratch, n, SPACING, wide_points)
         else:
             points = bayes.cuts[table, column]
             for index in range(n):
@@ -78,7 +85,7 @@ def fill(bayes: Bayes, table: int, scratch: Scratch, n: int, kinds: NDArray[np.u
 
 
 @part
-def add_logs(bayes: Bayes, table: int, row: Float32s, kinds: NDArray[np.uint8], scores: Floats) -> None:
+def add_logs(bayes: Bayes, table: int, row: Floats, kinds: NDArray[np.uint8], doubles: Doubles, scores: Floats) -> None:
     """Add what every column of a row says to the logarithms of the classes' chances, in place."""
     n_classes = scores.shape[0]
     for column in range(kinds.shape[0]):
@@ -91,9 +98,16 @@ def add_logs(bayes: Bayes, table: int, row: Float32s, kinds: NDArray[np.uint8], 
         else:
             if value == -np.inf:
                 continue
-            points = bayes.cuts[table, column]
-            for cut in range(MAX_CUTS):
-                place += int(value > points[cut])
+            if doubles.widths[column] == DOUBLE:
+                wide_points = bayes.wide_cuts[table, doubles.places[column]]
+                above = 0
+                while above < MAX_CUTS and value > wide_points[above]:
+                    above += 1
+                place += above
+            else:
+                points = bayes.cuts[table, column]
+                for each in range(MAX_CUTS):
+                    place += int(value > points[each])
         logs = bayes.logs[table, place]
         for each in range(n_classes):
             scores[each] += logs[each]

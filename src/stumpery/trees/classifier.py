@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
+from stumpery.encoding.encoded import Rows
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.models import concurrent
 from stumpery.options import check_one_of, check_whole
 from stumpery.trees.classes import Label, as_array, coded
-from stumpery.trees.forest_kernels import Float32s
 from stumpery.trees.gains_kernels import GINI, INFORMATION
 from stumpery.trees.stream_model import StreamModel
 from stumpery.trees.stream_words import ClassWords
@@ -113,7 +113,7 @@ class StreamClassifier(StreamModel):
             raise ValueError(f"there are {n} rows and {len(codes)} labels")
         weights = checked_weights(w, n)
         if n == 0:
-            return self._rows, np.zeros((0, 1), np.float32), self._classes, codes, weights
+            return self._rows, np.zeros((0, 1)), self._classes, codes, weights
         known, rows = self._read(X)
         self._check_room(known, len(classes))
         return known, rows, classes, codes, weights
@@ -121,7 +121,7 @@ class StreamClassifier(StreamModel):
     def _learn_classes(
         self,
         known: OpenRows,
-        rows: Float32s,
+        rows: Rows,
         classes: list[Label],
         codes: Floats,
         weights: Floats,

@@ -26,7 +26,8 @@ from stumpery.trees.gains_kernels import (
     count_places,
     weigh,
 )
-from stumpery.trees.scratch_kernels import Scratch, best_of, choose_cuts, fill_places, mixed, padded
+from stumpery.trees.precision_kernels import DOUBLE, Doubles, fill_found
+from stumpery.trees.scratch_kernels import Scratch, best_of, choose_cuts, cut_wide, fill_places, mixed, padded
 
 
 class Cut(NamedTuple):
@@ -42,15 +43,21 @@ class Cut(NamedTuple):
 
 
 @part
-def best_number_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterion: int) -> tuple[float, float, int]:
+def best_number_cut(
+    scratch: Scratch, doubles: Doubles, n: int, n_rows: int, column: int, criterion: int
+) -> tuple[float, float, int]:
     """The worth and the threshold of a column's best cut, and how many were tried."""
-    points = scratch.cuts
-    for index in range(n):
-        scratch.values[index] = scratch.events[index, column]
-    n_cuts = choose_cuts(scratch, n, SPACING, points)
+    is_double = doubles.widths[column] == DOUBLE
+    if is_double:
+        fill_found(doubles, scratch.found, n, column, scratch.wide_values)
+        n_cuts = cut_wide(scratch, n, SPACING, scratch.wide_cuts)
+    else:
+        for index in range(n):
+            scratch.values[index] = scratch.events[index, column]
+        n_cuts = choose_cuts(scratch, n, SPACING, scratch.cuts)
+        fill_places(scratch, n, scratch.cuts, n_cuts)
     if n_cuts == 0:
         return -np.inf, 0.0, 0
-    fill_places(scratch, n, points, n_cuts)
     width = padded(n_cuts + 1)
     count_places(scratch, n, width, n_rows, criterion)
     accumulate(scratch.table, width, n_rows)
@@ -58,7 +65,8 @@ def best_number_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterio
     found = best_of(scratch.table, 0, n_cuts, scratch.totals[WHOLE, 0], -np.inf)
     if found == trees.NOTHING:
         return -np.inf, 0.0, n_cuts
-    return np.float64(scratch.table.gains[found]), np.float64(points[found]), n_cuts
+    threshold = scratch.wide_cuts[found] if is_double else np.float64(scratch.cuts[found])
+    return np.float64(scratch.table.gains[found]), threshold, n_cuts
 
 
 @part
@@ -171,6 +179,7 @@ def weigh_bits(scratch: Scratch, n: int, n_rows: int, criterion: int) -> None:
 @part
 def best_cut(
     kinds: NDArray[np.uint8],
+    doubles: Doubles,
     scratch: Scratch,
     n: int,
     n_rows: int,
@@ -209,7 +218,7 @@ def best_cut(
             pure, mask, tried = best_name_cut(scratch, n, n_rows, column, criterion)
             coded = ~column
         else:
-            pure, threshold, tried = best_number_cut(scratch, n, n_rows, column, criterion)
+            pure, threshold, tried = best_number_cut(scratch, doubles, n, n_rows, column, criterion)
         gain, n_tried = before + pure / weight, best.n_tried + tried
         if gain > best.gain:
             best = Cut(gain, coded, threshold, mask, best.gain, n_tried, n_ways)

@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 from stumpery.jit import part
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.forest_kernels import LEAST_SIDE
-from stumpery.trees.ring_kernels import ACTION, REWARD, Ring, fill_values
+from stumpery.trees.precision_kernels import DOUBLE
+from stumpery.trees.ring_kernels import ACTION, REWARD, Ring, fill_doubles, fill_values
 from stumpery.trees.scratch_kernels import (
     Scratch,
     Table,
     best_of,
     choose_cuts,
     copy_found,
+    cut_wide,
     fill_places,
     mixed,
     padded,
@@ -140,9 +142,14 @@ def count_places(scratch: Scratch, n: int, width: int, n_active: int) -> None:
 @part
 def best_number_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cut) -> Cut:
     """The better of `best` and the best cut of a column of numbers."""
-    fill_values(scratch.events, column, n, scratch.values)
-    n_cuts = choose_cuts(scratch, n, SPACING, scratch.cuts)
-    fill_places(scratch, n, scratch.cuts, n_cuts)
+    is_double = scratch.events.widths[column] == DOUBLE
+    if is_double:
+        fill_doubles(scratch.events, column, n, scratch.wide_values)
+        n_cuts = cut_wide(scratch, n, SPACING, scratch.wide_cuts)
+    else:
+        fill_values(scratch.events, column, n, scratch.values)
+        n_cuts = choose_cuts(scratch, n, SPACING, scratch.cuts)
+        fill_places(scratch, n, scratch.cuts, n_cuts)
     width = padded(n_cuts + 1)
     count_places(scratch, n, width, n_active)
     accumulate(scratch.table, width, n_active)
@@ -151,7 +158,8 @@ def best_number_cut(scratch: Scratch, n: int, n_active: int, column: int, best: 
     n_tried = best.n_tried + n_cuts
     if found == trees.NOTHING:
         return Cut(best.gain, best.column, best.threshold, best.mask, n_tried)
-    return Cut(np.float64(scratch.table.gains[found]), column, np.float64(scratch.cuts[found]), np.uint64(0), n_tried)
+    threshold = scratch.wide_cuts[found] if is_double else np.float64(scratch.cuts[found])
+    return Cut(np.float64(scratch.table.gains[found]), column, threshold, np.uint64(0), n_tried)
 
 
 @part

@@ -181,25 +181,25 @@ def asked(forest: Forest, node: int) -> np.uint32:
 
 
 @part
-def side(forest: Forest, node: int, value: np.float32) -> np.int32:
+def side(forest: Forest, node: int, value: float) -> np.int32:
     """Which child of a node a value leads to: 0 or 1; both questions are answered, to do without a branch."""
     place = np.uint32(node)
     column = forest.words[np.uint32(4) * place + np.uint32(COLUMN)]
     payload = np.uint32(2) * place + np.uint32(PAYLOAD)
     above = np.int32(value > forest.thresholds[payload])
-    code = np.uint64(np.int32(value) & np.int32(63))
+    code = np.uint64(np.int32(np.float32(value)) & np.int32(63))
     outside = np.int32(1) - np.int32((forest.masks[payload] >> code) & np.uint64(1))
     return above if column >= 0 else outside
 
 
 @part
-def goes_right(forest: Forest, node: int, row: Float32s) -> np.int32:
+def goes_right(forest: Forest, node: int, row: Floats) -> np.int32:
     """Which child of a node a row belongs to."""
     return side(forest, node, row[asked(forest, node)])
 
 
 @part
-def descend(forest: Forest, row: Float32s, reached: Int32s, moving: Int32s) -> None:
+def descend(forest: Forest, row: Floats, reached: Int32s, moving: Int32s) -> None:
     """Write the leaf that a row reaches in every tree into `reached`, in place; all trees go down together.
 
     `moving` is scratch: which of them have not reached one yet.
@@ -227,7 +227,7 @@ def descend(forest: Forest, row: Float32s, reached: Int32s, moving: Int32s) -> N
 
 
 @part
-def note_kinds(forest: Forest, row: Float32s) -> None:
+def note_kinds(forest: Forest, row: Floats) -> None:
     """Note which columns hold more than bits, in place."""
     for column in range(row.shape[0]):
         value = row[column]

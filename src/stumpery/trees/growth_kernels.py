@@ -46,6 +46,7 @@ from stumpery.trees.leaves_kernels import (
     TAU,
     Model,
 )
+from stumpery.trees.precision_kernels import DOUBLE, fill_found
 from stumpery.trees.scratch_kernels import Scratch, copy_found, mixed
 from stumpery.types import Floats
 
@@ -102,7 +103,7 @@ def check(model: Model, scratch: Scratch, leaf: int, rule: Floats, seed: np.uint
         scratch.totals[WHOLE, 2] = n_rows
         key = mixed(mixed(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, NODE]))
         multiway = rule[MULTIWAY] > 0.0
-        cut = best_cut(forest.kinds, scratch, n, n_rows, criterion, int(rule[N_DRAWN]), multiway, key)
+        cut = best_cut(forest.kinds, model.doubles, scratch, n, n_rows, criterion, int(rule[N_DRAWN]), multiway, key)
         if cut.gain > 0.0 and is_good(cut, scratch.totals, rule) and arena.has_pair(model.forest):
             if multiway and cut.column < 0:
                 split_by_names(model, scratch, n, leaf, cut, rule)
@@ -123,7 +124,7 @@ def fill_table(model: Model, scratch: Scratch, n: int, leaf: int) -> None:
         model.marks[leaf, TABLE] = free[free[0]]
         free[0] -= 1
     if model.marks[leaf, TABLE] != NOTHING:
-        bayes_kernels.fill(model.bayes, model.marks[leaf, TABLE], scratch, n, model.forest.kinds)
+        bayes_kernels.fill(model.bayes, model.marks[leaf, TABLE], scratch, n, model.forest.kinds, model.doubles)
 
 
 @part
@@ -137,14 +138,19 @@ def split(model: Model, scratch: Scratch, n: int, leaf: int, cut: Cut, rule: Flo
     child, other = arena.take_pair(model.forest), room.take_leaf(model)
     room.free_table(model, leaf)
     trees.branch(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
+    column = cut.column if cut.column >= 0 else ~cut.column
     worth = cut.gain * scratch.totals[WHOLE, 0]
     if rule[CRITERION] == VARIANCE:
         worth *= scratch.totals[WHOLE, 1]
-    model.importances[cut.column if cut.column >= 0 else ~cut.column] += worth
+    model.importances[column] += worth
     bequeath(model, leaf, other, rule)
+    is_double = model.doubles.widths[column] == DOUBLE
+    if is_double:
+        fill_found(model.doubles, scratch.found, n, column, scratch.wide_values)
     for index in range(n - 1, -1, -1):  # oldest first
         event = scratch.events[index]
-        here = leaf if trees.goes_right(forest, node, event) == 0 else other
+        value = scratch.wide_values[index] if is_double else np.float64(event[column])
+        here = leaf if trees.side(forest, node, value) == 0 else other
         trees.append(forest, here, scratch.found[index])
         if rule[CRITERION] == VARIANCE:
             leaves.add_moment(forest.stats[here, ALL], np.float64(event[LABEL]), np.float64(event[WEIGHT]))

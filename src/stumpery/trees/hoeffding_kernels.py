@@ -29,12 +29,12 @@ from stumpery.trees.forest_kernels import (
     NOTHING,
     PAYLOAD,
     TIME,
-    Float32s,
     Forest,
     Int32s,
 )
 from stumpery.trees.gains_kernels import VARIANCE
 from stumpery.trees.leaves_kernels import COUNT, CRITERION, DRIFT, GRACE, MEAN, MULTIWAY, SQUARES, TIMES, WARNING, Model
+from stumpery.trees.precision_kernels import hold
 from stumpery.trees.scratch_kernels import MAX_EVENTS, Scratch, remember
 from stumpery.types import Floats, Words
 
@@ -46,6 +46,7 @@ VOTES_FADING = 0.999
 class Work(NamedTuple):
     """Room to think."""
 
+    row: Floats  # (columns,): the one at hand, as the model holds it
     reached: Int32s  # (trees,), of a forest also those in the background
     foremost: Int32s  # (trees,), the same memory
     moving: Int32s  # (trees,)
@@ -54,7 +55,7 @@ class Work(NamedTuple):
 
 
 @part
-def predict(model: Model, reached: Int32s, row: Float32s, rule: Floats, one: Floats, output: Floats) -> None:
+def predict(model: Model, reached: Int32s, row: Floats, rule: Floats, one: Floats, output: Floats) -> None:
     """Write the mean of what the reached leaves predict, in place; a tree counts as much as it was right of late."""
     n_trees, n_outputs = model.standby.shape[0], output.shape[0]
     if n_trees == 1:
@@ -78,7 +79,7 @@ def predict(model: Model, reached: Int32s, row: Float32s, rule: Floats, one: Flo
 
 
 @part
-def mistake(model: Model, leaf: int, row: Float32s, label: float, rule: Floats, one: Floats) -> float:
+def mistake(model: Model, leaf: int, row: Floats, label: float, rule: Floats, one: Floats) -> float:
     """How wrong a tree is about an event, from 0 to 1."""
     guesser = leaves.chosen_guesser(model.duels[leaf], rule)
     place = leaves.LATEST if guesser == leaves.RECENT else leaves.ALL
@@ -137,7 +138,7 @@ def exchange(model: Model, root: int, other: int) -> None:
 def learn(
     model: Model,
     work: Work,
-    row: Float32s,
+    row: Floats,
     label: float,
     weight: float,
     rule: Floats,
@@ -150,7 +151,7 @@ def learn(
     of_numbers = rule[CRITERION] == VARIANCE
     time = forest.counters[TIME]
     trees.note_kinds(forest, row)
-    remember(model.events, time, row, label, weight)
+    remember(model.events, model.doubles, time, row, label, weight)
     forest.counters[TIME] = time + 1
     if of_numbers:
         note_number(model.spread, label, weight)
@@ -195,7 +196,7 @@ def note_number(spread: Floats, number: float, weight: float) -> None:
 
 
 @part
-def descend_one(model: Model, root: int, row: Float32s) -> int:
+def descend_one(model: Model, root: int, row: Floats) -> int:
     """The leaf that a row reaches below a root."""
     node = root
     following = model.forest.nodes[node, CHILD] + trees.goes_right(model.forest, node, row)
@@ -222,7 +223,7 @@ def run(
     rule: Floats,
     rng: Words,
     seed: np.uint64,
-    rows: Float32s,
+    rows: Floats,
     labels: Floats,
     weights: Floats,
     outputs: Floats,
@@ -230,14 +231,16 @@ def run(
 ) -> int:
     """Go along rows, in place: predict shares of classes or numbers, learn labels, or first one and then the other.
 
-    One entry for all, since each would compile everything anew. Where memory must grow first it stops early; it gives
-    how many rows it went along.
+    One entry for all, since each would compile everything anew. Where memory must grow first, or a column be wider, it
+    stops early; it gives how many rows it went along.
     """
-    n_trees = model.standby.shape[0]
+    n_trees, row = model.standby.shape[0], work.row
     for place in range(rows.shape[0]):
+        is_held = hold(rows[place], model.doubles.widths, row)
+        if does & LEARNS and not is_held and weights[place] > 0.0:
+            return place
         if does & LEARNS and does & GROWS and not has_room(model.forest, model.events.shape[0], n_trees, rule):
             return place
-        row = rows[place]
         trees.descend(model.forest, row, work.foremost, work.moving)
         if does & PREDICTS:
             predict(model, work.reached, row, rule, work.one, outputs[place])

@@ -9,7 +9,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stumpery.jit import part
 from stumpery.trees import bayes_kernels
@@ -17,6 +16,7 @@ from stumpery.trees.bayes_kernels import Bayes
 from stumpery.trees.drift_kernels import Windows
 from stumpery.trees.forest_kernels import NOTHING, Float32s, Forest, Int32s
 from stumpery.trees.gains_kernels import VARIANCE
+from stumpery.trees.precision_kernels import Doubles
 from stumpery.types import Floats
 
 ALL, INHERITED, LATEST = range(3)  # of a leaf's statistics
@@ -51,6 +51,7 @@ class Model(NamedTuple):
     standby: Int32s  # (trees,): whether a tree grows in the background
     importances: Floats  # (columns,)
     spread: Floats  # (N_MOMENTS,): of all numbers to predict
+    doubles: Doubles
 
 
 @part
@@ -70,12 +71,12 @@ def fill_shares(stats: Float32s, place: int, shares: Floats) -> bool:
 
 
 @part
-def fill_bayes(bayes: Bayes, table: int, kinds: NDArray[np.uint8], row: Float32s, shares: Floats) -> None:
-    """Turn the shares of classes into what naive Bayes makes of them, in place."""
+def fill_bayes(model: Model, leaf: int, row: Floats, shares: Floats) -> None:
+    """Turn the shares of classes into what naive Bayes makes of them in a leaf, in place."""
     n_classes = shares.shape[0]
     for each in range(n_classes):
         shares[each] = math.log(shares[each]) if shares[each] > 0.0 else -np.inf
-    bayes_kernels.add_logs(bayes, table, row, kinds, shares)
+    bayes_kernels.add_logs(model.bayes, model.marks[leaf, TABLE], row, model.forest.kinds, model.doubles, shares)
     top = shares[largest(shares)]
     total = 0.0
     for each in range(n_classes):
@@ -120,7 +121,7 @@ def chosen_guesser(duel: Float32s, rule: Floats) -> int:
 
 
 @part
-def predict(model: Model, leaf: int, row: Float32s, rule: Floats, output: Floats) -> None:
+def predict(model: Model, leaf: int, row: Floats, rule: Floats, output: Floats) -> None:
     """Write a leaf's shares of classes, or the number that it expects, in place."""
     guesser = chosen_guesser(model.duels[leaf], rule)
     place = LATEST if guesser == RECENT else ALL
@@ -129,7 +130,7 @@ def predict(model: Model, leaf: int, row: Float32s, rule: Floats, output: Floats
         return
     says = fill_shares(model.forest.stats[leaf], place, output)
     if says and guesser == BAYES and model.marks[leaf, TABLE] != NOTHING:
-        fill_bayes(model.bayes, model.marks[leaf, TABLE], model.forest.kinds, row, output)
+        fill_bayes(model, leaf, row, output)
 
 
 @part
@@ -167,10 +168,10 @@ def update_class(stats: Float32s, duel: Float32s, label: int, weight: float, rul
 
 
 @part
-def try_bayes(model: Model, leaf: int, row: Float32s, label: int, shares: Floats) -> None:
+def try_bayes(model: Model, leaf: int, row: Floats, label: int, shares: Floats) -> None:
     """Let naive Bayes guess before a leaf learns an event, in place."""
     if fill_shares(model.forest.stats[leaf], ALL, shares):
-        fill_bayes(model.bayes, model.marks[leaf, TABLE], model.forest.kinds, row, shares)
+        fill_bayes(model, leaf, row, shares)
         duel = model.duels[leaf]
         duel[BAYES] = duel[BAYES] * DUEL_FADING + np.float32(largest(shares) == label)
 

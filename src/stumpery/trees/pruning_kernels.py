@@ -20,7 +20,6 @@ from stumpery.trees.forest_kernels import (
     N_NODES,
     NODE,
     NOTHING,
-    Float32s,
     Forest,
     Int32s,
     Stats,
@@ -42,7 +41,7 @@ def is_twig(forest: Forest, node: int) -> bool:
 
 
 @part
-def above(forest: Forest, tree: int, row: Float32s) -> int:
+def above(forest: Forest, tree: int, row: Floats) -> int:
     """The node above the leaf that a row reaches in a tree, or NOTHING."""
     node, found = tree, NOTHING
     while True:

@@ -68,7 +68,7 @@ class StreamRegressor(StreamModel):
             raise ValueError(f"there are {n} rows and {len(numbers)} labels")
         weights = checked_weights(w, n)
         if n == 0:
-            return self._rows, np.zeros((0, 1), np.float32), numbers, weights
+            return self._rows, np.zeros((0, 1)), numbers, weights
         known, rows = self._read(X)
         self._check_room(known, N_MOMENTS)
         return known, rows, numbers, weights

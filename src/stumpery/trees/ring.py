@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.trees import forest_kernels as trees
-from stumpery.trees.forest_kernels import Float32s, lined
+from stumpery.trees.forest_kernels import lined
+from stumpery.trees.precision import doubles_of, needs_double
+from stumpery.trees.precision_kernels import DOUBLE
 from stumpery.trees.ring_kernels import (
     ACTION,
     BYTE,
@@ -20,6 +22,7 @@ from stumpery.trees.ring_kernels import (
     Ring,
 )
 from stumpery.trees.scratch_kernels import LANES, n_places
+from stumpery.types import Floats
 from stumpery.validation import check, check_within
 
 Widths = NDArray[np.uint8]
@@ -43,42 +46,43 @@ def new_copies(ring: Ring) -> Ring:
 def over(memory: NDArray[np.int8], widths: Widths) -> Ring:
     """A ring over the memory of its events."""
     starts, end = np.empty(len(widths), np.int32), 2 * FLOAT
-    for width in (FLOAT, SHORT, BYTE):
+    for width in (DOUBLE, FLOAT, SHORT, BYTE):
         of_width = np.flatnonzero(widths == width)
         starts[of_width] = end // width + np.arange(len(of_width))
         first, end = end, end + width * len(of_width)
-    views = memory.view(np.int16), memory.view(np.float32), memory.view(np.int64)
+    views = memory.view(np.int16), memory.view(np.float32), memory.view(np.int64), memory.view(np.float64)
     return Ring(memory, *views, widths, starts, np.array([first, end], np.int32))
 
 
-def widths_of(rows: Float32s) -> Widths:
+def widths_of(rows: NDArray[Any]) -> Widths:
     """How many bytes the columns of some rows need."""
-    values = np.where(rows == -np.inf, np.float32(0.0), rows)
+    values = np.where(rows == -np.inf, 0.0, rows)
     most = np.abs(values).max(axis=0, initial=0.0)
     is_whole = (values == np.floor(values)).all(axis=0)
     found = np.where(most <= MOST_BYTE, BYTE, np.where(most <= MOST_SHORT, SHORT, FLOAT))
-    return np.where(is_whole, found, FLOAT).astype(np.uint8)
+    found = np.where(is_whole, found, FLOAT)
+    return np.where(needs_double(values).any(axis=0), DOUBLE, found).astype(np.uint8)
 
 
 def column(ring: Ring, index: int) -> NDArray[Any]:
     """A column of all events as it lies in memory, live."""
-    views: dict[int, NDArray[Any]] = {BYTE: ring.bytes, SHORT: ring.shorts, FLOAT: ring.floats}
+    views: dict[int, NDArray[Any]] = {BYTE: ring.bytes, SHORT: ring.shorts, FLOAT: ring.floats, DOUBLE: ring.doubles}
     return views[int(ring.widths[index])][:, ring.starts[index]]
 
 
-def values(ring: Ring, index: int) -> Float32s:
+def values(ring: Ring, index: int) -> Floats:
     """A column of all events, as floats."""
     found = column(ring, index)
     missing = {BYTE: NO_BYTE, SHORT: NO_SHORT}.get(int(ring.widths[index]))
-    wide = found.astype(np.float32)
-    return wide if missing is None else np.where(found == missing, np.float32(-np.inf), wide)
+    wide = found.astype(np.float64)
+    return wide if missing is None else np.where(found == missing, -np.inf, wide)
 
 
-def rows(ring: Ring, places: NDArray[np.integer]) -> Float32s:
+def rows(ring: Ring, places: NDArray[np.integer]) -> Floats:
     """The rows of some events."""
     memory = over(np.ascontiguousarray(ring.bytes[places]), ring.widths)
     found = [values(memory, index) for index in range(len(ring.widths))]
-    return np.stack(found, axis=1) if found else np.zeros((len(places), 0), np.float32)
+    return np.stack(found, axis=1) if found else np.zeros((len(places), 0))
 
 
 def relaid(ring: Ring, widths: Widths, n_events: int, time: int) -> Ring:
@@ -88,7 +92,9 @@ def relaid(ring: Ring, widths: Widths, n_events: int, time: int) -> Ring:
     before, now = numbers % len(ring.bytes), numbers % n_events
     for index in range(len(widths)):
         found = column(ring, index)[before]
-        if widths[index] == FLOAT:
+        if widths[index] == DOUBLE > ring.widths[index]:
+            found = doubles_of(values(ring, index)[before])
+        elif widths[index] >= FLOAT:
             found = values(ring, index)[before]
         elif widths[index] > ring.widths[index]:
             found = np.where(found == NO_BYTE, NO_SHORT, found)
@@ -100,10 +106,11 @@ def relaid(ring: Ring, widths: Widths, n_events: int, time: int) -> Ring:
 
 def validate(ring: Ring, n_actions: int, is_name: NDArray[np.bool_]) -> None:
     """A ValueError says what is wrong with an event: a code, its action, its reward, or a byte that is not in use."""
-    actions, rewards, n_floats = ring.floats[:, ACTION], ring.floats[:, REWARD], int((ring.widths == FLOAT).sum())
+    actions, rewards = ring.floats[:, ACTION], ring.floats[:, REWARD]
     check(np.isin(actions, np.arange(-1, n_actions)).all(), "the action of an event is none")
     check_within(rewards, 0.0, 1.0, "the reward of an event")
-    check(not np.isnan(ring.floats[:, 2 : 2 + n_floats]).any(), "the value of an event is NaN")
+    for index in np.flatnonzero(ring.widths >= FLOAT).tolist():
+        check(not np.isnan(column(ring, index)).any(), "the value of an event is NaN")
     check(not ring.bytes[:, ring.span[1] :].any(), "a byte behind an event is in use")
     for index in np.flatnonzero(is_name).tolist():
         check_within(column(ring, index), 0, trees.N_CODES - 1, "the code of an event's name")
@@ -114,5 +121,5 @@ def check_widths(widths: NDArray[np.generic] | None, is_name: NDArray[np.bool_])
     if widths is None:
         raise ValueError("its array 'ring.widths' is missing, as in a file of another version of Stumpery")
     fits = widths.dtype == np.uint8 and widths.shape == is_name.shape
-    if not fits or not np.isin(widths, (BYTE, SHORT, FLOAT)).all() or (widths[is_name] != BYTE).any():
+    if not fits or not np.isin(widths, (BYTE, SHORT, FLOAT, DOUBLE)).all() or (widths[is_name] != BYTE).any():
         raise ValueError(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")

@@ -4,6 +4,7 @@ import numpy as np
 
 from stumpery.encoding import Schema
 from stumpery.encoding.names import Name
+from stumpery.encoding.values import cut_text
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.forest_kernels import Forest
 
@@ -15,7 +16,8 @@ def rules_of(forest: Forest, schema: Schema, node: int) -> tuple[str, str]:
         name, threshold = schema.columns[column].name, forest.thresholds[2 * node + trees.PAYLOAD]
         if threshold == -np.inf:
             return f"{name} is missing", f"{name} is known"
-        return f"{name} <= {threshold:.4g} or missing", f"{name} > {threshold:.4g}"
+        cut = cut_text(threshold)
+        return f"{name} <= {cut} or missing", f"{name} > {cut}"
     named = schema.columns[~column]
     mask = int(forest.masks[2 * node + trees.PAYLOAD])
     known = named.names if isinstance(named, Name) else ()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stumpery.jit import part, prefetch
 from stumpery.trees.forest_kernels import LEAST_SIDE, MAX_CUTS, N_CODES, NOTHING, Float32s, Int32s, lined
+from stumpery.trees.precision_kernels import Doubles
 from stumpery.types import Floats
 
 MAX_EVENTS = 8192  # of a leaf that are looked at, and a few more where there are spare places
@@ -48,6 +49,9 @@ class Scratch(NamedTuple):
     sorted: Float32s  # (SAMPLE,)
     order: Int32s  # (N_CODES,)
     codes: Floats  # (3, N_CODES): key, count and sum
+    wide_values: Floats  # (events,): one column of 64 bits
+    wide_cuts: Floats  # (MAX_CUTS,)
+    wide_sample: Floats  # (SAMPLE,)
 
 
 def whole_lanes(n: int) -> int:
@@ -90,6 +94,9 @@ def new_scratch(n_actions: int, n_values: int, copies: Any, n_events: int) -> Sc
         lined((SAMPLE,), np.float32),
         lined((N_CODES,), np.int32),
         lined((3, N_CODES), np.float64),
+        lined((width,), np.float64),
+        lined((MAX_CUTS,), np.float64),
+        lined((SAMPLE,), np.float64),
     )
 
 
@@ -102,11 +109,14 @@ def mixed(key: np.uint64) -> np.uint64:
 
 
 @part
-def remember(events: Float32s, time: int, row: Float32s, label: float, weight: float) -> None:
+def remember(events: Float32s, doubles: Doubles, time: int, row: Floats, label: float, weight: float) -> None:
     """Put one event into a ring of floats, in place."""
-    event = events[time % events.shape[0]]
+    number = time % events.shape[0]
+    event = events[number]
     for column in range(row.shape[0]):
         event[column] = row[column]
+    for place in range(doubles.columns.shape[0]):
+        doubles.values[number, place] = row[doubles.columns[place]]
     event[-2] = label
     event[-1] = weight
 
@@ -149,6 +159,7 @@ def choose_cuts(scratch: Scratch, n: int, spacing: int, cuts: Float32s) -> int:
     """Put cut points half-way between some of the values into `cuts`, in place and ascending; give their number.
 
     `spacing` is how many values, put in order, a cut is from the next: with 2 they are closer to quantiles than with 1.
+    Half-way between numbers that have none between them is the lower one.
     """
     values, sample, ordered = scratch.values, scratch.sample, scratch.sorted
     size = min(n, spacing * min(MAX_CUTS, n // LEAST_SIDE) + 1)
@@ -163,7 +174,8 @@ def choose_cuts(scratch: Scratch, n: int, spacing: int, cuts: Float32s) -> int:
         above = ordered[place]
         if above > value:
             if place >= due:
-                cuts[n_cuts] = value if value == -np.inf else value + (above - value) * np.float32(0.5)
+                middle = value if value == -np.inf else value + (above - value) * np.float32(0.5)
+                cuts[n_cuts] = middle if middle < above else value
                 n_cuts += 1
                 due = place + spacing
             value = above
@@ -181,6 +193,36 @@ def fill_places(scratch: Scratch, n: int, cuts: Float32s, n_cuts: int) -> None:
         threshold = cuts[cut]
         for index in range(width):
             places[index] += values[index] > threshold
+
+
+@part
+def cut_wide(scratch: Scratch, n: int, spacing: int, cuts: Floats) -> int:
+    """Both for a column of 64 bits, in `scratch.wide_values`; there are few, so this is quick to compile instead."""
+    values, ordered, places = scratch.wide_values, scratch.wide_sample, scratch.places
+    size = min(n, spacing * min(MAX_CUTS, n // LEAST_SIDE) + 1)
+    step = ((np.uint64(n) << np.uint64(20)) + np.uint64(size - 1)) // np.uint64(size)
+    for index in range(size):
+        value, place = values[(np.uint64(index) * step) >> np.uint64(20)], index
+        while place > 0 and ordered[place - 1] > value:
+            ordered[place] = ordered[place - 1]
+            place -= 1
+        ordered[place] = value
+    n_cuts, due = 0, spacing
+    for place in range(1, size):
+        value, above = ordered[place - 1], ordered[place]
+        if above > value and place >= due:
+            middle = value if value == -np.inf else value + (above - value) * 0.5
+            cuts[n_cuts] = middle if middle < above else value
+            n_cuts += 1
+            due = place + spacing
+    for cut in range(n_cuts, MAX_CUTS):
+        cuts[cut] = np.inf
+    for index in range(n):
+        place = 0
+        while place < n_cuts and values[index] > cuts[place]:
+            place += 1
+        places[index] = place
+    return n_cuts
 
 
 @part

@@ -31,13 +31,12 @@ from stumpery.trees.forest_kernels import (
     NEXT_CHECK,
     NODE,
     NOTHING,
-    Float32s,
     Forest,
     Int32s,
     Stats,
     wide,
 )
-from stumpery.trees.ring_kernels import ACTION, REWARD, Ring, fill_values, remember
+from stumpery.trees.ring_kernels import ACTION, REWARD, Ring, remember, value_of
 from stumpery.trees.scratch_kernels import Scratch, mixed
 from stumpery.types import Floats
 
@@ -72,7 +71,7 @@ def check(
     scratch: Scratch,
     reached: Int32s,
     tree: int,
-    row: Float32s,
+    row: Floats,
     oldest: int,
     seed: np.uint64,
 ) -> None:
@@ -251,11 +250,10 @@ def sums_of_sides(forest: Forest, scratch: Scratch, n: int, node: int) -> None:
     for row in range(totals.shape[0]):
         for action in range(totals.shape[1]):
             totals[row, action] = 0.0
-    if node != NOTHING:
-        fill_values(scratch.events, int(trees.asked(forest, node)), n, scratch.values)
+    column = int(trees.asked(forest, node)) if node != NOTHING else 0
     for index in range(n - 1, -1, -1):
         event = scratch.events.floats[index]
-        side = int(trees.side(forest, node, scratch.values[index])) if node != NOTHING else 0
+        side = int(trees.side(forest, node, value_of(scratch.events, index, column))) if node != NOTHING else 0
         scratch.places[index] = side
         action = int(event[ACTION])
         if action != NOTHING:
@@ -269,7 +267,7 @@ def learn(
     ring: Ring,
     scratch: Scratch,
     reached: Int32s,
-    row: Float32s,
+    row: Floats,
     action: int,
     reward: float,
     epoch: int,

@@ -9,7 +9,7 @@ from stumpery.trees import room_kernels as room
 from stumpery.trees.block_checks import validate_blocks
 from stumpery.trees.leaves_kernels import Model
 from stumpery.trees.node_checks import validate_nodes
-from stumpery.trees.stream_memory import Shape
+from stumpery.trees.stream_sizes import Shape
 from stumpery.validation import check, check_learned, check_within
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -37,6 +37,7 @@ def _validate_events(model: Model, shape: Shape) -> None:
     if not model.spread[leaves.COUNT] > 0:
         check(np.isin(labels, np.arange(shape.n_values)).all(), "the label of an event is no class")
     check(not np.isnan(rows).any(), "the value of an event is NaN")
+    check(not np.isnan(model.doubles.values).any(), "the value of an event is NaN")
     check(np.isin(rows[:, shape.is_name], np.arange(trees.N_CODES)).all(), "the code of an event's name is none")
     check_within(weights, 0.0, LARGEST, "the weight of an event")
 
@@ -49,6 +50,7 @@ def _validate_tables(model: Model) -> None:
     check_within(owned, 0, n_tables - 1, "the table of a leaf")
     check(len(np.unique(owned)) == len(owned), "a table is of two leaves, or free and in use")
     check(not np.isnan(model.bayes.cuts).any(), "a cut is NaN")
+    check(not np.isnan(model.bayes.wide_cuts).any(), "a cut is NaN")
 
 
 def _validate_numbers(model: Model) -> None:

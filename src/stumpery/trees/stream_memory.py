@@ -1,7 +1,7 @@
-"""The memory of a stream's trees: how much there may be, and how it grows."""
+"""The memory of a stream's trees: how it begins, grows and becomes wider."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,98 +11,17 @@ from stumpery.trees import bayes_kernels, drift_kernels
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees import room_kernels as room
-from stumpery.trees.forest_kernels import BLOCK
 from stumpery.trees.hoeffding_kernels import Work
 from stumpery.trees.leaves_kernels import N_GUESSERS, N_MARKS, N_ROWS, Model
+from stumpery.trees.precision import doubles_of, new_doubles
+from stumpery.trees.precision_kernels import DOUBLE, SINGLE
 from stumpery.trees.scratch_kernels import MAX_EVENTS as MOST_LOOKED_AT
 from stumpery.trees.scratch_kernels import n_places, new_scratch
+from stumpery.trees.stream_sizes import LEAST_EVENTS, Shape, Sizes, sizes_within
+from stumpery.types import Floats
 
-FIRST_EVENTS, FIRST_NODES, FIRST_TABLES = 4096, 256, 16
-FEW_CLASSES = 16  # for which memory is planned, or twice, four times, ... as many
-MAX_EVENTS = 2**20
-LEAST_EVENTS = 256
 FEW_BYTES = 64  # that a model holds beside
-MAX_TABLES = 4096
-FOR_EVENTS = 0.85  # of the memory; the rest is for nodes and leaves
-
-
-class Shape(NamedTuple):
-    """What a model is made for; it changes only with the classes."""
-
-    n_trees: int
-    is_name: NDArray[np.bool_]
-    n_values: int  # classes, or moments of numbers
-    times: float  # how often a tree sees an event on average
-    grace_period: int
-    has_tables: bool
-
-    @property
-    def n_roots(self) -> int:
-        """Trees, and places in the background for as many."""
-        return self.n_trees if self.n_trees == 1 else 2 * self.n_trees
-
-    @property
-    def n_columns(self) -> int:
-        """Columns of a row."""
-        return len(self.is_name)
-
-
-class Sizes(NamedTuple):
-    """How many events, nodes, blocks and tables there is room for."""
-
-    n_events: int
-    n_nodes: int
-    n_blocks: int
-    n_tables: int
-
-    def first(self, shape: "Shape") -> Self:
-        """Where to start: little, and the same whatever the classes are."""
-        some = Sizes(FIRST_EVENTS, shape.n_roots + FIRST_NODES, FIRST_EVENTS // 8 * shape.n_trees, FIRST_TABLES)
-        return type(self)(*(min(size, limit) for size, limit in zip(some, self, strict=True)))
-
-    def doubled(self, most: "Sizes") -> Self:
-        """Twice as much, within `most`."""
-        return type(self)(*(max(size, min(2 * size, limit)) for size, limit in zip(self, most, strict=True)))
-
-    @classmethod
-    def read(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> "Sizes":
-        """The sizes of saved arrays; a ValueError says that they are none, or more than they may be."""
-        names = ("events", "forest.nodes", "forest.blocks", "bayes.cuts")
-        found = Sizes(*(len(arrays[name]) if name in arrays and arrays[name].ndim else 0 for name in names))
-        if 0 in found[:3] or sum(array.nbytes for array in arrays.values()) > 2 * max_bytes:
-            raise ValueError(
-                f"its arrays have room for {tuple(found)}, which does not fit its max_bytes of {max_bytes}"
-            )
-        return found
-
-
-def sizes_within(max_bytes: int, shape: Shape) -> Sizes:
-    """The most that fits: a quarter for tables if there are any, of the rest `FOR_EVENTS` for events."""
-    n_values = FEW_CLASSES
-    while n_values < shape.n_values:
-        n_values *= 2
-    table_bytes = 4 * (shape.n_columns * trees.MAX_CUTS + 1)
-    table_bytes += 4 * n_values * int(np.where(shape.is_name, trees.N_CODES, bayes_kernels.N_PLACES).sum())
-    n_tables = min(int(max_bytes / 4 / table_bytes), MAX_TABLES) if shape.has_tables else 0
-    own = 8 * drift_kernels.N_SIZES * (drift_kernels.N_BUCKETS + 2) * shape.n_trees + 8 * shape.n_columns + 1024
-    left = 0.97 * max_bytes - n_tables * table_bytes - own
-    leaf_bytes = 4 * (trees.N_LEAF_FIELDS + N_ROWS * n_values + N_MARKS + N_GUESSERS)
-    node_bytes = 16 + leaf_bytes / 2
-    first_bytes = shape.n_roots * (16 + leaf_bytes)
-    per_event = shape.n_trees * max(shape.times, 1.0) * 1.5 / BLOCK
-    event_bytes = 4 * (shape.n_columns + 2) + per_event * 4 * trees.N_BLOCK_FIELDS
-    n_events = min(int((left - first_bytes) * FOR_EVENTS / event_bytes), MAX_EVENTS)
-    n_nodes = int((left - first_bytes) * (1.0 - FOR_EVENTS) / node_bytes)
-    if n_events < LEAST_EVENTS or n_nodes < 4 * shape.n_roots:
-        events, nodes = LEAST_EVENTS * event_bytes / FOR_EVENTS, 4 * shape.n_roots * node_bytes / (1.0 - FOR_EVENTS)
-        least = max(events, nodes) + first_bytes
-        needed = int((least + own) / 0.97 * (4 / 3 if shape.has_tables else 1)) + 1
-        raise ValueError(
-            f"max_bytes is {max_bytes}; {shape.n_trees} trees over {shape.n_columns} columns and "
-            f"{n_values} classes need about {needed:,}"
-        )
-    n_nodes = shape.n_roots + min(n_nodes, int(shape.n_trees * max(shape.times, 1.0) * n_events / 2)) // 2 * 2
-    return Sizes(n_events, n_nodes, int(n_events * per_event) + shape.n_roots, n_tables)
+DERIVED = (*trees.VIEWS, "places", "columns")  # arrays that say what others say
 
 
 def limits(model: Model | None, shape: Shape, max_bytes: int) -> Sizes:
@@ -116,12 +35,16 @@ def limits(model: Model | None, shape: Shape, max_bytes: int) -> Sizes:
 
 def fitted(model: Model, shape: Shape, max_bytes: int) -> Sizes:
     """As much room as a model has, with fewer events where a new shape would take more than `max_bytes`."""
-    sizes = sizes_of(model)
-    needed = sum(array.nbytes for array in arrays_of(new_model(shape, sizes)).values()) + FEW_BYTES
-    n_events = sizes.n_events - max(needed - max_bytes, 0) // (4 * (shape.n_columns + 2)) - 1
-    if n_events < LEAST_EVENTS and needed > max_bytes:
+    sizes, needed = sizes_of(model), n_bytes_with(shape, sizes_of(model))
+    n_events = sizes.n_events - max(needed - max_bytes, 0) // shape.row_bytes - 1
+    if n_events < LEAST_EVENTS // (3 if shape.n_doubles else 1) and needed > max_bytes:
         raise ValueError(f"max_bytes is {max_bytes}; these trees with {shape.n_values} classes need about {needed:,}")
     return sizes._replace(n_events=n_events) if needed > max_bytes else sizes
+
+
+def n_bytes_with(shape: Shape, sizes: Sizes) -> int:
+    """What a model of this shape and these sizes takes."""
+    return sum(array.nbytes for array in arrays_of(new_model(shape, sizes)).values()) + FEW_BYTES
 
 
 def new_work(model: Model, n_outputs: int) -> Work:
@@ -133,7 +56,8 @@ def new_work(model: Model, n_outputs: int) -> Work:
     reached = trees.lined((n_trees if n_trees == 1 else 2 * n_trees,), np.int32)
     copies = trees.lined((n_places(MOST_LOOKED_AT), width), np.float32)
     scratch = new_scratch(max(n_values, 3), width, copies, MOST_LOOKED_AT)
-    return Work(reached, reached[:n_trees], trees.lined((n_trees,), np.int32), np.zeros(n_outputs), scratch)
+    row = trees.lined((len(model.doubles.widths),), np.float64)
+    return Work(row, reached, reached[:n_trees], trees.lined((n_trees,), np.int32), np.zeros(n_outputs), scratch)
 
 
 def has_shape(work: Work, model: Model, n_outputs: int) -> bool:
@@ -160,12 +84,13 @@ def new_model(shape: Shape, sizes: Sizes) -> Model:
         trees.new_events(sizes.n_events, shape.n_columns),
         marks,
         np.zeros((n_leaves, N_GUESSERS), np.float32),
-        bayes_kernels.new_bayes(sizes.n_tables, shape.n_values, shape.is_name),
+        bayes_kernels.new_bayes(sizes.n_tables, shape.n_values, shape.is_name, shape.n_doubles),
         drift_kernels.new_windows(shape.n_trees),
         np.zeros((shape.n_trees, 2)),
         np.zeros(shape.n_trees, np.int32),
         np.zeros(shape.n_columns),
         np.zeros(leaves.N_MOMENTS),
+        new_doubles(sizes.n_events, shape.widths),
     )
 
 
@@ -174,10 +99,11 @@ def bytes_of(shape: Shape, sizes: Sizes) -> int:
     n_leaves = sizes.n_nodes // 2 + shape.n_roots
     leaf_bytes = 4 * (trees.N_LEAF_FIELDS + N_ROWS * shape.n_values + N_MARKS + N_GUESSERS)
     n_places = int(np.where(shape.is_name, trees.N_CODES, bayes_kernels.N_PLACES).sum())
-    table_bytes = 4 * (shape.n_columns * trees.MAX_CUTS + 1) + 4 * shape.n_values * n_places
+    n_cuts = (SINGLE * shape.n_columns + DOUBLE * shape.n_doubles) * trees.MAX_CUTS
+    table_bytes = n_cuts + 4 + 4 * shape.n_values * n_places
     windows = 8 * drift_kernels.N_SIZES * (drift_kernels.N_BUCKETS + 2) * shape.n_trees
     found = 16 * sizes.n_nodes + n_leaves * leaf_bytes + sizes.n_blocks * 4 * trees.N_BLOCK_FIELDS + windows
-    return found + sizes.n_events * 4 * (shape.n_columns + 2) + sizes.n_tables * table_bytes
+    return found + sizes.n_events * shape.row_bytes + sizes.n_tables * table_bytes
 
 
 def sizes_of(model: Model) -> Sizes:
@@ -199,7 +125,8 @@ def resized(model: Model, shape: Shape, sizes: Sizes) -> Model:
         forest.counters[trees.N_FREE_BLOCKS] += n_now - n_before
     time = int(before.counters[trees.TIME])
     numbers = np.arange(max(time - min(len(model.events), sizes.n_events), 0), time)
-    larger.events[numbers % sizes.n_events] = model.events[numbers % len(model.events)]
+    now, then = numbers % sizes.n_events, numbers % len(model.events)
+    larger.events[now] = model.events[then]
     for name in ("marks", "duels", "votes", "standby", "importances", "spread"):
         _lay(getattr(model, name), getattr(larger, name))
     for name in ("fills", "sums"):
@@ -207,10 +134,53 @@ def resized(model: Model, shape: Shape, sizes: Sizes) -> Model:
     for name in ("cuts", "logs"):
         _lay(getattr(model.bayes, name), getattr(larger.bayes, name))
     n_tables, n_free = len(model.bayes.cuts), int(model.bayes.free[0])
+    for column in np.flatnonzero(shape.widths == DOUBLE).tolist():
+        place = larger.doubles.places[column]
+        larger.doubles.values[now, place] = _doubles_in(model, column)[then]
+        larger.bayes.wide_cuts[:n_tables, place] = _cuts_in(model, column)
     more = np.arange(n_tables, len(larger.bayes.cuts))
     larger.bayes.free[0] = n_free + len(more)
     larger.bayes.free[1 : 1 + n_free + len(more)] = [*model.bayes.free[1 : 1 + n_free], *more]
     return larger
+
+
+def widened(model: Model, shape: Shape, max_bytes: int) -> Model:
+    """The same with more columns of 64 bits; the oldest events and some tables go where `max_bytes` is too little.
+
+    Then events and tables each keep to the bytes that they have.
+    """
+    sizes, before = sizes_of(model), shape._replace(widths=model.doubles.widths)
+    if n_bytes_with(shape, sizes) > max_bytes:
+        n_tables = sizes.n_tables * before.table_bytes // shape.table_bytes
+        model = _with_fewer_tables(model, n_tables)
+        sizes = sizes._replace(n_events=sizes.n_events * before.row_bytes // shape.row_bytes, n_tables=n_tables)
+    return resized(model, shape, sizes)
+
+
+def _with_fewer_tables(model: Model, n_tables: int) -> Model:
+    """The first tables alone; a leaf that loses its own gets another when it is asked to split the next time."""
+    marks, bayes = model.marks.copy(), model.bayes
+    marks[marks[:, leaves.TABLE] >= n_tables, leaves.TABLE] = trees.NOTHING
+    free = bayes.free[1 : 1 + bayes.free[0]]
+    free = free[free < n_tables]
+    kept = np.zeros(1 + n_tables, np.int32)
+    kept[0], kept[1 : 1 + len(free)] = len(free), free
+    few = bayes._replace(**{name: getattr(bayes, name)[:n_tables] for name in ("cuts", "wide_cuts", "logs")}, free=kept)
+    return model._replace(marks=marks, bayes=few)
+
+
+def _doubles_in(model: Model, column: int) -> Floats:
+    """What all events have in a column that takes 64 bits, or will."""
+    if model.doubles.widths[column] == DOUBLE:
+        return model.doubles.values[:, model.doubles.places[column]]
+    return doubles_of(model.events[:, column])
+
+
+def _cuts_in(model: Model, column: int) -> Floats:
+    """The same of the cuts in all tables."""
+    if model.doubles.widths[column] == DOUBLE:
+        return model.bayes.wide_cuts[:, model.doubles.places[column]]
+    return model.bayes.cuts[:, column].astype(np.float64)
 
 
 def _lay(small: NDArray[Any], large: NDArray[Any]) -> None:
@@ -231,5 +201,25 @@ def arrays_of(model: Model) -> dict[str, NDArray[Any]]:
         if isinstance(part, np.ndarray):
             found[name] = part
         else:
-            found |= {f"{name}.{inner}": each for inner, each in part._asdict().items() if inner not in trees.VIEWS}
+            found |= {f"{name}.{inner}": each for inner, each in part._asdict().items() if inner not in DERIVED}
     return found
+
+
+def saved_without_doubles(arrays: Mapping[str, NDArray[Any]], n_columns: int) -> dict[str, NDArray[Any]]:
+    """What a file from before columns could have 64 bits lacks; nothing where it has any of it."""
+    if not arrays.keys().isdisjoint(("doubles.values", "doubles.widths", "bayes.wide_cuts")):
+        return {}
+    n_events, n_tables = (len(arrays[name]) if name in arrays else 0 for name in ("events", "bayes.cuts"))
+    return {
+        "doubles.values": np.zeros((n_events, 0)),
+        "doubles.widths": np.full(n_columns, SINGLE, np.uint8),
+        "bayes.wide_cuts": np.zeros((n_tables, 0, trees.MAX_CUTS)),
+    }
+
+
+def checked_widths(widths: NDArray[Any], is_name: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """A ValueError says that saved widths are none of these columns."""
+    fits = widths.dtype == np.uint8 and widths.shape == is_name.shape
+    if not fits or not np.isin(widths, (SINGLE, DOUBLE)).all() or (widths[is_name] != SINGLE).any():
+        raise ValueError(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
+    return widths.copy()

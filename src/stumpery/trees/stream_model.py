@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stumpery import files, frames
 from stumpery.compiling.lending import held
 from stumpery.encoding import Schema
+from stumpery.encoding.encoded import Rows, stretches
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.models import Model, concurrent
 from stumpery.options import check_bool, check_number, check_one_of, check_whole, shown
@@ -22,12 +23,13 @@ from stumpery.trees import forest_kernels as trees
 from stumpery.trees import hoeffding_kernels as kernels
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees import stream_memory as memory
-from stumpery.trees.forest_kernels import Float32s
 from stumpery.trees.hoeffding_kernels import GROWS, LEARNS, PREDICTS
+from stumpery.trees.precision import needs_double
+from stumpery.trees.precision_kernels import DOUBLE, SINGLE
 from stumpery.trees.river_kinds import introduce
 from stumpery.trees.rooms import Rooms
 from stumpery.trees.stream_checks import validate
-from stumpery.trees.stream_memory import Shape
+from stumpery.trees.stream_sizes import Shape, Sizes, sizes_within
 from stumpery.trees.stream_words import StreamWords
 from stumpery.types import Floats, State
 from stumpery.validation import check, check_random_state, corrupt
@@ -87,7 +89,7 @@ class StreamModel(Model):
         self._held: Any = None, None
         self._rooms = Rooms()
         self._is_full = False
-        self._most: memory.Sizes | None = None  # the room there may be, once it is known
+        self._most: Sizes | None = None  # the room there may be, once it is known
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
@@ -202,7 +204,11 @@ class StreamModel(Model):
             self._take(replace(self._rows, seen=seen.copy()))
         if "events" in arrays:
             check(self._rows is not None, "it has events, but no columns")
-            self._model = memory.new_model(self._shape_now(), memory.Sizes.read(arrays, self.max_bytes))
+            assert self._rows is not None  # noqa: S101 - it was checked
+            arrays |= memory.saved_without_doubles(arrays, len(self._rows.seen))
+            sizes = Sizes.read(arrays, self.max_bytes)
+            widths = memory.checked_widths(arrays["doubles.widths"], self._rows.is_name)
+            self._model = memory.new_model(self._shape_now()._replace(widths=widths), sizes)
         files.restore(self._arrays(), arrays)
         check_random_state(self._rng)
         if self._model is not None:
@@ -250,7 +256,8 @@ class StreamModel(Model):
     def _shape(self, rows: OpenRows, n_values: int) -> Shape:
         has_tables = self.leaf_prediction in ("nb", "nba")
         times = self._more_rules().get(leaves.TIMES, 0.0)
-        return Shape(self._n_trees, rows.is_name, n_values, times, self.grace_period, has_tables)
+        widths = np.full(len(rows.seen), SINGLE, np.uint8) if self._model is None else self._model.doubles.widths
+        return Shape(self._n_trees, rows.is_name, n_values, times, self.grace_period, has_tables, widths)
 
     def _shape_now(self) -> Shape:
         assert self._rows is not None  # noqa: S101 - rows were read with it
@@ -259,10 +266,10 @@ class StreamModel(Model):
     def _check_room(self, rows: OpenRows, n_values: int) -> None:
         """Refuse columns or classes that do not fit into `max_bytes`; nothing changes."""
         if self._model is None:
-            memory.sizes_within(self.max_bytes, self._shape(rows, n_values))
+            sizes_within(self.max_bytes, self._shape(rows, n_values))
         elif not self._fits(rows, n_values):
             shape = self._shape(rows, n_values)
-            memory.sizes_within(self.max_bytes, shape)
+            sizes_within(self.max_bytes, shape)
             memory.fitted(self._model, shape, self.max_bytes)
 
     def _fits(self, rows: OpenRows, n_values: int) -> bool:
@@ -302,7 +309,7 @@ class StreamModel(Model):
         self._rule = self._new_rule()
         self.__dict__["schema"] = rows.schema
 
-    def _read(self, rows: Any) -> tuple[OpenRows, Float32s]:
+    def _read(self, rows: Any) -> tuple[OpenRows, Rows]:
         """Rows to learn from, encoded, and what knows their names; nothing changes yet."""
         if self._rows is None:
             return OpenRows.of(rows, MAX_NAMES).knowing(rows)
@@ -312,7 +319,7 @@ class StreamModel(Model):
         return self._rows.knowing(rows)
 
     def _learn(
-        self, rows: OpenRows, matrix: Float32s, labels: Floats, weights: Floats, outputs: Floats | None = None
+        self, rows: OpenRows, matrix: Rows, labels: Floats, weights: Floats, outputs: Floats | None = None
     ) -> None:
         """Learn what was checked, and predict it first where there are `outputs`."""
         if not len(matrix):
@@ -334,8 +341,14 @@ class StreamModel(Model):
         self._model = memory.resized(self._model, shape, memory.fitted(self._model, shape, self.max_bytes))
         self._most, self._is_full = memory.limits(self._model, shape, self.max_bytes), False
 
-    def _go(self, rows: Float32s, labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
-        """Go along all rows, making room where there is too little."""
+    def _go(self, rows: Rows, labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
+        """Go along all rows."""
+        for here, stretch in stretches(rows):
+            along = [array[here] if len(array) == len(rows) else array for array in (labels, weights, outputs)]
+            self._go_along(stretch, along[0], along[1], along[2], does)
+
+    def _go_along(self, rows: Floats, labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
+        """Go along rows, making room where there is too little."""
         if does & LEARNS:
             memory.renumbered(self._model)
         rule, done, n = self._rule, 0, len(rows)
@@ -350,8 +363,19 @@ class StreamModel(Model):
             done += kernels.run(model, room[1], rule, self._rng, np.uint64(self.seed), *along)
             self._rooms.give_back(room)
             if done < n:
-                sizes = memory.sizes_of(self._model).doubled(self._limits())
-                self._model = memory.resized(self._model, self._shape_now(), sizes)
+                self._make_room(rows[done])
+
+    def _make_room(self, row: Floats) -> None:
+        """Have a place for one more event with these values."""
+        shape = self._shape_now()
+        is_wider = needs_double(row) & (shape.widths != DOUBLE)
+        if is_wider.any():
+            shape = shape._replace(widths=np.where(is_wider, DOUBLE, shape.widths).astype(np.uint8))
+            self._model = memory.widened(self._model, shape, self.max_bytes)
+            self._most, self._is_full = memory.limits(self._model, shape, self.max_bytes), False
+        else:
+            sizes = memory.sizes_of(self._model).doubled(self._limits())
+            self._model = memory.resized(self._model, shape, sizes)
 
     def _held_model(self) -> Any:
         """The model as kernels get it."""
@@ -367,17 +391,17 @@ class StreamModel(Model):
         self._is_full = not any(size < limit for size, limit in zip(sizes[:3], most[:3], strict=True))
         return not self._is_full
 
-    def _limits(self) -> memory.Sizes:
+    def _limits(self) -> Sizes:
         if self._most is None:
             self._most = memory.limits(self._model, self._shape_now(), self.max_bytes)
         return self._most
 
-    def _predicted(self, rows: Float32s, n_outputs: int) -> Floats:
+    def _predicted(self, rows: Rows, n_outputs: int) -> Floats:
         outputs = np.zeros((len(rows), n_outputs))
         self._go(rows, NO_NUMBERS, NO_NUMBERS, outputs, PREDICTS)
         return outputs
 
-    def _known_rows(self, rows: Any) -> Float32s:
+    def _known_rows(self, rows: Any) -> Rows:
         assert self._rows is not None  # noqa: S101 - a model was made for them
         return self._rows.many(rows)
 

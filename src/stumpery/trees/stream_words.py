@@ -14,6 +14,7 @@ from stumpery.trees import forest_kernels as trees
 from stumpery.trees import leaves_kernels as leaves
 from stumpery.trees import tree_words
 from stumpery.trees.leaves_kernels import Model
+from stumpery.trees.precision import held
 from stumpery.trees.rules import rules_of
 from stumpery.types import Floats
 
@@ -67,9 +68,9 @@ class StreamWords(ABC):
             rows.append({"rule": " and ".join(path) or "all", "events": self.weight(totals), **self.told(totals)})
         return rows
 
-    def row(self, row: NDArray[np.float32], prediction: str) -> str:
+    def row(self, row: Floats, prediction: str) -> str:
         """The rules on a row's way down the first trees."""
-        lines = [prediction]
+        row, lines = held(row, self.model.doubles.widths), [prediction]
         for tree in range(min(self.n_trees, N_EXPLAINED)):
             node, path = tree, []
             while int(self._children[node]) != node:
@@ -87,7 +88,7 @@ class StreamWords(ABC):
     def _children(self) -> NDArray[np.int32]:
         return self.model.forest.nodes[:, trees.CHILD]
 
-    def _side(self, node: int, row: NDArray[np.float32]) -> int:
+    def _side(self, node: int, row: Floats) -> int:
         forest = self.model.forest
         column = int(forest.nodes[node, trees.COLUMN])
         if column >= 0:
