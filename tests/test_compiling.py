@@ -1,24 +1,21 @@
-"""How kernels are compiled: lent bundles, and Numba's work done once, give what Numba gives."""
+"""How kernels are compiled: passing by pointer gives what Numba gives, and Numba itself is as without us."""
 
-import gc
-from threading import Thread
-from time import sleep
+import os
+import subprocess
+import sys
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from llvmlite.binding import ffi
-from numba import njit, types
-from numba.core.compiler import Flags
+from numba import njit
 from numba.core.errors import TypingError
-from numba.core.targetconfig import TargetConfig
 from numba.extending import overload
 
-from stumpery import compiling
-from stumpery.compiling import lending, once
+from stumpery.compiling import EXTENDED
+from stumpery.compiling.pointers import pinned
 from stumpery.jit import INTERPRETED, kernel, part
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
 
 class Inner(NamedTuple):
@@ -80,7 +77,7 @@ def bundle():
     return Outer(Plain(3, 0.25), Inner(np.zeros(3, np.int32), np.zeros(3), 2.0), np.zeros((2, 4)))
 
 
-def test_a_lent_bundle_is_read_and_written_as_the_same_arrays():
+def test_arrays_passed_by_pointer_are_read_and_written():
     found, wanted = bundle(), bundle()
     assert filled(found, 11) == 0.75
     table = wanted.table
@@ -93,7 +90,7 @@ def test_a_lent_bundle_is_read_and_written_as_the_same_arrays():
     assert np.array_equal(found.table, table)
 
 
-def test_bundles_made_in_a_kernel_can_be_lent_one_after_the_other():
+def test_named_tuples_made_in_a_kernel_can_be_passed_one_after_the_other():
     counts, table = np.zeros(3, np.int32), np.zeros((2, 2))
     assert filled_copy(counts, table, 6) == 2 * (2.0 + 2.0) + (1 + 2) + 2.0 * (3 + 4)
     assert counts.tolist() == [4, 4, 4]
@@ -148,12 +145,12 @@ def told_in_turn(one, two, n):
     return found
 
 
-def test_a_variable_is_lent_as_it_is_at_the_call():
+def test_a_variable_is_passed_as_it_is_at_the_call():
     one, two = (bundle().inner._replace(scale=scale) for scale in (1.0, 2.0))
     assert told_in_turn(one, two, 3) == 211121.0
 
 
-def test_bundles_of_the_same_name_are_told_apart():
+def test_named_tuples_of_the_same_name_are_told_apart():
     def two_of(first, second):
         return NamedTuple("Pair", [(first, np.ndarray), (second, np.ndarray)])
 
@@ -169,8 +166,8 @@ def test_bundles_of_the_same_name_are_told_apart():
     assert left_of(two_of("right", "left")(np.ones(2), np.zeros(2))) == 0.0
 
 
-@pytest.mark.skipif(INTERPRETED or not compiling.KNOWN, reason="nothing is lent")
-def test_a_part_cannot_keep_or_give_back_what_it_was_lent():
+@pytest.mark.skipif(INTERPRETED or not EXTENDED, reason="nothing is passed by pointer")
+def test_an_internal_function_cannot_keep_or_return_what_it_got_by_pointer():
     @part
     def same(inner):
         return inner
@@ -185,109 +182,170 @@ def test_a_part_cannot_keep_or_give_back_what_it_was_lent():
         found = Inner(counts, inner.sums, 1.0) if is_new else inner
         return found.scale
 
-    with pytest.raises(TypingError, match="same keeps or gives back a bundle that it was only lent"):
+    with pytest.raises(TypingError, match="same keeps or returns a NamedTuple that it got by pointer"):
         kernel(lambda inner: same(inner).scale)(bundle().inner)
-    with pytest.raises(TypingError, match="each keeps or gives back a bundle that it was only lent"):
+    with pytest.raises(TypingError, match="each keeps or returns a NamedTuple that it got by pointer"):
         kernel(lambda inner: sum(each(inner)))(bundle().inner)
     with pytest.raises(TypingError, match="Cannot unify"):
         kernel(lambda inner: either(inner, inner.counts, False))(bundle().inner)
 
 
 @pytest.mark.parametrize("turn", [1, -1], ids=["forward", "backward"])
-def test_a_held_bundle_is_the_same_to_a_kernel(turn):
+def test_a_pinned_named_tuple_is_the_same_to_a_kernel(turn):
     outer, again = bundle(), bundle()
     outer = outer._replace(table=outer.table[::turn])
     again = again._replace(table=again.table[::turn])
-    bundles = lending.held(outer)
+    bundles = pinned(outer)
     assert filled(bundles, 7) == filled(again, 7)
     assert filled(bundles, 4) == filled(again, 4)
     assert np.array_equal(outer.table, again.table) and np.array_equal(outer.inner.sums, again.inner.sums)
 
 
-@pytest.mark.skipif(INTERPRETED or not compiling.KNOWN, reason="bundles are passed as they are")
+@pytest.mark.skipif(INTERPRETED or not EXTENDED, reason="NamedTuples are passed as they are")
 @pytest.mark.parametrize("value", [True, "a name", np.float32(1.0), None])
-def test_what_takes_no_whole_word_cannot_be_held(value):
-    with pytest.raises(TypeError, match="cannot be held"):
-        lending.held(Inner(np.ones(2), np.ones(2), value))
+def test_what_takes_no_whole_word_cannot_be_pinned(value):
+    with pytest.raises(TypeError, match="cannot be pinned"):
+        pinned(Inner(np.ones(2), np.ones(2), value))
+
+
+@pytest.mark.skipif(not EXTENDED or INTERPRETED, reason="an internal function is an ordinary one")
+def test_an_internal_function_cannot_be_called_from_python():
+    for _ in range(2):  # before it is compiled, and after
+        with pytest.raises(TypeError, match="told can only be called by kernels"):
+            told(bundle().inner)
+        told_in_turn(bundle().inner, bundle().inner, 1)
+
+
+USER = """
+import gc
+import re
+import sys
+import warnings
+from collections import Counter
+import numpy as np
+import numba
+from llvmlite.binding import ffi
+from numba import njit, types
+from numba.core import config, event
+from numba.core.registry import cpu_target
+from numba.core.targetconfig import TargetConfig
+
+def settings():
+    return {name: value for name, value in vars(config).items() if name.isupper()}
+
+def innards():
+    kinds = [TargetConfig, types.BaseFunction, types.Function, types.Dispatcher, numba.core.dispatcher.Dispatcher,
+             numba.core.lowering.Lower, numba.core.codegen.CPUCodeLibrary, numba.core.caching.FunctionCache]
+    members = [(kind.__name__, name, id(value)) for kind in kinds for name, value in vars(kind).items()
+               if callable(value)]
+    contexts = cpu_target.typing_context, cpu_target.target_context
+    return members, [(type(each), sorted(vars(each))) for each in contexts], list(ffi.lib._lock._cblist)
+
+locked = Counter()
+acquired, released = lambda: locked.update(a=1), lambda: locked.update(r=1)
+ffi.register_lock_callback(acquired, released)
+before, inner, rules = settings(), innards(), list(warnings.filters)
+threshold = gc.get_threshold()
+
+class Watch(event.Listener):
+    def on_start(self, happened):
+        assert gc.isenabled()
+    on_end = on_start
+
+if sys.argv[1] == "with":
+    from stumpery.jit import kernel, part
+    @part
+    def double(values, place):
+        return values[place] * 2.0
+    @kernel
+    def total(values):
+        found = 0.0
+        for place in range(values.shape[0]):
+            found += double(values, place)
+        return found
+    with event.install_listener("numba:compile", Watch()):
+        assert total(np.ones(3)) == 6.0
+    assert settings() == before and innards() == inner and warnings.filters == rules
+    assert locked["a"] == locked["r"] > 0 and gc.isenabled() and gc.get_threshold() == threshold
+locked.clear()
+
+def own(values, place):
+    found = 0.0
+    for each in range(len(values)):
+        found += max(values[each], 1) / 3 - int(values[place])
+    return found, values[place] // 2
+
+said = []
+for options in {}, {"fastmath": True}, {"boundscheck": True}, {"error_model": "numpy"}, {"nogil": True}:
+    compiled = njit(**options)(own)
+    said.append([compiled(np.arange(4.0), -1), compiled.targetoptions])
+    code = compiled.inspect_llvm(compiled.signatures[0])
+    said.append(sorted(Counter(re.findall("= ([a-z]+) ", code)).items()))
+    try:
+        compiled(np.arange(4.0), 9) if "boundscheck" in options else compiled(np.arange(4.0), "text")
+    except Exception as error:
+        said.append(type(error).__name__)
+try:
+    njit(lambda one, other: one // other)(1, 0)
+except ZeroDivisionError:
+    said.append("refused")
+said.append(njit(parallel=True)(lambda array: (array + 1).sum())(np.arange(4.0)))
+assert locked["a"] == locked["r"] > 0
+print(said)
+"""
 
 
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
-def test_an_operator_is_looked_up_once_for_the_same_numbers_and_options(monkeypatch):
-    looked_up = []
+def test_a_users_own_numba_code_is_compiled_as_without_us(tmp_path):
+    (tmp_path / "user.py").write_text(USER, encoding="utf-8")
+    environment = {**os.environ, "STUMPERY_CACHE": str(tmp_path)}
+    said = [
+        subprocess.run(
+            [sys.executable, "-W", "error", str(tmp_path / "user.py"), way],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for way in ("with", "without")
+    ]
+    assert not any(each.returncode for each in said), said[0].stderr + said[1].stderr
+    assert said[0].stdout == said[1].stdout
+    assert "ZeroDivisionError" not in said[0].stdout and "refused" in said[0].stdout
 
-    def counted(function, context, arguments, named):
-        looked_up.append(tuple(map(str, arguments)))
-        return find(function, context, arguments, named)
 
-    find = types.BaseFunction.get_call_type.__wrapped__ if compiling.KNOWN else types.BaseFunction.get_call_type
-    monkeypatch.setattr(types.BaseFunction, "get_call_type", once._once(counted))
-    wanted = ("int16", "float32")
-    for name in ("first", "second"):
-        source = njit(lambda one, other: one * other + one * other)
-        assert source(np.int16(3), np.float32(0.5)) == 3.0, name
-    assert looked_up.count(wanted) == 1
-    njit(fastmath=True)(lambda one, other: one * other)(np.int16(3), np.float32(0.5))
-    assert looked_up.count(wanted) == 2
+WARNED = """
+import warnings
+import numba
+numba.version_info = numba.version_info._replace(major=0, minor={minor}, short=(0, {minor}))
+numba.__version__ = "0.{minor}.1"
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    from stumpery.jit import kernel, part
+    from stumpery.compiling import EXTENDED, internal
+    import stumpery.random
+@part
+def one(values):
+    return values[0]
+@kernel
+def both(values, place):
+    return one(values) + values[place]
+import numpy as np
+print(EXTENDED, len(caught), *[each.message for each in caught], both(np.arange(3.0), 1), type(one).__name__)
+"""
 
 
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
-def test_the_compiler_works_as_before_for_others():
-    values = np.arange(4.0)
-    assert njit(parallel=True)(lambda array: (array + 1).sum())(values) == 10.0
-    with pytest.raises(ZeroDivisionError):
-        njit(lambda one, other: one // other)(1, 0)
-
-
-def test_compiling_leaves_listeners_and_collector_as_they_were():
-    before = ffi.lib._lock._cblist
-    seen = []
-    once.undisturbed(lambda: seen.append((gc.isenabled(), list(ffi.lib._lock._cblist))))()
-    assert seen == [(False, [])]
-    assert ffi.lib._lock._cblist == before and gc.isenabled()
-    with pytest.raises(ValueError, match="invalid literal"):
-        once.undisturbed(int)("none")
-    assert ffi.lib._lock._cblist == before and gc.isenabled()
-
-
-def test_who_begins_to_listen_meanwhile_is_told_afterwards():
-    before, mine = list(ffi.lib._lock._cblist), (lambda: None, lambda: None)
-    once.undisturbed(ffi.register_lock_callback)(*mine)
-    try:
-        assert ffi.lib._lock._cblist == [*before, mine]
-    finally:
-        ffi.unregister_lock_callback(*mine)
-
-
-def test_kernels_that_two_threads_compile_leave_all_as_it_was():
-    before = list(ffi.lib._lock._cblist)
-    compile_ = once.undisturbed(lambda: sleep(0.01))
-    threads = [Thread(target=compile_) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert ffi.lib._lock._cblist == before and gc.isenabled()
-
-
-def test_a_collector_that_rests_stays_so():
-    collected = gc.isenabled()
-    gc.disable()
-    try:
-        assert once.undisturbed(abs)(-3) == 3
-        assert not gc.isenabled()
-    finally:
-        if collected:
-            gc.enable()
-
-
-def test_compiler_options_are_equal_where_all_their_values_are():
-    options = Flags()
-    same, other, more = Flags(), Flags(), Flags()
-    same.nrt = options.nrt  # set to what it is anyway
-    other.nrt = not options.nrt
-    more.nrt, more.boundscheck = not options.nrt, True
-    assert options == same and hash(options) == hash(same)
-    assert other == other.copy() and hash(other) == hash(other.copy())
-    assert len({options, same, other, more}) == 3
-    assert options != "options"
-    assert options != TargetConfig()
+@pytest.mark.parametrize(("minor", "plain"), [(10, "0"), (10, "1"), (99, "0")])
+def test_a_version_of_numba_that_is_not_tested_compiles_plainly_with_one_warning(tmp_path, minor, plain):
+    (tmp_path / "old.py").write_text(WARNED.format(minor=minor), encoding="utf-8")
+    environment = {**os.environ, "STUMPERY_CACHE": str(tmp_path), "STUMPERY_PLAIN": plain, "STUMPERY_BOUNDS_CHECK": "0"}
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "old.py")], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    if plain == "1":
+        assert done.stdout.strip() == "False 0 1.0 CPUDispatcher"
+    else:
+        assert done.stdout.startswith(f"False 1 Numba 0.{minor}.1 is outside the range 0.66 to 0.68 that Stumpery's ")
+        assert done.stdout.strip().endswith("STUMPERY_PLAIN=1 chooses this without a warning 1.0 CPUDispatcher")

@@ -116,7 +116,7 @@ def test_the_cache_name_changes_with_every_kernel_source_and_setting(tmp_path, m
         source.write_text("x = 2\n")
         names.append(kernel_cache.fingerprint(bounds_check=False))
     names.append(kernel_cache.fingerprint(bounds_check=True))
-    monkeypatch.setattr(kernel_cache, "KNOWN", not kernel_cache.KNOWN)
+    monkeypatch.setattr(kernel_cache, "EXTENDED", not kernel_cache.EXTENDED)
     names.append(kernel_cache.fingerprint(bounds_check=True))
     monkeypatch.setattr(kernel_cache.numba, "__version__", "0.0")
     names.append(kernel_cache.fingerprint(bounds_check=True))

@@ -1,15 +1,15 @@
-"""How parts come to LLVM's code: elements, rows, ranges, variables and calls give what plain Python gives."""
+"""How kernels come to LLVM's code: elements, rows, ranges, variables and calls give what plain Python gives."""
 
 import numpy as np
 import pytest
 from numba import njit
 
-from stumpery.compiling import KNOWN
-from stumpery.jit import BOUNDS_CHECK, INTERPRETED, kernel, part
+from stumpery.compiling import EXTENDED
+from stumpery.jit import INTERPRETED, kernel, part
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
-WITH_CARE = pytest.mark.skipif(INTERPRETED or not KNOWN, reason="parts are plain functions here")
+COMPILED = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 
 
 @part
@@ -148,7 +148,7 @@ def test_ranges_give_pythons_numbers(by):
             assert out.tolist() == [[len(range(*each)), sum(range(*each))] for each in known]
 
 
-@WITH_CARE
+@COMPILED
 def test_a_step_of_nothing_is_refused():
     with pytest.raises(ValueError, match="must not be zero"):
         run_steps(np.zeros((6, 2), np.int64), 0, 3, 0)
@@ -328,22 +328,143 @@ def test_what_is_unusual_is_left_to_the_compiler(n):
 
 
 @part
-def shorter(values, below):
-    """An index that turns out to be below 0."""
-    return values[below]
+def element(values, table, place):
+    """Indices that are known only at run time: alone, in tuples, for views, in arrays with gaps."""
+    return values[place] + table[place, 1] + table[0, place] + table[place][1] + table[:, place][1]
+
+
+@part
+def written(values, table, place):
+    """The same to write to."""
+    values[place] = 5.0
+    table[place, 1] = 6.0
+    table[0, place] += 7.0
+    return values[place]
 
 
 @kernel
-def run_shorter(values, below):
-    return shorter(values, below)
+def run_element(values, table, place):
+    return element(values, table, place)
 
 
-@pytest.mark.skipif(not BOUNDS_CHECK or not KNOWN, reason="bounds are not checked")
-@pytest.mark.parametrize("place", [-1, -3, 3, 100])
-def test_where_bounds_are_checked_no_index_counts_from_the_end(place):
-    assert run_shorter(np.arange(3.0), 2) == 2.0
-    with pytest.raises(IndexError):
-        run_shorter(np.arange(3.0), place)
+@kernel
+def run_written(values, table, place):
+    return written(values, table, place)
+
+
+@kernel
+def run_narrow(values, places):
+    """An index of fewer bits, in the kernel itself."""
+    return values[places[0]]
+
+
+INDEXED = {
+    "read in an internal function": run_element,
+    "written in an internal function": run_written,
+    "read in a kernel": lambda values, table, place: run_narrow(values, np.array([place], np.int32)),
+    "written in a kernel": lambda values, table, place: direct(values, place),
+    "in a kernel that another one calls": lambda values, table, place: run_direct(values, place),
+}
+
+
+@kernel
+def direct(values, place):
+    values[place] += 1.0
+    return values[place]
+
+
+@kernel
+def run_direct(values, place):
+    return direct(values, place)
+
+
+@pytest.mark.parametrize("way", INDEXED)
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_negative_index_is_refused_or_counts_from_the_end_whoever_asks(way, step):
+    def made():
+        return np.arange(4.0 * step)[::step], np.arange(16.0 * step * step).reshape(4 * step, 4 * step)[::step, ::step]
+
+    values, table = made()
+    last = INDEXED[way](values, table, 3)
+    for place in (-1, -4):
+        same, other = made()
+        if EXTENDED and not INTERPRETED:
+            with pytest.raises(IndexError, match="a negative index counts from the end only where it is a constant"):
+                INDEXED[way](same, other, place)
+            assert np.array_equal(same, made()[0]) and np.array_equal(other, made()[1])
+        elif place == -1:
+            assert INDEXED[way](same, other, place) == last
+            assert np.array_equal(same, values) and np.array_equal(other, table)
+
+
+COLUMN, ROW = -2, np.int32(-1)
+
+
+@part
+def constants(table, n):
+    """Negative constants: a literal, globals, beside an index that is not one, across a loop."""
+    found = 0.0
+    for place in range(n):
+        found += table[place, COLUMN] + table[ROW, -1] + table[ROW][COLUMN] + table[np.uint8(1), ROW]
+        table[place, -1] = found
+    return found + table[ROW, ROW]
+
+
+@kernel
+def run_constants(table, n):
+    return constants(table, n)
+
+
+@part
+def unusual_index(values, places, place, chosen):
+    """An array that may be missing, and others as an index."""
+    perhaps = values if chosen else None
+    found = values[places][0]
+    if perhaps is not None:
+        found += perhaps[0] + perhaps[place]
+    return found
+
+
+@kernel
+def run_unusual_index(values, places, place, chosen):
+    return unusual_index(values, places, place, chosen)
+
+
+def test_an_array_may_be_missing_or_an_index():
+    values, places = np.array([2.0, 3.0, 5.0]), np.arange(3) - 2
+    assert run_unusual_index(values, places, 2, True) == 3.0 + 2.0 + 5.0
+    assert run_unusual_index(values, places, 1, False) == 3.0
+    if EXTENDED and not INTERPRETED:
+        with pytest.raises(IndexError, match="a negative index"):
+            run_unusual_index(values, places, -1, True)
+
+
+def test_negative_constants_count_from_the_end():
+    mine, plain = np.arange(12.0).reshape(3, 4), np.arange(12.0).reshape(3, 4)
+    expected = (constants if INTERPRETED else constants.py_func)(plain, 3)
+    assert run_constants(mine, 3) == expected
+    assert np.array_equal(mine, plain)
+
+
+@part
+def cautious(values, place):
+    """A negative index within a try, and in a generator."""
+    try:
+        found = values[place]
+    except Exception:
+        found = -1.0
+    return found
+
+
+@kernel
+def run_cautious(values, place):
+    return cautious(values, place)
+
+
+@pytest.mark.skipif(not EXTENDED or INTERPRETED, reason="a negative index counts from the end")
+def test_a_refused_index_can_be_caught():
+    assert run_cautious(np.arange(3.0), 1) == 1.0
+    assert run_cautious(np.arange(3.0), -1) == -1.0
 
 
 @part
@@ -376,7 +497,7 @@ def test_arrays_that_parts_make_live_as_long_as_they_are_used():
         assert table[0, 0] == (1 if n > 2 else 6)
 
 
-@WITH_CARE
+@COMPILED
 def test_the_compilers_own_functions_are_left_alone():
     assert njit(lambda values, place: values[place])(np.arange(3.0), -2) == 1.0
     assert njit(lambda first, second: max(first, second) is True)(True, False)

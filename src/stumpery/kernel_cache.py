@@ -30,7 +30,7 @@ from numba.core.compiler import CompileResult
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
-from stumpery.compiling import KNOWN
+from stumpery.compiling import EXTENDED
 from stumpery.folders import (
     ANY_BY_OTHERS,
     UnsafePathError,
@@ -94,7 +94,7 @@ class KernelCache(Cache):  # type: ignore[misc]
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """The compiled function for these types, or None; whatever is wrong with a file, it is compiled anew."""
         try:
-            if KNOWN:
+            if EXTENDED:
                 rtsys.initialize(target_context)  # counts references; all else is initialised only to compile
             else:
                 target_context.refresh()
@@ -156,7 +156,7 @@ def kernel_store(bounds_check: bool) -> Store | None:
 
 def fingerprint(*, bounds_check: bool) -> str:
     """A hash of all kernel sources, of the compiler's version and of its settings."""
-    mode = "checked" if bounds_check else "fast", KNOWN, numba.__version__, sys.implementation.cache_tag
+    mode = "checked" if bounds_check else "fast", EXTENDED, numba.__version__, sys.implementation.cache_tag
     digest = hashlib.sha256(repr(mode).encode())
     for path in kernel_files():
         digest.update(path.read_bytes())

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
-from stumpery.compiling.lending import held
+from stumpery.compiling.pointers import pinned
 from stumpery.encoding import Schema
 from stumpery.encoding.encoded import stretches
 from stumpery.encoding.open_rows import OpenRows
@@ -307,7 +307,7 @@ class RewardForest(ContextualPolicy):
         """The models as kernels get them."""
         models, ready = self._held
         if models is not self._models:
-            models, ready = self._held = self._models, held(self._models)
+            models, ready = self._held = self._models, pinned(self._models)
         return ready
 
     def _new_work(self) -> kernels.Work:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from stumpery.compiling.lending import held
+from stumpery.compiling.pointers import pinned
 
 
 class Rooms:
@@ -20,7 +20,7 @@ class Rooms:
             room = None, None
         if room[0] is None or not fits(room[0]):
             work = make()
-            room = work, held(work)
+            room = work, pinned(work)
         return room
 
     def give_back(self, room: tuple[Any, Any]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files, frames
-from stumpery.compiling.lending import held
+from stumpery.compiling.pointers import pinned
 from stumpery.encoding import Schema
 from stumpery.encoding.encoded import Rows, stretches
 from stumpery.encoding.open_rows import OpenRows
@@ -381,7 +381,7 @@ class StreamModel(Model):
         """The model as kernels get it."""
         model, ready = self._held
         if model is not self._model:
-            model, ready = self._held = self._model, held(self._model)
+            model, ready = self._held = self._model, pinned(self._model)
         return ready
 
     def _may_grow(self) -> bool:

@@ -1,0 +1,130 @@
+"""Passing NamedTuples of arrays by pointer.
+
+Numba passes a NamedTuple of arrays as hundreds of words, each to be unpacked and packed again at every call. Internal
+functions get its address (`NamedTuplePointer`) and load what they need. Python can lay its words out once (`pinned`).
+"""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir as llvm  # type: ignore[import-untyped]
+from numba import config, types
+from numba.core import cgutils
+from numba.core.datamodel import models
+from numba.core.imputils import impl_ret_borrowed, lower_cast, lower_getattr_generic
+from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.core.typing.typeof import typeof
+from numba.extending import NativeValue, register_model, unbox
+
+from stumpery.compiling import EXTENDED
+
+POINTER = "pointer to "  # how the names of these types begin
+
+
+class NamedTuplePointer(types.Type):  # type: ignore[misc]
+    """Numba's type of a NamedTuple with arrays that is passed by pointer."""
+
+    def __init__(self, record: Any) -> None:
+        self.record = record
+        self._classes = _classes_in(record)
+        super().__init__(name=f"{POINTER}{record}")
+
+    @property
+    def key(self) -> Any:
+        """What tells it from others: its name tells all but which classes of NamedTuples these are."""
+        return self.name, self._classes
+
+
+def by_pointer(kind: Any) -> Any:
+    """The type by which an internal function gets an argument, or a field of one: no number is a constant there."""
+    is_record = isinstance(kind, types.BaseNamedTuple) and any(map(_has_arrays, kind.types))
+    return NamedTuplePointer(kind) if is_record else types.unliteral(kind)
+
+
+def _has_arrays(kind: Any) -> bool:
+    return isinstance(kind, types.Array) or (isinstance(kind, types.BaseTuple) and any(map(_has_arrays, kind.types)))
+
+
+def _classes_in(kind: Any) -> tuple[type, ...]:
+    """The classes of a NamedTuple and of those within it."""
+    if not isinstance(kind, types.BaseTuple):
+        return ()
+    own = (kind.instance_class,) if isinstance(kind, types.BaseNamedTuple) else ()
+    return (*own, *(each for field in kind.types for each in _classes_in(field)))
+
+
+@register_model(NamedTuplePointer)
+class _PointerModel(models.PrimitiveModel):  # type: ignore[misc]
+    """An address. The memory there changes only after the call that got it: what was loaded stays true."""
+
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, manager.lookup(kind.record).get_value_type().as_pointer())
+
+    def from_argument(self, builder: Any, value: Any) -> Any:
+        value.add_attribute("noalias")
+        return value
+
+
+@lower_cast(types.BaseNamedTuple, NamedTuplePointer)  # type: ignore[untyped-decorator]
+def _address_of(context: Any, builder: Any, kind: Any, wanted: Any, value: Any) -> Any:
+    """Where a NamedTuple lies: its variable, if it was loaded from there for this call, or else memory of its own."""
+    if isinstance(value, llvm.LoadInstr) and builder.block.instructions[-1] is value:
+        return value.operands[0]
+    return cgutils.alloca_once_value(builder, value)
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):  # type: ignore[misc]
+    key = NamedTuplePointer
+
+    def generic_resolve(self, owner: Any, name: str) -> Any:
+        record = owner.record
+        return by_pointer(record.types[record.fields.index(name)]) if name in record.fields else None
+
+
+@lower_getattr_generic(NamedTuplePointer)  # type: ignore[untyped-decorator]
+def _field(context: Any, builder: Any, owner: Any, value: Any, name: str) -> Any:
+    """A field, loaded from memory, or its address if it is passed by pointer, too."""
+    place = owner.record.fields.index(name)
+    kind = owner.record.types[place]
+    address = cgutils.gep_inbounds(builder, value, 0, place)
+    if by_pointer(kind) != kind:
+        return address
+    loaded = builder.load(address)
+    loaded.loaded_from = address  # for `lowering.py`, which loads single words from there
+    return impl_ret_borrowed(context, builder, kind, loaded)
+
+
+class Pinned:
+    """A NamedTuple whose words Python has laid out once, so that kernels need not unbox each of its arrays."""
+
+    def __init__(self, record: Any) -> None:
+        self.record = record
+        self._words = np.array(_words_of(record), np.int64)
+        self.address = self._words.ctypes.data
+        self._numba_type_ = NamedTuplePointer(typeof(record))
+
+
+def pinned(record: Any) -> Any:
+    """A NamedTuple of arrays as kernels get it fastest; it must be pinned anew when an array is replaced by another."""
+    return Pinned(record) if EXTENDED and not config.DISABLE_JIT else record
+
+
+def _words_of(field: Any) -> list[int]:
+    """A NamedTuple, an array or a number as it lies in memory, word by word; its arrays are not reference-counted."""
+    if isinstance(field, tuple):
+        return [word for each in field for word in _words_of(each)]
+    if isinstance(field, np.ndarray):
+        return [0, 0, field.size, field.itemsize, field.ctypes.data, *field.shape, *field.strides]
+    if isinstance(field, bool) or not isinstance(field, float | int):
+        raise TypeError(f"{field!r} cannot be pinned: it is neither an array, a float, an int nor a tuple of these")
+    return [int(np.array(field).view(np.int64))]
+
+
+@unbox(NamedTuplePointer)  # type: ignore[untyped-decorator]
+def _unbox(kind: Any, obj: Any, c: Any) -> Any:
+    """The address of a pinned NamedTuple."""
+    number = c.pyapi.object_getattr_string(obj, "address")
+    address = c.pyapi.long_as_voidptr(number)
+    c.pyapi.decref(number)
+    return NativeValue(c.builder.bitcast(address, c.context.get_value_type(kind)))
