@@ -5,18 +5,22 @@ BENCH := .venv-bench/bin
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench docs clean
+.PHONY: help demo test numba-versions check format bench docs clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
 demo: .venv/.study  ## play several policies on one stream: a table, a picture and result.json under out/demo
 	$(BIN)/stumpery demo
 
-test: .venv/.dev  ## run every test: compiled, then the kernels with bounds checks and as plain Python
+test: .venv/.dev  ## run every test: compiled, then the kernels with bounds checks, as plain Python and by plain Numba
 	$(BIN)/python -m pytest -n auto
 	STUMPERY_BOUNDS_CHECK=1 $(BIN)/python -m pytest -n auto -m kernels
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto -m kernels
+	STUMPERY_PLAIN=1 $(BIN)/python -m pytest -n auto -m plain
+
+numba-versions: .venv/.python  ## test the compiler with every supported version of Numba, each in an environment of its own
+	$(BIN)/python tests/numba_versions.py
 
 check: .venv/.dev  ## lint, formatting, types, layers
 	$(BIN)/ruff check .

@@ -9,7 +9,7 @@ from stumpery import random
 from stumpery.jit import INTERPRETED
 from stumpery.random import new_generator
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
 N_DRAWS = 1_000 if INTERPRETED else 100_000  # with 100 000 a distribution function that is off by 0.008 is seen
 LEAST_P = 1e-4  # for some sixty tests; the seeds are fixed, so that one that passes once passes always

@@ -9,7 +9,7 @@ from stumpery.policies import Banditron
 from stumpery.policies import explorers_kernels as board_rows
 from stumpery.types import Decision
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
 STEPS = 80 if INTERPRETED else 600
 

@@ -14,7 +14,7 @@ from stumpery.policies import explorers
 from stumpery.policies import explorers_kernels as kernels
 from stumpery.random import new_generator
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
 EXACT = {
     "greedy": explorers.greedy(),

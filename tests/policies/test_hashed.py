@@ -13,7 +13,7 @@ from stumpery.trees import forest_kernels as trees
 from stumpery.trees.ring import new_ring
 from stumpery.trees.ring_kernels import FLOAT, remember
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
 N_SLOTS, N_ACTIONS, ACTION, SCALE, HASTE = 64, 3, 1, 0.4, 2.0
 N_EVENTS = 100 if INTERPRETED else 500

@@ -15,7 +15,7 @@ from stumpery.summaries import CountMin
 from stumpery.summaries.hashing import hash_names, unit_hash
 from stumpery.types import State
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
 seeded = settings(deadline=None, derandomize=True, max_examples=10 if INTERPRETED else 60)
 names = some.lists(some.one_of(some.text(max_size=6), some.integers(-3, 3)), max_size=60)

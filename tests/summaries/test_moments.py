@@ -14,7 +14,7 @@ from stumpery.summaries import Moments
 from stumpery.summaries import moments_kernels as kernels
 from stumpery.types import State
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
 seeded = settings(deadline=None, derandomize=True, max_examples=20 if INTERPRETED else 100)
 values_lists = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50)

@@ -7,7 +7,7 @@ from tests.reference.drift import WindowTwin
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.trees import drift_kernels as drift
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
 
 @kernel

@@ -8,7 +8,7 @@ from stumpery.trees import stats_kernels as stats
 from stumpery.trees.forest_kernels import DOUBT, FIRST_STATS, MEAN, UNIT, WEIGHT, WEIGHT_UNIT, ZERO
 from stumpery.trees.scratch_kernels import mixed
 
-pytestmark = pytest.mark.kernels
+pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
 
 @kernel
