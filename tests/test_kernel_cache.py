@@ -354,6 +354,20 @@ def test_what_every_user_may_rename_is_refused_and_a_sticky_folder_is_not(cache)
     assert opened() is not None
 
 
+def test_the_folder_above_may_be_writable_by_a_group_also_at_the_first_use(cache):
+    cache.parent.chmod(0o775)
+    first = opened()
+    assert first is not None
+    assert opened() == first
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_named_pipe_in_place_of_a_file_is_refused_and_not_waited_for(cache):
+    store = opened()
+    os.mkfifo(store.folder / "one.nbc", 0o600)
+    assert store.read("one.nbc") is None
+
+
 def test_a_shared_folder_like_that_for_temporary_files_may_hold_a_cache(cache):
     cache.mkdir()
     cache.chmod(0o1777)

@@ -1,4 +1,4 @@
-"""Where things are kept that can be made again, and whether another user could have written them."""
+"""Cache folders and their permissions: where things are kept, and whether another user could have written them."""
 
 import os
 import stat
@@ -8,7 +8,7 @@ from pathlib import Path
 POSIX = os.name == "posix"  # elsewhere a file's owner and mode say nothing, and the system's access lists must do
 WRITE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 ANY_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-OPEN_TO_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+OPEN_TO_READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 OPEN_TO_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
@@ -48,15 +48,16 @@ def check_root(root: Path) -> None:
     if not POSIX:
         return
     real = Path(os.path.realpath(root))
-    nearest, *above = (folder for folder in (real, *real.parents) if folder.exists())
-    status = nearest.stat()
-    if not stat.S_ISDIR(status.st_mode):
+    nearest = next(folder for folder in (real, *real.parents) if folder.exists())
+    if not nearest.is_dir():
         raise NotADirectoryError(nearest)
-    if status.st_uid not in (os.geteuid(), 0):
-        raise UnsafePathError(f"{nearest} belongs to another user (uid {status.st_uid})")
-    if status.st_mode & WRITE_BY_OTHERS and not status.st_mode & stat.S_ISVTX:
-        raise UnsafePathError(f"other users may write {nearest} (mode {stat.S_IMODE(status.st_mode):04o})")
-    for folder in above:
+    if nearest == real:
+        status = real.stat()
+        if status.st_uid not in (os.geteuid(), 0):
+            raise UnsafePathError(f"{real} belongs to another user (uid {status.st_uid})")
+        if status.st_mode & WRITE_BY_OTHERS and not status.st_mode & stat.S_ISVTX:
+            raise UnsafePathError(f"other users may write {real} (mode {stat.S_IMODE(status.st_mode):04o})")
+    for folder in filter(Path.exists, real.parents):
         mode = folder.stat().st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             raise UnsafePathError(f"every user may rename what lies in {folder} (mode {stat.S_IMODE(mode):04o})")
@@ -71,9 +72,12 @@ def check_own_folder(folder: Path) -> None:
 
 
 def read_own(path: Path, *, forbidden: int = WRITE_BY_OTHERS) -> bytes:
-    """What a file holds that belongs to the user and grants nobody else what is `forbidden`; links are refused."""
+    """What a regular file holds that belongs to the user and grants nobody else what is `forbidden`."""
     with os.fdopen(os.open(path, OPEN_TO_READ), "rb") as file:
-        _check_own(path, os.fstat(file.fileno()), forbidden)
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise UnsafePathError(f"{path} is no regular file")
+        _check_own(path, status, forbidden)
         return file.read()
 
 

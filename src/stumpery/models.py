@@ -30,10 +30,14 @@ class Readers(set[int]):
         self._is_awaited = False
         self._somebody_left = Event()
 
-    def wait(self) -> None:
-        """Wait until there are none; called with the mutex held, so that none can come."""
+    def refuse_own(self) -> None:
+        """Refuse to wait for the thread itself."""
         if get_ident() in self:
             raise RuntimeError("a concurrent method of a model called one that is not: mark both or none")
+
+    def wait(self) -> None:
+        """Wait until there are none; called with the mutex held, so that none can come."""
+        self.refuse_own()
         self._is_awaited = True
         try:
             while True:
@@ -56,6 +60,8 @@ def exclusive(method: Method) -> Method:
 
     @wraps(method)
     def locked(self: "Model", /, *arguments: Any, **options: Any) -> Any:
+        if self._readers:
+            self._readers.refuse_own()  # before the mutex, which another thread may hold while it waits for this one
         with self._mutex:
             if self._readers:
                 self._readers.wait()

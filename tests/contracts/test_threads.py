@@ -317,6 +317,10 @@ class Meeting(Model):
         self.order.append("read")
 
     @concurrent
+    def read_inside(self):
+        self.inside()
+
+    @concurrent
     def look(self):
         self.order.append("look")
         self.glance()
@@ -347,7 +351,8 @@ def test_readers_run_together_and_writers_wait_for_them():
         model.entered.wait(STUCK_S)
         model.look()
         writer.start()
-        time.sleep(0.02)  # the writer is waiting, in all likelihood
+        while not model._readers._is_awaited:
+            time.sleep(0.001)
         model.may_go.set()
 
     writer = Thread(target=write, daemon=True)
@@ -361,6 +366,25 @@ def test_a_concurrent_method_that_calls_an_exclusive_one_is_an_error_and_leaves_
     with pytest.raises(RuntimeError, match="mark both or none"):
         model.write_while_reading()
     run_together([model.write])
+    assert model.order == ["write"]
+
+
+def test_a_concurrent_method_that_calls_an_exclusive_one_is_an_error_even_while_others_wait():
+    model, raised = Meeting(), []
+
+    def read():
+        writer.start()
+        while not model._readers._is_awaited:
+            time.sleep(0.001)
+        with pytest.raises(RuntimeError, match="mark both or none"):
+            model.write()
+        raised.append(True)
+
+    model.inside = read
+    writer = Thread(target=model.write, daemon=True)
+    run_together([model.read_inside])
+    writer.join(STUCK_S)
+    assert raised == [True]
     assert model.order == ["write"]
 
 
