@@ -774,7 +774,9 @@ def test_files_of_the_first_format_still_load(path, tmp_path):
     assert type(model).__name__ == path.stem
     with safe_open(path, framework="numpy") as file:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    assert all(array.tobytes() == arrays[name].tobytes() for name, array in model.state().arrays.items())
+    found = model.state().arrays
+    assert arrays.keys() <= found.keys()  # later versions may have more of them, or wider ones
+    assert all(np.array_equal(found[name], array, equal_nan=array.dtype.kind == "f") for name, array in arrays.items())
     assert same(model, st.load(saved(model, tmp_path)))
     use(model)
 

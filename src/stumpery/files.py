@@ -43,6 +43,7 @@ def save(model: Saveable, path: str | os.PathLike[str]) -> None:
 
     A link is followed. Only a regular file is replaced. When this returns, the file is on the disk.
     """
+    from safetensors import SafetensorError
     from safetensors.numpy import save as serialise
 
     kind = type(model).__name__
@@ -66,7 +67,11 @@ def save(model: Saveable, path: str | os.PathLike[str]) -> None:
         raise ValueError(f"this {kind} cannot be saved: {error}") from None
     if len(text) > MAX_HEADER_BYTES:
         raise ValueError(f"this {kind} cannot be saved: its options take {len(text):,} bytes of {MAX_HEADER_BYTES:,}")
-    write_whole(target, serialise(tensors, metadata={_KEY: text}))
+    try:
+        content = serialise(tensors, metadata={_KEY: text})
+    except SafetensorError as error:
+        raise ValueError(f"this {kind} cannot be saved: {error}") from None
+    write_whole(target, content)
 
 
 def load(path: str | os.PathLike[str], *, seed: int | None = None, max_bytes: int | None = None) -> Any:

@@ -30,6 +30,7 @@ from numba import config
 from stumpery.compiling import EXTENDED
 from stumpery.compiling.internal import InternalFunction, KernelCompiler
 from stumpery.compiling.intrinsics import bitcast, prefetch_line
+from stumpery.interruption import defer_interrupts
 from stumpery.kernel_cache import cache_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -52,6 +53,7 @@ def kernel(function: Function) -> Function:
     extensions: dict[str, Any] = {"pipeline_class": KernelCompiler} if EXTENDED else {}
     compiled = numba.njit(**SETTINGS, **extensions)(function)
     compiled._cache = cache_of(function, bounds_check=BOUNDS_CHECK)
+    compiled.compile = _uninterrupted(compiled.compile)
     if EXTENDED:
         inner: Any = part(function)  # what kernels get that call this one
         compiled.get_call_template, compiled.get_overload = inner.get_call_template, inner.get_overload
@@ -65,6 +67,17 @@ def part(function: Function) -> Function:
     options = {"no_cpython_wrapper": True, **SETTINGS}
     compile_: Any = InternalFunction if EXTENDED else numba.njit
     return compile_(function, **options)  # type: ignore[no-any-return]
+
+
+def _uninterrupted(compile_: Function) -> Function:
+    """Compile, or load machine code, before Ctrl-C has its effect: in the midst of LLVM's work it ends the process."""
+
+    @wraps(compile_)
+    def compiled(*arguments: Any) -> Any:
+        with defer_interrupts():
+            return compile_(*arguments)
+
+    return compiled  # type: ignore[return-value]
 
 
 def _quiet(function: Function) -> Function:

@@ -20,6 +20,8 @@ from stumpery.types import State
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 LOCKED = "_takes_lock"  # marks methods that take the lock themselves
+CONCURRENT = "_is_concurrent"
+LOOK_AGAIN_S = 0.1
 
 
 class Readers(set[int]):
@@ -44,13 +46,12 @@ class Readers(set[int]):
                 self._somebody_left.clear()
                 if not self:
                     return
-                self._somebody_left.wait()
+                self._somebody_left.wait(LOOK_AGAIN_S)
         finally:
             self._is_awaited = False
 
-    def leave(self, reader: int) -> None:
-        """Take a thread off the list."""
-        self.discard(reader)
+    def notify(self) -> None:
+        """Say that one has left; where an interruption keeps a thread from doing so, who waits looks again soon."""
         if self._is_awaited:
             self._somebody_left.set()
 
@@ -86,8 +87,10 @@ def concurrent(method: Method) -> Method:
                 readers.add(me)
             return method(self, *arguments, **options)
         finally:
-            readers.leave(me)
+            readers.discard(me)  # first, and not by a Python function: an interruption could come as that begins
+            readers.notify()
 
+    setattr(locked, CONCURRENT, True)
     return locking(locked)  # type: ignore[return-value]
 
 
@@ -129,7 +132,8 @@ class Model(ABC):
             if name.startswith("_"):
                 continue
             if inspect.isfunction(member) and not hasattr(member, LOCKED):
-                setattr(cls, name, exclusive(member))
+                overrides_concurrent = hasattr(getattr(super(cls, cls), name, None), CONCURRENT)
+                setattr(cls, name, concurrent(member) if overrides_concurrent else exclusive(member))
             elif isinstance(member, property) and member.fget is not None and not hasattr(member.fget, LOCKED):
                 setattr(cls, name, property(exclusive(member.fget), member.fset, member.fdel, member.__doc__))
 
@@ -147,6 +151,12 @@ class Model(ABC):
     @abstractmethod
     def state(self) -> State:
         """The recipe and the arrays, live: they change as the model goes on."""
+
+
+def snapshot_of(model: Any) -> State:
+    """The state of a model within another, as it is at one moment: it may be used from outside, too."""
+    state: State = model.snapshot() if isinstance(model, Model) else model.state()
+    return state
 
 
 @contextmanager

@@ -5,6 +5,8 @@ STUMPERY_STRESS_S says for how many seconds threads use each model: a moment in 
 
 import faulthandler
 import os
+import subprocess
+import sys
 import time
 from copy import deepcopy
 from threading import Event, Thread
@@ -386,6 +388,93 @@ def test_a_concurrent_method_that_calls_an_exclusive_one_is_an_error_even_while_
     writer.join(STUCK_S)
     assert raised == [True]
     assert model.order == ["write"]
+
+
+@pytest.mark.parametrize("kind", [st.HoeffdingTreeClassifier, st.HoeffdingTreeRegressor])
+def test_a_subclass_may_override_what_runs_together(kind):
+    class Mine(kind):
+        def predict_one(self, x):
+            return super().predict_one(x)
+
+    model = Mine()
+    model.learn_one(ROWS[0], 1)
+    assert "1" in model.explain_one(ROWS[0])
+    assert model.predict_one(ROWS[0]) == 1
+
+
+INTERRUPTED = """
+import _thread, threading, time
+import stumpery as st
+
+rows = [{"age": float(age % 60), "x": age % 7 / 7} for age in range(240)]
+model = st.HoeffdingTreeClassifier(grace_period=20)
+model.learn_many(rows, [int(row["age"] > 25) for row in rows])
+model.predict_one(rows[0])
+stop, n = threading.Event(), 0
+
+def interrupt():
+    while not stop.wait(0.0005):
+        _thread.interrupt_main()
+
+thread = threading.Thread(target=interrupt)
+thread.start()
+end = time.monotonic() + 2.0
+while time.monotonic() < end:
+    try:
+        while time.monotonic() < end:
+            model.predict_one(rows[0])
+    except KeyboardInterrupt:
+        n += 1
+while thread.is_alive():
+    try:
+        stop.set()
+        thread.join()
+        time.sleep(0.01)
+    except KeyboardInterrupt:
+        pass
+other = threading.Thread(target=model.learn_one, args=(rows[0], 1), daemon=True)
+other.start()
+other.join(60.0)
+print(n > 20, other.is_alive(), set(model._readers))
+"""
+
+
+def test_interruptions_while_predicting_leave_the_lock_free():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["True", "False", "set()"], done.stderr
+
+
+def inner_models():
+    learner = tree()
+    yield (
+        learner,
+        st.FeatureSelector(features=["age", "x"], n_features=2, classifier=learner, chooser=st.choosers.thompson()),
+    )
+    click_model = st.Average(predictors=stumps())
+    yield click_model, st.ContentSelector(model=click_model)
+    ensemble = st.Voting(models=[tree(), tree()])
+    yield ensemble.members[0], ensemble
+
+
+@pytest.mark.parametrize(("inner", "outer"), list(inner_models()), ids=["FeatureSelector", "ContentSelector", "Voting"])
+def test_a_model_within_another_is_saved_as_it_is_at_one_moment(inner, outer, tmp_path):
+    rows = [{"age": row["age"], "x": row["x"]} for row in ROWS]
+    inner.learn_many(rows, LABELS)
+    done = Event()
+
+    def learn():
+        while not done.is_set():
+            inner.learn_many(rows, LABELS)
+
+    def save():
+        try:
+            for _ in range(25):
+                st.save(outer, tmp_path / "outer")
+                st.load(tmp_path / "outer")
+        finally:
+            done.set()
+
+    run_together([learn, save])
 
 
 def test_an_error_leaves_the_lock_free():

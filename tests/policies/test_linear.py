@@ -5,13 +5,19 @@ import pytest
 from tests.reference.linear import Linear
 
 from stumpery.encoding import Schema
-from stumpery.jit import INTERPRETED
+from stumpery.jit import INTERPRETED, kernel
 from stumpery.policies import LinearPolicy, LinearThompson, LinUCB, explorers
 from stumpery.policies import explorers_kernels as board_rows
 from stumpery.policies import linear_kernels as kernels
 from stumpery.policies.features_kernels import sparse
 from stumpery.random import new_generator
 from stumpery.types import Decision, State
+
+
+@kernel
+def sparse_row(columns, row):
+    return sparse(columns, row)
+
 
 pytestmark = pytest.mark.kernels
 
@@ -61,7 +67,7 @@ def test_the_inverse_stays_the_inverse_over_many_updates():
     for _ in range(n):
         x = (rng.random(size) < 0.2).astype(float)
         reward = float(rng.random() < 0.3 + 0.5 * x[0])
-        kernels.update(model.inverses[0], model.thetas[0], sparse(columns, x), reward)
+        kernels.update(model.inverses[0], model.thetas[0], sparse_row(columns, x), reward)
         full = np.append(x, 1.0)
         a += np.outer(full, full)
         b += reward * full

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from stumpery import files
 from stumpery.allocation import reserve
+from stumpery.models import snapshot_of
 from stumpery.types import State
 
 Arrays = dict[str, NDArray[Any]]
@@ -22,7 +23,7 @@ def states_of(members: Sequence[Any], mark: str = "") -> tuple[list[Any], Arrays
         if not files.is_ours(member):
             raise ValueError(f"a {kind} among the models is none of Stumpery's own, so this cannot be saved")
         ours: Any = member
-        options, own = ours.state()
+        options, own = snapshot_of(ours)
         listed.append([kind, options])
         arrays |= {f"{mark}{place}:{name}": array for name, array in own.items()}
     return listed, arrays

@@ -8,7 +8,7 @@ import numpy as np
 
 from stumpery import files
 from stumpery.frames import n_rows, rows
-from stumpery.models import Model
+from stumpery.models import Model, snapshot_of
 from stumpery.options import check_number, check_whole, shown
 from stumpery.policies import content_selector_kernels as kernels
 from stumpery.random import new_generator
@@ -106,7 +106,7 @@ class ContentSelector(Model):
 
     def state(self) -> State:
         """The recipe and the arrays."""
-        options, arrays = self.model.snapshot()  # the model may be used without the selector, too
+        options, arrays = snapshot_of(self.model)
         mine = {"epsilon": self.epsilon, "seed": int(self.seed), "kind": type(self.model).__name__, "model": options}
         return State(mine, {**{f"model.{name}": array for name, array in arrays.items()}, "rng": self._rng})
 

@@ -50,6 +50,14 @@ def standardise(x: Floats, places: Integers, columns: Floats, row: Floats) -> in
 
 
 @kernel
+def standardised(columns: Floats, row: Floats) -> Floats:
+    """A row, standardised, with the constant last; an array, as an interruption while Numba makes a tuple crashes."""
+    x, places = np.empty(row.shape[0] + 1), np.empty(row.shape[0] + 1, dtype=np.int64)
+    standardise(x, places, columns, row)
+    return x
+
+
+@part
 def sparse(columns: Floats, row: Floats) -> Sparse:
     """A row, standardised."""
     x, places = np.empty(row.shape[0] + 1), np.empty(row.shape[0] + 1, dtype=np.int64)

@@ -52,7 +52,7 @@ class LinearPolicy(VectorPolicy):
         return linear_kernels.new_linear(n_actions, size, self.ridge)
 
     def _reasons(self, row: Floats, action: int) -> str:
-        x = features_kernels.sparse(self._columns, row).x
+        x = features_kernels.standardised(self._columns, row)
         shares = self._model.thetas[action, :-1] * x[:-1] * (self._high - self._low)
         most = np.argsort(-np.abs(shares), kind="stable")[:N_REASONS].tolist()
         names = self._encoder.feature_names

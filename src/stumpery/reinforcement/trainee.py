@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
+from stumpery.interruption import defer_interrupts
 from stumpery.reinforcement import extraction
 from stumpery.reinforcement import policy_kernels as kernels
 from stumpery.reinforcement.cells import Cells
-from stumpery.reinforcement.interruption import unbroken
 from stumpery.reinforcement.learner import UNSEEN, Found, Learner, Spans, Stretch, grown, named, new_learner
 from stumpery.reinforcement.policy_kernels import Policy
 from stumpery.types import Floats, Integers
@@ -85,7 +85,7 @@ class Trainee:
             part = slice(done, done + n)
             n_came = int(self.learner.n_classes)
             stretch = self.stretch(rows[part], labels[part], is_name)
-            with unbroken():  # the loop takes the old learner's arrays for the new one's
+            with defer_interrupts():  # the loop takes the old learner's arrays for the new one's
                 self.learner, found = method.loop(self.learner, self.spans, stretch, np.int32(n))
             watch(found, labels[part], n_came, watched.part(part), method.chances)
             done += n

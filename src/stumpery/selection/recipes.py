@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
+from stumpery.models import snapshot_of
 from stumpery.options import check_number, check_whole, listed, shown
 from stumpery.selection import choosing_kernels as choosing
 from stumpery.selection import classifiers
@@ -119,7 +120,7 @@ def saved_classifier(classifier: Any) -> tuple[dict[str, Any], dict[str, NDArray
     if not files.is_ours(classifier):
         raise ValueError(f"a selector over {kind!r} cannot be saved, only over models of ours")
     model: Any = classifier
-    options, arrays = model.state()
+    options, arrays = snapshot_of(model)
     return {"kind": kind, "options": options}, {INNER + name: array for name, array in arrays.items()}
 
 

@@ -5,13 +5,13 @@ import threading
 
 import pytest
 
-from stumpery.reinforcement.interruption import unbroken
+from stumpery.interruption import defer_interrupts
 
 
 def test_an_interruption_comes_after_the_block_and_then_at_once_again():
     done = []
     with pytest.raises(KeyboardInterrupt):
-        with unbroken():
+        with defer_interrupts():
             signal.raise_signal(signal.SIGINT)
             done.append("the block")
         done.append("what follows")
@@ -22,7 +22,7 @@ def test_an_interruption_comes_after_the_block_and_then_at_once_again():
 
 def test_an_error_in_the_block_leaves_the_handler_as_it_was():
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(ZeroDivisionError), unbroken():
+    with pytest.raises(ZeroDivisionError), defer_interrupts():
         1 / 0  # noqa: B018
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -31,7 +31,7 @@ def test_other_threads_go_their_way():
     done = []
 
     def work():
-        with unbroken():
+        with defer_interrupts():
             done.append("the block")
 
     thread = threading.Thread(target=work)

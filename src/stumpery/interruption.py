@@ -8,7 +8,7 @@ from typing import Any
 
 
 @contextmanager
-def unbroken() -> Iterator[None]:
+def defer_interrupts() -> Iterator[None]:
     """A block that Ctrl-C ends only after its last line; only the main thread ever gets one."""
     handler = signal.getsignal(signal.SIGINT)
     if not callable(handler) or threading.current_thread() is not threading.main_thread():
