@@ -175,3 +175,12 @@ def test_a_fit_that_fails_leaves_what_was_learned(make):
         with pytest.raises(ValueError, match=r"must be|labels"):
             model.fit(*wrong)
     assert model.predict_proba(rows).tobytes() == before.tobytes()
+
+
+def test_a_file_that_lacks_the_click_predictor_of_a_class_is_corrupt():
+    rows, labels = [{"a": float(number % 3)} for number in range(30)], [number % 3 for number in range(30)]
+    options, arrays = st.Bagging(model=st.Stump(), n_models=1).fit(rows, labels).state()
+    options["_members"] = options["_members"][:2]
+    arrays = {name: array for name, array in arrays.items() if not name.startswith("2:")}
+    with pytest.raises(ValueError, match=r"^corrupt file: its classes are not those of its models$"):
+        st.Bagging.from_state(State(options, arrays))

@@ -7,10 +7,11 @@ import numpy as np
 
 from stumpery.trees.click_model import ClickModel
 from stumpery.types import Floats
+from stumpery.validation import corrupt
 
 
 class OneVersusRest:
-    """Click predictors, each of which tells one class from all others; their chances are brought to a sum of 1."""
+    """Click predictors, each of which tells one class from all others; their probabilities are normalised."""
 
     def __init__(self, models: Sequence[ClickModel], classes: Sequence[Any]) -> None:
         self.models, self.classes = list(models), list(classes)
@@ -26,10 +27,10 @@ class OneVersusRest:
         return cls(models, classes)
 
     def predict_proba_many(self, rows: Any) -> Floats:
-        """The chances of `classes`, (rows, classes)."""
-        chances = np.stack([model.predict_proba_many(rows)[:, 1] for model in self.models], axis=1)
-        chances[chances.sum(axis=1) == 0.0] = 1.0
-        found: Floats = chances / chances.sum(axis=1, keepdims=True)
+        """The probabilities of `classes`, (rows, classes)."""
+        probabilities = np.stack([model.predict_proba_many(rows)[:, 1] for model in self.models], axis=1)
+        probabilities[probabilities.sum(axis=1) == 0.0] = 1.0
+        found: Floats = probabilities / probabilities.sum(axis=1, keepdims=True)
         return found
 
 
@@ -39,7 +40,7 @@ def ungrouped(members: Sequence[Any]) -> list[Any]:
 
 
 def grouped(models: Sequence[Any], classes: Sequence[Any]) -> list[Any]:
-    """What `ungrouped` took apart; a ValueError says that a model for a class is missing."""
+    """What `ungrouped` took apart; a ValueError says that one for a class is missing."""
     members, rest = [], list(models)
     while rest:
         n = len(classes) if isinstance(rest[0], ClickModel) else 1
@@ -47,7 +48,7 @@ def grouped(models: Sequence[Any], classes: Sequence[Any]) -> list[Any]:
         if n == 1 and not isinstance(own[0], ClickModel):
             members += own
         elif len(own) < max(n, 1) or not all(isinstance(model, ClickModel) for model in own):
-            raise ValueError("its classes are not those of its models")
+            raise corrupt("its classes are not those of its models")
         else:
             members.append(OneVersusRest(own, classes))
     return members

@@ -101,10 +101,10 @@ class StreamClassifier(StreamModel):
         n_classes = len(self._classes)
         single = isinstance(X, list) and len(X) == 1
         rows = self._rows.one(X[0]).reshape(1, -1) if single else self._known_rows(X)
-        chances = self._predicted(rows, n_classes)
-        if not (single and chances.any()):
-            chances[chances.sum(axis=1) == 0.0] = 1.0 / n_classes  # trees that know nothing yet
-        return chances
+        probabilities = self._predicted(rows, n_classes)
+        if not (single and probabilities.any()):
+            probabilities[probabilities.sum(axis=1) == 0.0] = 1.0 / n_classes  # trees that know nothing yet
+        return probabilities
 
     def _checked(self, X: Any, y: Any, w: Any) -> tuple[Any, ...]:  # noqa: N803
         classes, codes = coded(y, self._classes)

@@ -182,7 +182,7 @@ def cut_out(
 def next_cut(
     clicks: Integers, counts: Integers, low: int, high: int, own: float, settings: Floats
 ) -> tuple[int, float]:
-    """Where a leaf that has enough values would be cut, and how much that gains over all of them; or NO_CUT."""
+    """The best split of a leaf that has enough events, and its gain times their number; or NO_CUT."""
     count = counts[high] - counts[low]
     if count < settings[UNFOLD]:
         return NO_CUT, 0.0
@@ -194,7 +194,7 @@ def next_cut(
 def unfold(
     partitions: Partitions, p: int, values: Floats, clicks: Integers, counts: Integers, size: int, settings: Floats
 ) -> None:
-    """Make a univariate tree, in place: the leaf whose cut gains most is cut first, chances shrink to the parent's."""
+    """Make a univariate tree, in place: split the leaf that gains most first, shrink probabilities to the parent's."""
     m, chances, cuts = settings[SHRINKAGE], partitions.chances[p], partitions.cuts[p]
     most = cuts.shape[0] + 1  # leaves, in the order of their values
     highs, places, gains = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most)

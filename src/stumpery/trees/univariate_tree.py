@@ -11,7 +11,7 @@ from stumpery.trees.predictor import MOST_EVENTS, UnivariatePredictor
 
 @dataclass(kw_only=True, eq=False)
 class UnivariateTree(UnivariatePredictor):
-    """A stump whose leaves are split again once they hold `unfold` events; chances shrink to the parent's.
+    """A stump whose leaves are split again once they hold `unfold` events; probabilities shrink to the parent's.
 
     After Salperwyck and Urvoy (2011). It is read off the summary from the root each time, so a cut is never final. The
     leaf whose cut lowers the impurity of all its events most is split first, up to `max_leaves`. With `names`, columns
