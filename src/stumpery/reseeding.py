@@ -1,8 +1,13 @@
-"""Copies of a model that draw from random streams of their own: one for each process or fork."""
+"""Copies that keep what was learned but draw from random streams of their own: one for each process or fork."""
 
 import re
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
+from stumpery.models import Model
 from stumpery.options import check_whole, listed
 from stumpery.random import new_generator
 from stumpery.types import State
@@ -21,9 +26,44 @@ def reseeded(state: State, seed: int) -> State:
     return State(state.options, arrays)
 
 
-def seed_of(new_params: Any) -> int | None:
-    """The seed among river's parameters of a copy that keeps what was learned; a ValueError where there are others."""
-    others = sorted(set(new_params or ()) - {"seed"})
-    if others:
-        raise ValueError(f"new_params hold {listed(others)}; a copy with include_attributes can change its seed only")
-    return None if not new_params else new_params["seed"]
+@dataclass(kw_only=True, eq=False)
+class SeededClone(Model):
+    """A model with `clone(seed=...)`."""
+
+    def clone(self, *, seed: int) -> Self:
+        """A copy with what it has learned and a random stream of its own, for another process or fork."""
+        return type(self).from_state(reseeded(self.state(), seed))
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild from `state`; a ValueError says what does not fit."""
+
+
+@dataclass(kw_only=True, eq=False)
+class RiverClone(Model):
+    """A learner with river's `clone`."""
+
+    def fresh(self, seed: int) -> Self:
+        """A new model of the same recipe that has learned nothing, with another seed."""
+        return self.clone({"seed": seed})
+
+    def clone(self, new_params: Mapping[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """A new model of the same recipe, as river asks; with `include_attributes` one with what it has learned.
+
+        `new_params={"seed": 8}` then gives it random streams of its own, for another process or fork.
+        """
+        if not include_attributes:
+            return replace(self, **(new_params or {}))
+        if not new_params:
+            return deepcopy(self)
+        others = sorted(set(new_params) - {"seed"})
+        if others:
+            what = f"new_params hold {listed(others)}"
+            raise ValueError(f"{what}; a copy with include_attributes can change its seed only")
+        return type(self).from_state(reseeded(self.snapshot(), new_params["seed"]))
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild from `state`; a ValueError says what does not fit."""

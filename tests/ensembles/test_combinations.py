@@ -124,6 +124,20 @@ def test_learners_in_a_combination_hear_of_its_columns_too():
     assert model.schema.names == model._team.learners[0].schema.names == ("a", "b")
 
 
+@pytest.mark.parametrize("schema", [None, st.Schema.of({"a": "number", "b": "number"})])
+@pytest.mark.parametrize("kind", [st.Average, st.BaggedPredictors])
+def test_columns_that_a_member_refuses_change_nothing(kind, schema):
+    narrow = st.HoeffdingTreeClassifier(schema=st.Schema.of({"a": "number"}))
+    model = kind(predictors=[st.Stump(), st.HoeffdingTreeClassifier(), narrow], schema=schema)
+    with pytest.raises(ValueError, match=r"^the schema has no column 'b'; it has 'a'$"):
+        model.declare_columns(["a", "b"])
+    assert model.schema is schema
+    learners = [] if model._team is None else model._team.learners
+    assert all(learner.schema is None or learner.schema.names == ("a",) for learner in learners)
+    model.learn_one({"a": 1.0}, y=True)
+    assert model.schema.names == (("a",) if schema is None else ("a", "b"))
+
+
 def test_log_odds_lift_trees_beside_their_roots_and_learners_beside_their_mean():
     grove = st.RandomHoeffdingTree(grace_period=20, tau=1.0, prior=0.2, m=5.0)
     model = st.LogOdds(predictors=[(grove, 2), Fixed(0.25)], schema=SCHEMA)

@@ -7,17 +7,17 @@ ensemble. Rows and labels are checked by all members of ours before any of them 
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files, frames
+from stumpery.encoding.columns import declared
 from stumpery.ensembles.members import likeliest, mean_chances, mean_number, restored, states_of
-from stumpery.models import Model
 from stumpery.options import check_whole, shown
-from stumpery.reseeding import reseeded, seed_of
+from stumpery.reseeding import RiverClone
 from stumpery.trees.classes import gives_chances, listed, plain
 from stumpery.trees.river_kinds import introduce
 from stumpery.types import State
@@ -28,7 +28,7 @@ LARGEST = 1e300  # of a number to predict
 
 
 @dataclass(kw_only=True, eq=False)
-class LearnerEnsemble(Model):
+class LearnerEnsemble(RiverClone):
     """Several learners as one. `models` are learners, or one of which `n_models` copies are made; they are copied."""
 
     models: Any = None
@@ -90,14 +90,7 @@ class LearnerEnsemble(Model):
 
     def declare_columns(self, names: Sequence[str]) -> None:
         """Say what the columns are before the first row comes, to all members that ask for it."""
-        before = deepcopy(self.members)
-        try:
-            for member in self.members:
-                if hasattr(member, "declare_columns"):
-                    member.declare_columns(names)
-        except ValueError:
-            self.members = before
-            raise
+        self.members = declared(self.members, names)
 
     def check_many(self, X: Any, y: Any) -> None:  # noqa: N803
         """Refuse, with a ValueError, what `learn_many` would refuse; others' members are not asked."""
@@ -127,20 +120,6 @@ class LearnerEnsemble(Model):
     def n_bytes(self) -> int:
         """The memory that the members say they hold."""
         return sum(int(getattr(member, "n_bytes", 0)) for member in self.members)
-
-    def fresh(self, seed: int) -> Self:
-        """A new ensemble of the same recipe that has learned nothing, with another seed."""
-        return replace(self, seed=seed)
-
-    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """A new ensemble of the same recipe, as river asks; with `include_attributes` one that knows as much.
-
-        `new_params={"seed": 8}` then gives it random streams of its own, for another process or fork.
-        """
-        if not include_attributes:
-            return replace(self, **(new_params or {}))
-        seed = seed_of(new_params)
-        return deepcopy(self) if seed is None else type(self).from_state(reseeded(self.state(), seed))
 
     # Files: the members' states, each under its number.
 

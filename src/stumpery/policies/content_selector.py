@@ -8,11 +8,11 @@ import numpy as np
 
 from stumpery import files
 from stumpery.frames import n_rows, rows
-from stumpery.models import Model, snapshot_of
+from stumpery.models import snapshot_of
 from stumpery.options import check_number, check_whole, shown
 from stumpery.policies import content_selector_kernels as kernels
 from stumpery.random import new_generator
-from stumpery.reseeding import reseeded
+from stumpery.reseeding import SeededClone
 from stumpery.trees.click_model import ClickModel
 from stumpery.trees.labels import checked_click
 from stumpery.types import Decision, Explanation, Floats, State
@@ -22,7 +22,7 @@ N_SHOWN = 10  # columns in an explanation
 
 
 @dataclass(kw_only=True, eq=False)
-class ContentSelector(Model):
+class ContentSelector(SeededClone):
     """Pick the candidate that is likeliest to be clicked; learn whether it was.
 
     A candidate is a row of mixed columns: what is known of the visitor, of the item and of both. A round has any number
@@ -94,10 +94,6 @@ class ContentSelector(Model):
     def fresh(self, seed: int) -> Self:
         """A new selector of the same recipe that has learned nothing, with another seed."""
         return type(self)(model=self.model.fresh(seed), epsilon=self.epsilon, seed=seed)
-
-    def clone(self, *, seed: int) -> Self:
-        """A copy that has learned as much and draws from a random stream of its own, for another process or fork."""
-        return type(self).from_state(reseeded(self.state(), seed))
 
     @property
     def n_bytes(self) -> int:

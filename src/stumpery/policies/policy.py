@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from stumpery import files
 from stumpery.frames import n_rows, rows
-from stumpery.models import Model, locking
+from stumpery.models import locking
 from stumpery.options import check_range, listed, shown
 from stumpery.policies.arguments import LEAST_PROBABILITY, as_number, checked_actions, checked_probability
 from stumpery.random import new_generator
-from stumpery.reseeding import reseeded
+from stumpery.reseeding import SeededClone
 from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers, State
 from stumpery.validation import check_random_state
 
@@ -34,7 +34,7 @@ class Played(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class Policy(Model):
+class Policy(SeededClone):
     """Choose one of several actions, then learn from the reward of that action alone.
 
     Actions are strings, numbers or booleans. Rewards lie within `reward_range`. Several threads may share a policy: one
@@ -166,10 +166,6 @@ class Policy(Model):
     def fresh(self, seed: int) -> Self:
         """A new policy of the same recipe that has learned nothing, with another seed."""
         return replace(self, seed=seed)
-
-    def clone(self, *, seed: int) -> Self:
-        """A copy that has learned as much and draws from a random stream of its own, for another process or fork."""
-        return type(self).from_state(reseeded(self.state(), seed))
 
     @property
     def n_bytes(self) -> int:

@@ -1,8 +1,7 @@
 """What all trees learned by a network share: river's verbs, columns that open up, the extracted tree, files."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,15 +9,15 @@ from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.encoding import Schema
+from stumpery.encoding.columns import DeclaredColumns
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.extras import need
-from stumpery.models import Model
 from stumpery.options import check_bool, check_number, check_whole, shown
 from stumpery.reinforcement import deep_files, extraction
 from stumpery.reinforcement.learner import Found, Learner, Spans, Stretch
 from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.trainee import Method, Trainee, Watched
-from stumpery.reseeding import reseeded, seed_of
+from stumpery.reseeding import RiverClone
 from stumpery.trees.classes import Label, as_array, coded
 from stumpery.trees.river_kinds import introduce
 from stumpery.types import Floats, Integers, State
@@ -27,7 +26,7 @@ MOST_NAMES = 30_000
 
 
 @dataclass(kw_only=True, eq=False)
-class DeepTree(Model):
+class DeepTree(DeclaredColumns, RiverClone):
     """A policy that looks at a row column by column and then reports its class: a decision tree.
 
     The columns are those of `schema`, or of the first rows to learn from. A row is a dict, in which an absent key is a
@@ -68,7 +67,7 @@ class DeepTree(Model):
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
-            self._rows = OpenRows.under(self.schema, self.max_names)
+            self._start(self.schema)
 
     @property
     def classes(self) -> tuple[Label, ...]:
@@ -80,13 +79,9 @@ class DeepTree(Model):
         """The memory that the model's arrays hold."""
         return sum(array.nbytes for array in self._arrays().values())
 
-    def declare_columns(self, names: Sequence[str]) -> None:
-        """Say what the columns are before the first row comes, whatever they hold; a schema must have them all."""
-        if self.schema is not None:
-            self.schema.check_has(names)
-        else:
-            self.schema = Schema.of(dict.fromkeys(names, "number"))
-            self._rows = OpenRows.under(self.schema, self.max_names)
+    def _start(self, schema: Schema) -> None:
+        self._rows = OpenRows.under(schema, self.max_names)
+        self.schema = schema
 
     # Learning.
 
@@ -228,23 +223,6 @@ class DeepTree(Model):
         nodes = extraction.extracted(trainee.policy(), cells, codes, missed, max_nodes)
         tree = PolicyTree(self._rows, cells, self.classes, nodes)
         return tree.merged() if merge else tree
-
-    # A model of the same recipe.
-
-    def fresh(self, seed: int) -> Self:
-        """A new model of the same recipe that has learned nothing, with another seed."""
-        return replace(self, seed=seed)
-
-    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """A new model of the same recipe, for river's ensembles; with `include_attributes` one that knows as much.
-
-        `new_params={"seed": 8}` then gives it random streams of its own, for another process or fork.
-        """
-        if not include_attributes:
-            return replace(self, **(new_params or {}))
-        seed, (options, arrays) = seed_of(new_params), self.state()
-        copied = State(options, {name: array.copy() for name, array in arrays.items()})
-        return type(self).from_state(copied if seed is None else reseeded(copied, seed))
 
     # Files.
 

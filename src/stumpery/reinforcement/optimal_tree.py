@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.encoding import Schema
+from stumpery.encoding.columns import DeclaredColumns
 from stumpery.encoding.names import Name
 from stumpery.encoding.open_rows import N_FIRST_ROWS, OpenRows
-from stumpery.models import Model
 from stumpery.options import check_number, check_whole, shown
 from stumpery.reinforcement import optimal_kernels as kernels
 from stumpery.reinforcement.cells import Cells
@@ -36,7 +36,7 @@ class Solved(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class OptimalTree(Model):
+class OptimalTree(DeclaredColumns):
     """The tree with the most right reports less `depth_penalty` times the columns looked at, on the rows that came.
 
     Every value of a column is a category of its own, and a missing one too, which costs nothing to find. Rows are
@@ -70,6 +70,10 @@ class OptimalTree(Model):
             if not isinstance(self.schema, Schema):
                 raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
             self._rows = _named_rows(self.schema)
+
+    def _start(self, schema: Schema) -> None:
+        self._rows = _named_rows(schema)
+        self.schema = self._rows.schema
 
     @property
     def classes(self) -> tuple[Label, ...]:

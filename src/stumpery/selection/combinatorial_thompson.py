@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
-from stumpery.models import Model, merging
+from stumpery.models import merging
 from stumpery.options import check_number, check_whole, is_number, listed, shown
 from stumpery.random import new_generator
-from stumpery.reseeding import reseeded
+from stumpery.reseeding import SeededClone
 from stumpery.selection import choosing_kernels as kernels
 from stumpery.selection import maximisers
 from stumpery.selection.arguments import checked_names
@@ -34,7 +34,7 @@ class SetDecision(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class CombinatorialThompson(Model):
+class CombinatorialThompson(SeededClone):
     """Draw a mean for every action from what is believed of it, and take the feasible set with the largest sum.
 
     Feasible are all sets of `size` actions, or whatever `maximiser` finds: a function from a dict of scores to the
@@ -149,8 +149,8 @@ class CombinatorialThompson(Model):
         return replace(self, seed=seed)
 
     def clone(self, *, seed: int) -> Self:
-        """A copy that has learned as much and draws from a random stream of its own, for another process or fork."""
-        copy = type(self).from_state(reseeded(self.state(), seed))
+        """A copy with what it has learned and a random stream of its own, for another process or fork."""
+        copy = super().clone(seed=seed)
         copy.maximiser = self.maximiser  # a function is not part of the state
         return copy
 

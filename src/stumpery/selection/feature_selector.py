@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
-from stumpery.models import Model
 from stumpery.options import check_bool, check_whole, shown
 from stumpery.random import new_generator
-from stumpery.reseeding import reseeded
+from stumpery.reseeding import SeededClone
 from stumpery.selection import additive_kernels as tables
 from stumpery.selection import choosers, choosing_kernels, classifiers, recipes
 from stumpery.selection import selector_kernels as kernels
@@ -38,7 +37,7 @@ class Rounds(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class FeatureSelector(Model):
+class FeatureSelector(SeededClone):
     """A chooser of features and a classifier that sees only those.
 
     A round is `ask()`, which says what to look at, then `tell(x, y)`, for which `x` need hold nothing else; `ask` gives
@@ -174,10 +173,6 @@ class FeatureSelector(Model):
         rounds = int(self._clock[0])
         lead = "saves most log-loss" if additive else "was in the most successful sets"
         return Explanation(f"After {rounds} rounds {rows[0]['feature']!r} {lead}.", tuple(rows))
-
-    def clone(self, *, seed: int) -> Self:
-        """A copy that has learned as much and draws from a random stream of its own, for another process or fork."""
-        return type(self).from_state(reseeded(self.state(), seed))
 
     @property
     def n_bytes(self) -> int:

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -11,11 +10,11 @@ from numpy.typing import NDArray
 
 from stumpery import files, frames
 from stumpery.encoding import HashEncoder, Schema
+from stumpery.encoding.columns import declared
 from stumpery.encoding.names import Name
 from stumpery.encoding.tables import open_table
-from stumpery.models import Model
 from stumpery.options import check_whole, shown
-from stumpery.reseeding import reseeded, seed_of
+from stumpery.reseeding import RiverClone
 from stumpery.trees.labels import checked_click, checked_clicks, checked_weight, listed_values
 from stumpery.trees.river_kinds import introduce
 from stumpery.trees.team import DECIDED, Team
@@ -26,7 +25,7 @@ N_SMALL = 64  # dicts up to which a row at a time is quicker
 
 
 @dataclass(kw_only=True, eq=False)
-class ClickModel(Model):
+class ClickModel(RiverClone):
     """Learn from rows and whether they were clicked; say how likely a click is.
 
     The columns are those of `schema`, or of the first rows to learn from: a column that has no value there holds
@@ -133,14 +132,17 @@ class ClickModel(Model):
         """Say what the columns are before the first row comes: numbers, unless a schema says otherwise."""
         if self.schema is not None:
             self.schema.check_has(names)
-        else:
-            try:
-                self._begin(Schema.of(dict.fromkeys(names, "number")))
-            except ValueError as error:
-                raise ValueError(f"{error}, taken for numbers; a schema would say what they hold") from None
-        for learner in [] if self._team is None else self._team.learners:
-            if hasattr(learner, "declare_columns"):
-                learner.declare_columns(names)
+            if self._team is not None:
+                self._team.learners = declared(self._team.learners, names)
+            return
+        model = replace(self)  # a member may refuse the columns
+        try:
+            model._begin(Schema.of(dict.fromkeys(names, "number")))
+        except ValueError as error:
+            raise ValueError(f"{error}, taken for numbers; a schema would say what they hold") from None
+        if model._team is not None:
+            model._team.learners = declared(model._team.learners, names)
+        self.__dict__ |= {**model.__dict__, "_mutex": self._mutex, "_readers": self._readers}
 
     def contributions(self, x: Any) -> dict[str, float]:
         """By how much each column lifts or lowers a row's score."""
@@ -148,20 +150,6 @@ class ClickModel(Model):
             return {}
         shares = self._shares(self._matrix([x])[0])
         return dict(zip(self.schema.names, shares.tolist(), strict=True))
-
-    def fresh(self, seed: int) -> Self:
-        """A new model of the same recipe that has learned nothing, with another seed."""
-        return replace(self, seed=seed)
-
-    def clone(self, new_params: Mapping[str, Any] | None = None, *, include_attributes: bool = False) -> Self:
-        """A new model of the same recipe, as river asks; with `include_attributes` one that knows as much.
-
-        `new_params={"seed": 8}` then gives it random streams of its own, for another process or fork.
-        """
-        if not include_attributes:
-            return replace(self, **(new_params or {}))
-        seed = seed_of(new_params)
-        return deepcopy(self) if seed is None else type(self).from_state(reseeded(self.state(), seed))
 
     @property
     def n_bytes(self) -> int:

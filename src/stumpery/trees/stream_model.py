@@ -1,8 +1,7 @@
 """What all trees on a stream share: rows of mixed columns, memory that grows within bounds, words and files."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -13,12 +12,13 @@ from numpy.typing import NDArray
 from stumpery import files, frames
 from stumpery.compiling.pointers import pinned
 from stumpery.encoding import Schema
+from stumpery.encoding.columns import DeclaredColumns
 from stumpery.encoding.encoded import Rows, stretches
 from stumpery.encoding.open_rows import OpenRows
-from stumpery.models import Model, concurrent
+from stumpery.models import concurrent
 from stumpery.options import check_bool, check_number, check_one_of, check_whole, shown
 from stumpery.random import new_generator
-from stumpery.reseeding import reseeded, seed_of
+from stumpery.reseeding import RiverClone
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import hoeffding_kernels as kernels
 from stumpery.trees import leaves_kernels as leaves
@@ -50,7 +50,7 @@ GUESSERS = {
 
 
 @dataclass(kw_only=True, eq=False)
-class StreamModel(Model):
+class StreamModel(DeclaredColumns, RiverClone):
     """Trees that learn from rows and labels as they come, and predict at any time.
 
     The columns are those of `schema`, or of the first rows to learn from. A row is a dict, in which an absent key is a
@@ -99,13 +99,6 @@ class StreamModel(Model):
     def check_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803 - as river and scikit-learn name it
         """Refuse, with a ValueError, what `learn_many` would refuse; nothing is learned."""
 
-    def declare_columns(self, names: Sequence[str]) -> None:
-        """Say what the columns are before the first row comes, whatever they hold; a schema must have them all."""
-        if self.schema is not None:
-            self.schema.check_has(names)
-        else:
-            self._start(Schema.of(dict.fromkeys(names, "number")))
-
     # The size of it.
 
     @property
@@ -151,20 +144,6 @@ class StreamModel(Model):
             return {}
         gained = self._model.importances
         return dict(zip(self.schema.names, (gained / max(float(gained.sum()), 1e-300)).tolist(), strict=True))
-
-    def fresh(self, seed: int) -> Self:
-        """A new model of the same recipe that has learned nothing, with another seed."""
-        return replace(self, seed=seed)
-
-    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """A new model of the same recipe, for river's ensembles; with `include_attributes` one that knows as much.
-
-        `new_params={"seed": 8}` then gives it random streams of its own, for another process or fork.
-        """
-        if not include_attributes:
-            return replace(self, **(new_params or {}))
-        seed = seed_of(new_params)
-        return deepcopy(self) if seed is None else type(self).from_state(reseeded(self.state(), seed))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies are made through the state: some arrays are views of others, and must stay so."""

@@ -1,0 +1,35 @@
+"""Declaring the columns of a learner before its first row."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+
+from stumpery.encoding.schema import Schema
+from stumpery.models import Model
+
+
+class DeclaredColumns(Model):
+    """A learner with `declare_columns`."""
+
+    schema: Schema | None
+
+    def declare_columns(self, names: Sequence[str]) -> None:
+        """Say what the columns are before the first row comes, whatever they hold; a schema must have them all."""
+        if self.schema is not None:
+            self.schema.check_has(names)
+        else:
+            self._start(Schema.of(dict.fromkeys(names, "number")))
+
+    @abstractmethod
+    def _start(self, schema: Schema) -> None:
+        """Take columns before the first row; those of numbers may still turn out to hold names."""
+
+
+def declared(members: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """Copies of an ensemble's members, with these columns declared to those that take them."""
+    copies = list(deepcopy(members))
+    for member in copies:
+        if hasattr(member, "declare_columns"):
+            member.declare_columns(names)
+    return copies
