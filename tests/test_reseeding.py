@@ -1,4 +1,4 @@
-"""Copies that know as much and draw from random streams of their own."""
+"""Copies with what was learned that draw from random streams of their own."""
 
 import json
 import subprocess
@@ -64,7 +64,7 @@ def kind(request):
     return request.param
 
 
-def test_a_policys_clone_knows_as_much_and_draws_for_itself(kind, tmp_path):
+def test_a_policys_clone_has_what_was_learned_and_draws_for_itself(kind, tmp_path):
     policy = trained_policy(kind)
     st.save(policy, tmp_path / "policy.safetensors")
     before = {name: array.tobytes() for name, array in policy.state().arrays.items()}
@@ -119,6 +119,80 @@ def test_a_learners_clone_may_have_a_seed_of_its_own(name, tmp_path):
     assert untrained.seed == 8
     with pytest.raises(ValueError, match=r"^new_params hold 'n_models'; a copy with include_attributes can change .*"):
         model.clone({"n_models": 2, "seed": 3}, include_attributes=True)
+
+
+def numbers_of(model):
+    options, arrays = model.state()
+    return repr(options), {name: array.tobytes() for name, array in arrays.items()}
+
+
+UNTRAINED = {
+    **LEARNERS,
+    "tree": lambda: st.HoeffdingTreeClassifier(seed=5),
+    "random trees": lambda: st.Average(predictors=[(st.RandomHoeffdingTree(n_features=1), 9)], seed=5),
+    "bagged predictors with a schema": lambda: st.BaggedPredictors(predictors=[st.Stump()], schema=SCHEMA, seed=5),
+    "voting of deep trees": lambda: st.Voting(models=st.DQNTree(warm_up=30, memory=40, batch_size=8), n_models=2),
+    "bagging": lambda: st.Bagging(model=st.HoeffdingTreeClassifier(grace_period=5), n_models=3),
+}
+
+
+def learned(model):
+    if hasattr(model, "fit"):
+        return model.fit(ROWS, LABELS)
+    model.learn_many(ROWS, LABELS)
+    return model
+
+
+@pytest.mark.parametrize("name", UNTRAINED)
+def test_learners_that_have_not_begun_differ_by_their_seeds_from_then_on(name, tmp_path):
+    st.save(UNTRAINED[name](), tmp_path / "model")
+    loaded = [learned(st.load(tmp_path / "model", seed=seed)) for seed in (1, 1, 2)]
+    first, same, other = ({**each.state().arrays} for each in loaded)
+    assert {key: array.tobytes() for key, array in first.items()} == {
+        key: array.tobytes() for key, array in same.items()
+    }
+    if name == "random trees":
+        assert first["0.features"].tolist() != other["0.features"].tolist()
+    streams = [key for key in first if key.endswith(("rng", "learner.key"))]
+    words = [each[key].tobytes() for each in (first, other) for key in streams]
+    assert len(set(words)) == len(words)
+    assert numbers_of(loaded[0])[1] != numbers_of(loaded[2])[1]
+    assert numbers_of(st.load(tmp_path / "model")) == numbers_of(UNTRAINED[name]())
+
+
+def test_a_deep_tree_within_its_warm_up_begins_with_the_seed_of_its_copy():
+    model = LEARNERS["deep tree"]()
+    model.learn_many(ROWS[:20], LABELS[:20])
+    clones = [model.clone({"seed": seed}, include_attributes=True) for seed in (1, 1, 2)]
+    assert [each.predict_many(ROWS).tolist() for each in clones] == [model.predict_many(ROWS).tolist()] * 3
+    for each in (model, *clones):
+        each.learn_many(ROWS[20:], LABELS[20:])
+    keys = [each.state().arrays["learner.key"].tolist() for each in (model, *clones)]
+    assert keys[1] == keys[2]
+    assert keys[0] != keys[1] != keys[3] != keys[0]
+
+
+@pytest.mark.parametrize("kind", POLICIES, ids=lambda kind: kind.__name__)
+def test_a_policy_that_has_seen_nothing_has_a_stream_already(kind, tmp_path):
+    more = {"schema": SCHEMA} if issubclass(kind, ContextualPolicy) and kind is not st.RewardForest else {}
+    policy = kind(actions=ACTIONS, seed=5, **{**more, **OPTIONS.get(kind, {})})
+    clones = [policy.clone(seed=seed) for seed in (1, 1, 2)]
+    assert numbers_of(clones[0]) == numbers_of(clones[1])
+    assert [numbers_of(each)[0] for each in clones] == [numbers_of(policy)[0]] * 3
+    assert len({each._rng.tobytes() for each in (policy, clones[0], clones[2])}) == 3
+
+
+def test_a_selectors_model_that_has_not_begun_gets_a_seed_of_its_own():
+    content = st.ContentSelector(model=st.BaggedPredictors(predictors=[st.Stump()], seed=5), seed=5)
+    features = st.FeatureSelector(
+        features=3,
+        n_features=1,
+        chooser=st.choosers.thompson(),
+        classifier=st.DQNTree(warm_up=30, memory=40, batch_size=8),
+    )
+    for model, inner in ((content, "model"), (features, "classifier")):
+        seeds = [getattr(model.clone(seed=seed), inner).seed for seed in (1, 1, 2)]
+        assert seeds[0] == seeds[1] != seeds[2]
 
 
 def test_selectors_have_clones_too():

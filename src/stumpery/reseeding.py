@@ -2,9 +2,10 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, Self
 
 from stumpery.models import Model
@@ -14,16 +15,42 @@ from stumpery.types import State
 
 FIRST_STREAM = 2**32  # a seed's streams from here on are those of copies; no new model starts from one of them
 OWN_STREAM = re.compile(r"(^|[.:])(rng|learner\.key)$")  # a model's, or a member's, random state among its arrays
+DRAWN_COLUMNS = re.compile(r"^\d+\.features$")  # that random trees have drawn from their recipe's seed
+
+Options = dict[str, Any]
 
 
 def reseeded(state: State, seed: int) -> State:
-    """The same state with other random streams: `seed` decides them, the options keep the seed of the first model."""
+    """The same state with other random streams, which `seed` decides.
+
+    The options keep the seed of the first model. Only a model, or a member, that has no random stream yet gets another
+    `seed`, since that decides what it will draw.
+    """
     check_whole("seed", seed, 0, 2**63 - 1)
-    arrays = dict(state.arrays)
-    for stream, name in enumerate(sorted(filter(OWN_STREAM.search, arrays)), FIRST_STREAM):
-        words = new_generator(seed, stream)
+    arrays, streams = dict(state.arrays), count(FIRST_STREAM)
+    for name in sorted(filter(OWN_STREAM.search, arrays)):
+        words = new_generator(seed, next(streams))
         arrays[name] = words if arrays[name].dtype == words.dtype else words.view(arrays[name].dtype)[:2]
-    return State(state.options, arrays)
+    options = deepcopy(state.options)
+    for own, own_names in _models(options, set(arrays)):
+        if "seed" in own and not any(OWN_STREAM.search(name) or DRAWN_COLUMNS.search(name) for name in own_names):
+            own["seed"] = int(new_generator(seed, next(streams))[0] >> 2)  # members' seeds are a few more
+    return State(options, arrays)
+
+
+def _models(options: Options, names: set[str]) -> Iterator[tuple[Options, set[str]]]:
+    """The options of a model and of all models in it, each with the names of its own arrays."""
+    inner: list[tuple[str, Any]] = [("model.", options.get("model"))]
+    inner += [("classifier.", (options.get("classifier") or {}).get("options"))]
+    inner += [(f"{place}:", own) for place, (_, own) in enumerate(options.get("_members", ()))]
+    inner += [(f"recipe {place}:", own) for place, (_, own) in enumerate(options.get("_recipes", ()))]
+    rest = set(names)
+    for mark, own in inner:
+        if isinstance(own, dict):
+            inside = {name for name in rest if name.startswith(mark)}
+            rest -= inside
+            yield from _models(own, {name.removeprefix(mark) for name in inside})
+    yield options, rest
 
 
 @dataclass(kw_only=True, eq=False)
