@@ -19,7 +19,7 @@ from stumpery.selection.arguments import checked_names
 from stumpery.selection.choosers import Chooser
 from stumpery.selection.classifiers import Classifier, Learner
 from stumpery.selection.labels import checked_label, checked_labels, class_type
-from stumpery.selection.learning import SelectedLearner
+from stumpery.selection.learning import LoadedLearner, SelectedLearner
 from stumpery.selection.rows import LARGEST, checked_rows, looked_at, numbers_looked_at
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Action, Explanation, Floats, Integers, State
@@ -74,6 +74,9 @@ class FeatureSelector(SeededClone):
             check_whole("features", self.features, 1)
             self.features = tuple(range(int(self.features)))
         self.features = self._names = checked_names("features", self.features)
+        given: Any = self.classifier
+        is_loaded = isinstance(given, LoadedLearner)
+        self.classifier = given.learner if is_loaded else given
         check_bool("standardise", self.standardise)
         if not isinstance(self.chooser, Chooser):
             raise ValueError(f"chooser is {shown(self.chooser)}; it must come from stumpery.selection.choosers")
@@ -98,7 +101,7 @@ class FeatureSelector(SeededClone):
         self._pending = np.full(n + 1, -1, dtype=np.int64)  # how many an open round asked, or -1, and which
         self._learner = None
         if not isinstance(self.classifier, Classifier):
-            self._learner = SelectedLearner(self.classifier, self._names, self._labels)
+            self._learner = SelectedLearner(self.classifier, self._names, self._labels, is_loaded=is_loaded)
         self._sealed = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -201,7 +204,8 @@ class FeatureSelector(SeededClone):
         recipe = dict(state.options)
         if not isinstance(recipe["features"], list):  # a number could ask for any amount of memory
             raise ValueError("its features are not a list of names")
-        recipe["classifier"], others = recipes.loaded_classifier(recipe["classifier"], state.arrays)
+        classifier, others = recipes.loaded_classifier(recipe["classifier"], state.arrays)
+        recipe["classifier"] = classifier if isinstance(classifier, Classifier) else LoadedLearner(classifier)
         recipe["chooser"] = choosers.from_options(recipe["chooser"])
         recipe["prices"] = None if recipe["prices"] is None else dict(recipe["prices"])
         selector = cls(**recipe)

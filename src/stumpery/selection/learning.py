@@ -1,11 +1,17 @@
 """A learner with river's verbs in a selector's place of the classifier: what it is told of columns and classes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from stumpery.options import shown
 from stumpery.selection.classifiers import Learner
 from stumpery.types import Action
+
+
+class LoadedLearner(NamedTuple):
+    """A learner from a file, which keeps the columns that it has: older versions gave it those of one round alone."""
+
+    learner: Learner
 
 
 class SelectedLearner:
@@ -15,7 +21,9 @@ class SelectedLearner:
     by strings; its rows lack the columns that were not looked at. A binary one gets True and False for two classes.
     """
 
-    def __init__(self, learner: Learner, names: Sequence[Action], classes: tuple[Any, ...]) -> None:
+    def __init__(
+        self, learner: Learner, names: Sequence[Action], classes: tuple[Any, ...], *, is_loaded: bool = False
+    ) -> None:
         self._learner = learner
         self._columns: Mapping[Action, Any] = dict(zip(names, names, strict=True))
         is_binary = getattr(learner, "_multiclass", True) is False and len(classes) == 2
@@ -23,7 +31,8 @@ class SelectedLearner:
         declare = getattr(learner, "declare_columns", None)
         if declare is not None:
             self._columns = _text_of(names)
-            declare(list(self._columns.values()))
+            if not is_loaded:
+                declare(list(self._columns.values()))
 
     def predict_one(self, values: dict[Action, Any]) -> Any:
         """The class of an event, from what was looked at."""
