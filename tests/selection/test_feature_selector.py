@@ -1,6 +1,7 @@
 """Online feature selection against its slow twins, round by round, and what a user may rely on."""
 
 import math
+import threading
 from copy import deepcopy
 
 import numpy as np
@@ -183,6 +184,51 @@ def test_a_class_may_come_late():
     for x, label in reversed(open_rounds):
         model.tell(x, label, asked=list(x))
     assert sum(row["looks"] for row in model.explain().rows) == 60 * M
+
+
+def test_a_class_told_with_the_open_rounds_features_ends_that_round_and_no_other():
+    rows, labels = events(200, missing=False)
+    plain, named = selector(), selector()
+    for row, label in zip(rows, labels, strict=True):
+        asked = plain.ask()
+        assert named.ask() == asked
+        x = {feature: row[feature] for feature in asked}
+        plain.tell(x, label)
+        named.tell(x, label, asked=asked[::-1])
+    assert state_of(named) == state_of(plain)
+    asked = named.ask()
+    others = [feature for feature in range(K) if feature not in asked][:M]
+    for features in (others, asked[:-1]):
+        named.tell(rows[0], 1, asked=features)
+        assert named.ask() == asked
+    before = named.explain().rows
+    named.tell(rows[0], 1, asked=asked)
+    assert sum(row["looks"] for row in named.explain().rows) == sum(row["looks"] for row in before) + M
+    with pytest.raises(ValueError, match="x has no"):
+        named.tell({}, 1, asked=named.ask())
+
+
+def test_two_threads_that_ask_and_tell_go_on_exploring():
+    rows, labels = events(100, missing=False)
+    model = st.FeatureSelector(features=K, n_features=M, chooser=choosers.thompson(), **OWN, seed=5)
+    asked_by, turns = ([], []), threading.Barrier(2)
+
+    def work(place):
+        for row, label in zip(rows, labels, strict=True):
+            turns.wait(60.0)
+            asked = model.ask()
+            turns.wait(60.0)  # both have asked, in the same round
+            model.tell({feature: row[feature] for feature in asked}, label, asked=asked)
+            asked_by[place].append(asked)
+
+    threads = [threading.Thread(target=work, args=(place,), daemon=True) for place in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120.0)
+    assert asked_by[0] == asked_by[1]
+    assert len(set(asked_by[0])) > 20
+    assert sum(row["looks"] for row in model.explain().rows) == 2 * 100 * M
 
 
 def test_fixed_features_are_always_the_same():
@@ -475,6 +521,19 @@ def test_a_feature_may_turn_out_to_hold_text_late(name):
         wrong.append(model.predict_one(row) != label)
         model.tell(row, label)
     assert not any(wrong[-200:])
+
+
+def test_an_optimal_tree_knows_all_columns_from_the_first_round(tmp_path):
+    rng = np.random.default_rng(4)
+    rows = rng.integers(0, 2, (300, 3)).astype(float)
+    model = over(st.OptimalTree(), features=["a", "b", "c"], classes=None)
+    assert model.classifier.schema.names == ("a", "b", "c")
+    st.save(model, tmp_path / "selector")
+    again = st.load(tmp_path / "selector")
+    for each in (model, again):
+        each.play(rows, rows[:, 2].astype(int))
+        assert each.classifier.tree().to_text().splitlines()[0] == "100.0% of rows, ask c"
+    assert state_of(again) == state_of(model)
 
 
 def test_a_learner_of_another_kind_gets_what_was_looked_at_by_the_features_own_names():

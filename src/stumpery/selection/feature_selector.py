@@ -116,10 +116,13 @@ class FeatureSelector(SeededClone):
     def tell(self, x: Any, y: Hashable, *, asked: Sequence[Action] | None = None) -> None:
         """Learn the class of an event from what was asked, and end the round.
 
-        `asked` names the features of another round, one that was skipped and whose class comes late.
+        `asked` names the features that were looked at. Where these are the open round's, that round ends; else another
+        round's class comes late, and the open round stays open.
         """
         label = checked_label(y, self._labels)
         late = None if asked is None else recipes.late_round(self._names, asked, self._most)
+        if late is not None and self._is_open(late):
+            late = None
         self._learn(*self._look(x, late), label)
         if late is None:
             self.skip()
@@ -269,6 +272,10 @@ class FeatureSelector(SeededClone):
             self._pending[0] = len(chosen)  # perhaps 0: OFS before its first weight looks at nothing
             self._pending[1 : len(chosen) + 1] = chosen
         return self._pending[1 : self._pending[0] + 1].copy()
+
+    def _is_open(self, asked: Integers) -> bool:
+        """Whether these features are those of the open round."""
+        return bool(self._pending[0] == len(asked)) and set(asked) == set(self._pending[1 : len(asked) + 1])
 
     def _look(self, x: Any, late: Integers | None = None) -> tuple[Integers, Any]:
         """What this round, or a late one, asked, and its values; where they are bad no round was opened."""
