@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -20,13 +21,33 @@ def started(switches):
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
 
 
-def test_every_model_gives_the_same_bits_in_every_mode():
-    processes = {mode: started(switches) for mode, switches in MODES.items()}
+def said_by(processes):
+    """What each process says; where one fails, the others are ended."""
     found = {}
-    for mode, process in processes.items():
-        said, _ = process.communicate()
-        assert process.returncode == 0, mode
-        found[mode] = json.loads(said)
+    with ExitStack() as stack:
+        for process in processes.values():
+            stack.enter_context(process)
+            stack.callback(process.kill)
+        for mode, process in processes.items():
+            said, _ = process.communicate()
+            assert process.returncode == 0, mode
+            found[mode] = json.loads(said)
+    return found
+
+
+def test_where_one_mode_fails_the_others_are_ended():
+    codes = {"fails": "raise SystemExit(3)", "waits": "import time; time.sleep(1000)"}
+    processes = {
+        mode: subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        for mode, code in codes.items()
+    }
+    with pytest.raises(AssertionError, match="fails"):
+        said_by(processes)
+    assert processes["waits"].poll() is not None
+
+
+def test_every_model_gives_the_same_bits_in_every_mode():
+    found = said_by({mode: started(switches) for mode, switches in MODES.items()})
     compiled = found["compiled"]
     assert len(compiled) > 1000
     for mode in ("checked", "plain"):
