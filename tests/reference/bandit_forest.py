@@ -119,7 +119,7 @@ class Tree:
             end.plays[action], end.weights[action] = path.value_plays[key], path.value_weights[key]
             end.sums[action] = path.value_sums[key]
             if self.forest.leaf != "elimination" and end.weights[action]:
-                end.sums[action] *= end.plays[action] / end.weights[action]
+                end.sums[action] = min(end.sums[action] * end.plays[action] / end.weights[action], end.plays[action])
         end.next_check = self.first_drop
         if self.forest.leaf == "elimination":
             self.select_action(end)

@@ -11,11 +11,9 @@ from stumpery.policies.bandit_arena_kernels import (
     CHOICE,
     COUNTS,
     DEPTH,
-    ELIMINATION,
     FIRST_SPLIT,
     IN,
     LEAF,
-    LEAF_KIND,
     MAX_DEPTH,
     N_BLOCKS,
     N_FREE,
@@ -119,7 +117,7 @@ def plant(forest: Forest, rng: Words) -> None:
 
 @part
 def hand_down(forest: Forest, leaf: int, other: int, variable: int) -> None:
-    """Divide what a node at the last depth has seen between its two leaves, in place; bandits count without weights."""
+    """Divide what a node at the last depth has seen between its two leaves, in place."""
     counts, weights, sums = forest.leaves[leaf, COUNTS], forest.leaves[leaf, WEIGHTS], forest.leaves[leaf, SUMS]
     arms = forest.arms
     for action in range(arms.shape[1]):
@@ -130,11 +128,7 @@ def hand_down(forest: Forest, leaf: int, other: int, variable: int) -> None:
         for field in (PLAYS, WEIGHT, SUM):
             left = arms[leaf, action, field] - arms[other, action, field]
             arms[leaf, action, field] = max(left, 0.0)  # a bit's sums are rounded more than a leaf's
-        if forest.rule[LEAF_KIND] != ELIMINATION:
-            for each in (leaf, other):
-                weight = arms[each, action, WEIGHT]
-                arms[each, action, SUM] *= arms[each, action, PLAYS] / weight if weight > 0.0 else 0.0
-                arms[each, action, WEIGHT] = arms[each, action, PLAYS]
+        arms[leaf, action, SUM] = min(arms[leaf, action, SUM], arms[leaf, action, WEIGHT])  # no mean is above 1
 
 
 @part

@@ -38,6 +38,7 @@ from stumpery.policies.bandit_arena_kernels import (
 from stumpery.types import Floats
 
 NEARLY = 1.0001  # room for rounding
+LAST_CHECK = 2**31 - 1  # plays are written in 32 bits; nothing is eliminated after so many of every action
 
 
 @part
@@ -53,7 +54,7 @@ def schedule(forest: Forest, leaf: int, plays: int) -> None:
     for action in range(forest.arms.shape[1]):
         if forest.arms[leaf, action, REMAINS] != 0.0 and forest.arms[leaf, action, PLAYS] < plays:
             waiting += 1
-    forest.leaves[leaf, NEXT] = plays
+    forest.leaves[leaf, NEXT] = min(plays, LAST_CHECK)
     forest.leaves[leaf, WAITING] = waiting
 
 
@@ -148,11 +149,23 @@ def n_remaining(forest: Forest, leaf: int) -> int:
 
 
 @part
+def drop_weights(forest: Forest, leaf: int) -> None:
+    """Scale a bandit leaf's sums from weights to plays, in place: bandits count without weights."""
+    for action in range(forest.arms.shape[1]):
+        plays, weight = forest.arms[leaf, action, PLAYS], forest.arms[leaf, action, WEIGHT]
+        paid = forest.arms[leaf, action, SUM] * (plays / weight if weight > 0.0 else 0.0)
+        forest.arms[leaf, action, SUM] = min(paid, plays)
+        forest.arms[leaf, action, WEIGHT] = plays
+
+
+@part
 def select_action(forest: Forest, tree: int, node: int) -> None:
     """Drop actions as long as their plays allow; a leaf with one action left has made its choice; in place."""
     leaf = leaf_of(forest, node)
     forest.nodes[node, CHOICE] = SELECTING_ACTION
     forest.leaves[leaf, NEXT] = 0
+    if forest.rule[LEAF_KIND] != ELIMINATION:
+        drop_weights(forest, leaf)
     while forest.rule[LEAF_KIND] == ELIMINATION:
         n_left, last, fewest = 0, NOTHING, np.inf
         for action in range(forest.arms.shape[1]):

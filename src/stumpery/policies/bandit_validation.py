@@ -12,7 +12,6 @@ from stumpery.policies.bandit_arena_kernels import (
     DEPTH,
     IN,
     LEAF,
-    LEAF_KIND,
     MAX_DEPTH,
     N_BLOCKS,
     N_FREE,
@@ -28,17 +27,15 @@ from stumpery.policies.bandit_arena_kernels import (
     STACK,
     SUM,
     SUMS,
-    THOMPSON,
     USED,
     VARIABLE,
     WEIGHT,
     WEIGHTS,
     Forest,
 )
+from stumpery.policies.bandit_selection_kernels import LAST_CHECK
 from stumpery.types import Integers
-from stumpery.validation import LARGEST, check, check_all, check_within, depths
-
-MAX_PLAYS = 2**30  # of an action at a node; the next check's are written in 32 bits
+from stumpery.validation import LARGEST, MOST_EVENTS, check, check_all, check_within, depths
 
 
 def used(forest: Forest) -> dict[str, NDArray[Any]]:
@@ -68,16 +65,13 @@ def _validate_numbers(forest: Forest) -> None:
     nodes, arms = parts["nodes"], parts["arms"]
     check_within(nodes[:, LEAF], 1, len(arms) - 1, "the leaf of a node")
     check_within(nodes[:, CHOICE], SELECTING_ACTION, arms.shape[1] - 1, "the choice of a node")
-    check_within(arms[:, :, PLAYS], 0, MAX_PLAYS, "an action's number of plays")
+    check_within(arms[:, :, PLAYS], 0, MOST_EVENTS, "an action's number of plays")
     check_within(arms[:, :, [WEIGHT, SUM]], 0, LARGEST, "an action's sum")
     check(np.isin(arms[:, :, REMAINS], (0, 1)).all(), "an action neither remains nor is dropped")
     check(arms[1:, :, REMAINS].any(axis=1).all(), "no action remains in a leaf")
-    check_within(parts["leaves"][1:, NEXT], 0, MAX_PLAYS, "the plays of a leaf's next check")
+    check_within(parts["leaves"][1:, NEXT], 0, LAST_CHECK, "the plays of a leaf's next check")
     check_within(parts["sums"], 0, float(np.finfo(np.float32).max), "a sum of rewards")
     check_within(parts["marks"], USED, IN, "a variable's mark")
-    if forest.rule[LEAF_KIND] == THOMPSON:
-        leaves = nodes[nodes[:, CHOICE] == SELECTING_ACTION, LEAF]
-        check_within((arms[:, :, SUM] - arms[:, :, PLAYS])[leaves], -np.inf, 0.5, "a sum of rewards less the plays")
 
 
 def _validate_nodes(forest: Forest) -> tuple[Integers, Integers]:
@@ -115,7 +109,10 @@ def _validate_leaves(forest: Forest, found: Integers, tree_of: Integers) -> None
         check(((leaves[:, field] != NOTHING) == is_last).all(), "a leaf has other blocks than one of its depth")
     blocks = leaves[:, SUMS : WEIGHTS + 1]
     check_within(blocks, NOTHING, forest.pool[N_BLOCKS] - 1, "the block of a leaf")
-    check(np.array_equal(forest.marks[leaves[:, SUMS]] == USED, _asked(forest, selecting)), "a mark is not of its path")
+    check(
+        np.array_equal(forest.marks[leaves[:, SUMS]] == USED, _asked(forest, selecting)),
+        "the marks of a leaf do not name the variables above it",
+    )
 
 
 def _asked(forest: Forest, below: Integers) -> NDArray[np.bool_]:
