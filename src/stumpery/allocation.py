@@ -21,6 +21,16 @@ def limited(n_bytes: int) -> Iterator[None]:
         _LEFT.reset(token)
 
 
+@contextmanager
+def provisional() -> Iterator[None]:
+    """Give back at the end what is reserved within this block: the saved arrays take the place of these."""
+    left = _LEFT.get()
+    before = 0 if left is None else left[0]
+    yield
+    if left is not None:
+        left[0] = before
+
+
 def reserve(n_bytes: int) -> None:
     """Say that so many bytes are about to be allocated; a ValueError says that this is more than a file may ask for."""
     left = _LEFT.get()

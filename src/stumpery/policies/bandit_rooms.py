@@ -11,16 +11,20 @@ from stumpery.policies import bandit_growth_kernels as growth
 from stumpery.policies.bandit_arena_kernels import (
     CHOICE,
     COUNTS,
+    ELIMINATION,
     LEAF,
+    LEAF_KIND,
     N_BLOCKS,
     N_LAST,
     N_LEAVES,
     N_NODES,
     NOTHING,
+    PLAYS,
     REMAINS,
     SELECTING_ACTION,
     SELECTING_VARIABLE,
     STACK,
+    SUM,
     SUMS,
     Forest,
 )
@@ -91,18 +95,19 @@ def packed(forest: Forest) -> dict[str, NDArray[Any]]:
     return {**used(forest), "room": np.array([len(forest.leaves), len(forest.sums)])}
 
 
-def unpacked(blank: Forest, arena: dict[str, NDArray[Any]], max_bytes: int) -> Forest:
+def unpacked(
+    arena: dict[str, NDArray[Any]], n_actions: int, width: int, trees: Floats, rule: Floats, max_bytes: int
+) -> Forest:
     """A forest with the room and the content that were saved; a ValueError says what does not fit."""
     if set(arena) != set(ARENA):
         raise ValueError(f"its trees have {sorted(arena)}, not {sorted(ARENA)}")
     sizes, pool = arena["room"], arena["pool"]
     if sizes.dtype != np.int64 or sizes.shape != (2,) or pool.dtype != np.int32 or pool.ndim != 1 or len(pool) < STACK:
         raise ValueError("its trees say nothing of their room")
-    n_actions, width = blank.sums.shape[1:]
     place = Room(*sizes.tolist())
     size = place.n_leaves * leaf_bytes(n_actions) + place.n_blocks * block_bytes(n_actions, width)
     n_nodes, n_leaves, n_blocks, n_free, _ = pool[:STACK].tolist()
-    n_trees = len(blank.trees)
+    n_trees = len(trees)
     if not (
         n_trees < n_leaves <= place.n_leaves
         and n_trees <= n_nodes <= 2 * place.n_leaves
@@ -110,7 +115,7 @@ def unpacked(blank: Forest, arena: dict[str, NDArray[Any]], max_bytes: int) -> F
         and size <= max_bytes
     ):
         raise ValueError("its trees are larger than their room")
-    forest = new_forest(place, n_actions, width, blank.trees, blank.rule)
+    forest = new_forest(place, n_actions, width, trees, rule)
     forest.pool[:STACK] = pool[:STACK]
     for name, part in used(forest).items():
         if arena[name].dtype != part.dtype or arena[name].shape != part.shape:
@@ -118,7 +123,17 @@ def unpacked(blank: Forest, arena: dict[str, NDArray[Any]], max_bytes: int) -> F
             raise ValueError(f"its array {name!r} is {what}, not {part.dtype}{part.shape}")
         np.copyto(part, arena[name])
     validate(forest)
+    _bound_sums(forest)
     return forest
+
+
+def _bound_sums(forest: Forest) -> None:
+    """Have no mean above 1 in the leaves that are bandits, in place: files of earlier versions may hold some."""
+    if forest.rule[LEAF_KIND] == ELIMINATION:
+        return
+    parts = used(forest)
+    leaves = parts["nodes"][parts["nodes"][:, CHOICE] == SELECTING_ACTION, LEAF]
+    parts["arms"][leaves, :, SUM] = np.minimum(*parts["arms"][leaves][:, :, [SUM, PLAYS]].T).T
 
 
 def regrown(forest: Forest, room: Room, trees: Floats, origins: list[int]) -> Forest:

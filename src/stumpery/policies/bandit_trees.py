@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.allocation import provisional
 from stumpery.encoding import BitEncoder, Schema
 from stumpery.encoding.numbers import Number
 from stumpery.options import check_number, check_one_of, check_whole
@@ -228,8 +229,15 @@ class BanditTrees(ContextualPolicy):
         if (policy._forest is None) != (not arena):
             raise ValueError("its columns and its trees do not belong together")
         if policy._forest is not None:
-            policy._forest = bandit_rooms.unpacked(policy._forest, arena, policy.max_bytes)
+            width, own = policy._forest.marks.shape[1], (policy._forest.trees, policy._forest.rule)
+            policy._forest = None  # frees its memory before the next is taken
+            policy._forest = bandit_rooms.unpacked(arena, len(policy.actions), width, *own, policy.max_bytes)
         return policy
+
+    @classmethod
+    def _blank(cls, options: dict[str, Any]) -> Self:
+        with provisional():  # arrays of other sizes take the place of these
+            return super()._blank(options)
 
     def _restored(self) -> None:
         super()._restored()

@@ -179,10 +179,15 @@ class Policy(SeededClone):
     @classmethod
     def from_state(cls, state: State) -> Self:
         """Rebuild from `state`; a ValueError says what does not fit."""
-        policy = cls(**cls._arguments(state.options))
+        policy = cls._blank(state.options)
         policy._restore(state.arrays)
         policy._restored()
         return policy
+
+    @classmethod
+    def _blank(cls, options: dict[str, Any]) -> Self:
+        """A policy of these options that has learned nothing."""
+        return cls(**cls._arguments(options))
 
     # What a policy brings: rewards arrive here checked and scaled to 0..1, actions as indices.
 

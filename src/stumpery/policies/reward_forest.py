@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
+from stumpery.allocation import provisional
 from stumpery.compiling.pointers import pinned
 from stumpery.encoding import Schema
 from stumpery.encoding.encoded import stretches
@@ -373,13 +374,19 @@ class RewardForest(ContextualPolicy):
             "features": dict(zip(actions, features, strict=True)) if features else None,
         }
 
+    @classmethod
+    def _blank(cls, options: dict[str, Any]) -> Self:
+        with provisional():  # arrays of other sizes take the place of these
+            return super()._blank(options)
+
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         if self._models is not None:
             check_widths(arrays.get("ring.widths"), self._encoder.is_name)
-            empty = self._models._replace(ring=ring.new_ring(1, arrays["ring.widths"]))
+            empty = arrays_of(self._models._replace(ring=ring.new_ring(1, arrays["ring.widths"])))
             if arrays["edges"].dtype == np.float32:  # as they were saved before columns could have 64 bits
                 arrays["edges"] = arrays["edges"].astype(np.float64)
-            check_shapes(arrays_of(empty), arrays)
+            check_shapes(empty, arrays)
+            self._models = empty = None  # frees their memory before the next is taken
             sizes = Sizes.read({name: arrays[name] for name in arrays.keys() - {"rng", "seen"}}, self.max_bytes)
             if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):
                 raise ValueError(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
