@@ -14,6 +14,7 @@ from stumpery.types import Integers
 LARGEST = 1e100  # of a learned number: far beyond any stream, and its square is still finite
 
 MOST_EVENTS = 2.0**53  # that can be counted one by one in a float
+MOST_COUNTED = 2**62  # by a summary in 64 bits
 
 
 def corrupt(what: str) -> ValueError:
@@ -46,6 +47,16 @@ def check_learned(values: NDArray[Any], what: str) -> None:
     check_within(values, -LARGEST, LARGEST, what)
 
 
+def check_total(total: float, most: float = MOST_COUNTED, what: str = "a summary") -> None:
+    """Refuse a merge that would count further than can be saved, which only merging again and again ever does."""
+    if total > most:
+        raise ValueError(f"together they have counted {_figure(total)}; {what} counts up to {_figure(most)}")
+
+
+def _figure(number: float) -> str:
+    return f"{int(number):,}" if number < 1e20 else f"{number:g}"
+
+
 def check_random_state(words: NDArray[np.uint64]) -> None:
     """Refuse the one state that a generator never leaves."""
     check(words.any(), "its random state is all zeros")
@@ -65,7 +76,8 @@ def depths(children: NDArray[Any], is_leaf: NDArray[np.bool_], n_roots: int) -> 
         found[level] = depth
         inner = level[~is_leaf[level]]
         first = children[inner].astype(np.int64)
-        check_all((first >= n_roots) & (first < n_nodes - 1), "child {} of a level leads out of the nodes")
+        astray = inner[(first < n_roots) | (first >= n_nodes - 1)]
+        check(not len(astray), f"the child of node {astray[0] if len(astray) else 0} leads out of the nodes")
         level, depth = np.concatenate([first, first + 1]), depth + 1
     return found
 

@@ -17,7 +17,7 @@ from stumpery.selection import choosing_kernels as kernels
 from stumpery.selection import maximisers
 from stumpery.selection.arguments import checked_names
 from stumpery.types import Action, Context, Explanation, Floats, State
-from stumpery.validation import MOST_EVENTS, check, check_random_state, check_within
+from stumpery.validation import MOST_EVENTS, check, check_random_state, check_total, check_within
 
 N_DRAWS = 500  # for the chances of an explanation
 
@@ -100,7 +100,9 @@ class CombinatorialThompson(SeededClone):
             raise ValueError(f"CombinatorialThompson merges with its like, not with {type(other).__name__!r}")
         if set(other.actions) != set(self.actions) or other.prior != self.prior:
             raise ValueError("two policies merge only if they have the same actions and the same prior")
-        self._sums += other._sums[[list(other.actions).index(action) for action in self.actions]]
+        sums = self._sums + other._sums[[list(other.actions).index(action) for action in self.actions]]
+        check_total(sums[:, kernels.PLAYS].max(), MOST_EVENTS, "a policy")
+        self._sums = sums
 
     def explain(self, decision: SetDecision | Iterable[Action] | None = None) -> Explanation:
         """Every action's posterior, and how often it is taken in 500 draws from now."""

@@ -12,9 +12,9 @@ from stumpery.models import Model, merging
 from stumpery.options import check_whole
 from stumpery.summaries import count_min_kernels as kernels
 from stumpery.summaries.hashing import hash_name, hash_names
-from stumpery.summaries.labels import check_total, checked_labels
+from stumpery.summaries.labels import checked_labels
 from stumpery.types import Integers, State
-from stumpery.validation import check
+from stumpery.validation import check, check_total
 
 MOST_CELLS = 2**28
 

@@ -7,8 +7,6 @@ import numpy as np
 from stumpery.options import shown
 from stumpery.types import Integers
 
-MOST_COUNTED = 2**62
-
 
 def checked_labels(labels: Any, n: int, n_classes: int) -> Integers:
     """A label for each of n values, or one 0 for all where none are given."""
@@ -28,9 +26,3 @@ def checked_labels(labels: Any, n: int, n_classes: int) -> Integers:
         worst = given[(given < 0) | (given >= n_classes)][0]
         raise ValueError(f"a label is {worst}; it must be a whole number from 0 to {n_classes - 1}")
     return given.astype(np.int64)
-
-
-def check_total(total: int) -> None:
-    """Refuse to count further than 64 bits can, which only summaries that merge again and again ever reach."""
-    if total > MOST_COUNTED:
-        raise ValueError(f"together they have counted {total:,}; a summary counts up to {MOST_COUNTED:,}")

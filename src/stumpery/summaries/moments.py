@@ -11,8 +11,10 @@ from stumpery import files
 from stumpery.models import Model, merging
 from stumpery.summaries import moments_kernels as kernels
 from stumpery.types import Floats, State
+from stumpery.validation import check_total
 
 LARGEST = 1e100  # beyond it, squares and sums of them would overflow
+MOST_WEIGHT = 1e106  # of merged summaries; beyond it, sums of squares would overflow
 
 
 @dataclass(kw_only=True, eq=False)
@@ -50,6 +52,7 @@ class Moments(Model):
         """Fold another summary in, as if its stream had followed this one."""
         if not isinstance(other, Moments):
             raise ValueError(f"Moments merges with Moments, not with {type(other).__name__!r}")
+        check_total(self.count + other.count, MOST_WEIGHT)
         kernels.merge(self._row, 0, other._row, 0)
 
     @property

@@ -13,13 +13,13 @@ from stumpery.models import Model, merging
 from stumpery.options import check_number, check_whole
 from stumpery.summaries import quantiles_kernels as kernels
 from stumpery.summaries import quantiles_validation
-from stumpery.summaries.labels import check_total, checked_labels
+from stumpery.summaries.labels import checked_labels
 from stumpery.summaries.numbers import checked_number, checked_numbers
 from stumpery.types import Floats, Integers, State
-from stumpery.validation import check
+from stumpery.validation import check, check_total
 
 MOST_TUPLES = 1_000_000
-MOST_IN_32_BITS = 2**31 - 1
+MOST_IN_32_BITS = 2**30  # so that a sum of two counts fits as well
 LEAST_EPSILON = 1e-5
 TUPLES_PER_ERROR = 20  # a list for the error epsilon has at most this / epsilon tuples
 
@@ -277,7 +277,7 @@ class QuantileSummary(Model):
         size, fill = int(streams.sizes[0]), int(streams.fills[0])
         check((streams.counts[0, :size].sum(axis=1) > 0).all(), "a tuple of a summary has no count")
         check((streams.marks[0, :fill] // self.n_classes == 1).all(), "a value that waits has another weight than 1")
-        check((self._missing >= 0).all(), "fewer than no values are missing")
+        check((self._missing >= 0).all(), "a count of missing values is negative")
 
 
 def _recipe(summary: QuantileSummary) -> dict[str, Any]:

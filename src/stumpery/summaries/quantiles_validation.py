@@ -20,4 +20,6 @@ def validate(streams: Quantiles, most_waiting: int) -> None:
     check_all(np.count_nonzero(descends, axis=1) == 0, "the values of summary {} do not ascend")
     most = np.iinfo(streams.counts.dtype).max
     totals = np.where(used[:, :, np.newaxis], streams.counts, 0).sum(axis=(1, 2), dtype=np.float64)
-    check_within(totals + np.where(used, streams.deltas, 0).max(axis=1, initial=0), 0, most, "the count of a summary")
+    check_within(totals, 0, most, "the count of a summary")
+    ranges = np.where(used, streams.deltas, 0).max(axis=1, initial=0)
+    check_all(ranges <= totals, "the range of a tuple of summary {} is beyond its count")
