@@ -15,6 +15,7 @@ from uuid import uuid4
 from stumpery.options import shown
 
 fcntl: Any = import_module("fcntl") if os.name == "posix" else None  # elsewhere, files of killed processes stay
+MAX_TRIES = 100  # of making a partial file
 MAX_NAME = 150  # bytes of a file's name that its partial files repeat
 KINDS = {
     stat.S_IFDIR: "a folder",
@@ -103,19 +104,17 @@ def _prefix(path: Path) -> str:
 
 def _new_part(path: Path) -> tuple[Path, int | None]:
     """A new file beside `path`, and the descriptor that holds its lock, where there are locks."""
-    while True:
+    for _ in range(MAX_TRIES):
         part = path.with_name(f"{_prefix(path)}{uuid4().hex}.part")
         lock = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         if fcntl is None:
             os.close(lock)  # Windows moves no file that is open
             return part, None
         _locked(lock, waits=True)
-        try:
-            if os.path.samestat(part.stat(), os.fstat(lock)):
-                return part, lock
-        except FileNotFoundError:  # another process deleted it before it was locked
-            pass
-        os.close(lock)
+        if part.exists():  # nobody else makes a file of this name, and nobody deletes one that is locked
+            return part, lock
+        os.close(lock)  # another process deleted it before it was locked
+    raise FileNotFoundError(errno.ENOENT, f"{MAX_TRIES} partial files were deleted before they could be locked")
 
 
 def _remove_left_over(path: Path) -> None:
