@@ -140,7 +140,7 @@ def test_an_event_of_an_action_that_does_not_exist_is_refused(value):
     events = ring.new_ring(4, np.array([BYTE], np.uint8))
     ring.validate(events, 2, np.array([True]))
     events.floats[1, ACTION] = value
-    with pytest.raises(ValueError, match=r"^corrupt file: the action of an event is none$"):
+    with pytest.raises(ValueError, match=r"^corrupt file: the action of an event does not exist$"):
         ring.validate(events, 2, np.array([True]))
 
 

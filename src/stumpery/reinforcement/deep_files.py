@@ -86,7 +86,7 @@ def _validate(learner: Learner, cells: Cells, n_classes: int, n_rows: int) -> No
     positive = {"count": moments.count, "sum of squares": moments.squares, "priority": memory.priorities}
     for what, array in (positive | {"number of steps": learner.adam.count}).items():
         check((array >= 0).all(), f"a {what} is negative")
-    check((memory.codes >= UNSEEN).all(), "the code of a remembered row is none")
+    check((memory.codes >= UNSEEN).all(), "the code of a remembered row does not exist")
     check((memory.codes < np.maximum(cells.n_codes, 1)).all(), "the code of a remembered row is beyond its column's")
     ranks = memory.ranks[memory.ranks != MISSING_RANK]
     check_within(ranks, 0, n_columns, "the rank of a remembered column")

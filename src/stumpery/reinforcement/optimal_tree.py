@@ -223,7 +223,7 @@ class OptimalTree(DeclaredColumns):
         check(counts.shape == (len(rows), len(classes)), "there is not one count for each row and class")
         check_within(counts, 0.0, MOST_EVENTS, "the count of a row")
         check((counts.sum(axis=1) >= 1).all(), "a row has no count")
-        check(((rows >= 0) & (rows <= names)).all(), "the name of a row is none of its column's")
+        check(((rows >= 0) & (rows <= names)).all(), "the name of a row does not exist in its column")
         model._table = dict(zip(map(tuple, rows.tolist()), counts.tolist(), strict=True))
         check(len(model._table) == len(rows), "a row comes twice")
         model._check_room(float(np.prod(names + model._has_missing(len(names)) + 1.0)), len(classes))

@@ -28,7 +28,7 @@ def validate_blocks(forest: Forest, n_kept: int) -> None:
     gaps = _unfolded(np.concatenate([lines[:, trees.NEWEST + 1 :], forest.blocks[:, trees.LATEST + 1 :]]))
     noted = gaps > 0
     oldest = newest - np.maximum(gaps - 1, 0).sum(axis=1)
-    check((lines[:, trees.N_EVENTS] >= 0).all(), "a leaf has fewer than no events")
+    check((lines[:, trees.N_EVENTS] >= 0).all(), "a leaf's count of events is negative")
     check_within(gaps, 0, trees.SKIP, "the gap between two events")
     check((noted[:, :-1] >= noted[:, 1:]).all(), "there is a hole between the events of a leaf")
     n_noted = noted[: len(lines)].sum(axis=1)

@@ -107,7 +107,7 @@ def relaid(ring: Ring, widths: Widths, n_events: int, time: int) -> Ring:
 def validate(ring: Ring, n_actions: int, is_name: NDArray[np.bool_]) -> None:
     """A ValueError says what is wrong with an event: a code, its action, its reward, or a byte that is not in use."""
     actions, rewards = ring.floats[:, ACTION], ring.floats[:, REWARD]
-    check(np.isin(actions, np.arange(-1, n_actions)).all(), "the action of an event is none")
+    check(np.isin(actions, np.arange(-1, n_actions)).all(), "the action of an event does not exist")
     check_within(rewards, 0.0, 1.0, "the reward of an event")
     for index in np.flatnonzero(ring.widths >= FLOAT).tolist():
         check(not np.isnan(column(ring, index)).any(), "the value of an event is NaN")

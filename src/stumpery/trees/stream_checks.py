@@ -35,10 +35,10 @@ def _validate_events(model: Model, shape: Shape) -> None:
     rows, labels, weights = model.events[:, :-2], model.events[:, -2], model.events[:, -1]
     check(np.isfinite(labels).all(), "the label of an event is not finite")
     if not model.spread[leaves.COUNT] > 0:
-        check(np.isin(labels, np.arange(shape.n_values)).all(), "the label of an event is no class")
+        check(np.isin(labels, np.arange(shape.n_values)).all(), "the class of an event does not exist")
     check(not np.isnan(rows).any(), "the value of an event is NaN")
     check(not np.isnan(model.doubles.values).any(), "the value of an event is NaN")
-    check(np.isin(rows[:, shape.is_name], np.arange(trees.N_CODES)).all(), "the code of an event's name is none")
+    check(np.isin(rows[:, shape.is_name], np.arange(trees.N_CODES)).all(), "the code of an event's name does not exist")
     check_within(weights, 0.0, LARGEST, "the weight of an event")
 
 
@@ -48,7 +48,7 @@ def _validate_tables(model: Model) -> None:
     check_within(free[:1], 0, n_tables, "the number of free tables")
     owned = np.concatenate([tables[tables != trees.NOTHING], free[1 : 1 + free[0]]])
     check_within(owned, 0, n_tables - 1, "the table of a leaf")
-    check(len(np.unique(owned)) == len(owned), "a table is of two leaves, or free and in use")
+    check(len(np.unique(owned)) == len(owned), "a table belongs to two leaves, or is free and in use")
     check(not np.isnan(model.bayes.cuts).any(), "a cut is NaN")
     check(not np.isnan(model.bayes.wide_cuts).any(), "a cut is NaN")
 

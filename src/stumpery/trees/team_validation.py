@@ -15,7 +15,7 @@ def validate_univariate(bank: Univariate) -> None:
     check_within(n_cuts, 0, cuts.shape[1], "the number of cuts of a predictor")
     check(not np.isnan(cuts).any(), "a cut of a predictor is NaN")
     check(np.isfinite(bank.partitions.chances).all(), "a probability of a predictor is not finite")
-    check((bank.missing >= 0).all(), "a predictor has counted fewer than no missing values")
+    check((bank.missing >= 0).all(), "a predictor's count of missing values is negative")
 
 
 def validate_random_trees(bank: RandomTrees) -> None:
