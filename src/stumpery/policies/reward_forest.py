@@ -386,7 +386,8 @@ class RewardForest(ContextualPolicy):
             if arrays["edges"].dtype == np.float32:  # as they were saved before columns could have 64 bits
                 arrays["edges"] = arrays["edges"].astype(np.float64)
             check_shapes(empty, arrays)
-            self._models = empty = None  # frees their memory before the next is taken
+            empty.clear()
+            self._models = None  # frees their memory before the next is taken
             sizes = Sizes.read({name: arrays[name] for name in arrays.keys() - {"rng", "seen"}}, self.max_bytes)
             if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):
                 raise ValueError(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
