@@ -222,6 +222,20 @@ def test_contributions_name_every_column(trained):
     assert all(math.isfinite(share) for share in shares.values())
 
 
+SENTENCES = {
+    "children": "the child of a node is",
+    "partitions.n_cuts": "the number of cuts of a predictor is",
+    "slots": "(the summary of a node is|a node with children has a summary)",
+    "splits": "the column of a node is",
+    "streams.fills": "the number of values that wait in a summary is",
+    "streams.shares": "the share of a summary is nan",
+    "streams.sizes": "the number of tuples of a summary is",
+    "streams.values": "a value of a summary is NaN",
+    "streams.waiting": "a value of a summary is NaN",
+    "used": "the number of nodes is",
+}
+
+
 def test_arrays_that_would_lead_a_kernel_astray_are_refused(trained):
     options, arrays = trained.state()
     whole = {"streams.sizes", "streams.fills", "partitions.n_cuts", "children", "slots", "used", "splits"}
@@ -230,9 +244,11 @@ def test_arrays_that_would_lead_a_kernel_astray_are_refused(trained):
     wrong = {10**6: whole | decided, -7: {"children", "slots"}, math.nan: real}
     for value, names in wrong.items():
         for key in (key for key in arrays if key.partition(".")[2] in names):
+            name = key.partition(".")[2]
+            other = f"its array '{key}' is not the one of its options" if name in decided else "a probability of a"
             damaged = {each: array.copy() for each, array in arrays.items()}
             damaged[key].flat[0] = value
-            with pytest.raises(ValueError, match=r"^corrupt file: [^\n]+$"):
+            with pytest.raises(ValueError, match=f"^corrupt file: {SENTENCES.get(name, other)}"):
                 type(trained).from_state(State(options, damaged))
 
 

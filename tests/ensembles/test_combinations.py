@@ -212,14 +212,18 @@ def test_a_learner_that_gives_no_chances_is_told_so(kind, said):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "value"),
-    [(st.LinearRanker, "centroids", math.nan), (st.LinearRanker, "seen", -1), (st.LogOdds, "left_out", 9)],
+    ("kind", "name", "value", "sentence"),
+    [
+        (st.LinearRanker, "centroids", math.nan, "a centroid is nan"),
+        (st.LinearRanker, "seen", -1, "the number of events of a class is -1"),
+        (st.LogOdds, "left_out", 9, "the number of events that were left out is 9"),
+    ],
 )
-def test_what_no_stream_leaves_in_a_combination_is_refused(kind, name, value):
+def test_what_no_stream_leaves_in_a_combination_is_refused(kind, name, value, sentence):
     options, arrays = kind(predictors=RECIPES, schema=SCHEMA).state()
     damaged = arrays[name].copy()
     damaged.flat[0] = value
-    with pytest.raises(ValueError, match=r"^corrupt file: [^\n]+$"):
+    with pytest.raises(ValueError, match=f"^corrupt file: {sentence}, which is not within [^\n]+$"):
         kind.from_state(State(options, {**arrays, name: damaged}))
 
 
