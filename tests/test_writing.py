@@ -228,3 +228,17 @@ def test_the_file_and_its_folder_are_on_the_disk_when_save_returns(tmp_path, mon
     monkeypatch.setattr(writing.os, "fsync", noted)
     st.save(st.Moments(), tmp_path / "model")
     assert synced == [(tmp_path / "model").stat().st_ino, tmp_path.stat().st_ino]
+
+
+def test_a_file_system_that_numbers_files_anew_is_written_to(tmp_path, monkeypatch):
+    monkeypatch.setattr(writing.os.path, "samestat", lambda one, other: False)
+    st.save(st.Moments(), tmp_path / "model")
+    assert names_in(tmp_path) == ["model"]
+
+
+def test_a_part_that_is_deleted_again_and_again_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(writing, "MAX_TRIES", 3)
+    monkeypatch.setattr(writing.fcntl, "flock", lambda *_: [part.unlink() for part in tmp_path.iterdir()])
+    with pytest.raises(FileNotFoundError, match=r"model cannot be written: 3 partial files were deleted before"):
+        st.save(st.Moments(), tmp_path / "model")
+    assert names_in(tmp_path) == []

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stumpery as st
-from stumpery import allocation
+from stumpery import allocation, files
 from stumpery.encoding.encoder import Encoder
 from stumpery.ensembles import Combination
 from stumpery.ensembles.batch import BatchEnsemble
@@ -181,19 +181,6 @@ def test_a_bandit_leaf_without_room_for_children_counts_without_weights():
     assert (small.arms[1, :, arena.SUM] <= small.arms[1, :, arena.PLAYS]).all()
 
 
-def test_a_bandit_leaf_that_loses_its_blocks_counts_without_weights():
-    policy = st.BanditTree(actions=["a", "b"], schema=SCHEMA, leaf="thompson", max_depth=1, max_bytes=4000, seed=1)
-    for place in range(2):
-        policy.learn(Decision("a", 1e-6, ROWS["ordinary"][place]), 1.0)
-    for added in range(40):
-        try:
-            policy.add_action(added)
-        except ValueError as error:
-            assert str(error).startswith("max_bytes is 4000")
-            break
-        assert_loads(policy)
-
-
 def test_earlier_files_whose_leaves_have_means_above_1_load():
     policy = lopsided_stump()
     policy._forest.arms[1, 0, arena.SUM] = 30.35
@@ -360,6 +347,13 @@ def test_a_forest_of_512_mb_loads_with_what_its_file_may_take(kind, tmp_path):
     st.save(policy, tmp_path / "policy")
     loaded = st.load(tmp_path / "policy")
     assert fields_of(loaded.state().arrays) == fields_of(policy.state().arrays)
+
+
+@pytest.mark.parametrize("n_used", [0, 2**24, 2**25, 2**27, 512_000_000])
+def test_a_file_may_take_a_model_of_512_mb_beside_the_arrays_that_it_unpacks(n_used):
+    """However well they are packed: padding keeps the file in proportion."""
+    n_bytes = max(n_used - files.FREE_UNPACKED, 0) / files.MOST_UNPACKED
+    assert n_used + 512_000_000 <= files.FREE_BYTES + files.MULTIPLE * n_bytes
 
 
 def test_arrays_that_others_replace_are_not_counted_twice():

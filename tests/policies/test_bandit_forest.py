@@ -371,7 +371,7 @@ def leaf_and_inner(nodes):
 CORRUPT = {
     "a node without children asks": (arena.VARIABLE, 0, lambda leaf, inner, nodes: 0),  # decide never ended
     "the variable of a node": (arena.VARIABLE, 1, lambda leaf, inner, nodes: 10**6),
-    "child .* leads out of the nodes": (arena.CHILD, 1, lambda leaf, inner, nodes: len(nodes) - 1),
+    "the child of node [0-9]+ leads out of the nodes": (arena.CHILD, 1, lambda leaf, inner, nodes: len(nodes) - 1),
     "leads out of the nodes": (arena.CHILD, 1, lambda leaf, inner, nodes: 1 + (inner == 1)),
     "node [0-9]+ (has two parents|is in no tree)": (arena.CHILD, 0, lambda leaf, inner, nodes: nodes[inner, 0]),
     "node [0-9]+ is in no tree": (arena.CHILD, 1, lambda leaf, inner, nodes: inner),

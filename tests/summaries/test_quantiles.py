@@ -240,14 +240,24 @@ def test_a_saved_summary_goes_on(tmp_path, options):
 
 
 @pytest.mark.parametrize(
-    ("name", "change"),
-    [("sizes", 99), ("sizes", -1), ("fills", 99), ("values", math.nan), ("deltas", -1), ("counts", -1), ("marks", 0)],
+    ("name", "change", "sentence"),
+    [
+        ("sizes", 99, "the number of tuples of a summary is 99, which is not within 0 and 10"),
+        ("sizes", -1, "the number of tuples of a summary is -1, which is not within 0 and 10"),
+        ("fills", 99, "the number of values that wait in a summary is 99, which is not within 0 and 16"),
+        ("values", math.nan, "a value of a summary is NaN"),
+        ("deltas", -1, "a tuple of a summary has a negative range"),
+        ("deltas", 10**6, "the range of a tuple of summary 0 is beyond its count"),
+        ("counts", -1, "a tuple of a summary has a negative count"),
+        ("marks", 0, "a value that waits has another weight than 1"),
+        ("missing", -1, "a count of missing values is negative"),
+    ],
 )
-def test_a_state_that_no_stream_leaves_is_refused(name, change):
+def test_a_state_that_no_stream_leaves_is_refused(name, change, sentence):
     options, arrays = summary_of(orders(50)["random"], max_tuples=10).state()
     damaged = {key: array.copy() for key, array in arrays.items()}
     damaged[name].flat[0] = change
-    with pytest.raises(ValueError, match=r"^corrupt file: [^\n]+$"):
+    with pytest.raises(ValueError, match=f"^corrupt file: {sentence}$"):
         QuantileSummary.from_state(State(options, damaged))
 
 
@@ -373,3 +383,31 @@ def test_a_summary_that_merges_with_itself_for_ever_is_stopped_before_its_counts
         for _ in range(70):
             summary.merge(summary)
     assert 2**61 < summary.count <= 2**62
+
+
+def test_earlier_files_that_count_further_in_32_bits_load_and_go_on():
+    summary = QuantileSummary(max_tuples=100)
+    summary.add_many(np.random.default_rng(0).random(131_071))
+    for _ in range(14):
+        summary.merge(summary)
+    options, arrays = summary.state()
+    loaded = QuantileSummary.from_state(
+        State(
+            options,
+            {**arrays, "counts": arrays["counts"].astype(np.int32), "deltas": arrays["deltas"].astype(np.int32)},
+        )
+    )
+    for each in (summary, loaded):
+        each.merge(each)
+        each.add_many([0.1, 0.9])
+    assert bits(loaded) == bits(summary)
+
+
+def test_a_summary_counts_in_64_bits_before_a_sum_of_two_counts_needs_them():
+    summary = QuantileSummary(max_tuples=5)
+    summary.add_many([1.0, 2.0, 3.0, 4.0])
+    for _ in range(29):
+        assert summary._streams.counts.dtype == (np.int32 if summary.count <= 2**30 else np.int64)
+        summary.merge(summary)
+    assert summary.count == 2**31
+    assert summary._streams.counts.dtype == np.int64
