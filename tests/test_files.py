@@ -20,10 +20,10 @@ from safetensors.numpy import save as serialise
 
 import stumpery as st
 from stumpery import files
+from stumpery.array_forest import forest_kernels as trees
+from stumpery.drift import reward_drop_kernels as change
 from stumpery.policies import ContextualPolicy
-from stumpery.policies import change_kernels as change
-from stumpery.trees import forest_kernels as trees
-from stumpery.trees.ring_kernels import ACTION, BYTE, FLOAT, REWARD
+from stumpery.policies.reward_forest.trees.ring_kernels import ACTION, BYTE, FLOAT, REWARD
 from stumpery.types import State
 
 ACTIONS = ["a", "b", "c"]

@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from stumpery import folders, jit, kernel_cache
-from stumpery.kernel_cache import KEY_BYTES, N_CACHES_KEPT, TAG, TAG_CONTENT, Store, kernel_store
+from stumpery import jit
+from stumpery.compiling import kernel_cache
+from stumpery.compiling.kernel_cache import KEY_BYTES, N_CACHES_KEPT, TAG, TAG_CONTENT, Store, kernel_store
+from stumpery.system import folders
 
 KEY = bytes(range(KEY_BYTES))
 FIRST_CHANCE = "import stumpery as st; policy = st.UCB(actions=['a', 'b']); print(policy.decide().probability)"
 COUNT_CACHE_USE = """
 import stumpery as st
-from stumpery.policies import means_kernels
+from stumpery.policies.context_free import means_kernels
 policy = st.UCB(actions=["a", "b"])
 policy.learn(policy.decide(), 1.0)
 used = [means_kernels.decide, means_kernels.learn]
@@ -124,7 +126,7 @@ def test_the_cache_name_changes_with_every_kernel_source_and_setting(tmp_path, m
 
 
 def test_the_cache_lies_under_the_named_folder_one_for_each_mode(tmp_path):
-    code = "from stumpery import jit, kernel_cache; print(kernel_cache.kernel_store(jit.BOUNDS_CHECK).folder)"
+    code = "from stumpery import jit; from stumpery.compiling import kernel_cache; print(kernel_cache.kernel_store(jit.BOUNDS_CHECK).folder)"
     fast = Path(run(code, tmp_path / "cache"))
     checked = Path(run(code, tmp_path / "cache", STUMPERY_BOUNDS_CHECK="1"))
     assert fast == Path(run(code, tmp_path / "cache", STUMPERY_BOUNDS_CHECK="0"))
@@ -528,7 +530,7 @@ def test_a_warm_cache_on_a_file_system_that_can_only_be_read_is_used(cache, monk
 
 AS_NOBODY = """
 import os, runpy, sys
-from stumpery import jit, kernel_cache
+from stumpery import jit; from stumpery.compiling import kernel_cache
 name = kernel_cache.fingerprint(bounds_check=False)
 kernel_cache.fingerprint = lambda bounds_check: name  # others may be unable to read the sources
 runpy.run_path(sys.argv[1])  # brings all that compiling needs

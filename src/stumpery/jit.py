@@ -31,8 +31,8 @@ from numba import config
 from stumpery.compiling import EXTENDED
 from stumpery.compiling.internal import InternalFunction, KernelCompiler
 from stumpery.compiling.intrinsics import bitcast, prefetch_line
-from stumpery.interruption import defer_interrupts
-from stumpery.kernel_cache import cache_of
+from stumpery.compiling.kernel_cache import cache_of
+from stumpery.system.interruption import defer_interrupts
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

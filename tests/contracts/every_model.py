@@ -9,13 +9,14 @@ import json
 import numpy as np
 
 import stumpery as st
+from stumpery.clicks import ClickModel, Combination
 from stumpery.encoding.encoder import Encoder
-from stumpery.ensembles import Combination, LearnerEnsemble
+from stumpery.ensembles import LearnerEnsemble
 from stumpery.ensembles.batch import BatchEnsemble
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.reinforcement import DeepTree
 from stumpery.selection import choosers, classifiers
-from stumpery.trees import ClickModel, StreamClassifier, StreamModel, StreamRegressor
+from stumpery.streaming import StreamClassifier, StreamModel, StreamRegressor
 
 ACTIONS = ("a", "b", "c")
 FEATURES = {"a": {"kind": "x", "size": 1.3}, "b": {"kind": "y", "size": None}, "c": {"kind": "x", "size": 2.7}}

@@ -13,8 +13,7 @@ import pyarrow as pa
 import pytest
 
 import stumpery as st
-from stumpery.ensembles import Combination
-from stumpery.trees import ClickModel
+from stumpery.clicks import ClickModel, Combination
 from stumpery.types import State
 
 MODELS = [

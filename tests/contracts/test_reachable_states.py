@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 import stumpery as st
-from stumpery import allocation, files
+from stumpery import files
+from stumpery.clicks import ClickModel, Combination
 from stumpery.encoding.encoder import Encoder
-from stumpery.ensembles import Combination
 from stumpery.ensembles.batch import BatchEnsemble
 from stumpery.ensembles.learners import LearnerEnsemble
 from stumpery.policies import ContextualPolicy, Policy
-from stumpery.policies import bandit_arena_kernels as arena
+from stumpery.policies.bandit_forest import arena_kernels as arena
 from stumpery.reinforcement import DeepTree
 from stumpery.selection import choosers, classifiers
+from stumpery.streaming import StreamClassifier, StreamModel
 from stumpery.summaries.moments import MOST_WEIGHT
-from stumpery.trees import ClickModel, StreamClassifier, StreamModel
+from stumpery.system import allocation
 from stumpery.types import Decision, Decisions
 
 N = 160

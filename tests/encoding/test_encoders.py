@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.reference import encoding as slow
 
 from stumpery.encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, VectorEncoder, codes_kernels
-from stumpery.encoding.encoded import Encoded, stretches
-from stumpery.encoding.open_rows import OpenRows
+from stumpery.encoding.chunks import Encoded, stretches
+from stumpery.encoding.online import OpenRows
 from stumpery.jit import INTERPRETED
 from stumpery.types import State
 

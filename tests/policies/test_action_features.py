@@ -9,9 +9,9 @@ from tests.reference.shared import Twin
 
 import stumpery as st
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies import hashed_kernels as hashed
-from stumpery.policies import shared_kernels as shared
-from stumpery.policies.action_features import LARGEST_WEIGHT, MAX_TERMS, ActionFeatures
+from stumpery.policies.reward_forest.action_features import LARGEST_WEIGHT, MAX_TERMS, ActionFeatures
+from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed
+from stumpery.policies.reward_forest.scorers import shrinkage_kernels as shared
 
 N_CODES, N_EVENTS = 24, 150 if INTERPRETED else 1500
 TOPICS = ("art", "law", "war", "tea")

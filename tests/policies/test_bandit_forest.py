@@ -9,8 +9,8 @@ from tests.reference.bandit_forest import Forest as Twin
 import stumpery as st
 from stumpery import jit
 from stumpery.policies import Policy
-from stumpery.policies import bandit_arena_kernels as arena
-from stumpery.policies.optimal_greedy_tree import optimal_greedy_tree, variable_rewards
+from stumpery.policies.bandit_forest import arena_kernels as arena
+from stumpery.policies.bandit_forest.optimal_greedy_tree import optimal_greedy_tree, variable_rewards
 from stumpery.random import new_generator
 from stumpery.types import Decision, State
 

@@ -5,8 +5,8 @@ import pytest
 from tests.reference.change import Twin
 
 import stumpery as st
+from stumpery.drift import reward_drop_kernels as change
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies import change_kernels as change
 
 N_ROWS = 16_000
 

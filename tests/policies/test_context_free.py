@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 from tests.reference import bandits
 
-from stumpery.policies import UCB, EpsilonGreedy, Greedy, MeansPolicy, RandomPolicy, ThompsonSampling, explorers
+from stumpery.policies import UCB, EpsilonGreedy, Greedy, MeansPolicy, RandomPolicy, ThompsonSampling
+from stumpery.policies.exploration import explorers
 from stumpery.streams import BernoulliArms
 from stumpery.types import Decision
 

@@ -6,10 +6,10 @@ from tests.reference.familiar import Bucket, Twin
 
 import stumpery as st
 from stumpery import RewardForest
+from stumpery.array_forest import forest_kernels as trees
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies import familiar_kernels as contexts
-from stumpery.policies.familiar import followed, new_familiar
-from stumpery.trees import forest_kernels as trees
+from stumpery.policies.reward_forest.scorers import context_memory_kernels as contexts
+from stumpery.policies.reward_forest.scorers.context_memory import followed, new_familiar
 
 N_ACTIONS, N_COLUMNS = 3, 4
 NUMBERS = np.full(N_COLUMNS, trees.NUMBER, np.uint8)

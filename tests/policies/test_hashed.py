@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from tests.reference.hashed import Twin
 
+from stumpery.array_forest import forest_kernels as trees
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies import hashed_kernels as hashed
-from stumpery.trees import forest_kernels as trees
-from stumpery.trees.ring import new_ring
-from stumpery.trees.ring_kernels import FLOAT, remember
+from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed
+from stumpery.policies.reward_forest.trees.ring import new_ring
+from stumpery.policies.reward_forest.trees.ring_kernels import FLOAT, remember
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 

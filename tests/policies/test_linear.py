@@ -6,10 +6,11 @@ from tests.reference.linear import Linear
 
 from stumpery.encoding import Schema
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies import LinearPolicy, LinearThompson, LinUCB, explorers
-from stumpery.policies import explorers_kernels as board_rows
-from stumpery.policies import linear_kernels as kernels
-from stumpery.policies.features_kernels import sparse
+from stumpery.policies import LinearPolicy, LinearThompson, LinUCB
+from stumpery.policies.exploration import explorers
+from stumpery.policies.exploration import explorers_kernels as board_rows
+from stumpery.policies.linear import linear_kernels as kernels
+from stumpery.policies.standardisation_kernels import sparse
 from stumpery.random import new_generator
 from stumpery.types import Decision, State
 
@@ -170,7 +171,11 @@ def test_a_file_with_a_lopsided_inverse_is_refused():
 @pytest.mark.parametrize(
     ("kind", "options", "sentence"),
     [
-        (LinearPolicy, {"explorer": "greedy"}, "explorer is 'greedy'; it must come from stumpery.policies.explorers"),
+        (
+            LinearPolicy,
+            {"explorer": "greedy"},
+            "explorer is 'greedy'; it must come from stumpery.policies.exploration.explorers",
+        ),
         (LinearPolicy, {"ridge": 0}, "ridge is 0; it must be a number of 1e-09 or more"),
         (LinUCB, {"alpha": -1}, "alpha is -1; it must be a number of 0 or more"),
         (LinearThompson, {"scale": 0}, "scale is 0; it must be a number from 1e-06 to 1000"),

@@ -5,9 +5,10 @@ import pytest
 from tests.reference import neural
 
 from stumpery.jit import INTERPRETED
-from stumpery.policies import NeuralBandit, neural_kernels
-from stumpery.policies import explorers_kernels as board_rows
-from stumpery.policies import networks_kernels as networks
+from stumpery.policies import NeuralBandit
+from stumpery.policies.exploration import explorers_kernels as board_rows
+from stumpery.policies.neural import network_kernels as networks
+from stumpery.policies.neural import neural_bandit_kernels as neural_kernels
 from stumpery.types import Decision
 
 STEPS = 40 if INTERPRETED else 400

@@ -8,17 +8,17 @@ import polars as pl
 import pytest
 
 import stumpery as st
+from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest.scratch_kernels import mixed
+from stumpery.drift.reward_drop_kernels import EPOCH
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies import explorers_kernels as board_rows
-from stumpery.policies import reward_forest_memory as memory
-from stumpery.policies import reward_forest_sizes
-from stumpery.policies.change_kernels import EPOCH
-from stumpery.policies.reward_forest_kernels import NEXT_SHARES, is_kept
-from stumpery.policies.reward_forest_sizes import sizes_within, trees_for
-from stumpery.trees import forest_kernels as trees
-from stumpery.trees import ring
-from stumpery.trees.ring_kernels import ACTION, BYTE, FLOAT
-from stumpery.trees.scratch_kernels import mixed
+from stumpery.policies.exploration import explorers_kernels as board_rows
+from stumpery.policies.reward_forest import capacity as reward_forest_sizes
+from stumpery.policies.reward_forest import state as memory
+from stumpery.policies.reward_forest.capacity import sizes_within, trees_for
+from stumpery.policies.reward_forest.policy_kernels import NEXT_SHARES, is_kept
+from stumpery.policies.reward_forest.trees import ring
+from stumpery.policies.reward_forest.trees.ring_kernels import ACTION, BYTE, FLOAT
 from stumpery.types import Decision, State
 
 N_TREES = 5
@@ -155,7 +155,7 @@ def test_how_many_bytes_columns_take_changes_nothing(monkeypatch):
     rows[0] = 2.0  # no column of bits, which take a byte always
     narrow = new()
     played = narrow.play(rows, rewards)
-    monkeypatch.setattr("stumpery.policies.reward_forest.BYTE", FLOAT)
+    monkeypatch.setattr("stumpery.policies.reward_forest.policy.BYTE", FLOAT)
     wide = new()
     expected = wide.play(rows, rewards)
     assert narrow._models.ring.widths.tolist() == [BYTE, FLOAT, FLOAT, FLOAT, BYTE]

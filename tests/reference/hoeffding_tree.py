@@ -6,8 +6,8 @@ from typing import NamedTuple
 from scipy import stats
 from tests.reference.reward_forest import Twin, goes_right
 
-from stumpery.trees import forest_kernels as trees
-from stumpery.trees import growth_kernels as growth
+from stumpery.array_forest import forest_kernels as trees
+from stumpery.streaming.trees import splitting_kernels as growth
 
 
 class TreeNode:

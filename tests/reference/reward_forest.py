@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from stumpery.trees import forest_kernels as trees
-from stumpery.trees import pruning_kernels as pruning
-from stumpery.trees import splitting_kernels as splitting
+from stumpery.array_forest import forest_kernels as trees
+from stumpery.policies.reward_forest.trees import pruning_kernels as pruning
+from stumpery.policies.reward_forest.trees import splitting_kernels as splitting
 
 
 def plain(part):

@@ -12,9 +12,10 @@ import polars as pl
 import pytest
 
 import stumpery as st
-from stumpery.reinforcement import DeepTree, dqn, learn_together
-from stumpery.reinforcement.trainee import Trainee
-from stumpery.streams import load
+from stumpery.reinforcement import DeepTree, learn_together
+from stumpery.reinforcement.training import dqn
+from stumpery.reinforcement.training.agent import Trainee
+from stumpery.streams.datasets import load
 from stumpery.types import State
 
 KINDS = [

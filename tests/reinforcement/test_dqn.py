@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from tests.reference.dqn import SlowDQN
 
-from stumpery.encoding.open_rows import OpenRows
-from stumpery.reinforcement import dqn, network
+from stumpery.encoding.online import OpenRows
 from stumpery.reinforcement.cells import Cells
-from stumpery.reinforcement.learner import Moments, Stretch, new_learner
+from stumpery.reinforcement.training import dqn, network
+from stumpery.reinforcement.training.learner import Moments, Stretch, new_learner
 
 N, WARM, SIZE = 23, 14, 64
 

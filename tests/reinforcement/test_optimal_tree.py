@@ -8,7 +8,7 @@ import pytest
 from tests.reference.looking import all_trees, by_leaves, leaves, played
 
 import stumpery as st
-from stumpery.streams import load
+from stumpery.streams.datasets import load
 
 ROWS = list(itertools.product((0, 1), repeat=3))
 

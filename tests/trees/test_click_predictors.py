@@ -7,10 +7,10 @@ import pytest
 from tests.reference import clicks as slow
 
 import stumpery as st
+from stumpery.clicks import univariate_kernels
 from stumpery.encoding import HashEncoder
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.summaries.quantiles_kernels import new_quantiles
-from stumpery.trees import univariate_kernels
 
 pytestmark = pytest.mark.kernels
 

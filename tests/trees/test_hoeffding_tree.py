@@ -5,10 +5,10 @@ import pytest
 from tests.reference.hoeffding_tree import HoeffdingTwin
 
 import stumpery as st
+from stumpery.array_forest import forest_kernels as trees
 from stumpery.jit import INTERPRETED
-from stumpery.trees import forest_kernels as trees
-from stumpery.trees import stream_memory as memory
-from stumpery.trees.stream_checks import validate
+from stumpery.streaming import state as memory
+from stumpery.streaming.validation import validate
 from stumpery.types import State
 
 pytestmark = pytest.mark.kernels

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from stumpery.array_forest.precision import held, needs_double
+from stumpery.array_forest.precision_kernels import DOUBLE, INFINITE, SINGLE, hold
+from stumpery.array_forest.scratch_kernels import copy_found
 from stumpery.jit import kernel
-from stumpery.trees import ring
-from stumpery.trees.precision import held, needs_double
-from stumpery.trees.precision_kernels import DOUBLE, INFINITE, SINGLE, hold
-from stumpery.trees.ring_kernels import (
+from stumpery.policies.reward_forest.trees import ring
+from stumpery.policies.reward_forest.trees.ring_kernels import (
     ACTION,
     BYTE,
     FLOAT,
@@ -18,7 +19,6 @@ from stumpery.trees.ring_kernels import (
     remember,
     value_of,
 )
-from stumpery.trees.scratch_kernels import copy_found
 
 N = 60
 

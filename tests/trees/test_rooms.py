@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stumpery as st
-from stumpery.trees.rooms import Rooms
+from stumpery.array_forest.workspaces import Rooms
 
 
 class Made:

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from tests.reference.reward_forest import Twin
 
+from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest.scratch_kernels import MAX_EVENTS, mixed, new_scratch
 from stumpery.jit import INTERPRETED, LINE, kernel
-from stumpery.trees import forest_kernels as trees
-from stumpery.trees import pruning_kernels as pruning
-from stumpery.trees import splitting_kernels as splitting
-from stumpery.trees import stats_kernels as stats
-from stumpery.trees.ring import new_copies, new_ring, widths_of
-from stumpery.trees.scratch_kernels import MAX_EVENTS, mixed, new_scratch
+from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as stats
+from stumpery.policies.reward_forest.trees import pruning_kernels as pruning
+from stumpery.policies.reward_forest.trees import splitting_kernels as splitting
+from stumpery.policies.reward_forest.trees.ring import new_copies, new_ring, widths_of
 
 pytestmark = pytest.mark.kernels
 

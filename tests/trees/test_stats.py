@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from stumpery.array_forest.forest_kernels import DOUBT, FIRST_STATS, MEAN, UNIT, WEIGHT, WEIGHT_UNIT, ZERO
+from stumpery.array_forest.scratch_kernels import mixed
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.trees import stats_kernels as stats
-from stumpery.trees.forest_kernels import DOUBT, FIRST_STATS, MEAN, UNIT, WEIGHT, WEIGHT_UNIT, ZERO
-from stumpery.trees.scratch_kernels import mixed
+from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as stats
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 

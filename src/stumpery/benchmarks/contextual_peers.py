@@ -11,8 +11,8 @@ import numpy as np
 from stumpery.benchmarks import covertype
 from stumpery.benchmarks.covertype import ACTIONS
 from stumpery.benchmarks.runner import Measure
-from stumpery.extras import need
 from stumpery.streams import Catalogue
+from stumpery.system.extras import need
 from stumpery.types import Batch
 
 VW_OPTIONS = f"--cb_explore {len(ACTIONS)} --squarecb -q ::"

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from stumpery.encoding.codes import CodeEncoder
+from stumpery.encoding.columns.categorical import Name
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.names import Name
 from stumpery.encoding.ones import Ones
 from stumpery.encoding.reader import Row
 from stumpery.encoding.schema import Column

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.allocation import reserve
 from stumpery.encoding.codes_kernels import encode_column, encode_row
+from stumpery.encoding.columns.categorical import Name
+from stumpery.encoding.columns.numerical import N_POINTS
+from stumpery.encoding.columns.values import cut_text
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.names import Name
-from stumpery.encoding.numbers import N_POINTS
 from stumpery.encoding.ones import ragged_starts
 from stumpery.encoding.reader import Row
 from stumpery.encoding.schema import Column
-from stumpery.encoding.values import cut_text
 from stumpery.options import check_whole
+from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
 
 Codes = NDArray[np.uint8 | np.uint16]

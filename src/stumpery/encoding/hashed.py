@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from stumpery.encoding.columns.categorical import Name
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.names import Name
 from stumpery.encoding.reader import Reader, Row
 from stumpery.summaries.hashing import unit_hash
 from stumpery.types import Floats

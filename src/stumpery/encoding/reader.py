@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.encoding.names import Name
+from stumpery.encoding.columns.categorical import Name
+from stumpery.encoding.columns.values import PLAIN_NUMBERS
 from stumpery.encoding.schema import Schema
 from stumpery.encoding.tables import open_table
-from stumpery.encoding.values import PLAIN_NUMBERS
 from stumpery.options import shown
 from stumpery.types import Floats
 

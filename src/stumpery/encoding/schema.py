@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from stumpery.encoding.names import MAX_NAMES, Name
-from stumpery.encoding.numbers import Number
+from stumpery.encoding.columns.categorical import MAX_NAMES, Name
+from stumpery.encoding.columns.numerical import Number
+from stumpery.encoding.columns.values import Data, kind_of
 from stumpery.encoding.tables import open_table
-from stumpery.encoding.values import Data, kind_of
 from stumpery.options import check_one_of, check_whole, listed, shown
 from stumpery.types import State
 

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files, frames
+from stumpery.clicks.click_model import ClickModel
 from stumpery.ensembles.members import restored, states_of
 from stumpery.ensembles.one_versus_rest import OneVersusRest, grouped, ungrouped
+from stumpery.labels.classes import as_array, coded
 from stumpery.models import Model
 from stumpery.options import check_whole, shown
-from stumpery.trees.classes import as_array, coded
-from stumpery.trees.click_model import ClickModel
 from stumpery.types import Floats, Integers, State
 from stumpery.validation import corrupt
 

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files, frames
-from stumpery.encoding.columns import declared
+from stumpery.encoding.declared_columns import declared
 from stumpery.ensembles.members import likeliest, mean_chances, mean_number, restored, states_of
+from stumpery.labels.classes import gives_chances, listed, plain
 from stumpery.options import check_whole, shown
 from stumpery.reseeding import RiverClone
-from stumpery.trees.classes import gives_chances, listed, plain
-from stumpery.trees.river_kinds import introduce
+from stumpery.river import introduce
 from stumpery.types import State
 
 Chances = dict[Any, float]

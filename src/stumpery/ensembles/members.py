@@ -6,8 +6,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from stumpery import files
-from stumpery.allocation import reserve
 from stumpery.models import snapshot_of
+from stumpery.system.allocation import reserve
 from stumpery.types import State
 
 Arrays = dict[str, NDArray[Any]]

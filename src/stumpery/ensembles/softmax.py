@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.allocation import reserve
+from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 
 

@@ -10,7 +10,7 @@ from stumpery import frames
 from stumpery.ensembles.batch import BatchEnsemble, trained
 from stumpery.ensembles.softmax import Softmax
 from stumpery.options import check_whole
-from stumpery.trees import HoeffdingTreeClassifier
+from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
 
 N_EPOCHS = 20  # of the regression over the members' outputs

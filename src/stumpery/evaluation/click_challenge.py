@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stumpery.clicks.content_selector import ContentSelector
 from stumpery.evaluation.regret import band
 from stumpery.evaluation.result import Result
-from stumpery.extras import need
 from stumpery.options import check_one_of, check_whole
-from stumpery.policies.content_selector import ContentSelector
 from stumpery.streams.click_log import ClickRows
+from stumpery.system.extras import need
 from stumpery.types import Floats, Integers
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from stumpery.encoding import HashEncoder, Schema
+from stumpery.labels.binary import checked_clicks
 from stumpery.options import check_whole
 from stumpery.streams.click_log import ClickRows
-from stumpery.trees.labels import checked_clicks
 from stumpery.types import Floats, Integers
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from stumpery.extras import need
+from stumpery.system.extras import need
 
 WINDOW = 1000
 AGENT = "sizeof/agent/SizeOfAgent"

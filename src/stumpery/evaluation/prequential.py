@@ -15,9 +15,9 @@ import numpy as np
 from stumpery import frames
 from stumpery.ensembles.members import likeliest
 from stumpery.evaluation.result import Result
-from stumpery.extras import need
+from stumpery.labels.classes import gives_chances, listed, plain
 from stumpery.options import check_number, check_one_of, check_whole, shown
-from stumpery.trees.classes import gives_chances, listed, plain
+from stumpery.system.extras import need
 from stumpery.types import Floats, Integers
 
 if TYPE_CHECKING:

@@ -3,19 +3,23 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from stumpery.encoding import Schema
-from stumpery.ensembles import Average, BaggedPredictors, LinearRanker, LogOdds, WeightedPredictors
-from stumpery.policies import ContentSelector
-from stumpery.streams import ClickLog
-from stumpery.trees import (
+from stumpery.clicks import (
+    Average,
+    BaggedPredictors,
     ClickModel,
+    ContentSelector,
     HashedStump,
+    LinearRanker,
+    LogOdds,
     OneRule,
     OneVersusAll,
     RandomHoeffdingTree,
     Stump,
     UnivariateTree,
+    WeightedPredictors,
 )
+from stumpery.encoding import Schema
+from stumpery.streams import ClickLog
 
 BATCH = 6
 OURS = "LogOdds (ours)"

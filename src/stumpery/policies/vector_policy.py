@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding import Schema, VectorEncoder
-from stumpery.policies import explorers_kernels as board_rows
 from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
+from stumpery.policies.exploration import explorers_kernels as board_rows
 from stumpery.policies.policy import Played
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Decision, Explanation, Floats

@@ -7,7 +7,7 @@ import numpy as np
 
 from stumpery.options import check_number, check_whole
 from stumpery.reinforcement.deep_tree import DeepTree
-from stumpery.reinforcement.learner import Found, Learner, Spans, Stretch
+from stumpery.reinforcement.training.learner import Found, Learner, Spans, Stretch
 from stumpery.types import Floats
 
 
@@ -37,7 +37,7 @@ class ActorCriticTree(DeepTree):
         super().__post_init__()
 
     def _loop(self, learner: Learner, spans: Spans, rows: Stretch, n: Any) -> tuple[Learner, Found]:
-        from stumpery.reinforcement import actor_critic
+        from stumpery.reinforcement.training import actor_critic
 
         rule = actor_critic.Rule(
             depth_penalty=np.float32(self.depth_penalty),

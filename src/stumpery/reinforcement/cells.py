@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.array_forest.precision import is_lost, rounded
 from stumpery.encoding import Schema
-from stumpery.encoding.names import Name
-from stumpery.encoding.numbers import Number
-from stumpery.encoding.values import cut_text
-from stumpery.reinforcement.learner import NEVER, UNSEEN, Spans
-from stumpery.trees.precision import is_lost, rounded
+from stumpery.encoding.columns.categorical import Name
+from stumpery.encoding.columns.numerical import Number
+from stumpery.encoding.columns.values import cut_text
+from stumpery.reinforcement.training.learner import NEVER, UNSEEN, Spans
 from stumpery.types import Floats, Integers
 from stumpery.validation import check, check_within
 

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
-from stumpery.allocation import reserve
-from stumpery.encoding.open_rows import OpenRows
+from stumpery.encoding.online import OpenRows
+from stumpery.labels.classes import Label, coded
 from stumpery.reinforcement.cells import Cells
-from stumpery.reinforcement.learner import MISSING_RANK, UNSEEN, Learner, filled, named, new_learner
 from stumpery.reinforcement.policy_nodes import LEAF, Nodes
 from stumpery.reinforcement.policy_tree import PolicyTree
-from stumpery.reinforcement.trainee import Trainee
-from stumpery.trees.classes import Label, coded
+from stumpery.reinforcement.training.agent import Trainee
+from stumpery.reinforcement.training.learner import MISSING_RANK, UNSEEN, Learner, filled, named, new_learner
+from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
 from stumpery.validation import check, check_within
 

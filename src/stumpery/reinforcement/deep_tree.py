@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.encoding import Schema
-from stumpery.encoding.columns import DeclaredColumns
-from stumpery.encoding.open_rows import OpenRows
-from stumpery.extras import need
+from stumpery.encoding.declared_columns import DeclaredColumns
+from stumpery.encoding.online import OpenRows
+from stumpery.labels.classes import Label, as_array, coded
 from stumpery.options import check_bool, check_number, check_whole, shown
 from stumpery.reinforcement import deep_files, extraction
-from stumpery.reinforcement.learner import Found, Learner, Spans, Stretch
 from stumpery.reinforcement.policy_tree import PolicyTree
-from stumpery.reinforcement.trainee import Method, Trainee, Watched
+from stumpery.reinforcement.training.agent import Method, Trainee, Watched
+from stumpery.reinforcement.training.learner import Found, Learner, Spans, Stretch
 from stumpery.reseeding import RiverClone
-from stumpery.trees.classes import Label, as_array, coded
-from stumpery.trees.river_kinds import introduce
+from stumpery.river import introduce
+from stumpery.system.extras import need
 from stumpery.types import Floats, Integers, State
 
 MOST_NAMES = 30_000

@@ -7,7 +7,7 @@ import numpy as np
 
 from stumpery.options import check_bool, check_number, check_one_of, check_whole
 from stumpery.reinforcement.deep_tree import DeepTree
-from stumpery.reinforcement.learner import Found, Learner, Spans, Stretch
+from stumpery.reinforcement.training.learner import Found, Learner, Spans, Stretch
 from stumpery.types import Floats
 
 REPORTS = ("all", "one")
@@ -58,18 +58,18 @@ class DQNTree(DeepTree):
         super().__post_init__()
 
     def _loop(self, learner: Learner, spans: Spans, rows: Stretch, n: Any) -> tuple[Learner, Found]:
-        from stumpery.reinforcement import dqn
+        from stumpery.reinforcement.training import dqn
 
         done: tuple[Learner, Found] = dqn.run(learner, spans, self._rule(), rows, n, self._kind())
         return done
 
     def _kind(self) -> Any:
-        from stumpery.reinforcement.dqn import Kind
+        from stumpery.reinforcement.training.dqn import Kind
 
         return Kind(2 * (self.batch_size // 2), self.double, self.reports == "all", float(self.priority), self.drift)
 
     def _rule(self) -> Any:
-        from stumpery.reinforcement.dqn import Rule
+        from stumpery.reinforcement.training.dqn import Rule
 
         n_columns = 0 if self.schema is None else len(self.schema)
         n_updates = n_columns if self.n_updates is None else self.n_updates

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from stumpery.reinforcement import policy_kernels as kernels
 from stumpery.reinforcement.cells import Cells, Codes
-from stumpery.reinforcement.learner import FARTHEST, UNSEEN, Moments, Spans, Weights
 from stumpery.reinforcement.policy_kernels import Policy
 from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
+from stumpery.reinforcement.training.learner import FARTHEST, UNSEEN, Moments, Spans, Weights
 from stumpery.types import Floats, Integers
 
 

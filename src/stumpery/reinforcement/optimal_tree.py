@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.encoding import Schema
-from stumpery.encoding.columns import DeclaredColumns
-from stumpery.encoding.names import Name
-from stumpery.encoding.open_rows import N_FIRST_ROWS, OpenRows
+from stumpery.encoding.columns.categorical import Name
+from stumpery.encoding.declared_columns import DeclaredColumns
+from stumpery.encoding.online import N_FIRST_ROWS, OpenRows
+from stumpery.labels.classes import Label, as_array, coded
 from stumpery.options import check_number, check_whole, shown
 from stumpery.reinforcement import optimal_kernels as kernels
 from stumpery.reinforcement.cells import Cells
 from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
 from stumpery.reinforcement.policy_tree import PolicyTree
-from stumpery.trees.classes import Label, as_array, coded
-from stumpery.trees.river_kinds import introduce
+from stumpery.river import introduce
 from stumpery.types import Floats, Integers, State
 from stumpery.validation import MOST_EVENTS, check, check_within
 

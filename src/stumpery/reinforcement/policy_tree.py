@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
+from stumpery.array_forest import rendering as tree_words
 from stumpery.encoding import Schema
-from stumpery.encoding.open_rows import OpenRows
+from stumpery.encoding.online import OpenRows
+from stumpery.labels.classes import Label, as_array, coded
 from stumpery.reinforcement import policy_nodes
 from stumpery.reinforcement.cells import Cells, Codes
 from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
 from stumpery.reinforcement.policy_words import PolicyWords
-from stumpery.trees import tree_words
-from stumpery.trees.classes import Label, as_array, coded
 from stumpery.types import Integers, State
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from stumpery.array_forest.rendering import NO_PARENT, Place
 from stumpery.encoding import Schema
+from stumpery.labels.classes import Label
 from stumpery.reinforcement.cells import Cells, rule_of
 from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes, below, slots_of
-from stumpery.trees.classes import Label
-from stumpery.trees.tree_words import NO_PARENT, Place
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.extras import need
 from stumpery.models import all_exclusive
 from stumpery.options import shown
 from stumpery.reinforcement.dqn_tree import DQNTree
-from stumpery.reinforcement.trainee import STRETCH, Watched, room, watch
+from stumpery.reinforcement.training.agent import STRETCH, Watched, room, watch
+from stumpery.system.extras import need
 from stumpery.types import Floats, Integers
 
 
@@ -53,7 +53,7 @@ def _go_on(
         return
 
     jax = need("jax", "deep")
-    from stumpery.reinforcement import dqn
+    from stumpery.reinforcement.training import dqn
 
     first = trainees[0]  # the rows are the same for all, so what its cells learn is what all learn
     n_spans = room(len(first.cells.knowing(rows, is_name).spans))

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from stumpery.allocation import reserve
 from stumpery.options import check_bool, check_number, check_one_of, check_whole
 from stumpery.random import new_generator, uniform
 from stumpery.selection import additive_kernels as tables
 from stumpery.selection import classifiers_kernels as kernels
+from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 
 FIRST_REACH = 0.1  # of a network's first weights to either side of 0

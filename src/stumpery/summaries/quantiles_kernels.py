@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.allocation import reserve
 from stumpery.jit import kernel, part
+from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
 
 Whole = NDArray[Any]  # int64, or int32 where memory counts
