@@ -120,7 +120,7 @@ def tree_of(source):
 def makes_kernels(source):
     functions = (node for node in ast.walk(tree_of(source)) if isinstance(node, ast.FunctionDef))
     names = {ast.unparse(each).rpartition(".")[2] for node in functions for each in node.decorator_list}
-    return bool(names & {"kernel", "part"})
+    return bool(names & {"kernel", "internal"})
 
 
 def imported_by(source):
@@ -265,15 +265,15 @@ def test_contexts_of_every_layout_use_the_same_machine_code(kind):
 
 PARTS = """
 import numpy as np
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 
-@part
+@internal
 def read(array, place):
     if place < 0:
         raise ValueError("there is no such place")
     return array[place]
 
-@part
+@internal
 def total(array):
     found = 0.0
     for place in range(array.shape[0]):
@@ -328,9 +328,9 @@ print(outer(np.ones(3)), inner(np.ones(3)), seen)
 
 
 KNOWN = """
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 
-@part
+@internal
 def plus(one, other):
     return one + other
 
@@ -359,31 +359,31 @@ BORROWERS = """
 import numpy as np
 from numba.core.runtime import rtsys
 from stumpery.compiling import internal
-from stumpery.jit import kernel, part, prefetch
+from stumpery.jit import internal, kernel, prefetch
 
 borrows, decide = [], internal._only_borrows
 internal._only_borrows = lambda state: borrows.append((state.func_id.func_name, decide(state))) or borrows[-1][1]
 
-@part
+@internal
 def middle(table):  # gives an array back
     return table[1]
 
-@part
+@internal
 def doubled(row):  # makes an array
     return row * 2.0
 
-@part
+@internal
 def squares(row):  # makes one and keeps it to itself
     made = np.empty(row.shape[0])
     for place in range(row.shape[0]):
         made[place] = row[place] ** 2
     return made.sum()
 
-@part
+@internal
 def fill(row, source):  # an array laid over another
     row[:] = source
 
-@part
+@internal
 def add(table, row):  # only borrows
     prefetch(table, 2)
     line = table[2]
@@ -391,7 +391,7 @@ def add(table, row):  # only borrows
         line[place] += row[place]
     return line[0]
 
-@part
+@internal
 def all_of_them(table):
     row = doubled(middle(table))
     fill(table[0], row)
@@ -456,9 +456,9 @@ def test_asking_for_memory_changes_nothing_wherever_it_is(shape):
 OWNERS = """
 import numpy as np
 from numba.core.runtime import rtsys
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 
-@part
+@internal
 def each(row):  # outlives the call, and its array with it
     for place in range(row.shape[0]):
         yield row[place]
@@ -472,24 +472,24 @@ def generated(n):
         found += value
     return found + 0.0 * others[0]
 
-@part
+@internal
 def some_of(row, places):  # an array as the index makes a copy
     picked = row[places]
     return picked[0]
 
-@part
+@internal
 def mirrored(row):  # so do some attributes
     return row.imag[0]
 
-@part
+@internal
 def named(rows, name):  # what a dict gives is held by who asked
     return rows[name][0]
 
-@part
+@internal
 def letter(text, place):
     return text[place] == "b"
 
-@part
+@internal
 def perhaps(row, there):
     found = row[1:] if there else None
     return 0.0 if found is None else found[0]

@@ -79,7 +79,7 @@ def plan(
     variable_gap: Annotated[float, typer.Option(help="From the best variable's reward to the next.")] = 0.1,
     action_gap: Annotated[float, typer.Option(help="From the best action's reward to the next.")] = 0.1,
     epsilon: Annotated[float, typer.Option(help="How far from the best is near enough, for the second table.")] = 0.0,
-    delta: Annotated[float, typer.Option(help="The chance to be wrong.")] = 0.05,
+    delta: Annotated[float, typer.Option(help="The probability to be wrong.")] = 0.05,
 ) -> None:
     """Say how many events the elimination algorithms need (Feraud et al. 2016)."""
     from stumpery.policies.bandit_forest import sample_complexity as needs

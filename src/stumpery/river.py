@@ -7,7 +7,7 @@ classes get to know the model's class; river itself is never imported here.
 import sys
 
 
-def introduce(kind: type, base: str) -> None:
+def register_virtual_subclass(kind: type, base: str) -> None:
     """Register a class with river's `Classifier` or `Regressor`, if river is there."""
     river = sys.modules.get("river.base")
     if river is not None:

@@ -9,7 +9,7 @@ import json
 import numpy as np
 
 import stumpery as st
-from stumpery.clicks import ClickModel, Combination
+from stumpery.clicks import ClickModel, PredictorEnsemble
 from stumpery.encoding.encoder import Encoder
 from stumpery.ensembles import LearnerEnsemble
 from stumpery.ensembles.batch import BatchEnsemble
@@ -63,8 +63,8 @@ def learned(model, labels, weights=None):
 
 
 def guessed(model, rows):
-    says_chances = hasattr(model, "predict_proba_many") and not isinstance(model, StreamRegressor)
-    return [model.predict_many(rows), model.predict_proba_many(rows) if says_chances else None]
+    predicts_probabilities = hasattr(model, "predict_proba_many") and not isinstance(model, StreamRegressor)
+    return [model.predict_many(rows), model.predict_proba_many(rows) if predicts_probabilities else None]
 
 
 def fitted(model, labels):
@@ -168,7 +168,7 @@ EXPLORERS = (
     "inverse_gap",
     "beta_thompson",
     "gaussian_thompson",
-    "doubt_thompson",
+    "uncertainty_thompson",
 )
 SELECTORS = (
     (choosers.thompson(), classifiers.SmallNetwork()),
@@ -271,7 +271,7 @@ SORTS = {  # the first that fits
     ContextualPolicy: contextual_policies,
     Policy: policies,
     StreamModel: stream_models,
-    Combination: combinations,
+    PredictorEnsemble: combinations,
     ClickModel: click_models,
     LearnerEnsemble: learner_ensembles,
     BatchEnsemble: batch_ensembles,

@@ -101,7 +101,7 @@ def renewed(*stretches, size=3000):
     edges, found, first = np.full((1, hashed.N_BINS - 1), np.inf, np.float32), [], 0
     for values in stretches:
         end = first + len(values)
-        renew(edges, events, np.array([trees.NUMBER], np.uint8), first, end, np.asarray(values, np.float32))
+        renew(edges, events, np.array([trees.NUMERICAL], np.uint8), first, end, np.asarray(values, np.float32))
         found.append(edges[0][edges[0] < np.inf].tolist())
         first = end
     return found

@@ -176,6 +176,6 @@ def test_old_events_count_half_before_32_bits_overflow():
 def test_a_value_that_never_came_with_a_click_ranks_below_one_that_did():
     model = st.UnivariateTree(names=True, unfold=10)
     model.learn_many([{"item": name} for name in ["a", "b", "c", "d"] * 100], [0, 1, 0, 0] * 100)
-    chances = [model.predict_proba_one({"item": name})[True] for name in "abcd"]
-    assert chances[1] == max(chances)
+    probabilities = [model.predict_proba_one({"item": name})[True] for name in "abcd"]
+    assert probabilities[1] == max(probabilities)
     assert math.isclose(model.predict_proba_one({})[True], model.prior)

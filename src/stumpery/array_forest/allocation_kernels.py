@@ -1,64 +1,64 @@
 """Nodes and leaves that are taken from the arena and given back: what is free is a chain, each naming the next."""
 
 from stumpery.array_forest.forest_kernels import (
-    CHILD,
-    FREE_LEAF,
-    FREE_PAIR,
-    HEAD,
-    N_LEAVES,
-    N_NODES,
-    NODE,
-    NOTHING,
-    Forest,
+    COUNTER_FREE_LEAF,
+    COUNTER_FREE_PAIR,
+    COUNTER_LEAVES,
+    COUNTER_NODES,
+    LEAF_BLOCK,
+    LEAF_NODE,
+    NO_INDEX,
+    NODE_CHILD,
+    ForestState,
     free_blocks,
 )
-from stumpery.jit import part
+from stumpery.jit import internal
 
 
-@part
-def has_pair(forest: Forest) -> bool:
+@internal
+def has_pair(forest: ForestState) -> bool:
     """Whether two nodes are free."""
     counters = forest.counters
-    return bool(counters[FREE_PAIR] != NOTHING or counters[N_NODES] + 2 <= forest.nodes.shape[0])
+    return bool(counters[COUNTER_FREE_PAIR] != NO_INDEX or counters[COUNTER_NODES] + 2 <= forest.nodes.shape[0])
 
 
-@part
-def take_pair(forest: Forest) -> int:
+@internal
+def take_pair(forest: ForestState) -> int:
     """Two free nodes, side by side."""
     counters = forest.counters
-    pair: int = counters[FREE_PAIR]
-    if pair == NOTHING:
-        pair = counters[N_NODES]
-        counters[N_NODES] += 2
+    pair: int = counters[COUNTER_FREE_PAIR]
+    if pair == NO_INDEX:
+        pair = counters[COUNTER_NODES]
+        counters[COUNTER_NODES] += 2
     else:
-        counters[FREE_PAIR] = forest.nodes[pair, CHILD]
+        counters[COUNTER_FREE_PAIR] = forest.nodes[pair, NODE_CHILD]
     return pair
 
 
-@part
-def take_leaf(forest: Forest) -> int:
+@internal
+def take_leaf(forest: ForestState) -> int:
     """A free leaf."""
     counters = forest.counters
-    leaf: int = counters[FREE_LEAF]
-    if leaf == NOTHING:
-        leaf = counters[N_LEAVES]
-        counters[N_LEAVES] += 1
+    leaf: int = counters[COUNTER_FREE_LEAF]
+    if leaf == NO_INDEX:
+        leaf = counters[COUNTER_LEAVES]
+        counters[COUNTER_LEAVES] += 1
     else:
-        counters[FREE_LEAF] = forest.leaves[leaf, HEAD]
+        counters[COUNTER_FREE_LEAF] = forest.leaves[leaf, LEAF_BLOCK]
     return leaf
 
 
-@part
-def free_pair(forest: Forest, pair: int) -> None:
+@internal
+def free_pair(forest: ForestState, pair: int) -> None:
     """Give two nodes back, in place."""
-    forest.nodes[pair, CHILD] = forest.counters[FREE_PAIR]
-    forest.counters[FREE_PAIR] = pair
+    forest.nodes[pair, NODE_CHILD] = forest.counters[COUNTER_FREE_PAIR]
+    forest.counters[COUNTER_FREE_PAIR] = pair
 
 
-@part
-def free_leaf(forest: Forest, leaf: int) -> None:
+@internal
+def free_leaf(forest: ForestState, leaf: int) -> None:
     """Give a leaf back, in place, with its events."""
     free_blocks(forest, leaf)
-    forest.leaves[leaf, NODE] = NOTHING
-    forest.leaves[leaf, HEAD] = forest.counters[FREE_LEAF]
-    forest.counters[FREE_LEAF] = leaf
+    forest.leaves[leaf, LEAF_NODE] = NO_INDEX
+    forest.leaves[leaf, LEAF_BLOCK] = forest.counters[COUNTER_FREE_LEAF]
+    forest.counters[COUNTER_FREE_LEAF] = leaf

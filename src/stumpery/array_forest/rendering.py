@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 NO_PARENT = -1
 Rules = Callable[[int], tuple[str, str]]  # of the steps to a node's two children
 Children = NDArray[np.int32]  # of every node; a leaf's is itself
-LINE, LONGEST = 24, 66  # letters of a rule in a picture
+RULE_WIDTH, MAX_RULE_LENGTH = 24, 66  # letters of a rule in a picture
 
 
-class Place(NamedTuple):
+class ShownNode(NamedTuple):
     """A node that is shown: where it hangs, the rule of the step that leads to it, and what is known there."""
 
     parent: int  # among the places; NO_PARENT for the root
@@ -31,16 +31,18 @@ class Place(NamedTuple):
     known: str
 
 
-def places(children: Children, root: int, max_depth: int, rules: Rules, known: Callable[[int], str]) -> list[Place]:
+def shown_nodes(
+    children: Children, root: int, max_depth: int, rules: Rules, known: Callable[[int], str]
+) -> list[ShownNode]:
     """The nodes of one tree down to a depth, each before its children, the first child first."""
-    found: list[Place] = []
+    found: list[ShownNode] = []
     waiting = [(root, NO_PARENT, 0, "")]
     while waiting:
         node, parent, depth, rule = waiting.pop()
         child, here = int(children[node]), len(found)
         is_cut = child != node and depth == max_depth
         more = f", {len(leaves_below(children, node))} leaves below" if is_cut else ""
-        found.append(Place(parent, depth, rule, known(node) + more))
+        found.append(ShownNode(parent, depth, rule, known(node) + more))
         if child != node and not is_cut:
             first, second = rules(node)
             waiting += [(child + 1, here, depth + 1, second), (child, here, depth + 1, first)]
@@ -65,12 +67,12 @@ def paths(children: Children, root: int, rules: Rules) -> Iterator[tuple[int, tu
             waiting += [(child + 1, (*path, second)), (child, (*path, first))]
 
 
-def text(shown: list[Place]) -> str:
+def text(shown: list[ShownNode]) -> str:
     """A tree as indented lines."""
     return "\n".join("  " * place.depth + (f"{place.rule}: " if place.rule else "") + place.known for place in shown)
 
 
-def draw(shown: list[Place], title: str, ax: "Axes | None" = None) -> "Axes":
+def draw(shown: list[ShownNode], title: str, ax: "Axes | None" = None) -> "Axes":
     """A tree as a picture: rules and what is known in boxes, the root on top."""
     parents = {place.parent for place in shown}
     ends = [index for index in range(len(shown)) if index not in parents]
@@ -86,8 +88,8 @@ def draw(shown: list[Place], title: str, ax: "Axes | None" = None) -> "Axes":
         if place.parent != NO_PARENT:
             start, end = (across[place.parent], -shown[place.parent].depth), (across[index], -place.depth)
             ax.plot(*zip(start, end, strict=True), color="0.7", zorder=1)
-        rule = textwrap.fill(textwrap.shorten(place.rule, LONGEST, placeholder=" ..."), LINE)
-        words = f"{rule}\n{textwrap.fill(place.known, LINE)}".strip()
+        rule = textwrap.fill(textwrap.shorten(place.rule, MAX_RULE_LENGTH, placeholder=" ..."), RULE_WIDTH)
+        words = f"{rule}\n{textwrap.fill(place.known, RULE_WIDTH)}".strip()
         look: Any = {"ha": "center", "va": "center", "fontsize": 7, "bbox": {"fc": "w", "ec": "0.4"}}
         ax.text(across[index], -place.depth, words, parse_math=False, **look)  # names may hold any sign
     ax.set(xlim=(-0.6, len(ends) - 0.4), ylim=(-deepest - 0.5, 0.5), ylabel="depth", title=title)

@@ -6,7 +6,7 @@ from typing import Any
 from stumpery.compiling.pointers import pinned
 
 
-class Rooms:
+class WorkspacePool:
     """One room that is kept, and others for calls that other threads make meanwhile."""
 
     def __init__(self) -> None:

@@ -2,7 +2,7 @@ from .click_model import ClickModel
 from .content_selector import ContentSelector
 from .ensembles.average import Average
 from .ensembles.bagged_predictors import BaggedPredictors
-from .ensembles.ensemble import Combination
+from .ensembles.ensemble import PredictorEnsemble
 from .ensembles.linear_ranker import LinearRanker
 from .ensembles.log_odds import LogOdds
 from .ensembles.weighted_predictors import WeightedPredictors
@@ -18,7 +18,6 @@ __all__ = [
     "Average",
     "BaggedPredictors",
     "ClickModel",
-    "Combination",
     "ContentSelector",
     "HashedStump",
     "LinearRanker",
@@ -26,6 +25,7 @@ __all__ = [
     "OneRule",
     "OneVersusAll",
     "Predictor",
+    "PredictorEnsemble",
     "RandomHoeffdingTree",
     "Stump",
     "UnivariateTree",

@@ -14,7 +14,7 @@ def validate_univariate(bank: Univariate) -> None:
     n_cuts, cuts = bank.partitions.n_cuts, bank.partitions.cuts
     check_within(n_cuts, 0, cuts.shape[1], "the number of cuts of a predictor")
     check(not np.isnan(cuts).any(), "a cut of a predictor is NaN")
-    check(np.isfinite(bank.partitions.chances).all(), "a probability of a predictor is not finite")
+    check(np.isfinite(bank.partitions.probabilities).all(), "a probability of a predictor is not finite")
     check((bank.missing >= 0).all(), "a predictor's count of missing values is negative")
 
 
@@ -41,6 +41,6 @@ def validate_random_trees(bank: RandomTrees) -> None:
     check((bank.slots[inner] == NONE).all(), "a node with children has a summary")
     check_within(slots, 0, n_slots - 1, "the summary of a node")
     check(len(np.unique(slots)) == len(slots), "two nodes share a summary")
-    check(np.isfinite(bank.chances).all(), "a probability of a node is not finite")
+    check(np.isfinite(bank.probabilities).all(), "a probability of a node is not finite")
     for what, array in {"count": bank.counts, "depth": bank.depths, "weight": bank.since}.items():
         check_within(array, 0, 2**53, f"the {what} of a node")

@@ -1,4 +1,4 @@
-"""What every click predictor is: river's verbs over rows of mixed columns, and a chance of a click."""
+"""What every click predictor is: river's verbs over rows of mixed columns, and a probability of a click."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files, frames
-from stumpery.clicks.predictor_bank import DECIDED, Team
+from stumpery.clicks.predictor_bank import DECIDED, PredictorBank
 from stumpery.encoding import HashEncoder, Schema
-from stumpery.encoding.columns.categorical import Name
+from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.declared_columns import declared
 from stumpery.encoding.tables import open_table
 from stumpery.labels.binary import checked_click, checked_clicks, checked_weight, listed_values
 from stumpery.options import check_whole, shown
 from stumpery.reseeding import RiverClone
-from stumpery.river import introduce
+from stumpery.river import register_virtual_subclass
 from stumpery.types import Floats, State
 
 N_FIRST_ROWS = 1000  # of a frame, from which the columns' kinds are inferred
@@ -29,7 +29,7 @@ class ClickModel(RiverClone):
     """Learn from rows and whether they were clicked; say how likely a click is.
 
     The columns are those of `schema`, or of the first rows to learn from: a column that has no value there holds
-    numbers. Before it has learned anything, a model gives every row the same chance. Several threads may
+    numbers. Before it has learned anything, a model gives every row the same probability. Several threads may
     share it: one waits while another predicts or learns.
     """
 
@@ -41,28 +41,28 @@ class ClickModel(RiverClone):
 
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, 2**63 - 1)
-        introduce(type(self), "Classifier")
+        register_virtual_subclass(type(self), "Classifier")
         self._encoder: HashEncoder | None = None
         self._width = 0
-        self._team: Team | None = None
+        self._team: PredictorBank | None = None
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
             self._begin(self.schema)
 
     def predict_proba_one(self, x: Any) -> dict[bool, float]:
-        """The chances of no click and of a click."""
-        chance = float(self.predict_proba_many([x])[0, 1])
-        return {False: 1.0 - chance, True: chance}
+        """The probabilities of no click and of a click."""
+        probability = float(self.predict_proba_many([x])[0, 1])
+        return {False: 1.0 - probability, True: probability}
 
     def predict_one(self, x: Any) -> bool:
         """Whether a click is likelier than none."""
         return self.predict_proba_one(x)[True] > 0.5
 
     def predict_proba_many(self, rows: Any) -> Floats:
-        """The chances of no click and of a click, (rows, 2)."""
-        chances = np.clip(self._chances(self.score_many(rows)), 0.0, 1.0)
-        return np.stack([1.0 - chances, chances], axis=1)
+        """The probabilities of no click and of a click, (rows, 2)."""
+        probabilities = np.clip(self._probabilities(self.score_many(rows)), 0.0, 1.0)
+        return np.stack([1.0 - probabilities, probabilities], axis=1)
 
     def predict_many(self, rows: Any) -> NDArray[np.bool_]:
         """For each row, whether a click is likelier than none."""
@@ -182,7 +182,7 @@ class ClickModel(RiverClone):
     # What a model brings.
 
     @abstractmethod
-    def _new_team(self, schema: Schema) -> Team:
+    def _new_team(self, schema: Schema) -> PredictorBank:
         """The predictors for these columns."""
 
     @abstractmethod
@@ -201,8 +201,8 @@ class ClickModel(RiverClone):
         """The scores of n rows before anything was learned."""
         return np.zeros(n)
 
-    def _chances(self, scores: Floats) -> Floats:
-        """Scores as chances of a click."""
+    def _probabilities(self, scores: Floats) -> Floats:
+        """Scores as probabilities of a click."""
         return scores
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -263,6 +263,6 @@ def _columns(schema: Schema | None) -> dict[str, Any] | None:
     if schema is None:
         return None
     return {
-        column.name: "number" if not isinstance(column, Name) else "numbered name" if column.numbered else "name"
+        column.name: "number" if not isinstance(column, Categorical) else "numbered name" if column.numbered else "name"
         for column in schema.columns
     }

@@ -27,7 +27,7 @@ class ContentSelector(SeededClone):
 
     A candidate is a row of mixed columns: what is known of the visitor, of the item and of both. A round has any number
     of them. The decision's action is the place of the picked candidate, its context is the candidate itself, and its
-    probability the true chance of this pick: ties are drawn, and a share `epsilon` of rounds picks any candidate.
+    probability the true probability of this pick: ties are drawn, and a share `epsilon` of rounds picks any candidate.
     `model` is any click predictor or combination; it is trained in place.
 
     >>> from stumpery.clicks import Average
@@ -56,9 +56,9 @@ class ContentSelector(SeededClone):
     def decide(self, candidates: Any) -> Decision:
         """Pick one of a list of dicts, a matrix or a frame of candidates."""
         n = _checked_candidates(candidates)
-        place, chance = kernels.pick(self.model.score_many(candidates), self._rng, self.epsilon)
+        place, probability = kernels.pick(self.model.score_many(candidates), self._rng, self.epsilon)
         context = candidates[place] if isinstance(candidates, Sequence | np.ndarray) else _row(candidates, place, n)
-        return Decision(place, chance, context)
+        return Decision(place, probability, context)
 
     def learn(self, decision: Decision, click: Any) -> None:
         """Take what became of one pick: now, late, out of order, or from a log."""

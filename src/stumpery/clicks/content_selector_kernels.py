@@ -2,12 +2,12 @@
 
 from stumpery.jit import kernel
 from stumpery.random import integer, uniform
-from stumpery.types import Floats, Words
+from stumpery.types import Floats, RandomState
 
 
 @kernel
-def pick(scores: Floats, rng: Words, epsilon: float) -> tuple[int, float]:
-    """Draw one of the best, or with the chance `epsilon` any candidate; give it and the chance of this pick."""
+def pick(scores: Floats, rng: RandomState, epsilon: float) -> tuple[int, float]:
+    """Draw one of the best, or with the probability `epsilon` any candidate; give it and the probability of this pick."""
     n = scores.shape[0]
     best = scores[0]
     n_best = 0
@@ -28,7 +28,7 @@ def pick(scores: Floats, rng: Words, epsilon: float) -> tuple[int, float]:
                 if left == 0:
                     break
                 left -= 1
-    chance = epsilon / n
+    probability = epsilon / n
     if scores[chosen] == best:
-        chance += (1.0 - epsilon) / n_best
-    return chosen, chance
+        probability += (1.0 - epsilon) / n_best
+    return chosen, probability

@@ -17,7 +17,7 @@ from stumpery.validation import check
 DECIDED = frozenset({"columns", "hashes", "kinds", "limits", "settings", "features"})  # arrays that options decide
 
 
-class Spec(NamedTuple):
+class PredictorConfig(NamedTuple):
     """One univariate predictor."""
 
     column: int
@@ -28,7 +28,7 @@ class Spec(NamedTuple):
     settings: Sequence[float]
 
 
-class Grove(NamedTuple):
+class TreeBank(NamedTuple):
     """Several random trees of one recipe."""
 
     features: Integers  # (trees, n_features)
@@ -36,10 +36,12 @@ class Grove(NamedTuple):
     n_leaves: int
 
 
-class Team:
+class PredictorBank:
     """Outputs of all predictors for a row, and one event for all of them, in a few calls."""
 
-    def __init__(self, specs: Sequence[Spec], groves: Sequence[Grove], learners: Sequence[Any] = ()) -> None:
+    def __init__(
+        self, specs: Sequence[PredictorConfig], groves: Sequence[TreeBank], learners: Sequence[Any] = ()
+    ) -> None:
         self.specs, self.learners = list(specs), list(learners)
         self.stumps = _univariate(specs) if specs else None
         self.groves = [trees.new_random_trees(*grove) for grove in groves]
@@ -47,7 +49,7 @@ class Team:
         self._rooms = [_room(bank.streams) for bank in self._banks()]
 
     def outputs(self, matrix: Floats, rows: Any) -> Floats:
-        """Every predictor's chance of a click, (rows, predictors); without `rows`, 0 for the foreign learners."""
+        """Every predictor's probability of a click, (rows, predictors); without `rows`, 0 for the foreign learners."""
         found = np.empty((len(matrix), self.n_outputs))
         start = 0
         if self.stumps is not None:
@@ -57,7 +59,7 @@ class Team:
             trees.predict(found, grove, matrix, start)
             start += len(grove.features)
         for place, learner in enumerate(self.learners, start):
-            found[:, place] = 0.0 if rows is None else [click_chance(learner, row) for row in rows]
+            found[:, place] = 0.0 if rows is None else [click_probability(learner, row) for row in rows]
         return found
 
     def learn(self, row: Floats, raw: Any, label: int, weights: Integers) -> None:
@@ -89,7 +91,7 @@ class Team:
         return found
 
     def averages(self) -> Floats:
-        """The chance that each univariate predictor gives on average over what it has learned."""
+        """The probability that each univariate predictor gives on average over what it has learned."""
         if self.stumps is None:
             return np.zeros(0)
         streams, prior, m = self.stumps.streams, *self.stumps.settings.T[[0, 1]]
@@ -120,17 +122,17 @@ class Team:
         return [*([] if self.stumps is None else [self.stumps]), *self.groves]
 
 
-def click_chance(learner: Any, row: Any) -> float:
-    """Any learner's chance of a click, which it may call True or 1; 0 while it knows of none."""
-    chances = learner.predict_proba_one(row)
-    chance: Any = chances.get(True, 0.0) if isinstance(chances, Mapping) else None
-    if not is_number(chance) or not 0.0 <= chance <= 1.0 + 1e-9:
-        came = f"predict_proba_one of a {type(learner).__name__} gave {shown(chances)}"
-        raise ValueError(f"{came}; it must be a dict of chances from 0 to 1")
-    return min(float(chance), 1.0)
+def click_probability(learner: Any, row: Any) -> float:
+    """Any learner's probability of a click, which it may call True or 1; 0 while it knows of none."""
+    probabilities = learner.predict_proba_one(row)
+    probability: Any = probabilities.get(True, 0.0) if isinstance(probabilities, Mapping) else None
+    if not is_number(probability) or not 0.0 <= probability <= 1.0 + 1e-9:
+        came = f"predict_proba_one of a {type(learner).__name__} gave {shown(probabilities)}"
+        raise ValueError(f"{came}; it must be a dict of probabilities from 0 to 1")
+    return min(float(probability), 1.0)
 
 
-def _univariate(specs: Sequence[Spec]) -> univariate.Univariate:
+def _univariate(specs: Sequence[PredictorConfig]) -> univariate.Univariate:
     columns, functions, kinds, limits, n_cuts, settings = zip(*specs, strict=True)
     whole = [np.array(each, np.int64) for each in (columns, functions, kinds, limits)]
     return univariate.new_univariate(whole, np.array(settings, np.float64), max(n_cuts))

@@ -3,7 +3,7 @@
 Nodes of all trees stand in one list, the roots first. A cut gives three children in a row: at most the threshold, above
 it, missing. A leaf's summaries are a slot of the pool: `n_features` streams in a row. A leaf takes a free slot with its
 first event, and the first child of a cut inherits its parent's. Once all slots are taken no leaf is cut any more, and
-nothing is summarised. Every node counts what passes it, and its chance shrinks to its parent's.
+nothing is summarised. Every node counts what passes it, and its probability shrinks to its parent's.
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stumpery.clicks import partitions_kernels as partition
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 from stumpery.summaries.quantiles_kernels import Quantiles, Tuples, flush, new_quantiles
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
@@ -37,7 +37,7 @@ class RandomTrees(NamedTuple):
     children: Integers  # (nodes,): the first of three, or NONE
     depths: Integers  # (nodes,)
     counts: Integers  # (nodes, classes)
-    chances: Floats  # (nodes,)
+    probabilities: Floats  # (nodes,)
     slots: Integers  # (nodes,)
     since: Integers  # (nodes,): weight since a cut was last weighed
     streams: Quantiles  # slots * n_features
@@ -57,14 +57,14 @@ def new_random_trees(features: Integers, settings: Floats, n_leaves: int) -> Ran
         children=np.full(n_nodes, NONE, np.int64),
         depths=np.zeros(n_nodes, np.int64),
         counts=np.zeros((n_nodes, 2), np.int64),
-        chances=np.full(n_nodes, settings[partition.PRIOR]),
+        probabilities=np.full(n_nodes, settings[partition.PRIOR]),
         slots=np.full(n_nodes, NONE, np.int64),
         since=np.zeros(n_nodes, np.int64),
         streams=new_quantiles(n_trees * n_leaves * n_features, MOST_TUPLES, 2, ROOM, np.int32),
     )
 
 
-@part
+@internal
 def child_of(bank: RandomTrees, tree: int, node: int, row: Floats) -> int:
     """Where a row goes from an inner node."""
     value = row[bank.features[tree, bank.splits[node]]]
@@ -73,7 +73,7 @@ def child_of(bank: RandomTrees, tree: int, node: int, row: Floats) -> int:
     return int(bank.children[node] + (LEFT if value <= bank.thresholds[node] else RIGHT))
 
 
-@part
+@internal
 def clear(streams: Quantiles, slot: int, n_features: int) -> None:
     """Forget a slot's summaries, in place."""
     for stream in range(slot * n_features, (slot + 1) * n_features):
@@ -82,13 +82,13 @@ def clear(streams: Quantiles, slot: int, n_features: int) -> None:
         streams.shares[stream] = 0.0
 
 
-@part
+@internal
 def is_full(bank: RandomTrees) -> bool:
     """Whether all slots are taken."""
     return bool(bank.used[1] * bank.features.shape[1] == bank.streams.sizes.shape[0])
 
 
-@part
+@internal
 def take_slot(bank: RandomTrees, leaf: int) -> None:
     """Give a leaf a free slot if there is one and it may still grow, in place."""
     if not is_full(bank) and bank.depths[leaf] < bank.settings[MAX_DEPTH]:
@@ -96,7 +96,7 @@ def take_slot(bank: RandomTrees, leaf: int) -> None:
         bank.used[1] += 1
 
 
-@part
+@internal
 def split(bank: RandomTrees, leaf: int, feature: int, threshold: float, clicks: int, count: int) -> None:
     """Cut a leaf, in place; of the values that its summary knows, `count` with `clicks` go left."""
     first = bank.used[0]
@@ -113,10 +113,10 @@ def split(bank: RandomTrees, leaf: int, feature: int, threshold: float, clicks: 
         bank.depths[child] = bank.depths[leaf] + 1
         total = bank.counts[child, 0] + bank.counts[child, 1]
         m = bank.settings[partition.SHRINKAGE]
-        bank.chances[child] = partition.chance(bank.counts[child, 1], total, bank.chances[leaf], m)
+        bank.probabilities[child] = partition.probability(bank.counts[child, 1], total, bank.probabilities[leaf], m)
 
 
-@part
+@internal
 def weigh(bank: RandomTrees, leaf: int, run: Tuples, joined: Tuples, clicks: Integers, counts: Integers) -> None:
     """Cut a leaf, in place, if its best column is surely better than the next, or if it matters no more."""
     n_features = bank.features.shape[1]
@@ -129,7 +129,7 @@ def weigh(bank: RandomTrees, leaf: int, run: Tuples, joined: Tuples, clicks: Int
         if bank.streams.fills[stream] > 0:
             flush(bank.streams, stream, run, joined, 0.0, MOST_TUPLES)
         size = partition.accumulate(clicks, counts, bank.streams, stream)
-        place, gain = partition.best_cut(clicks, counts, 0, size, bank.chances[leaf], bank.settings)
+        place, gain = partition.best_cut(clicks, counts, 0, size, bank.probabilities[leaf], bank.settings)
         if place == partition.NO_CUT or gain <= second_gain:
             continue
         if gain > best_gain:
@@ -150,7 +150,7 @@ def weigh(bank: RandomTrees, leaf: int, run: Tuples, joined: Tuples, clicks: Int
     split(bank, leaf, best, threshold, left_clicks, left)
 
 
-@part
+@internal
 def learn_tree(
     bank: RandomTrees,
     tree: int,
@@ -168,10 +168,12 @@ def learn_tree(
     while True:
         bank.counts[node, label] += weight
         total = bank.counts[node, 0] + bank.counts[node, 1]
-        bank.chances[node] = partition.chance(bank.counts[node, 1], total, parent, bank.settings[partition.SHRINKAGE])
+        bank.probabilities[node] = partition.probability(
+            bank.counts[node, 1], total, parent, bank.settings[partition.SHRINKAGE]
+        )
         if bank.children[node] == NONE:
             break
-        parent = bank.chances[node]
+        parent = bank.probabilities[node]
         node = child_of(bank, tree, node, row)
     if bank.slots[node] == NONE:
         take_slot(bank, node)
@@ -208,22 +210,22 @@ def learn(bank: RandomTrees, run: Tuples, joined: Tuples, row: Floats, label: in
 
 @kernel
 def predict(outputs: Floats, bank: RandomTrees, rows: Floats, start: int) -> None:
-    """Write every tree's chance of a click for every row to the outputs from column `start` on, in place."""
+    """Write every tree's probability of a click for every row to the outputs from column `start` on, in place."""
     for tree in range(bank.features.shape[0]):
         for row in range(rows.shape[0]):
             node = tree
             while bank.children[node] != NONE:
                 node = child_of(bank, tree, node, rows[row])
-            outputs[row, start + tree] = bank.chances[node]
+            outputs[row, start + tree] = bank.probabilities[node]
 
 
 @kernel
 def attribute(shares: Floats, bank: RandomTrees, row: Floats, weights: Floats) -> None:
-    """Add to every column's share by how much its cuts moved the trees' weighted chances, in place."""
+    """Add to every column's share by how much its cuts moved the trees' weighted probabilities, in place."""
     for tree in range(bank.features.shape[0]):
         node = tree
         while bank.children[node] != NONE:
             child = child_of(bank, tree, node, row)
             column = bank.features[tree, bank.splits[node]]
-            shares[column] += weights[tree] * (bank.chances[child] - bank.chances[node])
+            shares[column] += weights[tree] * (bank.probabilities[child] - bank.probabilities[node])
             node = child

@@ -12,7 +12,7 @@ import numpy as np
 
 from stumpery.clicks import partitions_kernels as partition
 from stumpery.clicks.partitions_kernels import Partitions
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 from stumpery.summaries.hashing_kernels import rehash
 from stumpery.summaries.quantiles_kernels import Quantiles, Tuples, flush, new_quantiles
 from stumpery.types import Floats, Integers
@@ -56,7 +56,7 @@ def new_univariate(whole: Sequence[Integers], settings: Floats, n_cuts: int) -> 
     )
 
 
-@part
+@internal
 def hashed(value: float, function: int) -> float:
     """A name's hash by another function; a number, and the first hash, stay as they are."""
     if function == 0 or np.isnan(value):
@@ -64,16 +64,16 @@ def hashed(value: float, function: int) -> float:
     return float(rehash(_U(value * _UNIT), function) >> _U(11)) / _UNIT
 
 
-@part
+@internal
 def average(bank: Univariate, p: int, clicks: int, count: int) -> float:
-    """A predictor's chance of a click over all that it has seen, missing values included."""
+    """A predictor's probability of a click over all that it has seen, missing values included."""
     settings = bank.settings[p]
     clicks += bank.missing[p, 1]
     count += bank.missing[p, 0] + bank.missing[p, 1]
-    return partition.chance(clicks, count, settings[partition.PRIOR], settings[partition.SHRINKAGE])
+    return partition.probability(clicks, count, settings[partition.PRIOR], settings[partition.SHRINKAGE])
 
 
-@part
+@internal
 def learn_missing(bank: Univariate, p: int, label: int, weight: int) -> None:
     """Count a missing value, in place."""
     settings = bank.settings[p]
@@ -83,18 +83,18 @@ def learn_missing(bank: Univariate, p: int, label: int, weight: int) -> None:
     clicks = bank.missing[p, 1]
     count = bank.missing[p, 0] + clicks
     prior, m = settings[partition.PRIOR], settings[partition.SHRINKAGE]
-    output = partition.chance(clicks, count, prior, m)
+    output = partition.probability(clicks, count, prior, m)
     if settings[partition.OUTPUT] == partition.LIFT:
         for place in range(bank.streams.sizes[p]):
             clicks += bank.streams.counts[p, place, 1]
             count += bank.streams.counts[p, place, 0] + bank.streams.counts[p, place, 1]
-        base = partition.chance(clicks, count, prior, m)
-        missing = partition.chance(bank.missing[p, 1], bank.missing[p, 0] + bank.missing[p, 1], base, m)
+        base = partition.probability(clicks, count, prior, m)
+        missing = partition.probability(bank.missing[p, 1], bank.missing[p, 0] + bank.missing[p, 1], base, m)
         output = partition.lifted(missing, base)
-    bank.partitions.chances[p, bank.partitions.chances.shape[1] - 1] = output
+    bank.partitions.probabilities[p, bank.partitions.probabilities.shape[1] - 1] = output
 
 
-@part
+@internal
 def read_off(bank: Univariate, p: int, clicks: Integers, counts: Integers) -> None:
     """Cut a predictor's intervals anew, in place."""
     size = partition.accumulate(clicks, counts, bank.streams, p)
@@ -112,7 +112,7 @@ def read_off(bank: Univariate, p: int, clicks: Integers, counts: Integers) -> No
     bank.due[p] = counts[size] + counts[size] // GROWTH
 
 
-@part
+@internal
 def halve(streams: Quantiles, stream: int) -> None:
     """Let old values count half, in place, long before 32 bits are too few to count them."""
     for place in range(streams.sizes[stream]):
@@ -121,7 +121,7 @@ def halve(streams: Quantiles, stream: int) -> None:
             streams.counts[stream, place, label] = (streams.counts[stream, place, label] + 1) // 2
 
 
-@part
+@internal
 def grow(bank: Univariate, p: int, run: Tuples, joined: Tuples, clicks: Integers, counts: Integers) -> None:
     """Flush a predictor's summary and, if it is due, cut its intervals anew, in place."""
     flush(bank.streams, p, run, joined, 0.0, bank.limits[p])
@@ -159,8 +159,8 @@ def learn(bank: Univariate, run: Tuples, joined: Tuples, row: Floats, label: int
 
 @kernel
 def predict(outputs: Floats, bank: Univariate, rows: Floats, start: int) -> None:
-    """Write every predictor's chance of a click for every row to the outputs from column `start` on, in place."""
+    """Write every predictor's probability of a click for every row to the outputs from column `start` on, in place."""
     for p in range(bank.columns.shape[0]):
         for row in range(rows.shape[0]):
             value = hashed(rows[row, bank.columns[p]], bank.hashes[p])
-            outputs[row, start + p] = bank.partitions.chances[p, partition.interval(bank.partitions, p, value)]
+            outputs[row, start + p] = bank.partitions.probabilities[p, partition.interval(bank.partitions, p, value)]

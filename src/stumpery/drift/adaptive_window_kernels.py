@@ -1,7 +1,7 @@
 """Whether a tree's mistakes have become more: an adaptive window (ADWIN, Bifet and Gavaldà 2007).
 
 The window is kept as buckets of 1, 2, 4, ... mistakes, at most `N_BUCKETS` of a size, the oldest ones largest. Where
-its older and its newer part differ by more than chance allows, the older part is dropped.
+its older and its newer part differ by more than probability allows, the older part is dropped.
 """
 
 import math
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.jit import part
+from stumpery.jit import internal
 from stumpery.types import Floats, Integers
 
 N_BUCKETS = 5
@@ -30,14 +30,14 @@ def new_windows(n_trees: int) -> Windows:
     return Windows(np.zeros((n_trees, N_SIZES), np.int64), np.zeros((n_trees, N_SIZES, N_BUCKETS + 1)))
 
 
-@part
+@internal
 def forget(windows: Windows, tree: int) -> None:
     """Empty a window, in place."""
     for size in range(N_SIZES):
         windows.fills[tree, size] = 0
 
 
-@part
+@internal
 def add(windows: Windows, tree: int, mistake: float) -> None:
     """Add a mistake from 0 to 1, in place."""
     fills, sums = windows.fills[tree], windows.sums[tree]
@@ -53,7 +53,7 @@ def add(windows: Windows, tree: int, mistake: float) -> None:
             sums[size, place] = sums[size, place + 2]
 
 
-@part
+@internal
 def drop_before(windows: Windows, tree: int, last_size: int, last_place: int) -> None:
     """Drop the buckets up to one, in place."""
     fills, sums = windows.fills[tree], windows.sums[tree]
@@ -65,15 +65,15 @@ def drop_before(windows: Windows, tree: int, last_size: int, last_place: int) ->
     fills[last_size] = kept
 
 
-@part
-def bound(variance: float, chance: float, scale: float) -> float:
+@internal
+def bound(variance: float, probability: float, scale: float) -> float:
     """How far two means may differ by chance, as the logarithm of 1 over it says."""
-    return math.sqrt(2.0 * variance * chance * scale) + 2.0 * chance * scale / 3.0
+    return math.sqrt(2.0 * variance * probability * scale) + 2.0 * probability * scale / 3.0
 
 
-@part
+@internal
 def look(windows: Windows, tree: int, warning: float, drift: float) -> int:
-    """Whether mistakes have become more, at two levels of chance; a window that differs loses its older part."""
+    """Whether mistakes have become more, at two levels of probability; a window that differs loses its older part."""
     fills, sums = windows.fills[tree], windows.sums[tree]
     n, total = 0.0, 0.0
     for size in range(N_SIZES):

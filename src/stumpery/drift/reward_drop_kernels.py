@@ -1,4 +1,4 @@
-"""Whether the world has changed: rewards fall short of what was expected, by more than chance would have it.
+"""Whether the world has changed: rewards fall short of what was expected, by more than probability would have it.
 
 The mean of the latest errors, reward - score, is held against their mean since the last change, or 0 where that is
 more: who learns to expect what is there has not lost it. It may be less by some standard deviations and, as in
@@ -8,7 +8,7 @@ before is of another world.
 
 import math
 
-from stumpery.jit import part
+from stumpery.jit import internal
 from stumpery.types import Floats
 
 LATELY, USUALLY, SQUARES, SINCE, EPOCH, N_CHANGES = range(6)  # EPOCH: the first event since the last change
@@ -20,7 +20,7 @@ RARE = DEVIATIONS**2 / (6.0 * WORTH)
 PATIENCE = 1000.0  # events after a change, or at the start, in which there is no other
 
 
-@part
+@internal
 def note(watch: Floats, error: float, number: int) -> None:
     """Fold the error of the event of this number into the means, in place, and notice a change."""
     lately, usually, squares, since = watch[LATELY], watch[USUALLY], watch[SQUARES], watch[SINCE] + 1.0

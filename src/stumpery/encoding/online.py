@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.encoding.chunks import STRETCH, Encoded, Rows
-from stumpery.encoding.columns.categorical import Name
+from stumpery.encoding.chunks import CHUNK_ROWS, EncodedColumns, Rows
+from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.columns.values import Data
 from stumpery.encoding.reader import Reader
 from stumpery.encoding.schema import Schema, kind_in
@@ -41,7 +41,7 @@ def distinct(data: Data) -> Data | Distinct:
 
 
 @dataclass(frozen=True, eq=False)
-class OpenRows:
+class OnlineEncoder:
     """A schema that learns names, and which of its columns have had a value. It never changes: `knowing` gives another.
 
     >>> rows = OpenRows.of([{"age": 31, "device": "phone"}], max_names=62)
@@ -67,7 +67,7 @@ class OpenRows:
     def under(cls, schema: Schema, max_names: int) -> Self:
         """Under a given schema."""
         for column in schema.columns:
-            if isinstance(column, Name) and column.max_names > max_names:
+            if isinstance(column, Categorical) and column.max_names > max_names:
                 raise ValueError(
                     f"column {column.name!r} has room for {column.max_names} names; {max_names} is the most: "
                     f"give max_names={max_names} to Schema.infer or Schema.of"
@@ -75,7 +75,7 @@ class OpenRows:
         return cls(schema, _names(schema), max_names)
 
     @cached_property
-    def is_name(self) -> NDArray[np.bool_]:
+    def is_categorical(self) -> NDArray[np.bool_]:
         """Which columns hold names."""
         return _names(self.schema)
 
@@ -100,7 +100,7 @@ class OpenRows:
         data = [distinct(table.column(place)) for place in range(len(self.seen))]
         settled = self if isinstance(rows, np.ndarray) else self._settled(data, table.categorical)
         columns = settled._read(data)
-        for place in np.flatnonzero(settled.is_name & ~self.is_name).tolist():
+        for place in np.flatnonzero(settled.is_categorical & ~self.is_categorical).tolist():
             columns[place] = np.full(table.n_rows, np.nan)
         return self._filled(table.n_rows, columns)
 
@@ -129,7 +129,12 @@ class OpenRows:
     def _is_plain(self, rows: Any) -> bool:
         """Whether rows are a matrix of numbers, for columns of numbers."""
         is_matrix = isinstance(rows, np.ndarray) and rows.ndim == 2 and not np.ma.isMaskedArray(rows)
-        return is_matrix and rows.dtype.kind in "biuf" and rows.shape[1] == len(self.seen) and not self.is_name.any()
+        return (
+            is_matrix
+            and rows.dtype.kind in "biuf"
+            and rows.shape[1] == len(self.seen)
+            and not self.is_categorical.any()
+        )
 
     def _read(self, data: Sequence["Data | Distinct"]) -> list[NDArray[Any]]:
         """Numbers as they are, names as their codes, NaN where missing."""
@@ -137,7 +142,7 @@ class OpenRows:
         for column, values in zip(self.schema.columns, data, strict=True):
             if isinstance(values, Distinct):
                 found.append(column.read(values.values)[values.places])
-            elif isinstance(values, np.ndarray) and not isinstance(column, Name):
+            elif isinstance(values, np.ndarray) and not isinstance(column, Categorical):
                 found.append(values)
             else:
                 found.append(column.read(values))
@@ -157,8 +162,8 @@ class OpenRows:
         plain = [
             values if values.dtype.kind in "biu" else self._plain(values, place) for place, values in enumerate(columns)
         ]
-        rows = Encoded(n, plain)
-        return rows if n > STRETCH else rows[:]
+        rows = EncodedColumns(n, plain)
+        return rows if n > CHUNK_ROWS else rows[:]
 
     def _settled(self, data: Sequence["Data | Distinct"], categorical: frozenset[str]) -> Self:
         """With columns that have only been missing so far and turn out to hold names."""
@@ -169,7 +174,7 @@ class OpenRows:
             name, values = columns[place].name, data[place]
             kind = kind_in(values.values if isinstance(values, Distinct) else values, name in categorical)
             if kind != "number":
-                columns[place] = Name(name=name, max_names=self.max_names, numbered=kind == "numbered name")
+                columns[place] = Categorical(name=name, max_names=self.max_names, numbered=kind == "numbered name")
         schema = Schema(columns=tuple(columns))
         return self if schema == self.schema else replace(self, schema=schema, seen=self.seen | _names(schema))
 
@@ -202,7 +207,7 @@ class OpenRows:
         """The code of new names where there is room for them, else NaN."""
         return np.array(
             [
-                column.other if isinstance(column, Name) and len(column.names) < column.max_names else np.nan
+                column.other if isinstance(column, Categorical) and len(column.names) < column.max_names else np.nan
                 for column in self.schema.columns
             ]
         )
@@ -217,7 +222,7 @@ class OpenRows:
 
     @cached_property
     def _missing(self) -> Floats:
-        return np.where(self.is_name, 0.0, -np.inf)
+        return np.where(self.is_categorical, 0.0, -np.inf)
 
 
 def as_table(rows: Any) -> Any:
@@ -233,4 +238,4 @@ def as_table(rows: Any) -> Any:
 
 
 def _names(schema: Schema) -> NDArray[np.bool_]:
-    return np.array([isinstance(column, Name) for column in schema.columns])
+    return np.array([isinstance(column, Categorical) for column in schema.columns])

@@ -70,8 +70,12 @@ class OnlineBagging(LearnerEnsemble):
             numbers: list[Any] = found.tolist()
             return numbers
         return [
-            {label: chance for label, chance in zip(member.classes, chances, strict=True) if chance > 0.0}
-            for chances in found.tolist()
+            {
+                label: probability
+                for label, probability in zip(member.classes, probabilities, strict=True)
+                if probability > 0.0
+            }
+            for probabilities in found.tolist()
         ]
 
     def _drawn(self, n: int) -> NDArray[np.int64]:

@@ -41,7 +41,7 @@ class ClickTable:
         return len(self._matrix)
 
     def blocks(self, *, seed: int, size: int) -> Iterator[ClickRows]:
-        """Runs of `size` rows without end; their chances are not known."""
+        """Runs of `size` rows without end; their probabilities are not known."""
         check_whole("size", size, 1, len(self._matrix))
         rng = np.random.default_rng(seed)
         nothing = np.zeros((size, 0), np.int64)

@@ -80,6 +80,6 @@ def models(source: Source, seed: int) -> dict[str, Callable[[], ClickModel]]:
 
 
 def generated() -> Source:
-    """Rows of Adobe's shape, whose chances of a click are known."""
+    """Rows of Adobe's shape, whose probabilities of a click are known."""
     log = ClickLog()
     return Source(log, Schema.of(log.kinds), 0.0025)

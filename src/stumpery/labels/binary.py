@@ -7,7 +7,7 @@ import numpy as np
 
 from stumpery.options import check_whole, shown
 
-MOST_WEIGHT = 10_000
+MAX_WEIGHT = 10_000
 
 
 def checked_click(y: Any) -> int:
@@ -26,7 +26,7 @@ def checked_weight(w: Any) -> int:
     """A whole number of times."""
     if isinstance(w, float | np.floating) and float(w).is_integer():
         w = int(w)
-    check_whole("w", w, 0, MOST_WEIGHT)
+    check_whole("w", w, 0, MAX_WEIGHT)
     return int(w)
 
 

@@ -12,31 +12,31 @@ from stumpery.options import shown
 from stumpery.types import Floats
 
 Label = str | int | float | bool
-MOST_CLASSES = 1000
+MAX_CLASSES = 1000
 
 
-def coded(y: Any, known: Sequence[Label]) -> tuple[list[Label], Floats]:
+def encode_classes(y: Any, known: Sequence[Label]) -> tuple[list[Label], Floats]:
     """The classes after these labels, and each label's place among them; the known ones stay as they are."""
     if isinstance(y, np.ndarray) and y.dtype.kind in "biufU" and y.ndim == 1:
         values, first, inverse = np.unique(y, return_index=True, return_inverse=True)
         order = np.argsort(first)
-        classes, codes = coded(values[order].tolist(), known)
+        classes, codes = encode_classes(values[order].tolist(), known)
         by_value = np.empty(len(values))
         by_value[order] = codes
         return classes, by_value[inverse]
     places = {label: place for place, label in enumerate(known)}
-    labels = listed("y", y)
+    labels = listed_labels("y", y)
     if set(map(type, labels)) not in ({str}, {int}):  # what is plain already is looked up at once
-        labels = [plain(label) for label in labels]
+        labels = [plain_label(label) for label in labels]
     for label in dict.fromkeys(labels):
         places.setdefault(label, len(places))
     codes = np.fromiter(map(places.__getitem__, labels), np.float64, len(labels))
-    if len(places) > MOST_CLASSES:
-        raise ValueError(f"there would be {len(places)} classes; {MOST_CLASSES} is the most")
+    if len(places) > MAX_CLASSES:
+        raise ValueError(f"there would be {len(places)} classes; {MAX_CLASSES} is the most")
     return list(places), codes
 
 
-def plain(label: Any) -> Label:
+def plain_label(label: Any) -> Label:
     """A label that can be a class and written to a file; anything else, a NaN too, is refused."""
     if isinstance(label, np.generic):
         label = label.item()
@@ -45,7 +45,7 @@ def plain(label: Any) -> Label:
     raise ValueError(f"a label is {shown(label)}; it must be a string, a finite number or a boolean")
 
 
-def listed(name: str, values: Any) -> list[Any]:
+def listed_labels(name: str, values: Any) -> list[Any]:
     """A list of what came; a single value, text or a table is refused."""
     n_dimensions = getattr(values, "ndim", 2 if hasattr(values, "columns") else 1)  # a frame has columns
     if n_dimensions != 1:
@@ -53,7 +53,7 @@ def listed(name: str, values: Any) -> list[Any]:
     return listed_values(name, values)
 
 
-def gives_chances(model: Any) -> bool:
+def predicts_probabilities(model: Any) -> bool:
     """Whether a model predicts classes; an ensemble says so itself."""
     return bool(getattr(model, "is_classifier", hasattr(model, "predict_proba_one")))
 

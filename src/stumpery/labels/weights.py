@@ -7,8 +7,8 @@ import numpy as np
 from stumpery.options import shown
 from stumpery.types import Floats
 
-LARGEST_WEIGHT = 1e6
-LEAST_WEIGHT = 1e-6  # what is less counts as 0: in 32 bits it could not be told from it
+MAX_SAMPLE_WEIGHT = 1e6
+MIN_SAMPLE_WEIGHT = 1e-6  # what is less counts as 0: in 32 bits it could not be told from it
 
 
 def checked_weights(w: Any, n: int) -> Floats:
@@ -17,8 +17,10 @@ def checked_weights(w: Any, n: int) -> Floats:
         return np.ones(n)
     weights = np.asarray(w) if not isinstance(w, bool) else np.asarray("")
     fits = weights.dtype.kind in "iuf" and np.isfinite(weights).all()
-    if not fits or (weights < 0.0).any() or (weights > LARGEST_WEIGHT).any():
-        raise ValueError(f"w is {shown(w)}; it must be a number from 0 to {LARGEST_WEIGHT:g}, for all rows or for each")
+    if not fits or (weights < 0.0).any() or (weights > MAX_SAMPLE_WEIGHT).any():
+        raise ValueError(
+            f"w is {shown(w)}; it must be a number from 0 to {MAX_SAMPLE_WEIGHT:g}, for all rows or for each"
+        )
     if weights.ndim and weights.shape != (n,):
         raise ValueError(f"w has the shape {weights.shape}; it must be one number a row, here {n}")
-    return np.where(np.broadcast_to(weights, n) < LEAST_WEIGHT, 0.0, weights).astype(np.float64)
+    return np.where(np.broadcast_to(weights, n) < MIN_SAMPLE_WEIGHT, 0.0, weights).astype(np.float64)

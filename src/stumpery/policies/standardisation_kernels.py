@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Floats, Integers
 
@@ -25,7 +25,7 @@ class Sparse(NamedTuple):
     n_set: int
 
 
-@part
+@internal
 def standardise(x: Floats, places: Integers, columns: Floats, row: Floats) -> int:
     """Write a row and a last constant 1 into `x`, in place, and where it is not 0 into `places`; give how many."""
     width = row.shape[0]
@@ -57,14 +57,14 @@ def standardised(columns: Floats, row: Floats) -> Floats:
     return x
 
 
-@part
+@internal
 def sparse(columns: Floats, row: Floats) -> Sparse:
     """A row, standardised."""
     x, places = np.empty(row.shape[0] + 1), np.empty(row.shape[0] + 1, dtype=np.int64)
     return Sparse(x, places, standardise(x, places, columns, row))
 
 
-@part
+@internal
 def dot(weights: Floats, row: Sparse) -> float:
     """The sum of weights times values, over the places that are set."""
     total = 0.0
@@ -74,7 +74,7 @@ def dot(weights: Floats, row: Sparse) -> float:
     return total
 
 
-@part
+@internal
 def observe(columns: Floats, row: Floats) -> None:
     """Fold a row's numbers into their columns' moments, in place."""
     for column in range(row.shape[0]):
@@ -84,8 +84,8 @@ def observe(columns: Floats, row: Floats) -> None:
             moments.add(columns, column, value, 1.0)
 
 
-@part
-def note(clock: Floats, arms: Floats, columns: Floats, row: Floats, action: int, reward: float) -> None:
+@internal
+def update(clock: Floats, arms: Floats, columns: Floats, row: Floats, action: int, reward: float) -> None:
     """Count a reward, for its action and for the numbers of its row, in place."""
     observe(columns, row)
     moments.add(arms, action, reward, 1.0)

@@ -84,7 +84,7 @@ class SparsePerceptron(Classifier):
     """OFS for partial inputs: M weights within a ball of `radius` (Wang et al. 2014; Algorithm 3).
 
     With `epsilon_greedy` the greedy set is that of the weights which are not 0, as printed. With any other chooser a
-    feature's chance to be looked at counts as M / K.
+    feature's probability to be looked at counts as M / K.
     """
 
     radius: float = 0.1

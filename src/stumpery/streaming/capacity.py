@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest.forest_kernels import BLOCK
+from stumpery.array_forest.forest_kernels import GAPS_PER_BLOCK
 from stumpery.array_forest.precision_kernels import DOUBLE, SINGLE
 from stumpery.drift import adaptive_window_kernels as drift_kernels
 from stumpery.streaming.trees import naive_bayes_kernels as bayes_kernels
@@ -25,7 +25,7 @@ class Shape(NamedTuple):
     """What a model is made for; it changes only with the classes and with columns that need 64 bits."""
 
     n_trees: int
-    is_name: NDArray[np.bool_]
+    is_categorical: NDArray[np.bool_]
     n_values: int  # classes, or moments of numbers
     times: float  # how often a tree sees an event on average
     grace_period: int
@@ -40,7 +40,7 @@ class Shape(NamedTuple):
     @property
     def n_columns(self) -> int:
         """Columns of a row."""
-        return len(self.is_name)
+        return len(self.is_categorical)
 
     @property
     def n_doubles(self) -> int:
@@ -55,7 +55,7 @@ class Shape(NamedTuple):
     @property
     def table_bytes(self) -> int:
         """What a table for naive Bayes takes."""
-        n_places = int(np.where(self.is_name, trees.N_CODES, bayes_kernels.N_PLACES).sum())
+        n_places = int(np.where(self.is_categorical, trees.MAX_CODES, bayes_kernels.N_PLACES).sum())
         n_cuts = SINGLE * self.n_columns + DOUBLE * self.n_doubles
         return n_cuts * trees.MAX_CUTS + 4 * (1 + n_places * classes_planned(self.n_values))
 
@@ -109,7 +109,7 @@ def sizes_within(max_bytes: int, shape: Shape) -> Sizes:
     leaf_bytes = 4 * (trees.N_LEAF_FIELDS + N_ROWS * n_values + N_MARKS + N_GUESSERS)
     node_bytes = 16 + leaf_bytes / 2
     first_bytes = shape.n_roots * (16 + leaf_bytes)
-    per_event = shape.n_trees * max(shape.times, 1.0) * 1.5 / BLOCK
+    per_event = shape.n_trees * max(shape.times, 1.0) * 1.5 / GAPS_PER_BLOCK
     event_bytes = shape.row_bytes + per_event * 4 * trees.N_BLOCK_FIELDS
     n_events = min(int((left - first_bytes) * FOR_EVENTS / event_bytes), MAX_EVENTS)
     n_nodes = int((left - first_bytes) * (1.0 - FOR_EVENTS) / node_bytes)

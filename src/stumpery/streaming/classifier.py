@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.encoding.chunks import Rows
-from stumpery.encoding.online import OpenRows
-from stumpery.labels.classes import Label, as_array, coded
+from stumpery.encoding.online import OnlineEncoder
+from stumpery.labels.classes import Label, as_array, encode_classes
 from stumpery.labels.weights import checked_weights
 from stumpery.models import concurrent
 from stumpery.options import check_one_of, check_whole
@@ -45,7 +45,7 @@ class StreamClassifier(StreamModel):
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn the class of a row, as if it came `w` times."""
         known = self._places.get(y) if type(y) in (str, int) else None
-        classes, codes = coded([y], self._classes) if known is None else (self._classes, np.array([known]))
+        classes, codes = encode_classes([y], self._classes) if known is None else (self._classes, np.array([known]))
         weights = checked_weights(w, 1)
         rows, row = self._read([x])
         self._check_room(rows, len(classes))
@@ -61,7 +61,7 @@ class StreamClassifier(StreamModel):
 
     @concurrent
     def predict_proba_one(self, x: Any) -> dict[Label, float]:
-        """The chance of each class that came so far."""
+        """The probability of each class that came so far."""
         return dict(zip(self._classes, self._probabilities([x])[0].tolist(), strict=True))
 
     @concurrent
@@ -73,22 +73,22 @@ class StreamClassifier(StreamModel):
 
     @concurrent
     def predict_proba_many(self, X: Any) -> Floats:  # noqa: N803
-        """The chances of `classes`, (rows, classes)."""
+        """The probabilities of `classes`, (rows, classes)."""
         return self._probabilities(X)
 
     @concurrent
     def predict_many(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """The likeliest class of each row."""
-        chances = self._probabilities(X)
+        probabilities = self._probabilities(X)
         if not self._classes:
-            return np.full(len(chances), None, dtype=object)
-        found: NDArray[Any] = as_array(self._classes)[chances.argmax(axis=1)]
+            return np.full(len(probabilities), None, dtype=object)
+        found: NDArray[Any] = as_array(self._classes)[probabilities.argmax(axis=1)]
         return found
 
     def test_then_learn(self, X: Any, y: Any, w: Any = None) -> Floats:  # noqa: N803
-        """The chances of `classes` for every row just before it was learned, (rows, classes): one compiled loop.
+        """The probabilities of `classes` for every row just before it was learned, (rows, classes): one compiled loop.
 
-        Classes have the chance 0 before they came, all of them in the first row.
+        Classes have the probability 0 before they came, all of them in the first row.
         """
         known, rows, classes, codes, weights = self._checked(X, y, w)
         outputs = np.zeros((len(rows), len(classes)))
@@ -107,7 +107,7 @@ class StreamClassifier(StreamModel):
         return probabilities
 
     def _checked(self, X: Any, y: Any, w: Any) -> tuple[Any, ...]:  # noqa: N803
-        classes, codes = coded(y, self._classes)
+        classes, codes = encode_classes(y, self._classes)
         n = frames.n_rows(X, "X")
         if n != len(codes):
             raise ValueError(f"there are {n} rows and {len(codes)} labels")
@@ -120,7 +120,7 @@ class StreamClassifier(StreamModel):
 
     def _learn_classes(
         self,
-        known: OpenRows,
+        known: OnlineEncoder,
         rows: Rows,
         classes: list[Label],
         codes: Floats,
@@ -143,8 +143,8 @@ class StreamClassifier(StreamModel):
         return CRITERIA[self.split_criterion]
 
     def _told(self, x: Any) -> str:
-        chances = sorted(self.predict_proba_one(x).items(), key=lambda pair: -pair[1])[:3]
-        return "prediction: " + ", ".join(f"{label!r} {chance:.1%}" for label, chance in chances)
+        probabilities = sorted(self.predict_proba_one(x).items(), key=lambda pair: -pair[1])[:3]
+        return "prediction: " + ", ".join(f"{label!r} {probability:.1%}" for label, probability in probabilities)
 
     def _words(self, tree: int = 0) -> ClassWords:
         check_whole("tree", tree, 0, self._n_trees - 1)
@@ -158,6 +158,6 @@ class StreamClassifier(StreamModel):
     def _take_more(self, more: dict[str, Any]) -> None:
         classes = more.pop("_classes")
         super()._take_more(more)
-        self._classes = coded(classes, [])[0]
+        self._classes = encode_classes(classes, [])[0]
         if self._classes != classes:
             raise ValueError("its classes are not all different")

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest import rendering as tree_words
-from stumpery.array_forest.precision import held
+from stumpery.array_forest.precision import rounded_row
 from stumpery.array_forest.rules import rules_of
 from stumpery.encoding import Schema
 from stumpery.options import check_whole
 from stumpery.streaming.trees import leaf_prediction_kernels as leaves
-from stumpery.streaming.trees.leaf_prediction_kernels import Model
+from stumpery.streaming.trees.leaf_prediction_kernels import StreamState
 from stumpery.types import Floats
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ N_EXPLAINED = 5  # trees of a forest whose rules an explanation names
 class StreamWords(ABC):
     """What the trees know, said with the names of columns."""
 
-    model: Model
+    model: StreamState
     schema: Schema
     n_trees: int
 
@@ -70,7 +70,7 @@ class StreamWords(ABC):
 
     def row(self, row: Floats, prediction: str) -> str:
         """The rules on a row's way down the first trees."""
-        row, lines = held(row, self.model.doubles.widths), [prediction]
+        row, lines = rounded_row(row, self.model.doubles.widths), [prediction]
         for tree in range(min(self.n_trees, N_EXPLAINED)):
             node, path = tree, []
             while int(self._children[node]) != node:
@@ -86,23 +86,23 @@ class StreamWords(ABC):
 
     @property
     def _children(self) -> NDArray[np.int32]:
-        return self.model.forest.nodes[:, trees.CHILD]
+        return self.model.forest.nodes[:, trees.NODE_CHILD]
 
     def _side(self, node: int, row: Floats) -> int:
         forest = self.model.forest
-        column = int(forest.nodes[node, trees.COLUMN])
+        column = int(forest.nodes[node, trees.NODE_COLUMN])
         if column >= 0:
-            return int(row[column] > forest.thresholds[2 * node + trees.PAYLOAD])
-        return 1 - (int(forest.masks[2 * node + trees.PAYLOAD]) >> int(row[~column]) & 1)
+            return int(row[column] > forest.thresholds[2 * node + trees.NODE_PAYLOAD])
+        return 1 - (int(forest.masks[2 * node + trees.NODE_PAYLOAD]) >> int(row[~column]) & 1)
 
     def _rules(self, node: int) -> tuple[str, str]:
         return rules_of(self.model.forest, self.schema, node)
 
     def _below(self, nodes: Sequence[int]) -> Floats:
-        numbers = self.model.forest.nodes[list(nodes), trees.LEAF]
+        numbers = self.model.forest.nodes[list(nodes), trees.NODE_LEAF]
         return self.summed(self.model.forest.stats[numbers, leaves.ALL].astype(np.float64))
 
-    def _places(self, tree: int, max_depth: int) -> list[tree_words.Place]:
+    def _places(self, tree: int, max_depth: int) -> list[tree_words.ShownNode]:
         check_whole("max_depth", max_depth, 0, 20)
         whole = self.weight(self._below(tree_words.leaves_below(self._children, tree)))
 
@@ -111,7 +111,7 @@ class StreamWords(ABC):
             share = self.weight(totals) / whole if whole else 0.0
             return f"{share:.1%} of events, {self.said(totals)}"
 
-        return tree_words.places(self._children, tree, max_depth, self._rules, known)
+        return tree_words.shown_nodes(self._children, tree, max_depth, self._rules, known)
 
 
 @dataclass(frozen=True)

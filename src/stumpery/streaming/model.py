@@ -13,17 +13,17 @@ from stumpery import files, frames
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.precision import needs_double
 from stumpery.array_forest.precision_kernels import DOUBLE, SINGLE
-from stumpery.array_forest.workspaces import Rooms
+from stumpery.array_forest.workspaces import WorkspacePool
 from stumpery.compiling.pointers import pinned
 from stumpery.encoding import Schema
-from stumpery.encoding.chunks import Rows, stretches
+from stumpery.encoding.chunks import Rows, chunks
 from stumpery.encoding.declared_columns import DeclaredColumns
-from stumpery.encoding.online import OpenRows
+from stumpery.encoding.online import OnlineEncoder
 from stumpery.models import concurrent
 from stumpery.options import check_bool, check_number, check_one_of, check_whole, shown
 from stumpery.random import new_generator
 from stumpery.reseeding import RiverClone
-from stumpery.river import introduce
+from stumpery.river import register_virtual_subclass
 from stumpery.streaming import state as memory
 from stumpery.streaming.capacity import Shape, Sizes, sizes_within
 from stumpery.streaming.explanation import StreamWords
@@ -37,7 +37,7 @@ from stumpery.validation import check, check_random_state, corrupt
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_NAMES = trees.N_CODES - 2  # with missing and other, a column's codes are the bits of one word
+MAX_NAMES = trees.MAX_CODES - 2  # with missing and other, a column's codes are the bits of one word
 DEEPEST = 1000
 NO_NUMBERS = np.zeros(0)
 GUESSERS = {
@@ -82,12 +82,12 @@ class StreamModel(DeclaredColumns, RiverClone):
         check_bool("binary_split", self.binary_split)
         check_whole("max_bytes", self.max_bytes, 1, 2**50)
         check_whole("seed", self.seed, 0, 2**63 - 1)
-        introduce(type(self), self.river_base)
+        register_virtual_subclass(type(self), self.river_base)
         self._rng = new_generator(self.seed)
-        self._rows: OpenRows | None = None
+        self._rows: OnlineEncoder | None = None
         self._model: Any = None
         self._held: Any = None, None
-        self._rooms = Rooms()
+        self._rooms = WorkspacePool()
         self._is_full = False
         self._most: Sizes | None = None  # the room there may be, once it is known
         if self.schema is not None:
@@ -114,7 +114,11 @@ class StreamModel(DeclaredColumns, RiverClone):
     @property
     def n_events(self) -> int:
         """The events that were learned and are remembered."""
-        return 0 if self._model is None else min(int(self._model.forest.counters[trees.TIME]), len(self._model.events))
+        return (
+            0
+            if self._model is None
+            else min(int(self._model.forest.counters[trees.COUNTER_TIME]), len(self._model.events))
+        )
 
     # The trees in words.
 
@@ -178,7 +182,11 @@ class StreamModel(DeclaredColumns, RiverClone):
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         if self._rows is not None:
             seen = arrays.pop("seen")
-            if seen.dtype != np.bool_ or seen.shape != self._rows.seen.shape or (seen < self._rows.is_name).any():
+            if (
+                seen.dtype != np.bool_
+                or seen.shape != self._rows.seen.shape
+                or (seen < self._rows.is_categorical).any()
+            ):
                 raise corrupt("its columns are not those of its schema")
             self._take(replace(self._rows, seen=seen.copy()))
         if "events" in arrays:
@@ -186,7 +194,7 @@ class StreamModel(DeclaredColumns, RiverClone):
             assert self._rows is not None  # noqa: S101 - it was checked
             arrays |= memory.saved_without_doubles(arrays, len(self._rows.seen))
             sizes = Sizes.read(arrays, self.max_bytes)
-            widths = memory.checked_widths(arrays["doubles.widths"], self._rows.is_name)
+            widths = memory.checked_widths(arrays["doubles.widths"], self._rows.is_categorical)
             self._model = memory.new_model(self._shape_now()._replace(widths=widths), sizes)
         files.restore(self._arrays(), arrays)
         check_random_state(self._rng)
@@ -232,17 +240,17 @@ class StreamModel(DeclaredColumns, RiverClone):
 
     # How rows are gone along.
 
-    def _shape(self, rows: OpenRows, n_values: int) -> Shape:
+    def _shape(self, rows: OnlineEncoder, n_values: int) -> Shape:
         has_tables = self.leaf_prediction in ("nb", "nba")
         times = self._more_rules().get(leaves.TIMES, 0.0)
         widths = np.full(len(rows.seen), SINGLE, np.uint8) if self._model is None else self._model.doubles.widths
-        return Shape(self._n_trees, rows.is_name, n_values, times, self.grace_period, has_tables, widths)
+        return Shape(self._n_trees, rows.is_categorical, n_values, times, self.grace_period, has_tables, widths)
 
     def _shape_now(self) -> Shape:
         assert self._rows is not None  # noqa: S101 - rows were read with it
         return self._shape(self._rows, self._n_values())
 
-    def _check_room(self, rows: OpenRows, n_values: int) -> None:
+    def _check_room(self, rows: OnlineEncoder, n_values: int) -> None:
         """Refuse columns or classes that do not fit into `max_bytes`; nothing changes."""
         if self._model is None:
             sizes_within(self.max_bytes, self._shape(rows, n_values))
@@ -251,15 +259,15 @@ class StreamModel(DeclaredColumns, RiverClone):
             sizes_within(self.max_bytes, shape)
             memory.fitted(self._model, shape, self.max_bytes)
 
-    def _fits(self, rows: OpenRows, n_values: int) -> bool:
+    def _fits(self, rows: OnlineEncoder, n_values: int) -> bool:
         """Whether the arrays are made for such rows and so many classes."""
         known = self._rows
-        same_kinds = rows is known or (known is not None and bool((rows.is_name == known.is_name).all()))
+        same_kinds = rows is known or (known is not None and bool((rows.is_categorical == known.is_categorical).all()))
         return same_kinds and self._model.forest.stats.shape[2] == n_values
 
     def _start(self, schema: Schema) -> None:
         """Take columns before the first row; those of numbers may still turn out to hold names."""
-        rows = OpenRows.under(schema, MAX_NAMES)
+        rows = OnlineEncoder.under(schema, MAX_NAMES)
         self._check_room(rows, max(self._n_values(), 1))
         self._take(rows)
 
@@ -274,31 +282,31 @@ class StreamModel(DeclaredColumns, RiverClone):
             rule[place] = value
         return rule
 
-    def _take(self, rows: OpenRows) -> None:
+    def _take(self, rows: OnlineEncoder) -> None:
         """Know more names or kinds; a column that has only been missing may turn out to hold names."""
         before = self._rows
         if rows is before:
             return
-        if self._model is not None and before is not None and (rows.is_name != before.is_name).any():
-            newly = rows.is_name & ~before.is_name
-            self._model.forest.kinds[newly] = trees.NAME
+        if self._model is not None and before is not None and (rows.is_categorical != before.is_categorical).any():
+            newly = rows.is_categorical & ~before.is_categorical
+            self._model.forest.kinds[newly] = trees.CATEGORICAL
             self._model.events[:, :-2][:, newly] = 0.0
             self._remake(self._shape(rows, self._model.forest.stats.shape[2]))
         self._rows = rows
         self._rule = self._new_rule()
         self.__dict__["schema"] = rows.schema
 
-    def _read(self, rows: Any) -> tuple[OpenRows, Rows]:
+    def _read(self, rows: Any) -> tuple[OnlineEncoder, Rows]:
         """Rows to learn from, encoded, and what knows their names; nothing changes yet."""
         if self._rows is None:
-            return OpenRows.of(rows, MAX_NAMES).knowing(rows)
+            return OnlineEncoder.of(rows, MAX_NAMES).knowing(rows)
         if isinstance(rows, list) and len(rows) == 1:
             known, row = self._rows.knowing_one(rows[0])
             return known, row.reshape(1, -1)
         return self._rows.knowing(rows)
 
     def _learn(
-        self, rows: OpenRows, matrix: Rows, labels: Floats, weights: Floats, outputs: Floats | None = None
+        self, rows: OnlineEncoder, matrix: Rows, labels: Floats, weights: Floats, outputs: Floats | None = None
     ) -> None:
         """Learn what was checked, and predict it first where there are `outputs`."""
         if not len(matrix):
@@ -322,7 +330,7 @@ class StreamModel(DeclaredColumns, RiverClone):
 
     def _go(self, rows: Rows, labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
         """Go along all rows."""
-        for here, stretch in stretches(rows):
+        for here, stretch in chunks(rows):
             along = [array[here] if len(array) == len(rows) else array for array in (labels, weights, outputs)]
             self._go_along(stretch, along[0], along[1], along[2], does)
 

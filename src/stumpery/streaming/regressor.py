@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stumpery import frames
-from stumpery.labels.classes import listed
+from stumpery.labels.classes import listed_labels
 from stumpery.labels.weights import checked_weights
 from stumpery.models import concurrent
 from stumpery.options import check_whole, shown
@@ -94,7 +94,7 @@ class StreamRegressor(StreamModel):
 
 def checked_numbers(y: Any) -> Floats:
     """Finite numbers; anything else is refused."""
-    values = listed("y", y)
+    values = listed_labels("y", y)
     for value in values:
         fits = isinstance(value, int | float | np.integer | np.floating | np.bool_)
         if not fits or not abs(value) <= LARGEST:

@@ -87,12 +87,12 @@ class StreamClassifierEstimator(ClassifierMixin, _Streamed):  # type: ignore[mis
         return self
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
-        """The chances of `classes_`, (rows, classes)."""
+        """The probabilities of `classes_`, (rows, classes)."""
         check_is_fitted(self)
         found = self.model_.predict_proba_many(self._checked(X))
-        chances = np.zeros((len(found), len(self.classes_)))
-        chances[:, np.searchsorted(self.classes_, np.array(self.model_.classes))] = found
-        return chances
+        probabilities = np.zeros((len(found), len(self.classes_)))
+        probabilities[:, np.searchsorted(self.classes_, np.array(self.model_.classes))] = found
+        return probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """The likeliest class of each row."""

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from stumpery.clicks.ensembles.ensemble import Combination
+from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 
 
 @dataclass(kw_only=True, eq=False)
-class Average(Combination):
-    """The plain average of many predictors' chances, which the paper found hard to beat (Salperwyck and Urvoy 2011).
+class Average(PredictorEnsemble):
+    """The plain average of many predictors' probabilities, which the paper found hard to beat (Salperwyck and Urvoy 2011).
 
     >>> from stumpery.clicks import HashedStump, Stump
     >>> model = Average(predictors=[Stump(), HashedStump()])

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.clicks.ensembles import combining_kernels as kernels
-from stumpery.clicks.ensembles.ensemble import Combination
+from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.random import new_generator
 from stumpery.validation import check_random_state
 
 
 @dataclass(kw_only=True, eq=False)
-class BaggedPredictors(Combination):
+class BaggedPredictors(PredictorEnsemble):
     """The average of predictors that see each event Poisson(1) times (Oza 2005).
 
     These are predictors of clicks; `OnlineBagging` bags learners of any classes or numbers.

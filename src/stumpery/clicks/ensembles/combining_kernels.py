@@ -10,7 +10,7 @@ import numpy as np
 from stumpery.clicks.partitions_kernels import CERTAIN, lifted
 from stumpery.jit import kernel
 from stumpery.random import poisson
-from stumpery.types import Floats, Integers, Words
+from stumpery.types import Floats, Integers, RandomState
 
 
 @kernel
@@ -33,7 +33,7 @@ def lift(outputs: Floats, bases: Floats) -> None:
 
 
 @kernel
-def draw_weights(weights: Integers, rng: Words, times: int) -> None:
+def draw_weights(weights: Integers, rng: RandomState, times: int) -> None:
     """Draw each predictor's weight from Poisson(1), `times` times, in place."""
     for p in range(weights.shape[0]):
         weights[p] = 0
@@ -43,13 +43,15 @@ def draw_weights(weights: Integers, rng: Words, times: int) -> None:
 
 @kernel
 def reward(weights: Floats, outputs: Floats, label: int, strength: float) -> None:
-    """Multiply each weight by exp(strength * log chance of what came) and bring the sum to 1, in place."""
+    """Multiply each weight by exp(strength * log probability of what came) and bring the sum to 1, in place."""
     n = weights.shape[0]
     greatest = -np.inf
     logs = np.empty(n)
     for p in range(n):
-        chance = min(max(outputs[p], CERTAIN), 1.0 - CERTAIN)
-        logs[p] = math.log(max(weights[p], 1e-300)) + strength * math.log(chance if label == 1 else 1.0 - chance)
+        probability = min(max(outputs[p], CERTAIN), 1.0 - CERTAIN)
+        logs[p] = math.log(max(weights[p], 1e-300)) + strength * math.log(
+            probability if label == 1 else 1.0 - probability
+        )
         greatest = max(greatest, logs[p])
     total = 0.0
     for p in range(n):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stumpery import files
 from stumpery.clicks.click_model import ClickModel
 from stumpery.clicks.ensembles import combining_kernels as kernels
-from stumpery.clicks.predictor_bank import Grove, Spec, Team
+from stumpery.clicks.predictor_bank import PredictorBank, PredictorConfig, TreeBank
 from stumpery.clicks.predictors.predictor import Predictor
 from stumpery.encoding import Schema
 from stumpery.options import check_whole, listed, shown
@@ -22,7 +22,7 @@ MOST_MEMBERS = 100_000
 
 
 @dataclass(kw_only=True, eq=False)
-class Combination(ClickModel):
+class PredictorEnsemble(ClickModel):
     """Many predictors as one.
 
     `predictors` are recipes such as `Stump()`, of which there will be one for each column that it can use, or pairs of
@@ -41,9 +41,9 @@ class Combination(ClickModel):
             raise ValueError("predictors is empty; a combination needs at least one")
         super().__post_init__()
 
-    def _new_team(self, schema: Schema) -> Team:
-        specs: list[Spec] = []
-        groves: list[Grove] = []
+    def _new_team(self, schema: Schema) -> PredictorBank:
+        specs: list[PredictorConfig] = []
+        groves: list[TreeBank] = []
         learners: list[Any] = []
         for place, (recipe, n) in enumerate(self.predictors):
             if isinstance(recipe, Predictor):
@@ -52,7 +52,7 @@ class Combination(ClickModel):
                 groves += more_groves
             else:
                 learners += [deepcopy(recipe) for _ in range(n or 1)]
-        team = Team(specs, groves, learners)
+        team = PredictorBank(specs, groves, learners)
         if not team.n_outputs:
             raise ValueError(f"no predictor can use any of the columns {listed(schema.names)}")
         self._weights = np.full(team.n_outputs, 1.0 / team.n_outputs)

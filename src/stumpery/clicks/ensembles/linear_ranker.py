@@ -7,16 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.clicks.ensembles import combining_kernels as kernels
-from stumpery.clicks.ensembles.ensemble import Combination
+from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.types import Floats, Integers
-from stumpery.validation import MOST_EVENTS, check_learned, check_within
+from stumpery.validation import MAX_EVENT_COUNT, check_learned, check_within
 
 
 @dataclass(kw_only=True, eq=False)
-class LinearRanker(Combination):
+class LinearRanker(PredictorEnsemble):
     """Weights are the difference of the click and no-click centroids of the outputs; they may be negative.
 
-    Their absolute values sum to 1 (Salperwyck and Urvoy 2011). Scores rank rows and are no chances: as such they are
+    Their absolute values sum to 1 (Salperwyck and Urvoy 2011). Scores rank rows and are no probabilities: as such they are
     given moved from -1 .. 1 to 0 .. 1.
 
     >>> from stumpery.clicks import OneRule
@@ -35,7 +35,7 @@ class LinearRanker(Combination):
     def _learn_weights(self, outputs: Floats, label: int, weight: int) -> None:
         kernels.move_centroid(self._weights, self._centroids, self._seen, outputs, label, weight)
 
-    def _chances(self, scores: Floats) -> Floats:
+    def _probabilities(self, scores: Floats) -> Floats:
         return (scores + 1.0) / 2.0
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -46,4 +46,4 @@ class LinearRanker(Combination):
         super()._restored()
         if self._team is not None:
             check_learned(self._centroids, "a centroid")
-            check_within(self._seen, 0, MOST_EVENTS, "the number of events of a class")
+            check_within(self._seen, 0, MAX_EVENT_COUNT, "the number of events of a class")

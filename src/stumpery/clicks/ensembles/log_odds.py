@@ -1,4 +1,4 @@
-"""The sum of what each predictor adds to the logarithm of the chance of a click."""
+"""The sum of what each predictor adds to the logarithm of the probability of a click."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -8,21 +8,21 @@ from numpy.typing import NDArray
 
 from stumpery.clicks import random_trees_kernels as trees
 from stumpery.clicks.ensembles import combining_kernels as kernels
-from stumpery.clicks.ensembles.ensemble import Combination
+from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.clicks.partitions_kernels import CERTAIN, LIFT, OUTPUT
-from stumpery.clicks.predictor_bank import Team
+from stumpery.clicks.predictor_bank import PredictorBank
 from stumpery.clicks.predictors.predictor import Predictor
 from stumpery.encoding import Schema
 from stumpery.options import check_whole
 from stumpery.types import Floats, Integers
-from stumpery.validation import MOST_EVENTS, check_within
+from stumpery.validation import MAX_EVENT_COUNT, check_within
 
 
 @dataclass(kw_only=True, eq=False)
-class LogOdds(Combination):
-    """The sum over predictors of log(chance / average chance), as if they told independent things of a click.
+class LogOdds(PredictorEnsemble):
+    """The sum over predictors of log(probability / average probability), as if they told independent things of a click.
 
-    Averaging chances lets the many columns that tell nothing drown the few that tell something; here a column that
+    Averaging probabilities lets the many columns that tell nothing drown the few that tell something; here a column that
     tells nothing adds nothing. A large `m` keeps what few clicks seem to tell small. Where clicks are rare, rows
     without one tell little: with `thin`, one in so many is learned and counts for all.
 
@@ -43,11 +43,11 @@ class LogOdds(Combination):
         check_whole("thin", self.thin, 1, 1000)
         super().__post_init__()
 
-    def _new_team(self, schema: Schema) -> Team:
+    def _new_team(self, schema: Schema) -> PredictorBank:
         team = super()._new_team(schema)
         if team.stumps is not None:  # their outputs are logarithms from the start
             team.stumps.settings[:, OUTPUT] = LIFT
-            team.stumps.partitions.chances[:] = 0.0
+            team.stumps.partitions.probabilities[:] = 0.0
         self._weights = np.ones(team.n_outputs)
         self._means: Floats = np.zeros(len(team.learners))
         return team
@@ -74,33 +74,33 @@ class LogOdds(Combination):
         team: Any = self._team
         found = super()._outputs(matrix, rows)
         if team.groves or team.learners:
-            bases = [*(grove.chances[: len(grove.features)] for grove in team.groves), self._means]
+            bases = [*(grove.probabilities[: len(grove.features)] for grove in team.groves), self._means]
             kernels.lift(found, np.concatenate(bases))
         return found
 
     def _blank(self, n: int) -> Floats:
         return np.zeros(n)
 
-    def _chances(self, scores: Floats) -> Floats:
+    def _probabilities(self, scores: Floats) -> Floats:
         recipe = self.predictors[0][0]
         prior, m = (recipe.prior, recipe.m) if isinstance(recipe, Predictor) else (0.5, 1.0)
         clicks, count = (0, 0) if self._team is None else (int(self._seen[1]), int(self._seen.sum()))
         base = (clicks + m * prior) / (count + m)
-        chances: Floats = np.minimum(base * np.exp(np.minimum(scores, 700.0)), 1.0)
-        return chances
+        probabilities: Floats = np.minimum(base * np.exp(np.minimum(scores, 700.0)), 1.0)
+        return probabilities
 
     def _shares(self, row: Floats) -> Floats:
         team: Any = self._team
-        chances = team.outputs(row[np.newaxis], None)[0]
+        probabilities = team.outputs(row[np.newaxis], None)[0]
         found = np.zeros(len(row))
         start = 0 if team.stumps is None else len(team.stumps.columns)
         if team.stumps is not None:
-            np.add.at(found, team.stumps.columns, chances[:start])
+            np.add.at(found, team.stumps.columns, probabilities[:start])
         for grove in team.groves:
             end = start + len(grove.features)
-            roots = grove.chances[: end - start]
-            moved = chances[start:end] - roots
-            lifts = np.log(np.maximum(chances[start:end], CERTAIN) / np.maximum(roots, CERTAIN))
+            roots = grove.probabilities[: end - start]
+            moved = probabilities[start:end] - roots
+            lifts = np.log(np.maximum(probabilities[start:end], CERTAIN) / np.maximum(roots, CERTAIN))
             trees.attribute(found, grove, row, np.where(moved == 0.0, 0.0, lifts / np.where(moved == 0.0, 1.0, moved)))
             start = end
         return found
@@ -113,4 +113,4 @@ class LogOdds(Combination):
         super()._restored()
         if self._team is not None:
             check_within(self._left_out, 0, self.thin - 1, "the number of events that were left out")
-            check_within(self._seen, 0, MOST_EVENTS, "the number of events of a class")
+            check_within(self._seen, 0, MAX_EVENT_COUNT, "the number of events of a class")

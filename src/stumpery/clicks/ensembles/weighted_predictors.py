@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 
 from stumpery.clicks.ensembles import combining_kernels as kernels
-from stumpery.clicks.ensembles.ensemble import Combination
+from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.options import check_number
 from stumpery.types import Floats
 
 
 @dataclass(kw_only=True, eq=False)
-class WeightedPredictors(Combination):
+class WeightedPredictors(PredictorEnsemble):
     """Each weight is multiplied by exp(eta * reward) with every event, and their sum brought back to 1.
 
-    The reward is the logarithm of the chance that the predictor gave to what came, so eta = 1 weighs predictors as
+    The reward is the logarithm of the probability that the predictor gave to what came, so eta = 1 weighs predictors as
     Bayes' rule does. The paper leaves the reward open (Salperwyck and Urvoy 2011).
 
     These are predictors of clicks; `ExponentialWeights` weighs learners of any classes or numbers.

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from stumpery.clicks.partitions_kernels import BINARY, CHANCE, ONE_RULE
+from stumpery.clicks.partitions_kernels import BINARY, ONE_RULE, PROBABILITY
 from stumpery.clicks.predictors.predictor import UnivariatePredictor
 from stumpery.options import check_bool
 
 
 @dataclass(kw_only=True, eq=False)
 class OneRule(UnivariatePredictor):
-    """The rule "x is in [a, b]": a chance inside and one outside, or 1 and 0 with `binary` (Salperwyck and Urvoy 2011).
+    """The rule "x is in [a, b]": a probability inside and one outside, or 1 and 0 with `binary` (Salperwyck and Urvoy 2011).
 
     A column of names takes part by its hashes.
 
@@ -35,4 +35,4 @@ class OneRule(UnivariatePredictor):
         return 2
 
     def _settings(self) -> Sequence[float]:
-        return [*super()._settings()[:4], float(BINARY if self.binary else CHANCE)]
+        return [*super()._settings()[:4], float(BINARY if self.binary else PROBABILITY)]

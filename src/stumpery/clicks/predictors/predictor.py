@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stumpery.clicks.click_model import ClickModel
-from stumpery.clicks.predictor_bank import Grove, Spec, Team
+from stumpery.clicks.predictor_bank import PredictorBank, PredictorConfig, TreeBank
 from stumpery.encoding import Schema
 from stumpery.options import check_number, check_one_of, check_whole, listed
 from stumpery.system.allocation import reserve
@@ -22,7 +22,7 @@ MEMBER_BYTES = 4000  # that a predictor takes, about
 
 @dataclass(kw_only=True, eq=False)
 class Predictor(ClickModel):
-    """A recipe for predictors. A chance is (clicks + m * prior) / (count + m)."""
+    """A recipe for predictors. A probability is (clicks + m * prior) / (count + m)."""
 
     prior: float = 0.0025
     m: float = 100.0
@@ -35,11 +35,11 @@ class Predictor(ClickModel):
         super().__post_init__()
 
     @abstractmethod
-    def members(self, schema: Schema, n: int | None, seed: int) -> tuple[list[Spec], list[Grove]]:
+    def members(self, schema: Schema, n: int | None, seed: int) -> tuple[list[PredictorConfig], list[TreeBank]]:
         """The predictors that n copies of this recipe make; one for each column that it can use if n is None."""
 
-    def _new_team(self, schema: Schema) -> Team:
-        team = Team(*self.members(schema, None, self.seed))
+    def _new_team(self, schema: Schema) -> PredictorBank:
+        team = PredictorBank(*self.members(schema, None, self.seed))
         if not team.n_outputs:
             raise ValueError(f"{type(self).__name__} can use none of the columns {listed(schema.names)}")
         return team
@@ -81,7 +81,7 @@ class UnivariatePredictor(Predictor):
         check_whole("max_tuples", self.max_tuples, 3, 10_000)
         super().__post_init__()
 
-    def members(self, schema: Schema, n: int | None, seed: int) -> tuple[list[Spec], list[Grove]]:
+    def members(self, schema: Schema, n: int | None, seed: int) -> tuple[list[PredictorConfig], list[TreeBank]]:
         """The recipe for each column and hash function in turn."""
         functions = range(self._n_functions())
         usable = [(place, each) for each in functions for place in self._usable(schema)]
@@ -89,7 +89,9 @@ class UnivariatePredictor(Predictor):
         reserve(MEMBER_BYTES * n_members)
         chosen = [usable[place % len(usable)] for place in range(n_members)]
         settings = self._settings()
-        return [Spec(place, each, self.kind, self.max_tuples, self._n_cuts(), settings) for place, each in chosen], []
+        return [
+            PredictorConfig(place, each, self.kind, self.max_tuples, self._n_cuts(), settings) for place, each in chosen
+        ], []
 
     def _usable(self, schema: Schema) -> list[int]:
         takes, kinds = self._takes(), list(schema.kinds.values())

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stumpery.clicks.predictor_bank import Grove, Spec
+from stumpery.clicks.predictor_bank import PredictorConfig, TreeBank
 from stumpery.clicks.predictors.predictor import MEMBER_BYTES, MOST_EVENTS, Predictor
 from stumpery.encoding import Schema
 from stumpery.options import check_number, check_whole
@@ -42,7 +42,7 @@ class RandomHoeffdingTree(Predictor):
         check_whole("max_leaves", self.max_leaves, 2, 10_000)
         super().__post_init__()
 
-    def members(self, schema: Schema, n: int | None, seed: int) -> tuple[list[Spec], list[Grove]]:
+    def members(self, schema: Schema, n: int | None, seed: int) -> tuple[list[PredictorConfig], list[TreeBank]]:
         """Trees with columns of their own."""
         rng = np.random.default_rng([seed, 1])
         n_trees, n_features = n or 1, min(self.n_features, len(schema))
@@ -50,4 +50,4 @@ class RandomHoeffdingTree(Predictor):
         features = [np.sort(rng.permutation(len(schema))[:n_features]) for _ in range(n_trees)]
         weighted = float(self.criterion == "weighted")
         settings = [self.prior, self.m, 0.0, weighted, 0.0, self.grace_period, self.delta, self.tau, self.max_depth]
-        return [], [Grove(np.array(features, np.int64), np.array(settings, np.float64), self.max_leaves)]
+        return [], [TreeBank(np.array(features, np.int64), np.array(settings, np.float64), self.max_leaves)]

@@ -17,11 +17,11 @@ from stumpery.encoding.columns.values import Data, kind_of, refuse, text_of
 from stumpery.options import check_whole, shown
 from stumpery.types import Floats
 
-MAX_NAMES = 2**16 - 2  # with "missing" and "other", the codes fill 16 bits
+MAX_CATEGORIES = 2**16 - 2  # with "missing" and "other", the codes fill 16 bits
 
 
 @dataclass(frozen=True, kw_only=True)
-class Name:
+class Categorical:
     """A column of names, of which the first `max_names` have a code of their own."""
 
     kind: ClassVar[str] = "name"
@@ -31,7 +31,7 @@ class Name:
     numbered: bool = False  # numbers are welcome too and stand for their text
 
     def __post_init__(self) -> None:
-        check_whole("max_names", self.max_names, 1, MAX_NAMES)
+        check_whole("max_names", self.max_names, 1, MAX_CATEGORIES)
         distinct = {name for name in self.names if kind_of(type(name)) == "name"}
         if len(self.names) > self.max_names or len(distinct) < len(self.names):
             raise ValueError(
@@ -117,7 +117,7 @@ class Name:
 class _Lookup(dict[Any, float]):
     """A column's names and their codes; any other value gets its code without being kept."""
 
-    def __init__(self, column: Name) -> None:
+    def __init__(self, column: Categorical) -> None:
         super().__init__(zip(column.names, count(1.0), strict=False))
         self.column = column
 

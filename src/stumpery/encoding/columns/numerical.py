@@ -11,11 +11,11 @@ from stumpery.encoding.columns.values import PLAIN_NUMBERS, Data, kind_of, refus
 from stumpery.options import shown
 from stumpery.types import Floats
 
-N_POINTS = 240  # each stands for 1/240 of the values: exact for 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, ... bins
+N_QUANTILES = 240  # each stands for 1/240 of the values: exact for 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, ... bins
 
 
 @dataclass(frozen=True, kw_only=True)
-class Number:
+class Numerical:
     """A column of numbers, with the quantiles of its first values or the cut points that a user gave."""
 
     kind: ClassVar[str] = "number"
@@ -67,8 +67,8 @@ class Number:
         if self.points is not None:
             return self
         values = np.sort(values[np.isfinite(values)])
-        if len(values) > N_POINTS:
-            last = -(-np.arange(1, N_POINTS + 1) * len(values) // N_POINTS) - 1
+        if len(values) > N_QUANTILES:
+            last = -(-np.arange(1, N_QUANTILES + 1) * len(values) // N_QUANTILES) - 1
             values = values[[0, *last[1:]]]
         return replace(self, points=tuple(values.tolist()))
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.jit import part
+from stumpery.jit import internal
 from stumpery.types import Bits, Floats
 
 CHILD, VARIABLE, CHOICE, LEAF = range(4)  # of a node; its children are neighbours, and a leaf is its own child
@@ -45,19 +45,19 @@ class Forest(NamedTuple):
     rule: Floats  # (7,)
 
 
-@part
+@internal
 def wide(number: int) -> int:
     """A number of an array of small integers in 64 bits: functions called with one width are compiled once."""
     return number + 0
 
 
-@part
+@internal
 def leaf_of(forest: Forest, node: int) -> int:
     """A node's leaf."""
     return wide(forest.nodes[node, LEAF])
 
 
-@part
+@internal
 def take_block(forest: Forest) -> int:
     """A block of zeros; the caller has seen that there is one."""
     pool = forest.pool
@@ -73,7 +73,7 @@ def take_block(forest: Forest) -> int:
     return block
 
 
-@part
+@internal
 def release(forest: Forest, leaf: int) -> None:
     """Give a leaf's blocks back, in place."""
     forest.pool[N_LAST] -= forest.leaves[leaf, COUNTS] != NOTHING

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from stumpery.jit import part
+from stumpery.jit import internal
 from stumpery.policies.bandit_forest.arena_kernels import (
     CHOICE,
     DELTA,
@@ -41,13 +41,13 @@ NEARLY = 1.0001  # room for rounding
 LAST_CHECK = 2**31 - 1  # plays are written in 32 bits; nothing is eliminated after so many of every action
 
 
-@part
+@internal
 def bound(width: float, n_hypotheses: float, plays: float, delta: float) -> float:
     """The right-hand sides of equations (1) to (4)."""
     return width * math.sqrt(math.log(4.0 * n_hypotheses * plays * plays / delta) / (2.0 * plays))
 
 
-@part
+@internal
 def schedule(forest: Forest, leaf: int, plays: int) -> None:
     """Call for a check when every remaining action has so many plays, in place."""
     waiting = 0
@@ -58,13 +58,13 @@ def schedule(forest: Forest, leaf: int, plays: int) -> None:
     forest.leaves[leaf, WAITING] = waiting
 
 
-@part
+@internal
 def later(forest: Forest, plays: int) -> int:
     """The plays at which to check after a check at `plays`: a share more, at least one."""
     return int(max(plays + 1.0, np.ceil(plays * (1.0 + forest.rule[GROWTH]))))
 
 
-@part
+@internal
 def fill_scales(forest: Forest, leaf: int, scales: Floats) -> None:
     """What turns each action's sum into its mean, in place; 0 where nothing was seen."""
     total = 0.0
@@ -75,7 +75,7 @@ def fill_scales(forest: Forest, leaf: int, scales: Floats) -> None:
         scales[action] = 1.0 / part if part > 0.0 else 0.0
 
 
-@part
+@internal
 def fill_values(forest: Forest, leaf: int, scales: Floats, values: Floats) -> None:
     """What every variable earns with the best action for each of its values, in place."""
     block = forest.leaves[leaf, SUMS]
@@ -92,7 +92,7 @@ def fill_values(forest: Forest, leaf: int, scales: Floats, values: Floats) -> No
         values[variable] += clear[variable]
 
 
-@part
+@internal
 def surviving_variable(forest: Forest, tree: int, leaf: int) -> int:
     """VE: drop the variables that equation (3) rules out, in place; give the last one, or NOTHING if more remain."""
     n_actions, n_variables = forest.sums.shape[1], forest.sums.shape[2]
@@ -120,7 +120,7 @@ def surviving_variable(forest: Forest, tree: int, leaf: int) -> int:
     return leader if n_left == 1 else NOTHING
 
 
-@part
+@internal
 def drop_actions(forest: Forest, tree: int, leaf: int, plays: float) -> None:
     """AE: drop the actions that equation (4) rules out, in place."""
     n_actions = forest.arms.shape[1]
@@ -139,7 +139,7 @@ def drop_actions(forest: Forest, tree: int, leaf: int, plays: float) -> None:
             forest.arms[leaf, action, REMAINS] = 0.0
 
 
-@part
+@internal
 def n_remaining(forest: Forest, leaf: int) -> int:
     """How many actions are left in a leaf."""
     n_left = 0
@@ -148,7 +148,7 @@ def n_remaining(forest: Forest, leaf: int) -> int:
     return n_left
 
 
-@part
+@internal
 def drop_weights(forest: Forest, leaf: int) -> None:
     """Scale a bandit leaf's sums from weights to plays, in place: bandits count without weights."""
     for action in range(forest.arms.shape[1]):
@@ -158,7 +158,7 @@ def drop_weights(forest: Forest, leaf: int) -> None:
         forest.arms[leaf, action, WEIGHT] = plays
 
 
-@part
+@internal
 def select_action(forest: Forest, tree: int, node: int) -> None:
     """Drop actions as long as their plays allow; a leaf with one action left has made its choice; in place."""
     leaf = leaf_of(forest, node)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stumpery.array_forest import rendering as tree_words
-from stumpery.array_forest.rendering import Place
+from stumpery.array_forest.rendering import ShownNode
 from stumpery.policies.bandit_forest import arena_kernels as arena
 from stumpery.policies.bandit_forest.arena_kernels import CHILD, CHOICE, LEAF, VARIABLE, Forest, Int32s
 from stumpery.types import Action, Bits, Explanation, Floats
@@ -36,17 +36,17 @@ class Words:
                 said += f"; {row['action']!r} {verb} {row['mean']:.4g}"
         return Explanation(said + ".", tuple(rows))
 
-    def decision(self, bits: Bits, action: int, chance: float) -> Explanation:
+    def decision(self, bits: Bits, action: int, probability: float) -> Explanation:
         """The rule of the one tree, or the votes of many, behind a choice."""
         reached = [self._path(tree, bits)[-1] for tree in range(len(self.forest.trees))]
-        said = f"{self.actions[action]!r} was chosen with chance {chance:.4g}"
+        said = f"{self.actions[action]!r} was chosen with probability {probability:.4g}"
         if len(reached) == 1:
             return self._by_rule(said, bits, reached[0])
         return self._by_votes(said, bits, reached)
 
-    def places(self, tree: int, max_depth: int) -> list[Place]:
+    def places(self, tree: int, max_depth: int) -> list[ShownNode]:
         """One tree down to a depth: the variable of each node, the state of each leaf."""
-        return tree_words.places(self._children, tree, max_depth, lambda _: ("no", "yes"), self._state)
+        return tree_words.shown_nodes(self._children, tree, max_depth, lambda _: ("no", "yes"), self._state)
 
     def leaves(self, tree: int) -> list[dict[str, Any]]:
         """A row for each leaf of a tree and each action: the leaf's rule and what is known of the action there."""

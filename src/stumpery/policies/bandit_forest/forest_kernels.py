@@ -6,7 +6,7 @@ learns no more, and a reward of 0 touches no sums.
 
 import numpy as np
 
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 from stumpery.policies.bandit_forest import arena_kernels as arena
 from stumpery.policies.bandit_forest import growth_kernels as growth
 from stumpery.policies.bandit_forest import votes_kernels as voting
@@ -36,14 +36,14 @@ from stumpery.policies.bandit_forest.arena_kernels import (
 )
 from stumpery.policies.bandit_forest.votes_kernels import Places
 from stumpery.policies.exploration.explorers_kernels import DECIDES, LEARNS
-from stumpery.types import Bits, Floats, Integers, Words
+from stumpery.types import Bits, Floats, Integers, RandomState
 
 _U = np.uint32
 
 CACHE_LINE = 16  # floats
 
 
-@part
+@internal
 def descend(nodes: Int32s, bits: Bits, reached: Places) -> None:
     """Write the node that the bits lead to in every tree into `reached`, in place; the bit after the last is clear.
 
@@ -61,7 +61,7 @@ def descend(nodes: Int32s, bits: Bits, reached: Places) -> None:
             reached[tree] = following
 
 
-@part
+@internal
 def read(row: Bits, bits: Bits, ones: Float32s) -> None:
     """One row as bits with a clear one after the last, and as floats, in place."""
     for variable in range(row.shape[0]):
@@ -70,7 +70,7 @@ def read(row: Bits, bits: Bits, ones: Float32s) -> None:
     bits[row.shape[0]] = 0
 
 
-@part
+@internal
 def count(forest: Forest, reached: Places, due: Places, action: int, reward: float, usual: float) -> int:
     """Fold one reward into the leaves that were reached, in place; the trees whose time has come go into `due`."""
     nodes, leaves, arms, arm = forest.nodes, forest.leaves, forest.arms, _U(action)
@@ -96,7 +96,7 @@ def count(forest: Forest, reached: Places, due: Places, action: int, reward: flo
     return n_due
 
 
-@part
+@internal
 def add(forest: Forest, reached: Places, ones: Float32s, action: int, field: int, gain: float) -> None:
     """Add a gain to the sums of all bits that are set, in the blocks of the leaves that were reached, in place."""
     nodes, leaves, sums, arm, step = forest.nodes, forest.leaves, forest.sums, _U(action), np.float32(gain)
@@ -113,14 +113,14 @@ def add(forest: Forest, reached: Places, ones: Float32s, action: int, field: int
                 sums[_U(block), arm, variable] += step * ones[variable]
 
 
-@part
+@internal
 def take(
-    forest: Forest, reached: Places, due: Places, ones: Float32s, action: int, reward: float, chance: float
+    forest: Forest, reached: Places, due: Places, ones: Float32s, action: int, reward: float, probability: float
 ) -> int:
     """Learn from one reward, in place; give how many trees are due to grow."""
     forest.arms[EVERYTHING, action, PLAYS] += 1.0
     forest.arms[EVERYTHING, action, SUM] += reward
-    weight = 1.0 if forest.rule[WEIGHING] == PLAIN else 1.0 / chance
+    weight = 1.0 if forest.rule[WEIGHING] == PLAIN else 1.0 / probability
     if reward != 0.0:
         add(forest, reached, ones, action, SUMS, weight * reward)
     if forest.pool[N_LAST] > 0:
@@ -131,7 +131,7 @@ def take(
 
 @kernel
 def run(
-    rng: Words,
+    rng: RandomState,
     nodes: Int32s,
     leaves: Int32s,
     arms: Floats,
@@ -144,7 +144,7 @@ def run(
     rows: Bits,
     rewards: Floats,
     actions: Integers,
-    chances: Floats,
+    probabilities: Floats,
     available: np.ndarray,
     does: int,
 ) -> None:
@@ -161,10 +161,10 @@ def run(
         read(rows[place], bits, ones)
         descend(nodes, bits, reached)
         if does & DECIDES:
-            actions[place], chances[place] = voting.choose(forest, rng, clock, reached, available, votes)
+            actions[place], probabilities[place] = voting.choose(forest, rng, clock, reached, available, votes)
         if does & LEARNS:
             action = actions[place]
             reward = rewards[place, action if does & DECIDES else 0]
-            for nth in range(take(forest, reached, due, ones, action, reward, chances[place])):
+            for nth in range(take(forest, reached, due, ones, action, reward, probabilities[place])):
                 tree = arena.wide(due[nth])
                 growth.check(forest, rng, tree, arena.wide(reached[tree]))

@@ -5,7 +5,7 @@ Where there is no room for a block or for children, a leaf stays and chooses its
 
 import numpy as np
 
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 from stumpery.policies.bandit_forest.arena_kernels import (
     CHILD,
     CHOICE,
@@ -44,10 +44,10 @@ from stumpery.policies.bandit_forest.arena_kernels import (
 )
 from stumpery.policies.bandit_forest.elimination_kernels import later, schedule, select_action, surviving_variable
 from stumpery.random import uniform
-from stumpery.types import Words
+from stumpery.types import RandomState
 
 
-@part
+@internal
 def make_node(forest: Forest, node: int, leaf: int) -> None:
     """A node that is a leaf: it looks at the bit after the last, which is clear, and stays; in place."""
     forest.nodes[node, CHILD] = node
@@ -55,8 +55,8 @@ def make_node(forest: Forest, node: int, leaf: int) -> None:
     forest.nodes[node, LEAF] = leaf
 
 
-@part
-def draw_candidates(forest: Forest, rng: Words, block: int, used: np.ndarray, n_open: int) -> int:
+@internal
+def draw_candidates(forest: Forest, rng: RandomState, block: int, used: np.ndarray, n_open: int) -> int:
     """Mark a random share of the variables that the path has not used, in place; give how many."""
     wanted = max(1, int(forest.rule[SHARE] * n_open + 0.5))
     left, taken = n_open, 0
@@ -73,8 +73,8 @@ def draw_candidates(forest: Forest, rng: Words, block: int, used: np.ndarray, n_
     return wanted
 
 
-@part
-def begin(forest: Forest, rng: Words, tree: int, node: int, used: np.ndarray) -> None:
+@internal
+def begin(forest: Forest, rng: RandomState, tree: int, node: int, used: np.ndarray) -> None:
     """NewPath: a leaf without memory that selects a variable or, without room or variables, an action; in place."""
     n_open = used.shape[0]
     for variable in range(used.shape[0]):
@@ -105,7 +105,7 @@ def begin(forest: Forest, rng: Words, tree: int, node: int, used: np.ndarray) ->
 
 
 @kernel
-def plant(forest: Forest, rng: Words) -> None:
+def plant(forest: Forest, rng: RandomState) -> None:
     """Begin every tree at its root, in place; all arrays are new."""
     n_trees = forest.trees.shape[0]
     forest.pool[N_NODES], forest.pool[N_LEAVES] = n_trees, n_trees + 1
@@ -115,7 +115,7 @@ def plant(forest: Forest, rng: Words) -> None:
         begin(forest, rng, tree, tree, used)
 
 
-@part
+@internal
 def hand_down(forest: Forest, leaf: int, other: int, variable: int) -> None:
     """Divide what a node at the last depth has seen between its two leaves, in place."""
     counts, weights, sums = forest.leaves[leaf, COUNTS], forest.leaves[leaf, WEIGHTS], forest.leaves[leaf, SUMS]
@@ -131,8 +131,8 @@ def hand_down(forest: Forest, leaf: int, other: int, variable: int) -> None:
         arms[leaf, action, SUM] = min(arms[leaf, action, SUM], arms[leaf, action, WEIGHT])  # no mean is above 1
 
 
-@part
-def split(forest: Forest, rng: Words, tree: int, node: int, variable: int) -> None:
+@internal
+def split(forest: Forest, rng: RandomState, tree: int, node: int, variable: int) -> None:
     """Two leaves under a node, in place; without room for them the node stays a leaf and selects its action."""
     leaf = leaf_of(forest, node)
     first, other = wide(forest.pool[N_NODES]), wide(forest.pool[N_LEAVES])
@@ -161,8 +161,8 @@ def split(forest: Forest, rng: Words, tree: int, node: int, variable: int) -> No
         begin(forest, rng, tree, child, used)
 
 
-@part
-def check(forest: Forest, rng: Words, tree: int, node: int) -> None:
+@internal
+def check(forest: Forest, rng: RandomState, tree: int, node: int) -> None:
     """What a leaf does when every action has the plays that it waited for, in place."""
     if forest.nodes[node, CHOICE] == SELECTING_ACTION:
         select_action(forest, tree, node)

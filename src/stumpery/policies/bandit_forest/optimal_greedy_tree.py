@@ -53,29 +53,29 @@ def optimal_greedy_tree(
     (0, 0.875, 1)
     """
     check_whole("max_depth", max_depth, 0)
-    bits, chances, means = np.asarray(contexts), np.asarray(probabilities, float), np.asarray(rewards, float)
-    if (bits.ndim, chances.ndim, means.ndim) != (2, 1, 2) or not len(bits) == len(chances) == len(means) > 0:
+    bits, mass, means = np.asarray(contexts), np.asarray(probabilities, float), np.asarray(rewards, float)
+    if (bits.ndim, mass.ndim, means.ndim) != (2, 1, 2) or not len(bits) == len(mass) == len(means) > 0:
         raise ValueError(
-            f"contexts, probabilities and rewards have shapes {bits.shape}, {chances.shape} and {means.shape}; "
+            f"contexts, probabilities and rewards have shapes {bits.shape}, {mass.shape} and {means.shape}; "
             "each needs one row for every combination of bits"
         )
     if not np.isin(bits, (0, 1)).all():
         raise ValueError("contexts must hold zeros and ones only")
-    if (chances < 0).any() or not np.isclose(chances.sum(), 1.0):
-        raise ValueError(f"probabilities sum up to {chances.sum():g}; they must be 0 or more and sum up to 1")
+    if (mass < 0).any() or not np.isclose(mass.sum(), 1.0):
+        raise ValueError(f"probabilities sum up to {mass.sum():g}; they must be 0 or more and sum up to 1")
     if not means.size or not np.isfinite(means).all():
         raise ValueError(f"rewards have shape {means.shape}; they must be finite numbers, a column for each action")
     allowed = candidates or (lambda path: range(bits.shape[1]))
 
     def grow(path: Path, inside: Any) -> GreedyTree:
-        paid = chances[inside] @ means[inside]  # of each action, in this part
+        paid = mass[inside] @ means[inside]  # of each action, in this part
         used = {variable for variable, _ in path}
         open_variables = [each for each in allowed(path) if each not in used]
         for each in open_variables:
             check_whole("a candidate", each, 0, bits.shape[1] - 1)
-        if len(path) == max_depth or not open_variables or not chances[inside].any():
+        if len(path) == max_depth or not open_variables or not mass[inside].any():
             return GreedyTree(reward=float(paid.max()), action=int(paid.argmax()))
-        values = variable_rewards(bits[inside], chances[inside], means[inside])[open_variables]
+        values = variable_rewards(bits[inside], mass[inside], means[inside])[open_variables]
         best = open_variables[int(values.argmax())]
         children = tuple(grow((*path, (best, value)), inside & (bits[:, best] == value)) for value in (0, 1))
         return GreedyTree(reward=sum(child.reward for child in children), variable=best, children=children)

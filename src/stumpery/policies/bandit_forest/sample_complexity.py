@@ -15,7 +15,7 @@ MAX_DEPTH = 100
 
 
 def action_selection(*, n_actions: int, action_gap: float, delta: float = 0.05) -> float:
-    """Lemma 3: events until successive elimination knows the best action, with chance 1 - delta.
+    """Lemma 3: events until successive elimination knows the best action, with probability 1 - delta.
 
     >>> round(action_selection(n_actions=2, action_gap=0.1, delta=0.05))
     94435

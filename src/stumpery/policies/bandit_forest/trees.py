@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stumpery.array_forest import rendering as tree_words
 from stumpery.encoding import BitEncoder, Schema
-from stumpery.encoding.columns.numerical import Number
+from stumpery.encoding.columns.numerical import Numerical
 from stumpery.options import check_number, check_one_of, check_whole
 from stumpery.policies.bandit_forest import arena_kernels as arena
 from stumpery.policies.bandit_forest import capacity as bandit_rooms
@@ -23,7 +23,7 @@ from stumpery.policies.contextual import ContextualPolicy
 from stumpery.policies.policy import Played
 from stumpery.random import integer, new_generator, uniform
 from stumpery.system.allocation import provisional
-from stumpery.types import Bits, Decision, Explanation, Floats, State, Words
+from stumpery.types import Bits, Decision, Explanation, Floats, RandomState, State
 from stumpery.validation import check
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class BanditTrees(ContextualPolicy):
         """
         return self._words(tree).leaves(tree)
 
-    def _places(self, tree: int, max_depth: int) -> list[tree_words.Place]:
+    def _places(self, tree: int, max_depth: int) -> list[tree_words.ShownNode]:
         check_whole("max_depth", max_depth, 0, 20)
         return self._words(tree).places(tree, max_depth)
 
@@ -112,11 +112,11 @@ class BanditTrees(ContextualPolicy):
         """Every action's rewards and, for a decision, the rule of the tree or the votes of the forest behind it."""
         if decision is None:
             return self._words().overall(self.exploring)
-        action, chance, context = self._opened(decision)
+        action, probability, context = self._opened(decision)
         if self._encoder is None:  # an explanation settles no columns
             return self._words().overall(self.exploring)
         row = self._row(context)
-        return self._words().decision(row, action, chance)
+        return self._words().decision(row, action, probability)
 
     def _words(self, tree: int = 0) -> bandit_words.Words:
         check_whole("tree", tree, 0, self._plan.n_trees - 1)
@@ -130,7 +130,7 @@ class BanditTrees(ContextualPolicy):
     def _infer(self, rows: Any) -> Schema:
         if not are_bits(rows):
             return super()._infer(rows)
-        return Schema(columns=tuple(Number(name=f"x{place}", points=(0.0, 1.0)) for place in range(rows.shape[1])))
+        return Schema(columns=tuple(Numerical(name=f"x{place}", points=(0.0, 1.0)) for place in range(rows.shape[1])))
 
     def _tells_all(self, row: Any) -> bool:
         return False  # bins need more than one value
@@ -150,12 +150,12 @@ class BanditTrees(ContextualPolicy):
     def _takes_bits(self, width: int) -> bool:
         """Whether rows of so many bits need no encoding."""
         columns = self._encoder.schema.columns
-        return len(columns) == width and all(isinstance(each, Number) and each.is_bit for each in columns)
+        return len(columns) == width and all(isinstance(each, Numerical) and each.is_bit for each in columns)
 
     def _allocate(self, width: int) -> None:
         self._forest = self._planted(width, self._rng)
 
-    def _planted(self, width: int, rng: Words) -> Forest:
+    def _planted(self, width: int, rng: RandomState) -> Forest:
         """Trees that are all root."""
         trees, room = self._room(width)
         forest = bandit_rooms.new_forest(room, len(self.actions), width, trees, self._rule())

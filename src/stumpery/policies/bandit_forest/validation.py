@@ -35,7 +35,7 @@ from stumpery.policies.bandit_forest.arena_kernels import (
 )
 from stumpery.policies.bandit_forest.elimination_kernels import LAST_CHECK
 from stumpery.types import Integers
-from stumpery.validation import LARGEST, MOST_EVENTS, check, check_all, check_within, depths
+from stumpery.validation import MAX_EVENT_COUNT, MAX_MAGNITUDE, check, check_all, check_within, depths
 
 
 def used(forest: Forest) -> dict[str, NDArray[Any]]:
@@ -65,8 +65,8 @@ def _validate_numbers(forest: Forest) -> None:
     nodes, arms = parts["nodes"], parts["arms"]
     check_within(nodes[:, LEAF], 1, len(arms) - 1, "the leaf of a node")
     check_within(nodes[:, CHOICE], SELECTING_ACTION, arms.shape[1] - 1, "the choice of a node")
-    check_within(arms[:, :, PLAYS], 0, MOST_EVENTS, "an action's number of plays")
-    check_within(arms[:, :, [WEIGHT, SUM]], 0, LARGEST, "an action's sum")
+    check_within(arms[:, :, PLAYS], 0, MAX_EVENT_COUNT, "an action's number of plays")
+    check_within(arms[:, :, [WEIGHT, SUM]], 0, MAX_MAGNITUDE, "an action's sum")
     check(np.isin(arms[:, :, REMAINS], (0, 1)).all(), "an action neither remains nor is dropped")
     check(arms[1:, :, REMAINS].any(axis=1).all(), "no action remains in a leaf")
     check_within(parts["leaves"][1:, NEXT], 0, LAST_CHECK, "the plays of a leaf's next check")

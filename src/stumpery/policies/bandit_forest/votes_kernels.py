@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.jit import part
+from stumpery.jit import internal
 from stumpery.policies.bandit_forest import arena_kernels as arena
 from stumpery.policies.bandit_forest.arena_kernels import (
     CHOICE,
@@ -27,7 +27,7 @@ from stumpery.policies.bandit_forest.arena_kernels import (
 )
 from stumpery.policies.exploration import explorers_kernels as explorers
 from stumpery.random import integer
-from stumpery.types import Floats, Words
+from stumpery.types import Floats, RandomState
 
 Places = NDArray[np.uint32]
 
@@ -40,7 +40,7 @@ RECENT = 1000.0  # decisions over which the share that explores is averaged
 
 def new_rule(kind: int, strength: float) -> Floats:
     """An explorer's rule for leaves that are bandits, with a prior of one success and one failure."""
-    rule = np.zeros(explorers.N_FIELDS)
+    rule = np.zeros(explorers.N_RULE_FIELDS)
     rule[explorers.KIND], rule[explorers.STRENGTH] = kind, strength
     rule[explorers.PRIOR_SUCCESSES] = rule[explorers.PRIOR_FAILURES] = 1.0
     return rule
@@ -48,55 +48,55 @@ def new_rule(kind: int, strength: float) -> Floats:
 
 UCB_RULE = new_rule(explorers.UPPER_CONFIDENCE, 2.0)
 THOMPSON_RULE = new_rule(explorers.BETA_THOMPSON, 1.0)
-VOTES_RULE = new_rule(explorers.DOUBT_THOMPSON, 1.0)  # sums up the Thompson votes of many leaves
+VOTES_RULE = new_rule(explorers.UNCERTAINTY_THOMPSON, 1.0)  # sums up the Thompson votes of many leaves
 
 
-@part
-def fill_board(forest: Forest, leaf: int, board: Floats) -> float:
-    """Put what a leaf knows onto a board, in place; give the time at it."""
+@internal
+def fill_statistics(forest: Forest, leaf: int, statistics: Floats) -> float:
+    """Put what a leaf knows onto action statistics, in place; give the time at it."""
     time = 1.0
-    for action in range(board.shape[1]):
+    for action in range(statistics.shape[1]):
         plays, total = forest.arms[leaf, action, PLAYS], forest.arms[leaf, action, SUM]
-        board[explorers.SCORE, action] = total / plays if plays > 0.0 else np.inf
-        board[explorers.DOUBT, action] = 1.0 / math.sqrt(plays) if plays > 0.0 else np.inf
+        statistics[explorers.SCORE, action] = total / plays if plays > 0.0 else np.inf
+        statistics[explorers.UNCERTAINTY, action] = 1.0 / math.sqrt(plays) if plays > 0.0 else np.inf
         time += plays
     return time
 
 
-@part
-def bandit_vote(forest: Forest, rng: Words, leaf: int, votes: Floats, available: np.ndarray) -> None:
+@internal
+def bandit_vote(forest: Forest, rng: RandomState, leaf: int, votes: Floats, available: np.ndarray) -> None:
     """Add the vote of a leaf that is a bandit, and the mean and variance of a Thompson vote, in place."""
-    board = np.zeros((explorers.N_ROWS, votes.shape[1]))
-    time = fill_board(forest, leaf, board)
+    statistics = np.zeros((explorers.N_STATISTICS, votes.shape[1]))
+    time = fill_statistics(forest, leaf, statistics)
     if forest.rule[LEAF_KIND] != THOMPSON:
-        ranking = explorers.rank(UCB_RULE, board, available, time)
-        votes[N_VOTES, explorers.leading(rng, board, available, ranking)] += 1.0
+        ranking = explorers.rank(UCB_RULE, statistics, available, time)
+        votes[N_VOTES, explorers.best_action(rng, statistics, available, ranking)] += 1.0
         return
     for action in range(votes.shape[1]):
-        if board[explorers.DOUBT, action] == np.inf:
-            board[explorers.SCORE, action] = 0.0
-    votes[N_VOTES, explorers.sample(rng, THOMPSON_RULE, board, available)] += 1.0
+        if statistics[explorers.UNCERTAINTY, action] == np.inf:
+            statistics[explorers.SCORE, action] = 0.0
+    votes[N_VOTES, explorers.sample(rng, THOMPSON_RULE, statistics, available)] += 1.0
     for action in range(votes.shape[1]):
         if available[action]:
-            chance = explorers.lead(THOMPSON_RULE, board, available, action)
-            votes[EXPECTED, action] += chance
-            votes[VARIANCE, action] += chance * (1.0 - chance)
+            probability = explorers.probability_of_being_optimal(THOMPSON_RULE, statistics, available, action)
+            votes[EXPECTED, action] += probability
+            votes[VARIANCE, action] += probability * (1.0 - probability)
 
 
-@part
-def vote_chance(votes: Floats, available: np.ndarray, action: int, n_votes: int) -> float:
-    """Estimate the chance that an action wins a Thompson vote: the numbers of votes taken for normal."""
+@internal
+def vote_probability(votes: Floats, available: np.ndarray, action: int, n_votes: int) -> float:
+    """Estimate the probability that an action wins a Thompson vote: the numbers of votes taken for normal."""
     if n_votes == 1:
         return float(votes[EXPECTED, action])
-    board = np.zeros((explorers.N_ROWS, votes.shape[1]))
+    statistics = np.zeros((explorers.N_STATISTICS, votes.shape[1]))
     for each in range(votes.shape[1]):
-        board[explorers.SCORE, each] = votes[EXPECTED, each]
-        board[explorers.DOUBT, each] = math.sqrt(votes[VARIANCE, each] + 1.0 / 12.0)
-    return explorers.lead(VOTES_RULE, board, available, action)
+        statistics[explorers.SCORE, each] = votes[EXPECTED, each]
+        statistics[explorers.UNCERTAINTY, each] = math.sqrt(votes[VARIANCE, each] + 1.0 / 12.0)
+    return explorers.probability_of_being_optimal(VOTES_RULE, statistics, available, action)
 
 
-@part
-def draw_best(rng: Words, votes: Floats, available: np.ndarray) -> tuple[int, int]:
+@internal
+def draw_best(rng: RandomState, votes: Floats, available: np.ndarray) -> tuple[int, int]:
     """The available action with the most votes, drawn where several have them; 0 of them where there are no votes."""
     most, n_best, winner = 0.0, 0, -1
     for action in range(votes.shape[1]):
@@ -115,8 +115,10 @@ def draw_best(rng: Words, votes: Floats, available: np.ndarray) -> tuple[int, in
     return winner, n_best
 
 
-@part
-def explore(forest: Forest, rng: Words, clock: Floats, reached: Places, available: np.ndarray) -> tuple[int, float]:
+@internal
+def explore(
+    forest: Forest, rng: RandomState, clock: Floats, reached: Places, available: np.ndarray
+) -> tuple[int, float]:
     """One of the actions that remain on some path, drawn or in turn; any available one where none of them is."""
     n_actions = available.shape[0]
     union = np.zeros(n_actions, dtype=np.bool_)
@@ -147,8 +149,8 @@ def explore(forest: Forest, rng: Words, clock: Floats, reached: Places, availabl
     return -1, 0.0
 
 
-@part
-def gather(forest: Forest, rng: Words, reached: Places, available: np.ndarray, votes: Floats) -> int:
+@internal
+def gather(forest: Forest, rng: RandomState, reached: Places, available: np.ndarray, votes: Floats) -> int:
     """Count the votes of the paths that have finished, and draw those of bandits, in place; give how many there are."""
     for row in range(N_VOTE_ROWS):
         for action in range(votes.shape[1]):
@@ -167,11 +169,11 @@ def gather(forest: Forest, rng: Words, reached: Places, available: np.ndarray, v
     return n_votes
 
 
-@part
+@internal
 def choose(
-    forest: Forest, rng: Words, clock: Floats, reached: Places, available: np.ndarray, votes: Floats
+    forest: Forest, rng: RandomState, clock: Floats, reached: Places, available: np.ndarray, votes: Floats
 ) -> tuple[int, float]:
-    """Vote where enough paths have finished, else explore; the action and its chance."""
+    """Vote where enough paths have finished, else explore; the action and its probability."""
     n_votes = gather(forest, rng, reached, available, votes)
     winner, n_best = draw_best(rng, votes, available) if n_votes >= forest.rule[NEEDED] else (-1, 0)
     explores = n_best == 0
@@ -180,5 +182,5 @@ def choose(
     if explores:
         return explore(forest, rng, clock, reached, available)
     if forest.rule[LEAF_KIND] == THOMPSON:
-        return winner, vote_chance(votes, available, winner, n_votes)
+        return winner, vote_probability(votes, available, winner, n_votes)
     return winner, 1.0 / n_best

@@ -9,7 +9,7 @@ from stumpery.policies.exploration.explorers import Explorer
 
 @dataclass(kw_only=True, eq=False)
 class EpsilonGreedy(MeansPolicy):
-    """The action with the best mean so far; with chance epsilon * t^-decay, at least `floor`, any action.
+    """The action with the best mean so far; with probability epsilon * t^-decay, at least `floor`, any action.
 
     >>> policy = EpsilonGreedy(actions=["a", "b"], epsilon=0.2, seed=1)
     >>> for _ in range(100):

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from stumpery.options import is_number
 from stumpery.policies.context_free import means_kernels
 from stumpery.policies.exploration import explorers
-from stumpery.policies.exploration import explorers_kernels as board_rows
+from stumpery.policies.exploration import explorers_kernels as statistic_rows
 from stumpery.policies.exploration.explorers import Explorer
 from stumpery.policies.policy import Played, Policy
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Context, Decision, Explanation, Floats, Integers
-from stumpery.validation import MOST_EVENTS, check_within
+from stumpery.validation import MAX_EVENT_COUNT, check_within
 
 
 @dataclass(kw_only=True, eq=False)
@@ -54,22 +54,22 @@ class MeansPolicy(Policy):
         self._redraw()
 
     def explain(self, decision: Decision | None = None) -> Explanation:
-        """Every action's rewards, value and chance now, and the sentence that sums them up."""
+        """Every action's rewards, value and probability now, and the sentence that sums them up."""
         time = self._clock[0] + 1.0
-        board = self._board.copy()
-        board_rows.fill_chances(self._rule, board, self._all, time)
-        values, chances = board[board_rows.VALUE], board[board_rows.CHANCE]
+        statistics = self._statistics.copy()
+        statistic_rows.fill_probabilities(self._rule, statistics, self._all, time)
+        values, probabilities = statistics[statistic_rows.VALUE], statistics[statistic_rows.PROBABILITY]
         order = np.argsort(-values, kind="stable")
-        shown = [self._row(index, float(values[index]), float(chances[index])) for index in order.tolist()]
+        shown = [self._row(index, float(values[index]), float(probabilities[index])) for index in order.tolist()]
         said = f"After {int(time) - 1} rewards {_standing(shown[0], 'leads')}"
         if len(shown) > 1:
             said += f", {_standing(shown[1], 'follows')}"
         if decision is not None:
-            chosen, chance, _ = self._opened(decision)
-            said = f"{self.actions[chosen]!r} was chosen with chance {chance:.4g}. {said}"
+            chosen, probability, _ = self._opened(decision)
+            said = f"{self.actions[chosen]!r} was chosen with probability {probability:.4g}. {said}"
         return Explanation(said + ".", tuple(shown))
 
-    def _row(self, index: int, value: float, chance: float) -> dict[str, Any]:
+    def _row(self, index: int, value: float, probability: float) -> dict[str, Any]:
         n, mean, _ = self._arms[index].tolist()
         reach = math.sqrt(math.log(2 / 0.05) / (2 * n)) if n else math.inf  # Hoeffding, 95 %
         return {
@@ -79,26 +79,26 @@ class MeansPolicy(Policy):
             "from": self._reward(max(0.0, mean - reach)),
             "to": self._reward(min(1.0, mean + reach)),
             "value": self._reward(value),
-            "chance": chance,
+            "probability": probability,
         }
 
     def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
-        return means_kernels.decide(self._rng, self._rule, self._board, available, self._clock)
+        return means_kernels.decide(self._rng, self._rule, self._statistics, available, self._clock)
 
     def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
-        means_kernels.learn(self._arms, self._board, self._clock, action, reward)
+        means_kernels.learn(self._arms, self._statistics, self._clock, action, reward)
 
     def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Played:
         played = Played.blank(n)
-        means_kernels.decide_all(self._rng, self._rule, self._board, available, self._clock, *played)
+        means_kernels.decide_all(self._rng, self._rule, self._statistics, available, self._clock, *played)
         return played
 
     def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
-        means_kernels.learn_all(self._arms, self._board, self._clock, actions, rewards)
+        means_kernels.learn_all(self._arms, self._statistics, self._clock, actions, rewards)
 
     def _play(self, contexts: Any, rewards: Floats) -> Played:
         played = Played.blank(len(rewards))
-        means_kernels.play(self._rng, self._rule, self._arms, self._board, self._clock, rewards, *played)
+        means_kernels.play(self._rng, self._rule, self._arms, self._statistics, self._clock, rewards, *played)
         return played
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -123,15 +123,15 @@ class MeansPolicy(Policy):
     def _restored(self) -> None:
         super()._restored()
         moments.validate_rewards(self._arms)
-        check_within(self._clock, self._arms[:, moments.COUNT].sum(), MOST_EVENTS, "the number of rewards")
+        check_within(self._clock, self._arms[:, moments.COUNT].sum(), MAX_EVENT_COUNT, "the number of rewards")
         self._redraw()
 
     def _redraw(self) -> None:
-        """Make the board anew from the moments."""
-        self._board = board_rows.new_board(len(self.actions))
+        """Make the statistics anew from the moments."""
+        self._statistics = statistic_rows.new_action_statistics(len(self.actions))
         tried = self._arms[:, moments.COUNT] > 0
-        self._board[board_rows.SCORE] = np.where(tried, self._arms[:, moments.MEAN], self._initial_score())
-        self._board[board_rows.DOUBT, tried] = 1.0 / np.sqrt(self._arms[tried, moments.COUNT])
+        self._statistics[statistic_rows.SCORE] = np.where(tried, self._arms[:, moments.MEAN], self._initial_score())
+        self._statistics[statistic_rows.UNCERTAINTY, tried] = 1.0 / np.sqrt(self._arms[tried, moments.COUNT])
 
     def _initial_score(self) -> float:
         return math.inf if self.initial is None else float(self._unit(self.initial))

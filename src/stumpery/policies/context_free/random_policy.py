@@ -1,4 +1,4 @@
-"""Any action, all with the same chance: the baseline, and the best logger."""
+"""Any action, all with the same probability: the baseline, and the best logger."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ from stumpery.policies.exploration.explorers import Explorer
 
 @dataclass(kw_only=True, eq=False)
 class RandomPolicy(MeansPolicy):
-    """Any action, all with the same chance; it still keeps count of what they paid.
+    """Any action, all with the same probability; it still keeps count of what they paid.
 
     >>> RandomPolicy(actions=["a", "b", "c", "d"]).decide().probability
     0.25

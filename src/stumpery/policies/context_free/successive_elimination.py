@@ -1,4 +1,4 @@
-"""Successive elimination: play all in turn, drop what is worse beyond doubt."""
+"""Successive elimination: play all in turn, drop what is worse beyond uncertainty."""
 
 import math
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from stumpery.policies.context_free import successive_elimination_kernels as ker
 from stumpery.policies.policy import Played, Policy
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Context, Decision, Explanation, Floats
-from stumpery.validation import MOST_EVENTS, check
+from stumpery.validation import MAX_EVENT_COUNT, check
 
 
 @dataclass(kw_only=True, eq=False)
 class SuccessiveElimination(Policy):
-    """Play the remaining actions in turn and drop those that are worse beyond doubt, until one is left.
+    """Play the remaining actions in turn and drop those that are worse beyond uncertainty, until one is left.
 
-    With chance 1 - delta it is within `epsilon` (a share of the reward range) of the best. It is ACTION SELECTION of
+    With probability 1 - delta it is within `epsilon` (a share of the reward range) of the best. It is ACTION SELECTION of
     Feraud et al. 2016 (Algorithm 3, equation 2), after Even-Dar et al. 2006. `explore="in turn"` is the paper's round
     robin, and a decision's probability is 1; `explore="drawn"` draws among the remaining actions, for logs from which
     other policies are to learn. An action added later stands the same test as the others.
@@ -60,8 +60,8 @@ class SuccessiveElimination(Policy):
             gap = kernels.bound(len(self.actions), plays, self.delta) - self.epsilon
             said += f"; one goes when its mean is {gap * (self._high - self._low):.4g} below the best"
         if decision is not None:
-            chosen, chance, _ = self._opened(decision)
-            said = f"{self.actions[chosen]!r} was chosen with chance {chance:.4g}. {said}"
+            chosen, probability, _ = self._opened(decision)
+            said = f"{self.actions[chosen]!r} was chosen with probability {probability:.4g}. {said}"
         order = np.lexsort([-self._arms[:, moments.MEAN], ~self._remaining])
         return Explanation(said + ".", tuple(self._row(index) for index in order.tolist()))
 
@@ -108,4 +108,4 @@ class SuccessiveElimination(Policy):
         moments.validate_rewards(self._arms)
         check(self._remaining.any(), "no action remains")
         check(turn in range(len(self.actions)), f"the action whose turn it is, {turn:g}, does not exist")
-        check(0 <= checked <= MOST_EVENTS, f"the number of rewards at the last check is {checked:g}")
+        check(0 <= checked <= MAX_EVENT_COUNT, f"the number of rewards at the last check is {checked:g}")

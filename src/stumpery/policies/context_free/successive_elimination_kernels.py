@@ -1,4 +1,4 @@
-"""Play all remaining actions in turn; drop those that are worse beyond doubt.
+"""Play all remaining actions in turn; drop those that are worse beyond uncertainty.
 
 With K actions, mean rewards m_k and t plays of each remaining action, k goes when
 max m - m_k + epsilon >= 2 sqrt(log(4 K t^2 / delta) / (2 t)), equation (2) of Feraud et al. 2016.
@@ -11,7 +11,7 @@ import numpy as np
 from stumpery.jit import kernel
 from stumpery.random import integer
 from stumpery.summaries import moments_kernels as moments
-from stumpery.types import Floats, Integers, Words
+from stumpery.types import Floats, Integers, RandomState
 
 # A rule's fields, and a clock's: whose turn it is, and the plays of each at the last check.
 EPSILON, DELTA, IN_TURN = range(3)
@@ -60,7 +60,9 @@ def learn(arms: Floats, remaining: np.ndarray, clock: Floats, rule: Floats, acti
 
 
 @kernel
-def decide(rng: Words, remaining: np.ndarray, clock: Floats, rule: Floats, available: np.ndarray) -> tuple[int, float]:
+def decide(
+    rng: RandomState, remaining: np.ndarray, clock: Floats, rule: Floats, available: np.ndarray
+) -> tuple[int, float]:
     """The next available remaining action in turn, or one drawn; any available one where none remains."""
     n_actions = remaining.shape[0]
     n_open, n_available = 0, 0
@@ -85,18 +87,18 @@ def decide(rng: Words, remaining: np.ndarray, clock: Floats, rule: Floats, avail
 
 @kernel
 def play(
-    rng: Words,
+    rng: RandomState,
     arms: Floats,
     remaining: np.ndarray,
     clock: Floats,
     rule: Floats,
     rewards: Floats,
     actions: Integers,
-    chances: Floats,
+    probabilities: Floats,
 ) -> None:
     """Decide, look up the reward and learn, once for every row of `rewards`; the choices go into the last two."""
     available = np.ones(rewards.shape[1], dtype=np.bool_)
     for row in range(rewards.shape[0]):
-        action, chance = decide(rng, remaining, clock, rule, available)
+        action, probability = decide(rng, remaining, clock, rule, available)
         learn(arms, remaining, clock, rule, action, rewards[row, action])
-        actions[row], chances[row] = action, chance
+        actions[row], probabilities[row] = action, probability

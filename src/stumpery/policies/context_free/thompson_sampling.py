@@ -16,9 +16,9 @@ class ThompsonSampling(MeansPolicy):
     1 - r failures, on top of the `prior`. `belief="gaussian"` takes rewards for normal ones with standard deviation
     `sd`, a share of the reward range; the `prior` then counts as that many rewards of 1 and of 0.
 
-    `Decision.probability` is an estimate: the integral of the action's belief times the chance that every other
+    `Decision.probability` is an estimate: the integral of the action's belief times the probability that every other
     action's draw is lower, with the others' beliefs taken for normal ones, on the log-odds scale for Beta. It is mostly
-    within 0.02 of the true chance and always within 0.08, and never below 1e-6.
+    within 0.02 of the true probability and always within 0.08, and never below 1e-6.
 
     >>> policy = ThompsonSampling(actions=["a", "b"], seed=1)
     >>> round(policy.decide().probability, 3)

@@ -1,4 +1,4 @@
-"""UCB: optimism in the face of doubt (Auer, Cesa-Bianchi, Fischer 2002)."""
+"""UCB: optimism in the face of uncertainty (Auer, Cesa-Bianchi, Fischer 2002)."""
 
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ class UCB(MeansPolicy):
     ...     policy.learn(decision, reward=1.0 if decision.action == "b" else 0.0)
     >>> print(policy.explain())
     After 100 rewards 'b' leads with 1.313, 'a' follows with 1.24.
-      action  rewards  mean    from      to  value  chance
+      action  rewards  mean    from      to  value  probability
            b       94     1  0.8599       1  1.313       1
            a        6     0       0  0.5544   1.24       0
     """

@@ -1,4 +1,4 @@
-"""Explorers: how a policy turns scores, doubts and time into a choice.
+"""Explorers: how a policy turns scores, uncertainties and time into a choice.
 
 Each function below names one kind and gives its recipe; a policy takes it as its `explorer`, whatever its scorer.
 
@@ -22,7 +22,7 @@ KINDS = {
     "inverse_gap": kernels.INVERSE_GAP,
     "beta_thompson": kernels.BETA_THOMPSON,
     "gaussian_thompson": kernels.GAUSSIAN_THOMPSON,
-    "doubt_thompson": kernels.DOUBT_THOMPSON,
+    "uncertainty_thompson": kernels.UNCERTAINTY_THOMPSON,
 }
 
 LEAST_PRIOR, MOST_PRIOR = 0.1, 1e6  # with less, posterior draws would tie at 0 and 1
@@ -50,7 +50,7 @@ class Explorer:
         check_number("bonus", self.bonus, 0.0)
         if self.kind == "gaussian_thompson":
             check_number("sd", self.strength, *SD_RANGE)
-        if self.kind == "doubt_thompson":
+        if self.kind == "uncertainty_thompson":
             check_number("scale", self.strength, *SD_RANGE)
         prior: Any = self.prior
         pair = tuple(prior) if isinstance(prior, Iterable) else ()
@@ -75,19 +75,19 @@ class Explorer:
 
 
 def greedy(*, epsilon: float = 0.0, decay: float = 0.0, floor: float = 0.0, bonus: float = 0.0) -> Explorer:
-    """Take the highest score plus `bonus` doubts; with chance epsilon * t^-decay (at least `floor`) any action."""
+    """Take the highest score plus `bonus` uncertainties; with probability epsilon * t^-decay (at least `floor`) any action."""
     return Explorer("greedy", epsilon, decay, floor, bonus=bonus)
 
 
 def uniform() -> Explorer:
-    """Take any action, all with the same chance."""
+    """Take any action, all with the same probability."""
     return Explorer("greedy", epsilon=1.0)
 
 
 def upper_confidence(
     *, rho: float = 2.0, epsilon: float = 0.0, decay: float = 0.0, floor: float = 0.0, bonus: float = 0.0
 ) -> Explorer:
-    """Take the highest score plus doubt * (bonus + sqrt(rho * log t))."""
+    """Take the highest score plus uncertainty * (bonus + sqrt(rho * log t))."""
     check_number("rho", rho, 0.0)
     return Explorer("upper_confidence", epsilon, decay, floor, rho, bonus=bonus)
 
@@ -95,9 +95,9 @@ def upper_confidence(
 def inverse_gap(
     *, scale: float = 10.0, epsilon: float = 0.0, decay: float = 0.0, floor: float = 0.0, bonus: float = 0.0
 ) -> Explorer:
-    """Take an action with chance 1 / (K + scale * sqrt(t) * gap to the best), the best with what is left.
+    """Take an action with probability 1 / (K + scale * sqrt(t) * gap to the best), the best with what is left.
 
-    The best has the highest score plus `bonus` doubts, and gaps are those of such sums.
+    The best has the highest score plus `bonus` uncertainties, and gaps are those of such sums.
     """
     check_number("scale", scale, 0.0)
     return Explorer("inverse_gap", epsilon, decay, floor, scale, bonus=bonus)
@@ -114,7 +114,7 @@ def gaussian_thompson(*, sd: float = 0.5, prior: tuple[float, float] = (1.0, 1.0
     return Explorer("gaussian_thompson", epsilon, strength=sd, prior=prior)
 
 
-def doubt_thompson(*, scale: float = 1.0, epsilon: float = 0.0) -> Explorer:
-    """Draw from a normal distribution around each score, `scale` doubts wide, and take the largest draw."""
+def uncertainty_thompson(*, scale: float = 1.0, epsilon: float = 0.0) -> Explorer:
+    """Draw from a normal distribution around each score, `scale` uncertainties wide, and take the largest draw."""
     check_number("scale", scale, *SD_RANGE)
-    return Explorer("doubt_thompson", epsilon, strength=scale)
+    return Explorer("uncertainty_thompson", epsilon, strength=scale)

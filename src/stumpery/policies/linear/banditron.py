@@ -21,7 +21,7 @@ class Perceptron(NamedTuple):
 
 @dataclass(kw_only=True, eq=False)
 class Banditron(VectorPolicy):
-    """The action with the highest score of a multiclass perceptron; with chance `gamma` any action.
+    """The action with the highest score of a multiclass perceptron; with probability `gamma` any action.
 
     It is made for rewards of 1 for the right action and 0 for all others; scores rank actions and are no estimates of
     rewards. A late reward is held against the leader of the time when it comes.

@@ -21,7 +21,7 @@ LEAST_RIDGE = 1e-9  # with less, rounding rules the inverses
 
 @dataclass(kw_only=True, eq=False)
 class LinearPolicy(VectorPolicy):
-    """A linear estimate of each action's reward and of its doubt, with any explorer.
+    """A linear estimate of each action's reward and of its uncertainty, with any explorer.
 
     `ridge` is the weight of the wish for small coefficients. Memory is 8 * actions * (columns + 1)^2 bytes, with a
     column for each number and each name.
@@ -82,7 +82,7 @@ class LinearPolicy(VectorPolicy):
 
 @dataclass(kw_only=True, eq=False)
 class LinUCB(LinearPolicy):
-    """The action with the highest score plus `alpha` doubts (Li et al. 2010, Algorithm 1); ties are drawn.
+    """The action with the highest score plus `alpha` uncertainties (Li et al. 2010, Algorithm 1); ties are drawn.
 
     >>> policy = LinUCB(actions=["a", "b"], seed=1)
     >>> for step in range(100):
@@ -107,7 +107,7 @@ class LinearThompson(LinearPolicy):
     """Draw every action's coefficients from what is believed of them, and take the best draw (Agrawal, Goyal 2013).
 
     The belief is a normal one around the ridge regression, with `scale`^2 times the inverse as its covariance.
-    `Decision.probability` is an estimate within 0.03 of the true chance, and never below 1e-6.
+    `Decision.probability` is an estimate within 0.03 of the true probability, and never below 1e-6.
 
     >>> policy = LinearThompson(actions=["a", "b"], scale=0.5)
     >>> round(policy.decide(np.array([0.0, 1.0])).probability, 3)
@@ -118,6 +118,6 @@ class LinearThompson(LinearPolicy):
     explorer: Explorer = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.explorer = explorers.doubt_thompson(scale=self.scale)
+        self.explorer = explorers.uncertainty_thompson(scale=self.scale)
         self.scale = self.explorer.strength
         super().__post_init__()

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 from stumpery.policies import standardisation_kernels as features
 from stumpery.policies.standardisation_kernels import Sparse
 from stumpery.random import uniform
-from stumpery.types import Floats, Words
+from stumpery.types import Floats, RandomState
 
 # A member's fields: its first and past-the-last hidden unit, its learning rate, and the logarithm of its credit.
 START, END, RATE, CREDIT = range(4)
@@ -45,15 +45,15 @@ def new_committee(members: list[tuple[int, float]]) -> Floats:
     return np.array(rows, dtype=np.float64)
 
 
-@part
-def fill(rng: Words, weights: Floats, reach: float) -> None:
+@internal
+def fill(rng: RandomState, weights: Floats, reach: float) -> None:
     """Draw weights from -reach to reach, in place."""
     for place in range(weights.shape[0]):
         weights[place] = reach * (2.0 * uniform(rng) - 1.0)
 
 
 @kernel
-def new_networks(rng: Words, committee: Floats, n_actions: int, size: int) -> Networks:
+def new_networks(rng: RandomState, committee: Floats, n_actions: int, size: int) -> Networks:
     """Weights drawn at random, constants 0."""
     n_members, n_units = committee.shape[0], int(committee[-1, END])
     hidden, outputs = np.empty((n_actions, size, n_units)), np.zeros((n_actions, n_units + n_members))
@@ -66,7 +66,7 @@ def new_networks(rng: Words, committee: Floats, n_actions: int, size: int) -> Ne
     return Networks(hidden, outputs)
 
 
-@part
+@internal
 def think(committee: Floats, columns: Floats, networks: Networks, row: Floats) -> Thoughts:
     """Every member's prediction of every action's reward."""
     seen = features.sparse(columns, row)
@@ -88,11 +88,11 @@ def think(committee: Floats, columns: Floats, networks: Networks, row: Floats) -
     return Thoughts(seen, units, guesses)
 
 
-@part
+@internal
 def correct(
-    committee: Floats, networks: Networks, thoughts: Thoughts, action: int, reward: float, chance: float
+    committee: Floats, networks: Networks, thoughts: Thoughts, action: int, reward: float, probability: float
 ) -> None:
-    """Move every member's prediction towards the reward, in place: back-propagation with the weight 1 / chance.
+    """Move every member's prediction towards the reward, in place: back-propagation with the weight 1 / probability.
 
     A step is as long as infinitely many small ones would be, so that a large weight never overshoots the reward
     (Karampatziakis and Langford 2011).
@@ -111,7 +111,7 @@ def correct(
             slopes[unit] = outputs[unit] * room * room
             norm += units[unit] * units[unit] + length * slopes[unit] * slopes[unit]
         error = reward - thoughts.guesses[member, action]
-        step = -error * math.expm1(-committee[member, RATE] * norm / chance) / norm
+        step = -error * math.expm1(-committee[member, RATE] * norm / probability) / norm
         for unit in range(start, end):
             outputs[unit] += step * units[unit]
             slopes[unit] *= step

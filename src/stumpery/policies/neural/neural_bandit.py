@@ -20,7 +20,7 @@ MAX_UNITS = 10_000  # of a network
 
 @dataclass(kw_only=True, eq=False)
 class NeuralBandit(VectorPolicy):
-    """The action of which a neural network expects most; with chance `gamma` any action.
+    """The action of which a neural network expects most; with probability `gamma` any action.
 
     The `committee` is a list of pairs, each a number of hidden units and a learning rate; every member learns from
     every reward, and Exp3 with a share `explore` of uniform choices finds out whom to follow. Memory is

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest.forest_kernels import BLOCK
+from stumpery.array_forest.forest_kernels import GAPS_PER_BLOCK
 from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed
 from stumpery.policies.reward_forest.scorers.context_memory import BUCKET_BYTES
 from stumpery.policies.reward_forest.trees import ring
@@ -100,7 +100,7 @@ def sizes_within(
             f"about {int((least + fixed + fewest * slot_bytes + n_buckets * BUCKET_BYTES) * 4 / 3):,}"
         )
     n_events = min(int(left * (1.0 - NODE_SHARE) / event_bytes), MAX_EVENTS)
-    n_nodes = min(int(left * NODE_SHARE / node_bytes), 2 * n_trees * n_events // trees.LEAST_SIDE)
+    n_nodes = min(int(left * NODE_SHARE / node_bytes), 2 * n_trees * n_events // trees.MIN_CHILD_EVENTS)
     return Sizes(n_events, n_nodes, n_blocks_for(n_trees, n_events), slots, n_buckets)
 
 
@@ -116,7 +116,7 @@ def node_bytes_of(n_actions: int) -> float:
 
 def event_bytes_of(widths: Widths, n_trees: int) -> float:
     """What an event takes in the ring and in the blocks of all trees."""
-    return ring.event_bytes(widths) + n_trees * BLOCK_BYTES / BLOCK
+    return ring.event_bytes(widths) + n_trees * BLOCK_BYTES / GAPS_PER_BLOCK
 
 
 def n_blocks_for(n_trees: int, n_events: int) -> int:
@@ -125,4 +125,4 @@ def n_blocks_for(n_trees: int, n_events: int) -> int:
     The latest stand in the leaves' own lines. That makes room for some that have left the ring; of those, leaves let go
     when blocks run short.
     """
-    return n_trees * n_events // BLOCK
+    return n_trees * n_events // GAPS_PER_BLOCK

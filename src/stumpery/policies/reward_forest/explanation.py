@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest import rendering as tree_words
-from stumpery.array_forest.forest_kernels import Forest
-from stumpery.array_forest.rendering import Place
+from stumpery.array_forest.forest_kernels import ForestState
+from stumpery.array_forest.rendering import ShownNode
 from stumpery.array_forest.rules import rules_of
 from stumpery.encoding import Schema
-from stumpery.policies.exploration import explorers_kernels as board_rows
-from stumpery.policies.reward_forest.policy_kernels import Models
+from stumpery.policies.exploration import explorers_kernels as statistic_rows
+from stumpery.policies.reward_forest.policy_kernels import RewardForestState
 from stumpery.policies.reward_forest.state import remembered
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import plays_in
@@ -32,14 +32,16 @@ N_LATEST = 200  # events for which it is asked how much a decision explores
 class Words:
     """What the trees know, said with the names of columns and actions."""
 
-    models: Models
+    models: RewardForestState
     schema: Schema
     actions: Sequence[Action]
     reward: Callable[[float], float]  # from the unit scale to the user's
-    scored: Callable[..., Floats]  # a board for a row, as if something else were borrowed or the row were unknown
+    scored: Callable[
+        ..., Floats
+    ]  # action statistics for a row, as if something else were borrowed or the row were unknown
 
     @property
-    def forest(self) -> Forest:
+    def forest(self) -> ForestState:
         """The trees."""
         return self.models.forest
 
@@ -59,26 +61,26 @@ class Words:
         said = f"{len(events)} events are remembered; decided now, {self.exploring():.0%} of the latest would explore."
         return Explanation(said, tuple(rows))
 
-    def decision(self, row: Floats, chosen: int, chance: float) -> Explanation:
-        """Every action's score, doubt and chance for a row, and what moves the margin of the chosen one."""
-        board = self.scored(row)
-        order = np.argsort(-board[board_rows.VALUE], kind="stable").tolist()
-        sources, returned = self._sources(row), self._returned(row, board)
+    def decision(self, row: Floats, chosen: int, probability: float) -> Explanation:
+        """Every action's score, uncertainty and probability for a row, and what moves the margin of the chosen one."""
+        statistics = self.scored(row)
+        order = np.argsort(-statistics[statistic_rows.VALUE], kind="stable").tolist()
+        sources, returned = self._sources(row), self._returned(row, statistics)
         shown = tuple(
             {
                 "action": self.actions[index],
-                "score": self.reward(float(board[board_rows.SCORE, index])),
+                "score": self.reward(float(statistics[statistic_rows.SCORE, index])),
                 **{name: self.reward(float(scores[index])) for name, scores in sources.items()},
                 **{name: float(changes[index]) * self._width for name, changes in returned.items()},
-                "doubt": float(board[board_rows.DOUBT, index]) * self._width,
-                "chance": float(board[board_rows.CHANCE, index]),
+                "uncertainty": float(statistics[statistic_rows.UNCERTAINTY, index]) * self._width,
+                "probability": float(statistics[statistic_rows.PROBABILITY, index]),
             }
             for index in order
         )
-        said = f"{self.actions[chosen]!r} was chosen with chance {chance:.4g}"
+        said = f"{self.actions[chosen]!r} was chosen with probability {probability:.4g}"
         rival = next((index for index in order if index != chosen), None)
         if rival is not None:
-            margin = float(board[board_rows.SCORE, chosen] - board[board_rows.SCORE, rival])
+            margin = float(statistics[statistic_rows.SCORE, chosen] - statistics[statistic_rows.SCORE, rival])
             said += f", {margin * self._width:+.4g} against {self.actions[rival]!r}"
             mattered = self._mattered(row, chosen, rival)
             if mattered:
@@ -90,21 +92,29 @@ class Words:
         """Where actions have features: the score of each by itself, and that of its features, between which it lies."""
         if self.models.shared.features.ndim == 1:
             return {}
-        return {"own": self.scored(row, 0.0)[board_rows.SCORE], "like it": self.scored(row, ALL)[board_rows.SCORE]}
+        return {
+            "own": self.scored(row, 0.0)[statistic_rows.SCORE],
+            "like it": self.scored(row, ALL)[statistic_rows.SCORE],
+        }
 
-    def _returned(self, row: Floats, board: Floats) -> dict[str, Floats]:
+    def _returned(self, row: Floats, statistics: Floats) -> dict[str, Floats]:
         """Where this very context came before: what that adds to the score of each action, above the least reward."""
-        added: Floats = board[board_rows.SCORE] - self.scored(row, knows=False)[board_rows.SCORE]
+        added: Floats = statistics[statistic_rows.SCORE] - self.scored(row, knows=False)[statistic_rows.SCORE]
         return {"came before": added} if added.any() else {}
 
     def exploring(self) -> float:
-        """The chance that a decision for the latest events takes another action than the best; 1 before the first."""
+        """The probability that a decision for the latest events takes another action than the best; 1 before the first."""
         latest = remembered(self.models)[-N_LATEST:]
         if not len(latest):
             return 1.0
-        boards = [self.scored(row) for row in ring.rows(self._ring, latest)]
-        best = [board[board_rows.CHANCE, board[board_rows.VALUE] == board[board_rows.VALUE].max()] for board in boards]
-        return float(1.0 - np.mean([chances.sum() for chances in best]))
+        statistics_of_rows = [self.scored(row) for row in ring.rows(self._ring, latest)]
+        best = [
+            statistics[
+                statistic_rows.PROBABILITY, statistics[statistic_rows.VALUE] == statistics[statistic_rows.VALUE].max()
+            ]
+            for statistics in statistics_of_rows
+        ]
+        return float(1.0 - np.mean([probabilities.sum() for probabilities in best]))
 
     @property
     def _ring(self) -> Ring:
@@ -131,12 +141,12 @@ class Words:
         return [change for change in largest if abs(change[1]) > 1e-6]
 
     def _margin(self, row: Floats, chosen: int, rival: int) -> float:
-        scores = self.scored(row, knows=False)[board_rows.SCORE]
+        scores = self.scored(row, knows=False)[statistic_rows.SCORE]
         return float(scores[chosen] - scores[rival])
 
-    def places(self, tree: int, max_depth: int) -> list[Place]:
+    def places(self, tree: int, max_depth: int) -> list[ShownNode]:
         """One tree down to a depth."""
-        return tree_words.places(self._children, tree, max_depth, self._rules, self._known)
+        return tree_words.shown_nodes(self._children, tree, max_depth, self._rules, self._known)
 
     def leaves(self, tree: int) -> list[dict[str, Any]]:
         """A row for each leaf of a tree and each action: the leaf's rule and the action's rewards there."""
@@ -148,21 +158,21 @@ class Words:
 
     @property
     def _children(self) -> NDArray[np.int32]:
-        return self.forest.nodes[:, trees.CHILD]
+        return self.forest.nodes[:, trees.NODE_CHILD]
 
     def _leaf(self, node: int) -> list[dict[str, Any]]:
-        known = self.forest.stats[self.forest.nodes[node, trees.LEAF]]
-        plays, means, doubts = (
-            plays_in(known[trees.DOUBT]),
-            known[trees.MEAN] / trees.UNIT,
-            known[trees.DOUBT] / trees.UNIT,
+        known = self.forest.stats[self.forest.nodes[node, trees.NODE_LEAF]]
+        plays, means, uncertainties = (
+            plays_in(known[trees.STAT_UNCERTAINTY]),
+            known[trees.STAT_MEAN] / trees.STAT_UNIT,
+            known[trees.STAT_UNCERTAINTY] / trees.STAT_UNIT,
         )
         return [
             {
                 "action": action,
                 "rewards": int(plays[index]),
                 "mean": self.reward(float(means[index])),
-                "doubt": float(doubts[index]) * self._width,
+                "uncertainty": float(uncertainties[index]) * self._width,
             }
             for index, action in enumerate(self.actions)
         ]
@@ -173,10 +183,10 @@ class Words:
 
     def _known(self, node: int) -> str:
         """How many events were seen below a node, and the best action there by their mean."""
-        leaves = self.forest.nodes[tree_words.leaves_below(self._children, node), trees.LEAF]
+        leaves = self.forest.nodes[tree_words.leaves_below(self._children, node), trees.NODE_LEAF]
         counts, means = (
-            plays_in(self.forest.stats[leaves, trees.DOUBT]),
-            self.forest.stats[leaves, trees.MEAN] / trees.UNIT,
+            plays_in(self.forest.stats[leaves, trees.STAT_UNCERTAINTY]),
+            self.forest.stats[leaves, trees.STAT_MEAN] / trees.STAT_UNIT,
         )
         totals = counts.sum(axis=0)
         if not totals.any():

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from stumpery import files
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest import rendering as tree_words
-from stumpery.array_forest.workspaces import Rooms
+from stumpery.array_forest.workspaces import WorkspacePool
 from stumpery.compiling.pointers import pinned
 from stumpery.drift.reward_drop_kernels import EPOCH, N_CHANGES
 from stumpery.encoding import Schema
-from stumpery.encoding.chunks import stretches
-from stumpery.encoding.online import OpenRows
+from stumpery.encoding.chunks import chunks
+from stumpery.encoding.online import OnlineEncoder
 from stumpery.options import check_number, check_whole
 from stumpery.policies.arguments import checked_actions
 from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
 from stumpery.policies.exploration import explorers
-from stumpery.policies.exploration import explorers_kernels as board_rows
+from stumpery.policies.exploration import explorers_kernels as statistic_rows
 from stumpery.policies.exploration.explorers import Explorer
 from stumpery.policies.policy import Played
 from stumpery.policies.reward_forest import policy_kernels as kernels
@@ -31,7 +31,7 @@ from stumpery.policies.reward_forest.action_features import ActionFeatures
 from stumpery.policies.reward_forest.capacity import Sizes, sizes_within, trees_for
 from stumpery.policies.reward_forest.explanation import Words
 from stumpery.policies.reward_forest.scorers.context_memory_kernels import SHARE
-from stumpery.policies.reward_forest.scorers.shrinkage_kernels import Shared
+from stumpery.policies.reward_forest.scorers.shrinkage_kernels import SharedModel
 from stumpery.policies.reward_forest.state import (
     arrays_of,
     grown,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_BORROWING = 1e9
-MAX_NAMES = trees.N_CODES - 2  # with missing and other, a column's codes are the bits of one word
+MAX_NAMES = trees.MAX_CODES - 2  # with missing and other, a column's codes are the bits of one word
 
 
 @dataclass(kw_only=True, eq=False)
@@ -71,7 +71,7 @@ class RewardForest(ContextualPolicy):
     scorers (columns alone, in pairs, and of the latest events) and the forest corrected by learned weights; a mixture
     on the simplex weighs the five online. A context that came before is scored by what it earned then, too, as far as
     that proves right. Where rewards suddenly fall short of what was expected, the forest forgets its events and learns
-    the world anew. The forest's doubt and the `explorer` make the choice. Missing values and new names are ordinary;
+    the world anew. The forest's uncertainty and the `explorer` make the choice. Missing values and new names are ordinary;
     columns are those of the `schema`, or of the first context. Without `n_trees` there are 26 trees and one more for
     every two columns, at most 72. What it has learned stays within `max_bytes`: what does not fit is forgotten, oldest
     first.
@@ -108,13 +108,13 @@ class RewardForest(ContextualPolicy):
         self._n_trees = self.n_trees or trees_for(0)
         self._models: Any = None
         self._held: Any = None, None
-        self._rooms = Rooms()
+        self._rooms = WorkspacePool()
         check_number("borrowing", self.borrowing, 0.0, MOST_BORROWING)
         self.borrowing = float(self.borrowing)  # a whole number would be compiled apart
         self._known = ActionFeatures.of(self.features, self.actions)
         self.features = deepcopy(self._known.described)  # whoever changes it changes no more than this copy
         super().__post_init__()
-        self._board = board_rows.new_board(len(self.actions))
+        self._statistics = statistic_rows.new_action_statistics(len(self.actions))
 
     @property
     def n_bytes(self) -> int:
@@ -145,7 +145,7 @@ class RewardForest(ContextualPolicy):
         if self._models is None:
             return self._n_trees
         forest = self._models.forest
-        return int((forest.leaves[: forest.counters[trees.N_LEAVES], trees.NODE] != trees.NOTHING).sum())
+        return int((forest.leaves[: forest.counters[trees.COUNTER_LEAVES], trees.LEAF_NODE] != trees.NO_INDEX).sum())
 
     def add_action(self, action: Action, *, features: Mapping[str, Any] | None = None) -> None:
         """Offer one more action from now on; its features say from which others it borrows."""
@@ -157,7 +157,7 @@ class RewardForest(ContextualPolicy):
             self.__dict__["features"] = deepcopy(self._known.described)
 
     def explain(self, decision: Decision | None = None) -> Explanation:
-        """Every action's score, doubt and chance for the decision's context, and the columns that mattered.
+        """Every action's score, uncertainty and probability for the decision's context, and the columns that mattered.
 
         Without a decision: every action's rewards among the remembered events, and how much is explored.
         """
@@ -166,9 +166,9 @@ class RewardForest(ContextualPolicy):
             return Explanation("No context has come yet: every decision explores.", rows)
         if decision is None:
             return self._words().overall()
-        chosen, chance, context = self._opened(decision)
+        chosen, probability, context = self._opened(decision)
         row = self._encoder.one(context)  # without learning a name or a column's kind from it
-        return self._words().decision(row, chosen, chance)
+        return self._words().decision(row, chosen, probability)
 
     def to_text(self, tree: int = 0, max_depth: int = 4) -> str:
         """One tree as an indented list of rules, with what is known below each."""
@@ -179,7 +179,7 @@ class RewardForest(ContextualPolicy):
         return tree_words.draw(self._places(tree, max_depth), f"tree {tree}", ax)
 
     def leaves(self, tree: int = 0) -> list[dict[str, Any]]:
-        """What one tree knows: a row for each leaf and action, with the leaf's rule, rewards, their mean and doubt.
+        """What one tree knows: a row for each leaf and action, with the leaf's rule, rewards, their mean and uncertainty.
 
         More than 600 rewards of an action are an estimate, off by 3 in a hundred at 5,000 and 10 at 500,000; it ends at
         about a million.
@@ -188,10 +188,10 @@ class RewardForest(ContextualPolicy):
 
     @property
     def exploring(self) -> float:
-        """The chance that a decision takes another action than the best, over the latest events; 1 before the first."""
+        """The probability that a decision takes another action than the best, over the latest events; 1 before the first."""
         return 1.0 if self._models is None else self._words().exploring()
 
-    def _places(self, tree: int, max_depth: int) -> list[tree_words.Place]:
+    def _places(self, tree: int, max_depth: int) -> list[tree_words.ShownNode]:
         check_whole("max_depth", max_depth, 0, 20)
         return self._words(tree).places(tree, max_depth)
 
@@ -202,7 +202,7 @@ class RewardForest(ContextualPolicy):
         return Words(self._models, self.schema, self.actions, self._reward, self._scored)
 
     def _scored(self, row: Floats, borrowing: float | None = None, knows: bool = True) -> Floats:
-        """A board of its own, filled for one row, as if another `borrowing` held, or as if it did not know the row."""
+        """Action statistics of its own, filled for one row, as if another `borrowing` held, or as if it did not know the row."""
         models = self._models
         if borrowing is not None:
             self._models = models._replace(shared=models.shared._replace(strength=borrowing))
@@ -213,18 +213,20 @@ class RewardForest(ContextualPolicy):
             self._run(row[None], NO_REWARDS, Played.blank(1), self._all, 0)
         finally:
             self._models = models
-        board = self._board.copy()
-        board_rows.fill_chances(self._rule, board, self._all, float(self._models.clock[kernels.EVENTS] + 1.0))
-        return board
+        statistics = self._statistics.copy()
+        statistic_rows.fill_probabilities(
+            self._rule, statistics, self._all, float(self._models.clock[kernels.EVENTS] + 1.0)
+        )
+        return statistics
 
     # Contexts: numbers as they are with -inf for missing, names as codes with 0 for missing; new names get a code.
 
-    def _encoder_of(self, schema: Schema) -> OpenRows:
-        return OpenRows.under(schema, MAX_NAMES)
+    def _encoder_of(self, schema: Schema) -> OnlineEncoder:
+        return OnlineEncoder.under(schema, MAX_NAMES)
 
     def _rows(self, contexts: Any) -> Any:
         contexts = self._table(contexts)
-        known, rows = (self._encoder or OpenRows.of(contexts, MAX_NAMES)).knowing(contexts)
+        known, rows = (self._encoder or OnlineEncoder.of(contexts, MAX_NAMES)).knowing(contexts)
         self._take(known)
         return rows
 
@@ -232,20 +234,20 @@ class RewardForest(ContextualPolicy):
         if self._encoder is None or context is None:
             first: Floats = self._rows(context if context is None else [context])[0]
             return first
-        encoder: OpenRows = self._encoder
+        encoder: OnlineEncoder = self._encoder
         known, row = encoder.knowing_one(context)
         self._take(known)
         return row
 
-    def _take(self, rows: OpenRows) -> None:
+    def _take(self, rows: OnlineEncoder) -> None:
         """Know more names and kinds; a column that has only been missing may turn out to hold names."""
         if rows is self._encoder:
             return
         if self._encoder is None:
             self._begin(rows.schema)
         else:
-            newly = rows.is_name & ~self._encoder.is_name
-            self._models.forest.kinds[newly] = trees.NAME
+            newly = rows.is_categorical & ~self._encoder.is_categorical
+            self._models.forest.kinds[newly] = trees.CATEGORICAL
             for index in np.flatnonzero(newly).tolist():
                 ring.column(self._models.ring, index)[:] = 0
         self._encoder = rows
@@ -262,11 +264,11 @@ class RewardForest(ContextualPolicy):
         shared = self._new_shared()
         self._most = sizes_within(self.max_bytes, n_trees, n_actions, shared.linear.shape[2], widths)
         first = self._most.first(n_trees)
-        self._models = new_models(n_trees, n_actions, self._encoder.is_name, widths, first, shared)
+        self._models = new_models(n_trees, n_actions, self._encoder.is_categorical, widths, first, shared)
         self._n_trees = n_trees
         plan_shares(self._models, self._most)
 
-    def _new_shared(self) -> Shared:
+    def _new_shared(self) -> SharedModel:
         return new_shared(self._encoder.width, self._known.vectors(), self.borrowing)
 
     @property
@@ -275,7 +277,7 @@ class RewardForest(ContextualPolicy):
 
     def _run(self, rows: Any, rewards: Floats, played: Played, available: NDArray[np.bool_], does: int) -> None:
         """Go along all rows."""
-        for here, stretch in stretches(rows):
+        for here, stretch in chunks(rows):
             along = Played(played.actions[here], played.probabilities[here])
             self._go_along(stretch, rewards[here], along, available, does)
 
@@ -283,7 +285,7 @@ class RewardForest(ContextualPolicy):
         """Go along rows, making room where there is too little."""
         epoch = int(self._models.watch[EPOCH])
         less = trees.renumber(self._models.forest, len(self._models.ring.bytes), epoch)
-        self._models.watch[EPOCH] = max(epoch - less, trees.NOTHING)
+        self._models.watch[EPOCH] = max(epoch - less, trees.NO_INDEX)
         done = 0
         while done < len(rows):
             models = self._held_models()
@@ -295,7 +297,7 @@ class RewardForest(ContextualPolicy):
                 np.uint64(self.seed),
                 self._rng,
                 self._rule,
-                self._board,
+                self._statistics,
                 rows[rest],
                 rewards[rest],
                 played.actions[rest],
@@ -314,14 +316,14 @@ class RewardForest(ContextualPolicy):
             models, ready = self._held = self._models, pinned(self._models)
         return ready
 
-    def _new_work(self) -> kernels.Work:
+    def _new_work(self) -> kernels.RewardForestWorkspace:
         return new_work(self._models, self._n_trees)
 
     def _make_room(self, row: Floats) -> None:
         """Have a place for one more event with these values."""
         models, widths = self._models, np.maximum(ring.widths_of(row[None]), self._models.ring.widths)
         is_wider = (widths > models.ring.widths).any()
-        if is_wider and models.forest.counters[trees.TIME] == 0:
+        if is_wider and models.forest.counters[trees.COUNTER_TIME] == 0:
             self._lay_out(widths)
             return
         if is_wider:
@@ -347,14 +349,14 @@ class RewardForest(ContextualPolicy):
         known = ActionFeatures.of(self.features, self.actions)
         if self._models is not None:
             linear = self._known.followed(self._models.shared.linear, known)
-            models = reordered(self._models, keep, Shared(known.vectors(), linear, self.borrowing))
+            models = reordered(self._models, keep, SharedModel(known.vectors(), linear, self.borrowing))
             self._most = limits(models, self._n_trees, self.max_bytes)
             self._models, self._held = models, (None, None)  # what is held would stay in memory
-            if models.forest.counters[trees.TIME] < len(models.ring.bytes):  # others have their plan
+            if models.forest.counters[trees.COUNTER_TIME] < len(models.ring.bytes):  # others have their plan
                 plan_shares(models, self._most)
         self._known = known
         self.__dict__["features"] = deepcopy(known.described)
-        self._board = board_rows.new_board(len(self.actions))
+        self._statistics = statistic_rows.new_action_statistics(len(self.actions))
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         if self._models is None:
@@ -384,7 +386,7 @@ class RewardForest(ContextualPolicy):
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         if self._models is not None:
-            check_widths(arrays.get("ring.widths"), self._encoder.is_name)
+            check_widths(arrays.get("ring.widths"), self._encoder.is_categorical)
             empty = arrays_of(self._models._replace(ring=ring.new_ring(1, arrays["ring.widths"])))
             if arrays["edges"].dtype == np.float32:  # as they were saved before columns could have 64 bits
                 arrays["edges"] = arrays["edges"].astype(np.float64)
@@ -394,9 +396,9 @@ class RewardForest(ContextualPolicy):
             sizes = Sizes.read({name: arrays[name] for name in arrays.keys() - {"rng", "seen"}}, self.max_bytes)
             if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):
                 raise ValueError(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
-            is_name, widths = self._encoder.is_name, arrays["ring.widths"].copy()
+            is_categorical, widths = self._encoder.is_categorical, arrays["ring.widths"].copy()
             shared, n_actions = self._new_shared(), len(self.actions)
-            self._models = new_models(self._n_trees, n_actions, is_name, widths, sizes, shared)
+            self._models = new_models(self._n_trees, n_actions, is_categorical, widths, sizes, shared)
         files.restore(self._arrays(), arrays)
         if self._models is not None:
             self._encoder = replace(self._encoder)  # which columns it has seen is known only now
@@ -408,9 +410,9 @@ class RewardForest(ContextualPolicy):
             return
         if not np.array_equal(self._models.shared.features, self._known.vectors()):
             raise ValueError("its features are not those of its actions")
-        validate(self._models, self._n_trees, self._encoder.is_name)
+        validate(self._models, self._n_trees, self._encoder.is_categorical)
         kept = remembered(self._models)
         found = [(ring.values(self._models.ring, index)[kept] > -np.inf).any() for index in range(self._encoder.width)]
-        seen = self._encoder.is_name | np.array(found, np.bool_)
+        seen = self._encoder.is_categorical | np.array(found, np.bool_)
         if (seen > self._encoder.seen).any():
             raise ValueError("its columns have values that it has not seen")

@@ -2,7 +2,7 @@
 
 Five scorers look at a row: the forest's mean, three linear ones (columns alone, all pairs of them, and columns alone
 with weights that only know the latest events), and the forest corrected by learned weights. A mixture weighs them; the
-forest alone says how much doubt there is. A context that came before is scored by what it earned then, too. Where
+forest alone says how much uncertainty there is. A context that came before is scored by what it earned then, too. Where
 actions have features, each borrows from those like it. Where rewards fall short of the mixture, the forest begins anew.
 """
 
@@ -12,11 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest.forest_kernels import BLOCK, N_NODES, TIME, Float32s, Forest, Int32s
-from stumpery.array_forest.precision_kernels import hold
-from stumpery.array_forest.scratch_kernels import MAX_EVENTS, Scratch, mixed
+from stumpery.array_forest.forest_kernels import (
+    COUNTER_NODES,
+    COUNTER_TIME,
+    GAPS_PER_BLOCK,
+    Float32s,
+    ForestState,
+    Int32s,
+)
+from stumpery.array_forest.precision_kernels import round_row
+from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, Scratch, splitmix64
 from stumpery.drift import reward_drop_kernels as change
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 from stumpery.policies.exploration import explorers_kernels as explorers
 from stumpery.policies.exploration.explorers_kernels import DECIDES, LEARNS, SCORE
 from stumpery.policies.reward_forest.scorers import context_memory_kernels as contexts
@@ -24,12 +31,12 @@ from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as has
 from stumpery.policies.reward_forest.scorers import residual_kernels as correction
 from stumpery.policies.reward_forest.scorers import shrinkage_kernels as shared
 from stumpery.policies.reward_forest.scorers import stacking_kernels as mixture
-from stumpery.policies.reward_forest.scorers.context_memory_kernels import Familiar
-from stumpery.policies.reward_forest.scorers.shrinkage_kernels import Shared, Sums
+from stumpery.policies.reward_forest.scorers.context_memory_kernels import ContextMemory
+from stumpery.policies.reward_forest.scorers.shrinkage_kernels import SharedModel, Sums
 from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as stats
 from stumpery.policies.reward_forest.trees import splitting_kernels as splitting
 from stumpery.policies.reward_forest.trees.ring_kernels import Ring, fits
-from stumpery.types import Floats, Integers, Words
+from stumpery.types import Floats, Integers, RandomState
 
 FOREST, PLAIN, PAIRS, RECENT, CORRECTED = range(5)
 N_SCORERS = 5
@@ -41,10 +48,10 @@ MOST_LAPS = 4  # of the ring, that thin out what it holds
 GROWS = 4  # what a run may do, besides deciding and learning: ask for more memory
 
 
-class Models(NamedTuple):
+class RewardForestState(NamedTuple):
     """What the reward forest has learned."""
 
-    forest: Forest
+    forest: ForestState
     ring: Ring
     plain: Float32s  # the linear scorers: (slots, WEIGHT and PAST, actions)
     pairs: Float32s
@@ -54,12 +61,12 @@ class Models(NamedTuple):
     moments: Floats  # (N_SCORERS - 1, N_SCORERS)
     weights: Floats  # (N_SCORERS,)
     clock: Floats  # (5,)
-    shared: Shared
-    familiar: Familiar
+    shared: SharedModel
+    familiar: ContextMemory
     watch: Floats  # (N_WATCH,)
 
 
-class Work(NamedTuple):
+class RewardForestWorkspace(NamedTuple):
     """Room to think."""
 
     row: Floats  # (columns,): the one at hand, as the ring holds it
@@ -84,70 +91,72 @@ class Scored(NamedTuple):
     found: np.uint64  # the context's print
 
 
-@part
-def score(models: Models, work: Work, row: Floats, board: Floats) -> Scored:
-    """Ask every scorer; write their mixture, no less than the least reward, and the doubt onto the board, in place."""
+@internal
+def score(models: RewardForestState, work: RewardForestWorkspace, row: Floats, statistics: Floats) -> Scored:
+    """Ask every scorer; write their mixture, no less than the least reward, and the uncertainty into the action statistics, in place."""
     predictions = work.predictions
     found = contexts.look_up(models.familiar, row, models.forest.kinds)
     trees.descend(models.forest, row, work.reached, work.moving)
-    stats.score(models.forest, work.reached, work.known, board, predictions[CORRECTED])
-    for action in range(board.shape[1]):
-        predictions[FOREST, action] = board[SCORE, action]
+    stats.score(models.forest, work.reached, work.known, statistics, predictions[CORRECTED])
+    for action in range(statistics.shape[1]):
+        predictions[FOREST, action] = statistics[SCORE, action]
         predictions[PLAIN, action] = 0.0
         predictions[PAIRS, action] = 0.0
         predictions[RECENT, action] = 0.0
-        predictions[CORRECTED, action] += board[SCORE, action]
+        predictions[CORRECTED, action] += statistics[SCORE, action]
     n = hashed.fill_codes(row, models.forest.kinds, models.edges, work.codes)
     n_pairs = hashed.fill_pairs(models.pairs, work.codes, n, work.slots)
     hashed.predict(models.plain, work.codes, n, predictions[PLAIN])
     hashed.predict(models.pairs, work.slots, n_pairs, predictions[PAIRS])
     hashed.predict(models.recent, work.codes, n, predictions[RECENT])
     hashed.predict(models.corrected, work.codes, n, predictions[CORRECTED])
-    mixture.combine(predictions, models.weights, board[SCORE])
-    contexts.recall(models.familiar, found, board[SCORE])
-    shared.lend(models.shared, models.shared.features, work.codes, n, predictions[FOREST], work.sums, board)
-    for action in range(board.shape[1]):  # an action said to earn less than nothing would hardly be tried again
-        board[SCORE, action] = max(board[SCORE, action], 0.0)
+    mixture.combine(predictions, models.weights, statistics[SCORE])
+    contexts.recall(models.familiar, found, statistics[SCORE])
+    shared.lend(models.shared, models.shared.features, work.codes, n, predictions[FOREST], work.sums, statistics)
+    for action in range(statistics.shape[1]):  # an action said to earn less than nothing would hardly be tried again
+        statistics[SCORE, action] = max(statistics[SCORE, action], 0.0)
     return Scored(n, n_pairs, found)
 
 
-@part
-def is_kept(models: Models, board: Floats, action: int, epoch: int, key: np.uint64) -> bool:
+@internal
+def is_kept(models: RewardForestState, statistics: Floats, action: int, epoch: int, key: np.uint64) -> bool:
     """Whether an event is remembered: all are, until all nodes of the trees have been in use and the ring has lapped.
 
     From then on, of the action that seemed best only one of as many as the ring has gone round since the epoch began,
     at most four: there are more than enough of these, and the ring holds the others for longer.
     """
     forest = models.forest
-    laps = min((forest.counters[TIME] - max(epoch, 0)) // models.ring.bytes.shape[0], MOST_LAPS)
-    if laps < 2 or forest.counters[N_NODES] + 2 <= forest.nodes.shape[0]:
+    laps = min((forest.counters[COUNTER_TIME] - max(epoch, 0)) // models.ring.bytes.shape[0], MOST_LAPS)
+    if laps < 2 or forest.counters[COUNTER_NODES] + 2 <= forest.nodes.shape[0]:
         return True
-    for other in range(board.shape[1]):
-        if board[SCORE, other] > board[SCORE, action]:
+    for other in range(statistics.shape[1]):
+        if statistics[SCORE, other] > statistics[SCORE, action]:
             return True
     return bool((key >> np.uint64(20)) % np.uint64(laps) == np.uint64(0))
 
 
-@part
+@internal
 def learn_scored(
-    models: Models,
-    work: Work,
+    models: RewardForestState,
+    work: RewardForestWorkspace,
     row: Floats,
     scored: Scored,
-    board: Floats,
+    statistics: Floats,
     action: int,
     reward: float,
     seed: np.uint64,
 ) -> None:
-    """Let every scorer learn one event for which `score` has just filled the `board`, in place."""
+    """Let every scorer learn one event for which `score` has just filled the `statistics`, in place."""
     predictions, clock = work.predictions, models.clock
     n, n_pairs, found = scored
     time = clock[EVENTS] + 1.0
     clock[EVENTS] = time
     error = reward - mixture.combined(predictions, models.weights, action)
-    key = mixed(seed + np.uint64(time))  # the event's own chance: how numbers are rounded, what ages, what is kept
+    key = splitmix64(
+        seed + np.uint64(time)
+    )  # the event's own probability: how numbers are rounded, what ages, what is kept
     contexts.learn(models.familiar, found, action, error, key)
-    number = models.forest.counters[TIME]
+    number = models.forest.counters[COUNTER_TIME]
     begin = number - int(time - 1.0 - clock[FIRST_KEPT])  # of the ring, or before it once it has gone round
     change.note(models.watch, error, number)
     epoch = max(int(models.watch[change.EPOCH]), begin)
@@ -167,17 +176,17 @@ def learn_scored(
     linear = models.corrected
     correction.learn(models.forest, work.reached, linear, work.codes, n, work.rates, action, error, scale, key)
     shared.learn(models.shared, models.shared.features, work.codes, n, action, reward)
-    kept = is_kept(models, board, action, epoch, key)
+    kept = is_kept(models, statistics, action, epoch, key)
     splitting.learn(models.forest, models.ring, work.scratch, work.reached, row, action, reward, epoch, seed, key, kept)
     if time == clock[NEXT_EDGES]:
-        end = models.forest.counters[TIME]
+        end = models.forest.counters[COUNTER_TIME]
         first = max(end - models.ring.bytes.shape[0], begin, 0)
         hashed.renew_edges(models.edges, models.ring, models.forest.kinds, first, end, work.sample)
         clock[NEXT_EDGES] = 2.0 * time
 
 
-@part
-def has_room(models: Models, n_trees: int, may_grow: bool) -> bool:
+@internal
+def has_room(models: RewardForestState, n_trees: int, may_grow: bool) -> bool:
     """Whether one more event fits whatever it makes of the trees; a forest that may not grow makes do.
 
     None does when memory is due to be shared anew.
@@ -187,24 +196,24 @@ def has_room(models: Models, n_trees: int, may_grow: bool) -> bool:
         return False
     if not may_grow:
         return True
-    nodes_left = forest.nodes.shape[0] - forest.counters[N_NODES]
-    blocks_left = forest.counters[trees.N_FREE_BLOCKS]
-    enough = nodes_left >= 2 * n_trees and blocks_left >= 2 * n_trees + MAX_EVENTS // BLOCK
-    return bool(enough and forest.counters[TIME] < models.ring.bytes.shape[0])
+    nodes_left = forest.nodes.shape[0] - forest.counters[COUNTER_NODES]
+    blocks_left = forest.counters[trees.COUNTER_FREE_BLOCKS]
+    enough = nodes_left >= 2 * n_trees and blocks_left >= 2 * n_trees + MAX_SPLIT_EVENTS // GAPS_PER_BLOCK
+    return bool(enough and forest.counters[COUNTER_TIME] < models.ring.bytes.shape[0])
 
 
 @kernel
 def run(
-    models: Models,
-    work: Work,
+    models: RewardForestState,
+    work: RewardForestWorkspace,
     seed: np.uint64,
-    rng: Words,
+    rng: RandomState,
     rule: Floats,
-    board: Floats,
+    statistics: Floats,
     rows: Floats,
     rewards: Floats,
     actions: Integers,
-    chances: Floats,
+    probabilities: Floats,
     available: NDArray[np.bool_],
     does: int,
 ) -> int:
@@ -215,15 +224,15 @@ def run(
     """
     n_trees, row = work.reached.shape[0], work.row
     for place in range(rows.shape[0]):
-        is_held = hold(rows[place], models.ring.widths, row)
+        is_held = round_row(rows[place], models.ring.widths, row)
         if does & LEARNS and not (is_held and fits(models.ring, row) and has_room(models, n_trees, bool(does & GROWS))):
             return place
-        scored = score(models, work, row, board)
+        scored = score(models, work, row, statistics)
         if does & DECIDES:
             time = models.clock[EVENTS] + 1.0
-            actions[place], chances[place] = explorers.choose(rng, rule, board, available, time)
+            actions[place], probabilities[place] = explorers.choose(rng, rule, statistics, available, time)
         if does & LEARNS:
             action = actions[place]
             reward = rewards[place, action if does & DECIDES else 0]
-            learn_scored(models, work, row, scored, board, action, reward, seed)
+            learn_scored(models, work, row, scored, statistics, action, reward, seed)
     return len(rows)

@@ -10,14 +10,14 @@ from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.block_validation import validate_blocks
 from stumpery.array_forest.node_validation import validate_nodes
 from stumpery.drift import reward_drop_kernels as change
-from stumpery.policies.reward_forest.policy_kernels import EVENTS, Models
+from stumpery.policies.reward_forest.policy_kernels import EVENTS, RewardForestState
 from stumpery.policies.reward_forest.scorers import context_memory as familiar
 from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring_kernels import BYTE
-from stumpery.validation import LARGEST, check, check_learned, check_within
+from stumpery.validation import MAX_MAGNITUDE, check, check_learned, check_within
 
-LEAST_DOUBT = int(trees.UNIT / np.sqrt(trees.MOST_PLAYS + 1.0))
+MIN_UNCERTAINTY = int(trees.STAT_UNIT / np.sqrt(trees.MAX_PLAYS + 1.0))
 
 
 def check_shapes(made: Mapping[str, NDArray[Any]], saved: Mapping[str, NDArray[Any]]) -> None:
@@ -29,28 +29,30 @@ def check_shapes(made: Mapping[str, NDArray[Any]], saved: Mapping[str, NDArray[A
             )
 
 
-def validate(models: Models, n_trees: int, is_name: NDArray[np.bool_]) -> None:
+def validate(models: RewardForestState, n_trees: int, is_categorical: NDArray[np.bool_]) -> None:
     """A ValueError says what is inconsistent: a place leads nowhere or is met twice, or a number is none."""
     forest, events = models.forest, models.ring
-    time, n_free, swept = (int(forest.counters[at]) for at in (trees.TIME, trees.N_FREE_BLOCKS, trees.SWEPT_LAST))
+    time, n_free, swept = (
+        int(forest.counters[at]) for at in (trees.COUNTER_TIME, trees.COUNTER_FREE_BLOCKS, trees.COUNTER_LAST_COLLECTED)
+    )
     check_within(np.array(time), 0, min(2**31 - 1, models.clock[EVENTS]), "the number of remembered events")
     check_within(np.array(n_free), 0, len(forest.blocks), "the number of free blocks")
-    check_within(np.array(swept), 0, int(forest.counters[trees.N_LEAVES]), "the leaf that was swept last")
-    _validate_kinds(forest.kinds, events.widths, is_name)
-    validate_nodes(forest, n_trees, is_name)
+    check_within(np.array(swept), 0, int(forest.counters[trees.COUNTER_LEAVES]), "the leaf that was swept last")
+    _validate_kinds(forest.kinds, events.widths, is_categorical)
+    validate_nodes(forest, n_trees, is_categorical)
     validate_blocks(forest, len(events.bytes))
-    ring.validate(events, forest.stats.shape[2], is_name)
+    ring.validate(events, forest.stats.shape[2], is_categorical)
     familiar.validate(models.familiar, forest.stats.shape[2])
     _validate_numbers(models)
 
 
-def _validate_kinds(kinds: NDArray[np.uint8], widths: NDArray[np.uint8], is_name: NDArray[np.bool_]) -> None:
-    check(((kinds == trees.NAME) == is_name).all(), "a column is of another kind than its schema says")
-    check_within(kinds, trees.NUMBER, trees.BIT, "the kind of a column")
-    check((widths[kinds == trees.BIT] == BYTE).all(), "a column of zeros and ones takes more than a byte")
+def _validate_kinds(kinds: NDArray[np.uint8], widths: NDArray[np.uint8], is_categorical: NDArray[np.bool_]) -> None:
+    check(((kinds == trees.CATEGORICAL) == is_categorical).all(), "a column is of another kind than its schema says")
+    check_within(kinds, trees.NUMERICAL, trees.BINARY, "the kind of a column")
+    check((widths[kinds == trees.BINARY] == BYTE).all(), "a column of zeros and ones takes more than a byte")
 
 
-def _validate_numbers(models: Models) -> None:
+def _validate_numbers(models: RewardForestState) -> None:
     linear = {
         "columns": models.plain,
         "pairs": models.pairs,
@@ -61,14 +63,16 @@ def _validate_numbers(models: Models) -> None:
     for name, scorer in linear.items():
         check_learned(scorer, f"a weight of the scorer of {name}")
         check((scorer[:, hashed.PAST] >= 0.0).all(), f"a sum of squares of the scorer of {name} is negative")
-    doubts = models.forest.stats[: int(models.forest.counters[trees.N_LEAVES]), trees.DOUBT]
-    check_within(doubts, LEAST_DOUBT, trees.UNIT, "the uncertainty of a leaf")
+    uncertainties = models.forest.stats[: int(models.forest.counters[trees.COUNTER_LEAVES]), trees.STAT_UNCERTAINTY]
+    check_within(uncertainties, MIN_UNCERTAINTY, trees.STAT_UNIT, "the uncertainty of a leaf")
     check_learned(models.moments, "a moment of the scorers")
     check_within(models.weights, 0.0, 1.0 + 1e-6, "the weight of a scorer")
     check(abs(models.weights.sum() - 1.0) < 1e-6, "the weights of the scorers do not sum to 1")
     check_within(models.clock, 0.0, 2.0**53, "a number of the clock")
-    watch, time = models.watch, int(models.forest.counters[trees.TIME])
+    watch, time = models.watch, int(models.forest.counters[trees.COUNTER_TIME])
     check_learned(watch, "a number of the drift detector")
-    check_within(watch[[change.SQUARES, change.SINCE, change.N_CHANGES]], 0.0, LARGEST, "a sum of the drift detector")
-    check_within(watch[[change.EPOCH]], trees.NOTHING, time, "the event of the last drift")
+    check_within(
+        watch[[change.SQUARES, change.SINCE, change.N_CHANGES]], 0.0, MAX_MAGNITUDE, "a sum of the drift detector"
+    )
+    check_within(watch[[change.EPOCH]], trees.NO_INDEX, time, "the event of the last drift")
     check(not np.isnan(models.edges).any(), "the edge of a bin is NaN")

@@ -15,7 +15,7 @@ from jax import Array, lax
 from stumpery.reinforcement.training import chunks as stretches
 from stumpery.reinforcement.training import network
 from stumpery.reinforcement.training.dqn import remembered
-from stumpery.reinforcement.training.learner import MISSING_RANK, UNSEEN, Found, Learner, Spans, Stretch, Weights
+from stumpery.reinforcement.training.learner import MISSING_RANK, UNSEEN, AgentState, Chunk, Found, Spans, Weights
 from stumpery.reinforcement.training.mdp import worths
 
 
@@ -38,7 +38,7 @@ class Segment(NamedTuple):
 
 
 def judged(
-    weights: Weights, learner: Learner, spans: Spans, row: Stretch, seen: Array, known: Array
+    weights: Weights, learner: AgentState, spans: Spans, row: Chunk, seen: Array, known: Array
 ) -> tuple[Array, Array, Array]:
     """For states of one row: the logits of all actions, illegal ones out of reach, the values, and the reports."""
     codes, numbers = (jnp.broadcast_to(each, seen.shape) for each in (row.codes, row.numbers))
@@ -48,27 +48,27 @@ def judged(
     return logits, layer @ weights.value + weights.value_bias, reports
 
 
-def tested(learner: Learner, spans: Spans, row: Stretch) -> tuple[Array, Array]:
+def tested(learner: AgentState, spans: Spans, row: Chunk) -> tuple[Array, Array]:
     """The logits of the reports where the greedy policy ends, and its number of queries."""
     n_columns = row.codes.shape[0]
     known = row.codes != UNSEEN
 
     def step(_: Array, carried: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        seen, chances, is_over = carried
+        seen, probabilities, is_over = carried
         logits, _, reports = judged(learner.weights, learner, spans, row, seen[None], known)
         action = jnp.argmax(logits[0])
         ends = ~is_over & (action >= n_columns)
         is_over = is_over | ends
         looked = (jnp.arange(n_columns) == action) & ~is_over
-        return seen | looked, jnp.where(ends, reports[0], chances), is_over
+        return seen | looked, jnp.where(ends, reports[0], probabilities), is_over
 
     start = (jnp.zeros(n_columns, bool), jnp.zeros(learner.weights.report_bias.shape), jnp.zeros((), bool))
-    seen, chances, _ = lax.fori_loop(0, n_columns + 1, step, start)
-    return chances, seen.sum()
+    seen, probabilities, _ = lax.fori_loop(0, n_columns + 1, step, start)
+    return probabilities, seen.sum()
 
 
 def acted(
-    learner: Learner, spans: Spans, rule: Rule, row: Stretch, start: tuple[Array, Array], keys: Array
+    learner: AgentState, spans: Spans, rule: Rule, row: Chunk, start: tuple[Array, Array], keys: Array
 ) -> tuple[Segment, Array, Array]:
     """Play a step for each key by drawing actions; gives them, what is seen then, and whether the episode is over."""
     n_columns = row.codes.shape[0]
@@ -88,8 +88,8 @@ def acted(
 
 
 def update(
-    learner: Learner, spans: Spans, rule: Rule, row: Stretch, segment: Segment, seen: Array, is_over: Array
-) -> tuple[Learner, Array]:
+    learner: AgentState, spans: Spans, rule: Rule, row: Chunk, segment: Segment, seen: Array, is_over: Array
+) -> tuple[AgentState, Array]:
     """One step down the losses of actor, critic and entropy over a segment."""
     known = row.codes != UNSEEN
     n_steps = jnp.maximum(segment.counts.sum(), 1)
@@ -105,12 +105,12 @@ def update(
 
     def loss(weights: Weights) -> tuple[Array, Array]:
         logits, values, _ = judged(weights, learner, spans, row, segment.seen, known)
-        chances = jax.nn.log_softmax(logits)
+        probabilities = jax.nn.log_softmax(logits)
         advantage = lax.stop_gradient(returns) - values
-        taken = jnp.take_along_axis(chances, segment.actions[:, None], axis=1)[:, 0]
+        taken = jnp.take_along_axis(probabilities, segment.actions[:, None], axis=1)[:, 0]
         critic = 0.5 * advantage**2
         actor = -taken * lax.stop_gradient(advantage)
-        entropy = (jnp.exp(chances) * chances).sum(axis=1)
+        entropy = (jnp.exp(probabilities) * probabilities).sum(axis=1)
         parts = jnp.stack([actor, critic, rule.entropy * entropy]) * segment.counts
         means = parts.sum(axis=1) / n_steps
         return means.sum(), means[:2]
@@ -125,12 +125,12 @@ def update(
 
 
 def learned(
-    learner: Learner, spans: Spans, rule: Rule, n_step: int, row: Stretch
-) -> tuple[Learner, tuple[Array, Array, Array]]:
+    learner: AgentState, spans: Spans, rule: Rule, n_step: int, row: Chunk
+) -> tuple[AgentState, tuple[Array, Array, Array]]:
     """Test one row, then play its episode and learn from it, segment by segment."""
     n_columns = row.codes.shape[0]
     known = row.codes != UNSEEN
-    chances, n_queries = tested(learner, spans, row)
+    probabilities, n_queries = tested(learner, spans, row)
     key, draws = jax.random.split(learner.key)
     ranks = jnp.where(known, 0, MISSING_RANK).astype(jnp.int16)
     learner = learner._replace(
@@ -140,7 +140,7 @@ def learned(
         key=key,
     )
 
-    def one(turn: Array, carried: tuple[Learner, Array, Array, Array]) -> tuple[Learner, Array, Array, Array]:
+    def one(turn: Array, carried: tuple[AgentState, Array, Array, Array]) -> tuple[AgentState, Array, Array, Array]:
         learner, seen, is_over, losses = carried
         keys = jax.random.split(jax.random.fold_in(draws, turn), n_step)
         segment, seen, ended = acted(learner, spans, rule, row, (seen, is_over), keys)
@@ -150,10 +150,12 @@ def learned(
     n_segments = rule.learns * -(-(n_columns + 1) // n_step)
     start = (learner, jnp.zeros(n_columns, bool), jnp.zeros((), bool), jnp.full(2, jnp.nan))
     learner, _, _, losses = lax.fori_loop(0, n_segments, one, start)
-    return learner, (chances, n_queries, losses)
+    return learner, (probabilities, n_queries, losses)
 
 
-def along(learner: Learner, spans: Spans, rule: Rule, rows: Stretch, n: Array, n_step: int) -> tuple[Learner, Found]:
+def along(
+    learner: AgentState, spans: Spans, rule: Rule, rows: Chunk, n: Array, n_step: int
+) -> tuple[AgentState, Found]:
     """Learn the first n of the rows, one after the other."""
     return stretches.along(lambda learner, row: learned(learner, spans, rule, n_step, row), learner, rows, n)
 

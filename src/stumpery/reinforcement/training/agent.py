@@ -10,14 +10,14 @@ from stumpery.encoding import Schema
 from stumpery.reinforcement import extraction
 from stumpery.reinforcement import policy_kernels as kernels
 from stumpery.reinforcement.cells import Cells
-from stumpery.reinforcement.policy_kernels import Policy
-from stumpery.reinforcement.training.learner import UNSEEN, Found, Learner, Spans, Stretch, grown, named, new_learner
+from stumpery.reinforcement.policy_kernels import TreePolicy
+from stumpery.reinforcement.training.learner import UNSEEN, AgentState, Chunk, Found, Spans, grown, named, new_learner
 from stumpery.system.interruption import defer_interrupts
 from stumpery.types import Floats, Integers
 
-STRETCH = 256  # rows that one run of the compiled loop can take
+CHUNK_ROWS = 256  # rows that one run of the compiled loop can take
 STEP = 16  # in which room for spans grows; more room means compiling anew
-Loop = Callable[[Learner, Spans, Stretch, Any], tuple[Learner, Found]]  # learns the first n rows
+Loop = Callable[[AgentState, Spans, Chunk, Any], tuple[AgentState, Found]]  # learns the first n rows
 Chances = Callable[[Floats], Floats]  # of classes, from the worths of their reports
 
 
@@ -25,41 +25,41 @@ class Method(NamedTuple):
     """How a kind of learner learns, and what it says of classes."""
 
     loop: Loop
-    chances: Chances
+    probabilities: Chances
 
 
-class Watched(NamedTuple):
+class TrainingLog(NamedTuple):
     """What learning showed of each row."""
 
-    chances: Floats  # (rows, classes), just before the row was learned
+    probabilities: Floats  # (rows, classes), just before the row was learned
     n_queries: Integers  # (rows,): columns that the policy looked at
     losses: Floats  # (rows, 2), in the row's last update: of queries and reports, or of actor and critic; else NaN
 
     @classmethod
-    def of(cls, n_rows: int, n_classes: int) -> "Watched":
+    def of(cls, n_rows: int, n_classes: int) -> "TrainingLog":
         """Before anything was seen."""
         return cls(np.zeros((n_rows, n_classes)), np.zeros(n_rows, np.int64), np.full((n_rows, 2), np.nan))
 
-    def part(self, rows: slice) -> "Watched":
+    def part(self, rows: slice) -> "TrainingLog":
         """Some of the rows, to write to."""
-        return Watched(self.chances[rows], self.n_queries[rows], self.losses[rows])
+        return TrainingLog(self.probabilities[rows], self.n_queries[rows], self.losses[rows])
 
 
-class Trainee:
+class Agent:
     """What a network has learned, and how it goes on."""
 
-    def __init__(self, seed: int, cells: Cells, learner: Learner, missed: NDArray[np.bool_]) -> None:
+    def __init__(self, seed: int, cells: Cells, learner: AgentState, missed: NDArray[np.bool_]) -> None:
         self.seed = seed
         self.cells = cells
         self.learner = learner
         self.missed = missed  # which columns were ever missing
-        self._policy: Policy | None = None
+        self._policy: TreePolicy | None = None
 
     @classmethod
-    def of(cls, schema: Schema, rows: Floats, n_classes: int, recipe: Any) -> "Trainee":
+    def of(cls, schema: Schema, rows: Floats, n_classes: int, recipe: Any) -> "Agent":
         """A beginner with room for the names and classes of these rows, on which its cells are cut."""
         cells = Cells.of(schema, rows, recipe.n_cells)
-        n_spans = room(len(cells.knowing(rows, cells.is_name).spans))
+        n_spans = room(len(cells.knowing(rows, cells.is_categorical).spans))
         n_columns = rows.shape[1]
         learner = new_learner(recipe.seed, n_spans, n_columns, max(2, n_classes), recipe.width, recipe.memory)
         return cls(recipe.seed, cells, learner, np.zeros(n_columns, bool))
@@ -75,33 +75,33 @@ class Trainee:
         return min(int(self.learner.memory.time), len(self.learner.memory.labels))
 
     def learn(
-        self, method: Method, rows: Floats, labels: Integers, is_name: NDArray[np.bool_], watched: Watched
+        self, method: Method, rows: Floats, labels: Integers, is_categorical: NDArray[np.bool_], watched: TrainingLog
     ) -> None:
         """Learn all rows, a stretch at a time and as many as there is room for."""
         done = 0
         while done < len(rows):
-            part = slice(done, done + STRETCH)
-            n = self._make_room(rows[part], labels[part], is_name)
+            part = slice(done, done + CHUNK_ROWS)
+            n = self._make_room(rows[part], labels[part], is_categorical)
             part = slice(done, done + n)
             n_came = int(self.learner.n_classes)
-            stretch = self.stretch(rows[part], labels[part], is_name)
+            stretch = self.stretch(rows[part], labels[part], is_categorical)
             with defer_interrupts():  # the loop takes the old learner's arrays for the new one's
                 self.learner, found = method.loop(self.learner, self.spans, stretch, np.int32(n))
-            watch(found, labels[part], n_came, watched.part(part), method.chances)
+            watch(found, labels[part], n_came, watched.part(part), method.probabilities)
             done += n
 
-    def stretch(self, rows: Floats, labels: Integers, is_name: NDArray[np.bool_]) -> Stretch:
+    def stretch(self, rows: Floats, labels: Integers, is_categorical: NDArray[np.bool_]) -> Chunk:
         """Rows for the loop, whose names and missing values are known from now on."""
         self._policy = None
-        self.cells = self.cells.knowing(rows, is_name)
+        self.cells = self.cells.knowing(rows, is_categorical)
         codes, numbers = self.cells.coded(rows)
         self.missed |= (codes == UNSEEN).any(axis=0)
-        return Stretch(_padded(codes), _padded(numbers), _padded(labels.astype(np.int32)))
+        return Chunk(_padded(codes), _padded(numbers), _padded(labels.astype(np.int32)))
 
-    def _make_room(self, rows: Floats, labels: Integers, is_name: NDArray[np.bool_]) -> int:
+    def _make_room(self, rows: Floats, labels: Integers, is_categorical: NDArray[np.bool_]) -> int:
         """How many of the rows there is room for; where there was none for the first, there is more now."""
         n_spans, n_classes = len(self.learner.weights.into), self.learner.weights.reports.shape[1]
-        first = self.cells.knowing(rows[:1], is_name)
+        first = self.cells.knowing(rows[:1], is_categorical)
         needs_spans, needs_classes = len(first.spans) > n_spans, labels[0] >= n_classes
         if needs_spans or needs_classes:  # twice as much each time, so that a thousand names take few steps
             n_spans = max(2 * n_spans, room(len(first.spans))) if needs_spans else n_spans
@@ -116,7 +116,7 @@ class Trainee:
 
     # Asking.
 
-    def policy(self) -> Policy:
+    def policy(self) -> TreePolicy:
         """The network, prepared for asking."""
         if self._policy is None:
             n_classes = int(self.learner.n_classes)
@@ -141,14 +141,14 @@ class Trainee:
         return found | {"missed": self.missed}
 
 
-def watch(found: Found, labels: Integers, n_came: int, watched: Watched, chances: Chances) -> None:
-    """Write what the loop saw; a class has no chance before it came."""
-    n, n_classes = len(labels), watched.chances.shape[1]
+def watch(found: Found, labels: Integers, n_came: int, watched: TrainingLog, probabilities: Chances) -> None:
+    """Write what the loop saw; a class has no probability before it came."""
+    n, n_classes = len(labels), watched.probabilities.shape[1]
     came = np.maximum(np.maximum.accumulate(np.append(0, labels + 1))[:-1], n_came)
     worths = np.full((n, n_classes), -np.inf)
-    known = np.asarray(found.chances)[:n, :n_classes]
+    known = np.asarray(found.probabilities)[:n, :n_classes]
     worths[:, : known.shape[1]] = np.where(np.arange(known.shape[1]) < came[:, np.newaxis], known, -np.inf)
-    watched.chances[:n] = chances(worths)
+    watched.probabilities[:n] = probabilities(worths)
     watched.n_queries[:n] = np.asarray(found.n_queries)[:n]
     watched.losses[:n] = np.asarray(found.losses)[:n]
 
@@ -160,6 +160,6 @@ def room(n_spans: int) -> int:
 
 def _padded(array: NDArray[Any]) -> NDArray[Any]:
     """A stretch of rows in an array of one length, so that one program serves all."""
-    padded = np.zeros((STRETCH, *array.shape[1:]), array.dtype)
+    padded = np.zeros((CHUNK_ROWS, *array.shape[1:]), array.dtype)
     padded[: len(array)] = array
     return padded

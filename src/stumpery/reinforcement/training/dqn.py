@@ -17,11 +17,11 @@ from stumpery.reinforcement.training import network
 from stumpery.reinforcement.training.learner import (
     MISSING_RANK,
     UNSEEN,
+    AgentState,
+    Chunk,
     Found,
-    Learner,
     Memory,
     Spans,
-    Stretch,
     Weights,
 )
 from stumpery.reinforcement.training.mdp import ILLEGAL, worths
@@ -51,7 +51,7 @@ class Kind(NamedTuple):
     drift: bool = False
 
 
-def walked(learner: Learner, spans: Spans, row: Stretch, epsilon: Array, key: Array) -> tuple[Array, Array, Array]:
+def walked(learner: AgentState, spans: Spans, row: Chunk, epsilon: Array, key: Array) -> tuple[Array, Array, Array]:
     """Walk a row twice at once: as the policy would, and exploring.
 
     Gives the worths of reports where the policy ends, its number of queries, and the ranks of the exploring walk.
@@ -62,20 +62,20 @@ def walked(learner: Learner, spans: Spans, row: Stretch, epsilon: Array, key: Ar
     draws = jax.random.uniform(key, (n_columns + 1, n_columns + 1))
 
     def step(place: Array, carried: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-        seen, ranks, chances, is_over = carried
+        seen, ranks, probabilities, is_over = carried
         layer = network.hidden(learner.weights, spans, learner.moments, codes, numbers, seen)
         queries, reports = network.heads(learner.weights, layer)
         may_query = known & ~seen
         action = jnp.argmax(worths(queries[0], reports[0], may_query[0], learner.n_classes))
         ends = ~is_over & (action >= n_columns)
-        chances = jnp.where(ends, reports[0], chances)
+        probabilities = jnp.where(ends, reports[0], probabilities)
         is_over = is_over | ends
         wanted = jnp.where(draws[place, -1] < epsilon, draws[place, :-1], queries[1])
         tried = jnp.argmax(jnp.where(may_query[1], wanted, ILLEGAL))
         looks = jnp.stack([~is_over, may_query[1].any()])
         looked = (jnp.arange(n_columns) == jnp.stack([action, tried])[:, None]) & looks[:, None]
         ranks = jnp.where(looked[1], place.astype(jnp.int16), ranks)
-        return seen | looked, ranks, chances, is_over
+        return seen | looked, ranks, probabilities, is_over
 
     start = (
         jnp.zeros((2, n_columns), bool),
@@ -83,11 +83,11 @@ def walked(learner: Learner, spans: Spans, row: Stretch, epsilon: Array, key: Ar
         jnp.zeros(learner.weights.report_bias.shape),
         jnp.zeros((), bool),
     )
-    seen, ranks, chances, _ = lax.fori_loop(0, n_columns + 1, step, start)
-    return chances, seen[0].sum(), ranks
+    seen, ranks, probabilities, _ = lax.fori_loop(0, n_columns + 1, step, start)
+    return probabilities, seen[0].sum(), ranks
 
 
-def remembered(memory: Memory, row: Stretch, ranks: Array) -> Memory:
+def remembered(memory: Memory, row: Chunk, ranks: Array) -> Memory:
     """The memory with one more row in place of the oldest."""
     n_rows = memory.labels.shape[0]
     place = memory.time % n_rows
@@ -109,14 +109,14 @@ def sampled(memory: Memory, draws: Array, priority: float) -> tuple[Array, Array
         back = (draws * memory.filled).astype(jnp.int32)
         return (memory.time - 1 - back) % n_rows, jnp.ones_like(draws)
     age = (memory.time - 1 - jnp.arange(n_rows)) % n_rows
-    chances = jnp.where(age < memory.filled, memory.priorities**priority, 0.0)
-    upto = jnp.cumsum(chances)
+    probabilities = jnp.where(age < memory.filled, memory.priorities**priority, 0.0)
+    upto = jnp.cumsum(probabilities)
     places = jnp.minimum(jnp.searchsorted(upto, draws * upto[-1]), n_rows - 1)
-    weight = lax.rsqrt(jnp.maximum(chances[places], 1e-12))  # half of the bias is taken back
+    weight = lax.rsqrt(jnp.maximum(probabilities[places], 1e-12))  # half of the bias is taken back
     return places, weight / jnp.max(weight)
 
 
-def update(learner: Learner, spans: Spans, rule: Rule, kind: Kind, key: Array) -> tuple[Learner, Array]:
+def update(learner: AgentState, spans: Spans, rule: Rule, kind: Kind, key: Array) -> tuple[AgentState, Array]:
     """One step down the loss of a batch: half of its states for their query, half for their reports."""
     pick, at, report = jax.random.uniform(key, (3, kind.batch))
     memory, half = learner.memory, kind.batch // 2
@@ -164,8 +164,8 @@ def update(learner: Learner, spans: Spans, rule: Rule, kind: Kind, key: Array) -
     return learner._replace(weights=weights, target=target, adam=adam, memory=memory), losses
 
 
-def recovered(learner: Learner, is_wrong: Array) -> Learner:
-    """Follow the share of wrong reports; where it has risen beyond chance, forget all but the latest rows."""
+def recovered(learner: AgentState, is_wrong: Array) -> AgentState:
+    """Follow the share of wrong reports; where it has risen beyond probability, forget all but the latest rows."""
     fast, slow = learner.errors + (is_wrong - learner.errors) * jnp.array([FAST, SLOW])
     bound = 4.0 * jnp.sqrt(jnp.maximum(slow * (1.0 - slow), 0.01) * FAST / 2.0)
     memory = learner.memory
@@ -175,13 +175,13 @@ def recovered(learner: Learner, is_wrong: Array) -> Learner:
 
 
 def learned(
-    learner: Learner, spans: Spans, rule: Rule, kind: Kind, row: Stretch
-) -> tuple[Learner, tuple[Array, Array, Array]]:
+    learner: AgentState, spans: Spans, rule: Rule, kind: Kind, row: Chunk
+) -> tuple[AgentState, tuple[Array, Array, Array]]:
     """Test, walk and remember one row, then update."""
     key, walk, draws = jax.random.split(learner.key, 3)
-    chances, n_queries, ranks = walked(learner, spans, row, rule.epsilon, walk)
-    is_class = jnp.arange(chances.shape[0]) < learner.n_classes
-    is_wrong = jnp.argmax(jnp.where(is_class, chances, ILLEGAL)) != row.labels
+    probabilities, n_queries, ranks = walked(learner, spans, row, rule.epsilon, walk)
+    is_class = jnp.arange(probabilities.shape[0]) < learner.n_classes
+    is_wrong = jnp.argmax(jnp.where(is_class, probabilities, ILLEGAL)) != row.labels
     learner = learner._replace(
         moments=network.noticed(learner.moments, row.numbers, row.codes != UNSEEN),
         n_classes=jnp.maximum(learner.n_classes, row.labels + 1),
@@ -191,14 +191,14 @@ def learned(
     if kind.drift:
         learner = recovered(learner, is_wrong.astype(jnp.float32))
 
-    def again(turn: Array, carried: tuple[Learner, Array]) -> tuple[Learner, Array]:
+    def again(turn: Array, carried: tuple[AgentState, Array]) -> tuple[AgentState, Array]:
         return update(carried[0], spans, rule, kind, jax.random.fold_in(draws, turn))
 
     learner, losses = lax.fori_loop(0, rule.n_updates, again, (learner, jnp.full(2, jnp.nan)))
-    return learner, (chances, n_queries, losses)
+    return learner, (probabilities, n_queries, losses)
 
 
-def along(learner: Learner, spans: Spans, rule: Rule, rows: Stretch, n: Array, kind: Kind) -> tuple[Learner, Found]:
+def along(learner: AgentState, spans: Spans, rule: Rule, rows: Chunk, n: Array, kind: Kind) -> tuple[AgentState, Found]:
     """Learn the first n of the rows, one after the other."""
     return stretches.along(lambda learner, row: learned(learner, spans, rule, kind, row), learner, rows, n)
 
@@ -207,9 +207,11 @@ run = jax.jit(along, static_argnames=("kind",), donate_argnames=("learner",))
 
 
 @partial(jax.jit, static_argnames=("kind",), donate_argnames=("learner",))
-def run_seeds(learner: Learner, spans: Spans, rule: Rule, rows: Stretch, n: Array, kind: Kind) -> tuple[Learner, Found]:
+def run_seeds(
+    learner: AgentState, spans: Spans, rule: Rule, rows: Chunk, n: Array, kind: Kind
+) -> tuple[AgentState, Found]:
     """The same for several learners at once."""
-    found: tuple[Learner, Found] = jax.vmap(partial(along, kind=kind), in_axes=(0, None, None, None, None))(
+    found: tuple[AgentState, Found] = jax.vmap(partial(along, kind=kind), in_axes=(0, None, None, None, None))(
         learner, spans, rule, rows, n
     )
     return found

@@ -72,7 +72,7 @@ class Memory(NamedTuple):
     time: Array  # rows that came; from twice as many as there is room for it starts anew at that room
 
 
-class Learner(NamedTuple):
+class AgentState(NamedTuple):
     """All that training changes."""
 
     weights: Weights
@@ -85,7 +85,7 @@ class Learner(NamedTuple):
     key: Array  # (2,) uint32
 
 
-class Stretch(NamedTuple):
+class Chunk(NamedTuple):
     """Rows to learn, padded to a fixed number."""
 
     codes: Array  # (rows, columns) int16
@@ -96,7 +96,9 @@ class Stretch(NamedTuple):
 class Found(NamedTuple):
     """What the loop saw of each row."""
 
-    chances: Array  # (rows, classes): what each report was worth where the policy ended, before the row was learned
+    probabilities: (
+        Array  # (rows, classes): what each report was worth where the policy ended, before the row was learned
+    )
     n_queries: Array  # (rows,): how many columns the policy looked at
     losses: Array  # (rows, 2): of queries and reports, or of actor and critic, in the row's last update
 
@@ -125,7 +127,7 @@ def new_weights(rng: np.random.Generator, n_spans: int, n_columns: int, n_classe
     )
 
 
-def new_learner(seed: int, n_spans: int, n_columns: int, n_classes: int, width: int, n_rows: int) -> Learner:
+def new_learner(seed: int, n_spans: int, n_columns: int, n_classes: int, width: int, n_rows: int) -> AgentState:
     """A learner that knows nothing, with room for so many spans, classes and remembered rows."""
     rng = np.random.default_rng(seed)
     weights = new_weights(rng, n_spans, n_columns, n_classes, width)
@@ -138,7 +140,7 @@ def new_learner(seed: int, n_spans: int, n_columns: int, n_classes: int, width: 
         filled=np.zeros((), np.int32),
         time=np.zeros((), np.int32),
     )
-    return Learner(
+    return AgentState(
         weights=weights,
         target=mapped(weights, np.copy),
         adam=Adam(mapped(weights, np.zeros_like), mapped(weights, np.zeros_like), np.zeros((), np.int32)),
@@ -150,7 +152,7 @@ def new_learner(seed: int, n_spans: int, n_columns: int, n_classes: int, width: 
     )
 
 
-def grown(learner: Learner, seed: int, n_spans: int, n_classes: int) -> Learner:
+def grown(learner: AgentState, seed: int, n_spans: int, n_classes: int) -> AgentState:
     """The same learner with room for more spans and classes; what it knows stays as it is."""
     width, n_columns = learner.weights.queries.shape
     rng = np.random.default_rng([seed, n_spans, n_classes])

@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from stumpery.array_forest.scratch_kernels import Scratch, Table
-from stumpery.jit import log2_of, part
+from stumpery.array_forest.scratch_kernels import Scratch, SplitTable
+from stumpery.jit import internal, log2_of
 from stumpery.types import Floats
 
 GINI, INFORMATION, VARIANCE = range(3)  # criteria
@@ -19,7 +19,7 @@ SPACING = 2  # of cuts, in sampled values
 TINY = np.float32(1e-30)
 
 
-@part
+@internal
 def gather(scratch: Scratch, n: int, criterion: int) -> int:
     """Sum the weights of the copied events by rows of the table, in place; give the number of rows."""
     if criterion == VARIANCE:
@@ -53,7 +53,7 @@ def gather(scratch: Scratch, n: int, criterion: int) -> int:
     return n_rows
 
 
-@part
+@internal
 def gather_numbers(scratch: Scratch, n: int) -> int:
     """Write weights times distances from the mean as rewards, in place; two rows, or one if all numbers are equal."""
     weight, mean, squares = 0.0, 0.0, 0.0
@@ -74,8 +74,8 @@ def gather_numbers(scratch: Scratch, n: int) -> int:
     return 2 if deviation > 1e-6 * abs(mean) else 1
 
 
-@part
-def weigh(table: Table, totals: Floats, width: int, n_rows: int, criterion: int) -> None:
+@internal
+def weigh(table: SplitTable, totals: Floats, width: int, n_rows: int, criterion: int) -> None:
     """Write what every cut makes pure, times the weight of the leaf, and the weight of its one side, in place."""
     gains, sizes = table.gains, table.sizes
     total = np.float32(totals[WHOLE, 0])
@@ -98,8 +98,8 @@ def weigh(table: Table, totals: Floats, width: int, n_rows: int, criterion: int)
             gains[cut] += one * one / (sizes[cut] + TINY) + other * other / (abs(total - sizes[cut]) + TINY)
 
 
-@part
-def weigh_information(table: Table, totals: Floats, width: int, n_rows: int) -> None:
+@internal
+def weigh_information(table: SplitTable, totals: Floats, width: int, n_rows: int) -> None:
     """The same for information, whose logarithms are of base 2, in place."""
     gains, sizes = table.gains, table.sizes
     total = np.float32(totals[WHOLE, 0])
@@ -114,7 +114,7 @@ def weigh_information(table: Table, totals: Floats, width: int, n_rows: int) -> 
             gains[cut] += one * log2_of(one + TINY) + other * log2_of(other + TINY)
 
 
-@part
+@internal
 def count_places(scratch: Scratch, n: int, width: int, n_rows: int, criterion: int) -> None:
     """Fill the table by places, in place."""
     sums = scratch.table.sums
@@ -127,8 +127,8 @@ def count_places(scratch: Scratch, n: int, width: int, n_rows: int, criterion: i
             sums[scratch.places[index]] += scratch.events[index, WEIGHT]
 
 
-@part
-def accumulate(table: Table, width: int, n_rows: int) -> None:
+@internal
+def accumulate(table: SplitTable, width: int, n_rows: int) -> None:
     """Turn the sums of places into those of all places up to each, in place."""
     for each in range(n_rows):
         sums = table.sums[each * width : (each + 1) * width]

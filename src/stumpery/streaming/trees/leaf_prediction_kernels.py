@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.array_forest.forest_kernels import NOTHING, Float32s, Forest, Int32s
+from stumpery.array_forest.forest_kernels import NO_INDEX, Float32s, ForestState, Int32s
 from stumpery.array_forest.precision_kernels import Doubles
 from stumpery.drift.adaptive_window_kernels import Windows
-from stumpery.jit import part
+from stumpery.jit import internal
 from stumpery.streaming.trees import naive_bayes_kernels as bayes_kernels
 from stumpery.streaming.trees.criterion_kernels import VARIANCE
 from stumpery.streaming.trees.naive_bayes_kernels import Bayes
@@ -25,7 +25,7 @@ COUNT, MEAN, SQUARES = range(3)  # of such a row, where numbers are predicted
 N_MOMENTS = 3
 MAJORITY, RECENT, BAYES = range(3)  # who guesses
 N_GUESSERS = 3
-DEPTH, TABLE, ASLEEP = range(3)  # of a leaf's marks
+DEPTH, TABLE, DEACTIVATED = range(3)  # of a leaf's marks
 N_MARKS = 3
 GRACE, DELTA, TAU, CRITERION, GUESSER, MAX_DEPTH, N_DRAWN, TIMES, WARNING, DRIFT, MULTIWAY = range(11)  # of the rule
 N_RULES = 11
@@ -38,10 +38,10 @@ LEAD = np.float32(0.5)  # in roots of the majority's score, that another must ha
 MOST_WEIGHT = np.float32(2.0**23)  # of a class or of all numbers in a leaf: at this all are halved
 
 
-class Model(NamedTuple):
+class StreamState(NamedTuple):
     """What the trees have learned."""
 
-    forest: Forest  # its statistics: (leaves, N_ROWS, classes or moments)
+    forest: ForestState  # its statistics: (leaves, N_ROWS, classes or moments)
     events: Float32s  # (events, columns + 2): label and weight last
     marks: Int32s  # (leaves, N_MARKS)
     duels: Float32s  # (leaves, N_GUESSERS)
@@ -54,7 +54,7 @@ class Model(NamedTuple):
     doubles: Doubles
 
 
-@part
+@internal
 def fill_shares(stats: Float32s, place: int, shares: Floats) -> bool:
     """Write the shares of classes by all events or by the latest, in place; whether there are any."""
     n_classes = shares.shape[0]
@@ -70,8 +70,8 @@ def fill_shares(stats: Float32s, place: int, shares: Floats) -> bool:
     return True
 
 
-@part
-def fill_bayes(model: Model, leaf: int, row: Floats, shares: Floats) -> None:
+@internal
+def fill_bayes(model: StreamState, leaf: int, row: Floats, shares: Floats) -> None:
     """Turn the shares of classes into what naive Bayes makes of them in a leaf, in place."""
     n_classes = shares.shape[0]
     for each in range(n_classes):
@@ -86,7 +86,7 @@ def fill_bayes(model: Model, leaf: int, row: Floats, shares: Floats) -> None:
         shares[each] /= total
 
 
-@part
+@internal
 def largest(values: Floats) -> int:
     """The place of the largest value, the first of equal ones."""
     found = 0
@@ -96,7 +96,7 @@ def largest(values: Floats) -> int:
     return found
 
 
-@part
+@internal
 def guess(stats: Float32s, place: int) -> int:
     """The likeliest class by all events or by the latest, the first of equal ones."""
     found, best = 0, np.float64(stats[place, 0]) + INHERITANCE * np.float64(stats[INHERITED, 0])
@@ -107,7 +107,7 @@ def guess(stats: Float32s, place: int) -> int:
     return found
 
 
-@part
+@internal
 def chosen_guesser(duel: Float32s, rule: Floats) -> int:
     """Whom a leaf follows."""
     if rule[GUESSER] != ADAPTIVE:
@@ -120,8 +120,8 @@ def chosen_guesser(duel: Float32s, rule: Floats) -> int:
     return found
 
 
-@part
-def predict(model: Model, leaf: int, row: Floats, rule: Floats, output: Floats) -> None:
+@internal
+def predict(model: StreamState, leaf: int, row: Floats, rule: Floats, output: Floats) -> None:
     """Write a leaf's shares of classes, or the number that it expects, in place."""
     guesser = chosen_guesser(model.duels[leaf], rule)
     place = LATEST if guesser == RECENT else ALL
@@ -129,11 +129,11 @@ def predict(model: Model, leaf: int, row: Floats, rule: Floats, output: Floats) 
         output[0] = expected(model.forest.stats[leaf], place)
         return
     says = fill_shares(model.forest.stats[leaf], place, output)
-    if says and guesser == BAYES and model.marks[leaf, TABLE] != NOTHING:
+    if says and guesser == BAYES and model.marks[leaf, TABLE] != NO_INDEX:
         fill_bayes(model, leaf, row, output)
 
 
-@part
+@internal
 def expected(stats: Float32s, place: int) -> float:
     """The number to expect by all events or by the latest."""
     count, mean = np.float64(stats[place, COUNT]), np.float64(stats[place, MEAN])
@@ -141,7 +141,7 @@ def expected(stats: Float32s, place: int) -> float:
     return float(inherited + (mean - inherited) * count / (count + INHERITANCE * weight + 1e-30))
 
 
-@part
+@internal
 def faded(weight: float) -> np.float32:
     """What is left of the latest events after one that counts `weight` times."""
     times = int(weight)
@@ -150,7 +150,7 @@ def faded(weight: float) -> np.float32:
     return np.float32(np.float64(FADING) ** weight)
 
 
-@part
+@internal
 def update_class(stats: Float32s, duel: Float32s, label: int, weight: float, rule: Floats) -> None:
     """Let all events and the latest guess, then fold one event into a leaf's weights, in place."""
     if rule[GUESSER] == ADAPTIVE:
@@ -167,8 +167,8 @@ def update_class(stats: Float32s, duel: Float32s, label: int, weight: float, rul
             everything[each] *= np.float32(0.5)
 
 
-@part
-def try_bayes(model: Model, leaf: int, row: Floats, label: int, shares: Floats) -> None:
+@internal
+def try_bayes(model: StreamState, leaf: int, row: Floats, label: int, shares: Floats) -> None:
     """Let naive Bayes guess before a leaf learns an event, in place."""
     if fill_shares(model.forest.stats[leaf], ALL, shares):
         fill_bayes(model, leaf, row, shares)
@@ -176,7 +176,7 @@ def try_bayes(model: Model, leaf: int, row: Floats, label: int, shares: Floats) 
         duel[BAYES] = duel[BAYES] * DUEL_FADING + np.float32(largest(shares) == label)
 
 
-@part
+@internal
 def update_number(stats: Float32s, duel: Float32s, number: float, weight: float, rule: Floats) -> None:
     """Let all events and the latest guess, then fold one event into a leaf's moments, in place."""
     if rule[GUESSER] == ADAPTIVE:
@@ -190,7 +190,7 @@ def update_number(stats: Float32s, duel: Float32s, number: float, weight: float,
     add_moment(stats[LATEST], number, np.float64((np.float32(1.0) - fading) / (np.float32(1.0) - FADING)))
 
 
-@part
+@internal
 def add_moment(row: Float32s, number: float, weight: float) -> None:
     """Fold a number into a weight, a mean and squared distances, in place."""
     count = np.float64(row[COUNT]) + weight

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest.forest_kernels import MAX_CUTS, N_CODES, Float32s, Int32s
-from stumpery.array_forest.precision_kernels import DOUBLE, Doubles, fill_found
-from stumpery.array_forest.scratch_kernels import Scratch, choose_cuts, cut_wide, fill_places
-from stumpery.jit import part
+from stumpery.array_forest.forest_kernels import MAX_CODES, MAX_CUTS, Float32s, Int32s
+from stumpery.array_forest.precision_kernels import DOUBLE, Doubles, gather_doubles
+from stumpery.array_forest.scratch_kernels import Scratch, assign_bins, bin_doubles, choose_thresholds
+from stumpery.jit import internal
 from stumpery.streaming.trees.criterion_kernels import LABEL, SPACING, WEIGHT
 from stumpery.types import Floats
 
@@ -31,11 +31,11 @@ class Bayes(NamedTuple):
     free: Int32s  # (1 + tables,): how many tables are free, then their numbers
 
 
-def new_bayes(n_tables: int, n_classes: int, is_name: NDArray[np.bool_], n_doubles: int) -> Bayes:
+def new_bayes(n_tables: int, n_classes: int, is_categorical: NDArray[np.bool_], n_doubles: int) -> Bayes:
     """So many free tables."""
-    starts = np.concatenate([[0], np.cumsum(np.where(is_name, N_CODES, N_PLACES))]).astype(np.int32)
+    starts = np.concatenate([[0], np.cumsum(np.where(is_categorical, MAX_CODES, N_PLACES))]).astype(np.int32)
     return Bayes(
-        np.full((n_tables, len(is_name), MAX_CUTS), np.inf, np.float32),
+        np.full((n_tables, len(is_categorical), MAX_CUTS), np.inf, np.float32),
         np.full((n_tables, n_doubles, MAX_CUTS), np.inf),
         np.zeros((n_tables, starts[-1], n_classes), np.float32),
         starts,
@@ -43,7 +43,7 @@ def new_bayes(n_tables: int, n_classes: int, is_name: NDArray[np.bool_], n_doubl
     )
 
 
-@part
+@internal
 def fill(bayes: Bayes, table: int, scratch: Scratch, n: int, kinds: NDArray[np.uint8], doubles: Doubles) -> None:
     """Write a table from a leaf's copied events, in place."""
     logs = bayes.logs[table]
@@ -57,22 +57,22 @@ def fill(bayes: Bayes, table: int, scratch: Scratch, n: int, kinds: NDArray[np.u
             for each in range(n_classes):
                 logs[place, each] = 0.0
         n_places = 1
-        if kinds[column] == trees.NAME:
+        if kinds[column] == trees.CATEGORICAL:
             for index in range(n):
                 scratch.places[index] = np.int32(scratch.events[index, column])
                 n_places = max(n_places, scratch.places[index] + 1)
         elif doubles.widths[column] == DOUBLE:
             wide_points = bayes.wide_cuts[table, doubles.places[column]]
-            fill_found(doubles, scratch.found, n, column, scratch.wide_values)
-            n_places = 1 + cut_wide(scratch, n, SPACING, wide_points)
+            gather_doubles(doubles, scratch.found, n, column, scratch.wide_values)
+            n_places = 1 + bin_doubles(scratch, n, SPACING, wide_points)
         else:
             points = bayes.cuts[table, column]
             for index in range(n):
                 scratch.values[index] = scratch.events[index, column]
-            n_cuts = choose_cuts(scratch, n, SPACING, points)
+            n_cuts = choose_thresholds(scratch, n, SPACING, points)
             for place in range(n_cuts, MAX_CUTS):
                 points[place] = np.inf
-            fill_places(scratch, n, points, n_cuts)
+            assign_bins(scratch, n, points, n_cuts)
             n_places = n_cuts + 1
         for index in range(n):
             each = int(scratch.events[index, LABEL])
@@ -84,14 +84,14 @@ def fill(bayes: Bayes, table: int, scratch: Scratch, n: int, kinds: NDArray[np.u
                     logs[place, each] = math.log((count + 1.0 / n_places) / (totals[each] + 1.0))
 
 
-@part
+@internal
 def add_logs(bayes: Bayes, table: int, row: Floats, kinds: NDArray[np.uint8], doubles: Doubles, scores: Floats) -> None:
-    """Add what every column of a row says to the logarithms of the classes' chances, in place."""
+    """Add what every column of a row says to the logarithms of the classes' probabilities, in place."""
     n_classes = scores.shape[0]
     for column in range(kinds.shape[0]):
         value = row[column]
         place = int(bayes.starts[column])
-        if kinds[column] == trees.NAME:
+        if kinds[column] == trees.CATEGORICAL:
             if value == 0.0:
                 continue
             place += int(value)

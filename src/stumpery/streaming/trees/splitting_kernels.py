@@ -1,6 +1,6 @@
 """How a stream's trees grow.
 
-After `grace_period` events a leaf looks at its own cuts. It splits at the best one if that is beyond chance (the chance
+After `grace_period` events a leaf looks at its own cuts. It splits at the best one if that is beyond probability (the probability
 of so good a cut among as many as were tried is below delta) and beats the best cut of any other column by the Hoeffding
 bound, or if that bound is below tau: then two columns are as good (Domingos and Hulten 2000). Its events go on to the
 children.
@@ -12,10 +12,18 @@ import numpy as np
 
 from stumpery.array_forest import allocation_kernels as arena
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest.forest_kernels import LEAST_SIDE, N_EVENTS, NEXT_CHECK, NODE, NOTHING, TIME, Float32s
-from stumpery.array_forest.precision_kernels import DOUBLE, fill_found
-from stumpery.array_forest.scratch_kernels import Scratch, copy_found, mixed
-from stumpery.jit import part
+from stumpery.array_forest.forest_kernels import (
+    COUNTER_TIME,
+    LEAF_N_EVENTS,
+    LEAF_NEXT_CHECK,
+    LEAF_NODE,
+    MIN_CHILD_EVENTS,
+    NO_INDEX,
+    Float32s,
+)
+from stumpery.array_forest.precision_kernels import DOUBLE, gather_doubles
+from stumpery.array_forest.scratch_kernels import Scratch, copy_events, splitmix64
+from stumpery.jit import internal
 from stumpery.streaming.trees import criterion_kernels as gains
 from stumpery.streaming.trees import eviction_kernels as room
 from stumpery.streaming.trees import leaf_prediction_kernels as leaves
@@ -37,7 +45,7 @@ from stumpery.streaming.trees.leaf_prediction_kernels import (
     N_ROWS,
     TABLE,
     TAU,
-    Model,
+    StreamState,
 )
 from stumpery.streaming.trees.split_search_kernels import Cut, best_cut
 from stumpery.types import Floats
@@ -45,14 +53,14 @@ from stumpery.types import Floats
 ROOM = 1.3  # a leaf that fails is asked again when it has so many times the events, or grace_period more
 
 
-@part
-def chance_beyond(evidence: float, freedom: float) -> float:
-    """The chance of a chi-squared number beyond `evidence` (Wilson and Hilferty 1931)."""
+@internal
+def probability_beyond(evidence: float, freedom: float) -> float:
+    """The probability of a chi-squared number beyond `evidence` (Wilson and Hilferty 1931)."""
     spread = 2.0 / (9.0 * freedom)
     return 0.5 * math.erfc(((evidence / freedom) ** (1.0 / 3.0) - 1.0 + spread) / math.sqrt(2.0 * spread))
 
 
-@part
+@internal
 def is_good(cut: Cut, totals: Floats, rule: Floats) -> bool:
     """Whether a cut is good enough to split at; classes count as many as they are in effect."""
     weight, before = totals[WHOLE, 0], totals[WHOLE, 1]
@@ -67,13 +75,13 @@ def is_good(cut: Cut, totals: Floats, rule: Floats) -> bool:
     else:
         evidence = weight * cut.gain / max(1.0 - cut.gain, 1e-12)
     freedom *= cut.n_ways - 1
-    if chance_beyond(evidence, freedom) * cut.n_tried >= rule[DELTA]:
+    if probability_beyond(evidence, freedom) * cut.n_tried >= rule[DELTA]:
         return False
     bound = reach * math.sqrt(math.log(1.0 / rule[DELTA]) / (2.0 * weight))
     return bool(cut.gain - cut.second > bound or bound < rule[TAU])
 
 
-@part
+@internal
 def is_mixed(weights: Float32s) -> bool:
     """Whether more than one class has come to a leaf."""
     n_classes = 0
@@ -82,18 +90,18 @@ def is_mixed(weights: Float32s) -> bool:
     return n_classes > 1
 
 
-@part
-def check(model: Model, scratch: Scratch, leaf: int, rule: Floats, seed: np.uint64) -> None:
+@internal
+def check(model: StreamState, scratch: Scratch, leaf: int, rule: Floats, seed: np.uint64) -> None:
     """Split a leaf if a cut is good enough, in place; otherwise say when to ask again."""
-    forest, time = model.forest, model.forest.counters[TIME]
+    forest, time = model.forest, model.forest.counters[COUNTER_TIME]
     criterion, n, n_rows = int(rule[CRITERION]), 0, 0
     if criterion == VARIANCE or is_mixed(forest.stats[leaf, ALL]):
-        n = trees.recall(forest, leaf, time - model.events.shape[0], scratch.found)
-        copy_found(model.events, scratch.found, n, time, scratch.events)
+        n = trees.event_numbers(forest, leaf, time - model.events.shape[0], scratch.found)
+        copy_events(model.events, scratch.found, n, time, scratch.events)
         n_rows = gains.gather(scratch, n, criterion) if n > 0 else 0
-    if n_rows > 1 and n >= 2 * LEAST_SIDE and model.marks[leaf, DEPTH] < rule[MAX_DEPTH]:
+    if n_rows > 1 and n >= 2 * MIN_CHILD_EVENTS and model.marks[leaf, DEPTH] < rule[MAX_DEPTH]:
         scratch.totals[WHOLE, 2] = n_rows
-        key = mixed(mixed(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, NODE]))
+        key = splitmix64(splitmix64(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, LEAF_NODE]))
         multiway = rule[MULTIWAY] > 0.0
         cut = best_cut(forest.kinds, model.doubles, scratch, n, n_rows, criterion, int(rule[N_DRAWN]), multiway, key)
         if cut.gain > 0.0 and is_good(cut, scratch.totals, rule) and arena.has_pair(model.forest):
@@ -104,32 +112,32 @@ def check(model: Model, scratch: Scratch, leaf: int, rule: Floats, seed: np.uint
             return
     if n_rows > 1:
         fill_table(model, scratch, n, leaf)
-    n_events = forest.leaves[leaf, N_EVENTS]
-    forest.leaves[leaf, NEXT_CHECK] = max(n_events + int(rule[GRACE]), int(ROOM * n_events))
+    n_events = forest.leaves[leaf, LEAF_N_EVENTS]
+    forest.leaves[leaf, LEAF_NEXT_CHECK] = max(n_events + int(rule[GRACE]), int(ROOM * n_events))
 
 
-@part
-def fill_table(model: Model, scratch: Scratch, n: int, leaf: int) -> None:
+@internal
+def fill_table(model: StreamState, scratch: Scratch, n: int, leaf: int) -> None:
     """Write a leaf's table for naive Bayes, in place, if there is one for it."""
     free = model.bayes.free
-    if model.marks[leaf, TABLE] == NOTHING and free[0] > 0:
+    if model.marks[leaf, TABLE] == NO_INDEX and free[0] > 0:
         model.marks[leaf, TABLE] = free[free[0]]
         free[0] -= 1
-    if model.marks[leaf, TABLE] != NOTHING:
+    if model.marks[leaf, TABLE] != NO_INDEX:
         bayes_kernels.fill(model.bayes, model.marks[leaf, TABLE], scratch, n, model.forest.kinds, model.doubles)
 
 
-@part
-def split(model: Model, scratch: Scratch, n: int, leaf: int, cut: Cut, rule: Floats) -> int:
+@internal
+def split(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: Cut, rule: Floats) -> int:
     """Turn a leaf into a node with two leaves, which share its events and inherit what it predicts, in place.
 
     The left one has its number, the right one that which is given.
     """
     forest = model.forest
-    node = forest.leaves[leaf, NODE]
+    node = forest.leaves[leaf, LEAF_NODE]
     child, other = arena.take_pair(model.forest), room.take_leaf(model)
     room.free_table(model, leaf)
-    trees.branch(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
+    trees.make_split(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
     column = cut.column if cut.column >= 0 else ~cut.column
     worth = cut.gain * scratch.totals[WHOLE, 0]
     if rule[CRITERION] == VARIANCE:
@@ -138,25 +146,25 @@ def split(model: Model, scratch: Scratch, n: int, leaf: int, cut: Cut, rule: Flo
     bequeath(model, leaf, other, rule)
     is_double = model.doubles.widths[column] == DOUBLE
     if is_double:
-        fill_found(model.doubles, scratch.found, n, column, scratch.wide_values)
+        gather_doubles(model.doubles, scratch.found, n, column, scratch.wide_values)
     for index in range(n - 1, -1, -1):  # oldest first
         event = scratch.events[index]
         value = scratch.wide_values[index] if is_double else np.float64(event[column])
         here = leaf if trees.side(forest, node, value) == 0 else other
-        trees.append(forest, here, scratch.found[index])
+        trees.append_event(forest, here, scratch.found[index])
         if rule[CRITERION] == VARIANCE:
             leaves.add_moment(forest.stats[here, ALL], np.float64(event[LABEL]), np.float64(event[WEIGHT]))
         else:
             forest.stats[here, ALL, int(event[LABEL])] += event[WEIGHT]
     for side in range(2):
         here = leaf if side == 0 else other
-        n_events = forest.leaves[here, N_EVENTS]
-        forest.leaves[here, NEXT_CHECK] = max(int(rule[GRACE]), int(ROOM * n_events))
+        n_events = forest.leaves[here, LEAF_N_EVENTS]
+        forest.leaves[here, LEAF_NEXT_CHECK] = max(int(rule[GRACE]), int(ROOM * n_events))
     return int(other)
 
 
-@part
-def split_by_names(model: Model, scratch: Scratch, n: int, leaf: int, cut: Cut, rule: Floats) -> None:
+@internal
+def split_by_names(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: Cut, rule: Floats) -> None:
     """Give each name that occurs a leaf of its own, in place: a chain of nodes, one name against the rest at each.
 
     The last one takes names that did not occur. All count as one level of depth and inherit from the same leaf.
@@ -175,7 +183,7 @@ def split_by_names(model: Model, scratch: Scratch, n: int, leaf: int, cut: Cut, 
         leaf = other
 
 
-@part
+@internal
 def without(scratch: Scratch, n: int, column: int, mask: np.uint64) -> int:
     """Leave out the copied events with these names, in place; give how many there are then."""
     kept = 0
@@ -190,8 +198,8 @@ def without(scratch: Scratch, n: int, column: int, mask: np.uint64) -> int:
     return kept
 
 
-@part
-def bequeath(model: Model, leaf: int, other: int, rule: Floats) -> None:
+@internal
+def bequeath(model: StreamState, leaf: int, other: int, rule: Floats) -> None:
     """Let two children begin with what their parent predicts, with its latest events and its duels, in place."""
     stats, others = model.forest.stats[leaf], model.forest.stats[other]
     n_values = stats.shape[1]

@@ -1,7 +1,7 @@
 """The sample of the Open Bandit Dataset that comes with its pipeline: what a shop showed, and the clicks.
 
 Each campaign has a log and a table of its items. Both hold the rows of the policy that chose at random, then
-those of Thompson sampling ("bts"); `propensity_score` is the chance with which the policy chose the item.
+those of Thompson sampling ("bts"); `propensity_score` is the probability with which the policy chose the item.
 """
 
 from typing import Any

@@ -93,7 +93,7 @@ def claim_on_bound(rows: list[dict[str, Any]], what: str, trials: int) -> Findin
     shares = [(row["most_events"] or np.nan) / row["bound"] for row in mine]
     right = sum(row["n_right"] for row in mine) / (trials * len(mine))
     return finding(
-        f"the {what} is known within the bound of {SOURCES[what]}, with chance {1 - DELTA:g}",
+        f"the {what} is known within the bound of {SOURCES[what]}, with probability {1 - DELTA:g}",
         holds=max(shares) <= 1 and right >= 1 - DELTA,
         evidence=f"at most {max(shares):.0%} of the bound was needed, and {right:.1%} of the answers were right",
     )

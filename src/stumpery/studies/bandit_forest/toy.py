@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ACTIONS = ("k1", "k2")
 CONTEXTS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.uint8)
-CHANCES = np.array([9, 1, 3, 3]) / 16
+PROBABILITIES = np.array([9, 1, 3, 3]) / 16
 MEANS = np.array([[0, 1 / 2], [0, 3 / 2], [1, 0], [1, 1 / 3]])
 MOST = 1.5
 LONG_RUN = 20_000
@@ -43,7 +43,7 @@ class Toy:
         """Batches of `size` events without end."""
         rng = np.random.default_rng(seed)
         while True:
-            rows = rng.choice(len(CHANCES), size=size, p=CHANCES)
+            rows = rng.choice(len(PROBABILITIES), size=size, p=PROBABILITIES)
             pays = rng.random((size, len(ACTIONS))) < MEANS[rows] / MOST
             yield Batch(CONTEXTS[rows], np.where(pays, MOST, 0.0), MEANS[rows])
 
@@ -70,8 +70,8 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 
 def claims() -> list[Finding]:
     """The numbers of section 3.1, exactly, and what Table 1 asks of the rewards."""
-    blind = optimal_greedy_tree(contexts=CONTEXTS, probabilities=CHANCES, rewards=MEANS, max_depth=0).reward
-    earned = dict(zip(PLAYERS, (blind, *variable_rewards(CONTEXTS, CHANCES, MEANS).tolist()), strict=True))
+    blind = optimal_greedy_tree(contexts=CONTEXTS, probabilities=PROBABILITIES, rewards=MEANS, max_depth=0).reward
+    earned = dict(zip(PLAYERS, (blind, *variable_rewards(CONTEXTS, PROBABILITIES, MEANS).tolist()), strict=True))
     return [
         *(
             finding(

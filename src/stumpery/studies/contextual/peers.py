@@ -106,9 +106,9 @@ class VowpalWabbit(Peer):
 
     def decide(self, row: str) -> tuple[int, float]:
         """Draw from the distribution that it gives."""
-        chances: list[float] = self._model.predict(row)
-        (action,) = self._draws.choices(range(self._n_actions), chances)
-        return action, chances[action]
+        probabilities: list[float] = self._model.predict(row)
+        (action,) = self._draws.choices(range(self._n_actions), probabilities)
+        return action, probabilities[action]
 
     def learn(self, row: str, action: int, reward: float, probability: float) -> None:
         """A reward is a negative cost."""

@@ -9,7 +9,7 @@ from stumpery.streams import ClassificationBandit, available_datasets, dataset_p
 if TYPE_CHECKING:
     import polars as pl
 
-FLIP = 0.05  # the paper's chance that a bit is inverted
+FLIP = 0.05  # the paper's probability that a bit is inverted
 CENSUS = "uscensus1990"
 MAX_NAMES = 200  # more than any column has
 TARGETS = {"adult": "occupation"}  # where it is not the registry's
@@ -30,7 +30,7 @@ def is_here(dataset: str) -> bool:
 
 
 def bits(dataset: str) -> ClassificationBandit:
-    """Every column as bits, each inverted with the paper's chance at each step."""
+    """Every column as bits, each inverted with the paper's probability at each step."""
     import polars as pl
 
     frame, target = _opened(dataset)

@@ -62,13 +62,13 @@ def tried(model: Any, data: Source) -> dict[str, Any]:
     """Let a model test and then learn a stream: accuracy over a window, columns looked at, and losses, on the way."""
     start = perf_counter()
     if hasattr(model, "follow"):
-        chances, n_queries, losses = model.follow(data.rows, data.labels)
+        probabilities, n_queries, losses = model.follow(data.rows, data.labels)
     else:
-        chances = model.test_then_learn(data.rows, data.labels)
-        n_queries, losses = np.zeros(len(chances)), np.full((len(chances), 2), np.nan)
+        probabilities = model.test_then_learn(data.rows, data.labels)
+        n_queries, losses = np.zeros(len(probabilities)), np.full((len(probabilities), 2), np.nan)
     seconds = perf_counter() - start
     places = {label: place for place, label in enumerate(model.classes)}
-    right = chances.argmax(axis=1) == [places[label] for label in data.labels]
+    right = probabilities.argmax(axis=1) == [places[label] for label in data.labels]
     marks = np.unique(np.linspace(0, len(right), N_MARKS + 1).astype(int))[1:]
     spans = [slice(max(0, mark - WINDOW), mark) for mark in marks.tolist()]
     return {

@@ -18,7 +18,7 @@ from stumpery.studies.study import Finding, Settings, finding
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NEVER = 1e-300  # a chance so small that no window ever differs
+NEVER = 1e-300  # a probability so small that no window ever differs
 FOLLOWS, STAYS = "exchanges trees", "never does"
 GENERATOR, ELECTRICITY = "drifting generator", "electricity"
 STREAMS = (GENERATOR, ELECTRICITY)

@@ -9,7 +9,7 @@ Each eighth time that something new comes to a full bucket, the last one in it c
 plays, or its mean for half, and goes first: so all that never comes again is forgotten at last. The 65,537th action and
 those behind it are not known again. How far the means are trusted is learned: by the factor, from 0 to 1, that would
 have made them the best forecast of the errors after them. Where no context comes again, or where what is left of the
-rewards is chance, nothing is trusted.
+rewards is probability, nothing is trusted.
 """
 
 from typing import NamedTuple
@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.array_forest.forest_kernels import NAME
-from stumpery.array_forest.scratch_kernels import mixed
-from stumpery.jit import bits_of, part, prefetch
-from stumpery.types import Floats, Words
+from stumpery.array_forest.forest_kernels import CATEGORICAL
+from stumpery.array_forest.scratch_kernels import splitmix64
+from stumpery.jit import bitcast, internal, prefetch
+from stumpery.types import Floats, RandomState
 
 WAYS = 8  # words of a bucket: a line of memory
 # Of a word, from its highest bits on: 24 of a print, which are not all 0; 16 of an action; 6 of plays; 18 of a mean.
@@ -34,66 +34,66 @@ FADING = 0.9995  # of both sums, with each mean that is put to the test
 AGING = np.uint64(7)  # bits of a key, all 0 in one of eight
 
 
-class Familiar(NamedTuple):
+class ContextMemory(NamedTuple):
     """What is known of contexts that may come again."""
 
-    buckets: Words  # (buckets, WAYS); 0 where nothing is known
+    buckets: RandomState  # (buckets, WAYS); 0 where nothing is known
     trust: Floats  # (N_TRUST,)
 
 
-@part
+@internal
 def print_of(row: Floats, kinds: NDArray[np.uint8]) -> np.uint64:
     """A number that other values as good as never have; what is missing is the same in all kinds of columns."""
     found, n_wide = np.uint64(row.shape[0]), 0
     for column in range(row.shape[0]):
         value = np.float32(row[column])
         n_wide += int(row[column] != value)
-        if kinds[column] == NAME and value == 0.0:
+        if kinds[column] == CATEGORICAL and value == 0.0:
             value = np.float32(-np.inf)
-        found = (found ^ np.uint64(bits_of(value + np.float32(0.0)))) * np.uint64(0x9E3779B97F4A7C15)  # -0 is 0
+        found = (found ^ np.uint64(bitcast(value + np.float32(0.0)))) * np.uint64(0x9E3779B97F4A7C15)  # -0 is 0
         found ^= found >> np.uint64(32)
     if n_wide > 0:
         found = add_wide(found, row)
-    return mixed(found) | (np.uint64(1) << PRINT)
+    return splitmix64(found) | (np.uint64(1) << PRINT)
 
 
-@part
+@internal
 def add_wide(found: np.uint64, row: Floats) -> np.uint64:
     """The same with all bits of the values that 32 bits do not tell."""
     for column in range(row.shape[0]):
         value = np.float64(row[column])
-        bits = bits_of(value) if np.float64(np.float32(value)) != value else np.uint64(0)
+        bits = bitcast(value) if np.float64(np.float32(value)) != value else np.uint64(0)
         found = (found ^ bits) * np.uint64(0x9E3779B97F4A7C15)
         found ^= found >> np.uint64(32)
     return found
 
 
-@part
-def bucket_of(familiar: Familiar, found: np.uint64, action: int) -> int:
+@internal
+def bucket_of(familiar: ContextMemory, found: np.uint64, action: int) -> int:
     """Where an action of a context would be: eight neighbours in one bucket, the next eight in the next."""
     n_buckets = np.uint64(familiar.buckets.shape[0])
     return int(np.int64((found + np.uint64(action // WAYS)) & (n_buckets - np.uint64(1))))
 
 
-@part
+@internal
 def action_of(word: np.uint64) -> int:
     """Whose errors these are."""
     return int(np.int64((word >> ACTION) & np.uint64(MOST_ACTIONS - 1)))
 
 
-@part
+@internal
 def plays_of(word: np.uint64) -> float:
     """How many there were."""
     return float(np.int64((word >> PLAYS) & np.uint64(MOST_PLAYS)))
 
 
-@part
+@internal
 def mean_of(word: np.uint64) -> float:
     """The mean of the errors."""
     return (float(np.int64(word & np.uint64(MOST_STEPS))) - ZERO) / STEPS
 
 
-@part
+@internal
 def word_of(found: np.uint64, action: int, plays: float, mean: float) -> np.uint64:
     """What is known of an action in a context."""
     steps = np.uint64(min(max(np.rint(mean * STEPS) + ZERO, 0.0), float(MOST_STEPS)))
@@ -101,16 +101,16 @@ def word_of(found: np.uint64, action: int, plays: float, mean: float) -> np.uint
     return ((found >> PRINT) << PRINT) | rest
 
 
-@part
-def look_up(familiar: Familiar, row: Floats, kinds: NDArray[np.uint8]) -> np.uint64:
+@internal
+def look_up(familiar: ContextMemory, row: Floats, kinds: NDArray[np.uint8]) -> np.uint64:
     """Give a context's print, and have its first bucket fetched meanwhile."""
     found = print_of(row, kinds)
     prefetch(familiar.buckets, bucket_of(familiar, found, 0))
     return found
 
 
-@part
-def recall(familiar: Familiar, found: np.uint64, scores: Floats) -> None:
+@internal
+def recall(familiar: ContextMemory, found: np.uint64, scores: Floats) -> None:
     """Add what is known of a context to its scores, in place."""
     share, n_actions = familiar.trust[SHARE], scores.shape[0]
     if share == 0.0:
@@ -122,14 +122,14 @@ def recall(familiar: Familiar, found: np.uint64, scores: Floats) -> None:
                 scores[action_of(bucket[way])] += share * mean_of(bucket[way])
 
 
-@part
+@internal
 def worth_of(word: np.uint64) -> float:
     """How telling it is what is known of an action in a context: the sum of its errors, of either sign."""
     return abs(mean_of(word)) * (plays_of(word) + 1.0)
 
 
-@part
-def least_telling(bucket: Words) -> int:
+@internal
+def least_telling(bucket: RandomState) -> int:
     """Where a full bucket has the least sum of errors; of several the last."""
     least, lowest = 0, np.inf
     for way in range(WAYS):
@@ -139,8 +139,8 @@ def least_telling(bucket: Words) -> int:
     return least
 
 
-@part
-def age_last(bucket: Words) -> None:
+@internal
+def age_last(bucket: RandomState) -> None:
     """Let the last word count for half of its plays, or its mean for half when none are left; it goes first."""
     last = bucket[WAYS - 1]
     for place in range(WAYS - 1, 0, -1):
@@ -149,8 +149,8 @@ def age_last(bucket: Words) -> None:
     bucket[0] = word_of(last, action_of(last), plays, mean if plays_of(last) > 0.0 else mean / 2.0)
 
 
-@part
-def learn(familiar: Familiar, found: np.uint64, action: int, error: float, key: np.uint64) -> None:
+@internal
+def learn(familiar: ContextMemory, found: np.uint64, action: int, error: float, key: np.uint64) -> None:
     """Note the error of a context's score, in place; `key` decides whether others age."""
     if action >= MOST_ACTIONS:
         return

@@ -9,7 +9,7 @@ with n_i how often the weight was in play, at most LONGEST: it all but comes to 
 as it is.
 
 Pairs are hashed, by a multiple of the golden ratio, which lays those of neighbours apart: where slots are few, fewer
-share one than if each had been drawn. A slot with c of n features moves the prediction c times, of c rates. By chance c
+share one than if each had been drawn. A slot with c of n features moves the prediction c times, of c rates. By probability c
 would be 1 + (n - 1) / slots on average, by which u grows.
 """
 
@@ -18,8 +18,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.array_forest.forest_kernels import BIT, NUMBER, Float32s, Int32s, lined
-from stumpery.jit import part, prefetch
+from stumpery.array_forest.forest_kernels import BINARY, NUMERICAL, Float32s, Int32s, aligned_zeros
+from stumpery.jit import internal, prefetch
 from stumpery.policies.reward_forest.trees.ring_kernels import Ring, value_of
 from stumpery.types import Floats
 
@@ -36,21 +36,21 @@ WEIGHT, PAST = range(2)  # of a slot, for each action: what it adds to the score
 
 def new_linear(n_slots: int, n_actions: int) -> Float32s:
     """One linear scorer: (slots, WEIGHT and PAST, actions), all 0."""
-    return lined((n_slots, 2, n_actions), np.float32)
+    return aligned_zeros((n_slots, 2, n_actions), np.float32)
 
 
-@part
+@internal
 def fill_codes(row: Floats, kinds: NDArray[np.uint8], edges: Floats, codes: Int32s) -> int:
     """Write the features of a row into `codes`, in place, the constant one first; give their number."""
     codes[0] = 0
     n = 1
     for column in range(row.shape[0]):
         value = row[column]
-        if kinds[column] == BIT:
+        if kinds[column] == BINARY:
             if value == 0.0:
                 continue
             code = 1 if value > 0.0 else 0
-        elif kinds[column] == NUMBER:
+        elif kinds[column] == NUMERICAL:
             code = 0
             if value > -np.inf:
                 code = 1
@@ -63,7 +63,7 @@ def fill_codes(row: Floats, kinds: NDArray[np.uint8], edges: Floats, codes: Int3
     return n
 
 
-@part
+@internal
 def fill_pairs(linear: Float32s, codes: Int32s, n: int, slots: Int32s) -> int:
     """Write the slots of all features and of their pairs into `slots`, in place; give their number."""
     mask = np.uint64(linear.shape[0] - 1)
@@ -78,7 +78,7 @@ def fill_pairs(linear: Float32s, codes: Int32s, n: int, slots: Int32s) -> int:
     return n_pairs
 
 
-@part
+@internal
 def predict(linear: Float32s, slots: Int32s, n: int, scores: Floats) -> None:
     """Add the weights of the slots in play for every action to `scores`, in place."""
     for index in range(n):
@@ -87,13 +87,13 @@ def predict(linear: Float32s, slots: Int32s, n: int, scores: Floats) -> None:
             scores[action] += weights[action]
 
 
-@part
+@internal
 def pace(error: float, total: float, haste: float) -> float:
     """How far a weight moves for every unit of its rate, if the rates in play have this sum."""
     return error * (1.0 - math.exp(-haste * total)) / total
 
 
-@part
+@internal
 def follow(
     linear: Float32s, slots: Int32s, n: int, rates: Floats, action: int, error: float, haste: float, scale: float
 ) -> None:
@@ -110,7 +110,7 @@ def follow(
         move(linear, slots, n, rates, action, pace(error, total, haste))
 
 
-@part
+@internal
 def settle(linear: Float32s, slots: Int32s, n: int, rates: Floats, action: int, error: float, haste: float) -> None:
     """Move the weights of the slots in play towards the reward, in place, at rates that come to rest."""
     shared = 1.0 + (n - 1) / linear.shape[0]
@@ -124,14 +124,14 @@ def settle(linear: Float32s, slots: Int32s, n: int, rates: Floats, action: int, 
     move(linear, slots, n, rates, action, pace(error, total * shared, haste))
 
 
-@part
+@internal
 def move(linear: Float32s, slots: Int32s, n: int, rates: Floats, action: int, step: float) -> None:
     """Move each weight by its rate, in place."""
     for index in range(n):
         linear[slots[index], WEIGHT, action] += np.float32(step * rates[index])
 
 
-@part
+@internal
 def sort(values: Floats, n: int) -> None:
     """Put the first n values in ascending order, in place (Shell 1959)."""
     gap = n // 2
@@ -145,7 +145,7 @@ def sort(values: Floats, n: int) -> None:
         gap //= 2
 
 
-@part
+@internal
 def fullest(values: Floats, n: int, edges: Floats) -> int:
     """How many of the first n values, which ascend, are in the bin that has most of them."""
     most, first = 0, 0
@@ -158,7 +158,7 @@ def fullest(values: Floats, n: int, edges: Floats) -> int:
     return most
 
 
-@part
+@internal
 def renew_edges(edges: Floats, ring: Ring, kinds: NDArray[np.uint8], first: int, end: int, sample: Floats) -> None:
     """Set the bin edges of numbers to quantiles of the events from `first` on, in place, where that makes them better.
 
@@ -169,7 +169,7 @@ def renew_edges(edges: Floats, ring: Ring, kinds: NDArray[np.uint8], first: int,
     size = min(n, SAMPLE)
     fresh = sample[SAMPLE:]  # room for new edges
     for column in range(edges.shape[0]):
-        if kinds[column] != NUMBER:
+        if kinds[column] != NUMERICAL:
             continue
         found = 0
         for index in range(size):

@@ -6,8 +6,8 @@ action is played, all that have its features learn: one that never was played ha
 `hashed_kernels.settle`, with sums of z^2, at least 1, in place of counts.
 
 After n plays in the leaves that the context reaches, an action takes the share c / (n + c) of its score and of its
-doubt from this scorer, c being the strength. The scorer's doubt is the mean of 1 / sqrt(1 + sum z^2) over codes and
-features, features weighted by z^2, times the `spread` of its score; n follows from the forest's doubt, which is
+uncertainty from this scorer, c being the strength. The scorer's uncertainty is the mean of 1 / sqrt(1 + sum z^2) over codes and
+features, features weighted by z^2, times the `spread` of its score; n follows from the forest's uncertainty, which is
 spread / sqrt(n + 1). An action without features, a vector of zeros, neither borrows nor lends.
 """
 
@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from stumpery.array_forest.forest_kernels import Float32s, Int32s
-from stumpery.jit import part
-from stumpery.policies.exploration.explorers_kernels import DOUBT, SCORE
+from stumpery.jit import internal
+from stumpery.policies.exploration.explorers_kernels import SCORE, UNCERTAINTY
 from stumpery.policies.reward_forest.scorers.hashed_linear_kernels import LONGEST, PAST, WEIGHT, pace
 from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import spread
 from stumpery.types import Floats
@@ -26,7 +26,7 @@ from stumpery.types import Floats
 HASTE = 1.0
 
 
-class Shared(NamedTuple):
+class SharedModel(NamedTuple):
     """One scorer for all actions."""
 
     features: Floats  # (actions, features); where there are none it has one dimension only, and nothing is lent
@@ -38,12 +38,14 @@ class Sums(NamedTuple):
     """Over the codes in play: room of a call."""
 
     weights: Floats  # (features,)
-    doubts: Floats  # (features,)
+    uncertainties: Floats  # (features,)
 
 
-@part
-def lend(shared: Shared, features: Floats, codes: Int32s, n: int, means: Floats, sums: Sums, board: Floats) -> None:
-    """Move every score and doubt on the board towards those of the features, in place; `means` are the forest's.
+@internal
+def lend(
+    shared: SharedModel, features: Floats, codes: Int32s, n: int, means: Floats, sums: Sums, statistics: Floats
+) -> None:
+    """Move every score and uncertainty in the action statistics towards those of the features, in place; `means` are the forest's.
 
     `features` are those of `shared`: only of an argument itself the dimensions are known before compiling.
     """
@@ -52,30 +54,34 @@ def lend(shared: Shared, features: Floats, codes: Int32s, n: int, means: Floats,
     n_features = features.shape[1]
     for feature in range(n_features):
         sums.weights[feature] = 0.0
-        sums.doubts[feature] = 0.0
+        sums.uncertainties[feature] = 0.0
     for index in range(n):
         slot = shared.linear[codes[index]]
         for feature in range(n_features):
             sums.weights[feature] += slot[WEIGHT, feature]
-            sums.doubts[feature] += 1.0 / math.sqrt(1.0 + np.float64(slot[PAST, feature]))  # wide also in plain Python
-    for action in range(board.shape[1]):
-        score, doubt, squares = 0.0, 0.0, 0.0
+            sums.uncertainties[feature] += 1.0 / math.sqrt(
+                1.0 + np.float64(slot[PAST, feature])
+            )  # wide also in plain Python
+    for action in range(statistics.shape[1]):
+        score, uncertainty, squares = 0.0, 0.0, 0.0
         for feature in range(n_features):
             value = features[action, feature]
             score += sums.weights[feature] * value
-            doubt += sums.doubts[feature] * value * value
+            uncertainty += sums.uncertainties[feature] * value * value
             squares += value * value
         if squares > 0.0 and shared.strength > 0.0:
             score = min(max(score, 0.0), 1.0)
-            certainty = spread(means[action]) / board[DOUBT, action]
+            certainty = spread(means[action]) / statistics[UNCERTAINTY, action]
             plays = max(certainty * certainty - 1.0, 0.0)
             lent = shared.strength / (plays + shared.strength)
-            board[SCORE, action] += lent * (score - board[SCORE, action])
-            board[DOUBT, action] += lent * (doubt / (n * squares) * spread(score) - board[DOUBT, action])
+            statistics[SCORE, action] += lent * (score - statistics[SCORE, action])
+            statistics[UNCERTAINTY, action] += lent * (
+                uncertainty / (n * squares) * spread(score) - statistics[UNCERTAINTY, action]
+            )
 
 
-@part
-def learn(shared: Shared, features: Floats, codes: Int32s, n: int, action: int, reward: float) -> None:
+@internal
+def learn(shared: SharedModel, features: Floats, codes: Int32s, n: int, action: int, reward: float) -> None:
     """Let the weights of one event learn its reward, in place; `features` as in `lend`."""
     if features.ndim == 1:
         return

@@ -4,7 +4,7 @@ On the played action, reward - first is regressed on (other - first) for every o
 pulls towards the weights at the start, and the solution is clipped to weights of 0 or more that sum to 1.
 """
 
-from stumpery.jit import part
+from stumpery.jit import internal
 from stumpery.types import Floats
 
 FADING = 0.9995
@@ -12,7 +12,7 @@ RIDGE = 1.0
 EVERY = 16  # events between two solutions
 
 
-@part
+@internal
 def note(moments: Floats, predictions: Floats, action: int, reward: float) -> None:
     """Fold one event into the moments, in place; predictions have a row for each scorer."""
     n = moments.shape[0]
@@ -24,7 +24,7 @@ def note(moments: Floats, predictions: Floats, action: int, reward: float) -> No
         moments[row, n] = FADING * moments[row, n] + ahead * (reward - first)
 
 
-@part
+@internal
 def solve(moments: Floats, system: Floats, start: tuple[float, ...], weights: Floats) -> None:
     """Write the best weights on the simplex into `weights`, in place; `system` is scratch."""
     n = moments.shape[0]
@@ -54,7 +54,7 @@ def solve(moments: Floats, system: Floats, start: tuple[float, ...], weights: Fl
         weights[scorer] /= total
 
 
-@part
+@internal
 def combined(predictions: Floats, weights: Floats, action: int) -> float:
     """The weighted mean of what the scorers expect of an action."""
     total = 0.0
@@ -63,7 +63,7 @@ def combined(predictions: Floats, weights: Floats, action: int) -> float:
     return total
 
 
-@part
+@internal
 def combine(predictions: Floats, weights: Floats, scores: Floats) -> None:
     """Write the weighted mean of the scorers into `scores`, in place."""
     for action in range(scores.shape[0]):

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest.forest_kernels import lined
+from stumpery.array_forest.forest_kernels import aligned_zeros
 from stumpery.array_forest.precision import doubles_of, needs_double
 from stumpery.array_forest.precision_kernels import DOUBLE
-from stumpery.array_forest.scratch_kernels import LANES, n_places
+from stumpery.array_forest.scratch_kernels import LANES, scratch_size
 from stumpery.policies.reward_forest.trees.ring_kernels import (
     ACTION,
     BYTE,
@@ -35,12 +35,12 @@ def event_bytes(widths: Widths) -> int:
 
 def new_ring(n_events: int, widths: Widths) -> Ring:
     """Room for so many events."""
-    return over(lined((n_events, event_bytes(widths)), np.int8), widths)
+    return over(aligned_zeros((n_events, event_bytes(widths)), np.int8), widths)
 
 
 def new_copies(ring: Ring) -> Ring:
     """Room for copies of as many events as are looked at, with bytes behind each, since loops go past the last."""
-    return over(lined((n_places(len(ring.bytes)), ring.bytes.shape[1] + LANES), np.int8), ring.widths)
+    return over(aligned_zeros((scratch_size(len(ring.bytes)), ring.bytes.shape[1] + LANES), np.int8), ring.widths)
 
 
 def over(memory: NDArray[np.int8], widths: Widths) -> Ring:
@@ -104,7 +104,7 @@ def relaid(ring: Ring, widths: Widths, n_events: int, time: int) -> Ring:
     return new
 
 
-def validate(ring: Ring, n_actions: int, is_name: NDArray[np.bool_]) -> None:
+def validate(ring: Ring, n_actions: int, is_categorical: NDArray[np.bool_]) -> None:
     """A ValueError says what is wrong with an event: a code, its action, its reward, or a byte that is not in use."""
     actions, rewards = ring.floats[:, ACTION], ring.floats[:, REWARD]
     check(np.isin(actions, np.arange(-1, n_actions)).all(), "the action of an event does not exist")
@@ -112,14 +112,14 @@ def validate(ring: Ring, n_actions: int, is_name: NDArray[np.bool_]) -> None:
     for index in np.flatnonzero(ring.widths >= FLOAT).tolist():
         check(not np.isnan(column(ring, index)).any(), "the value of an event is NaN")
     check(not ring.bytes[:, ring.span[1] :].any(), "a byte behind an event is in use")
-    for index in np.flatnonzero(is_name).tolist():
-        check_within(column(ring, index), 0, trees.N_CODES - 1, "the code of an event's name")
+    for index in np.flatnonzero(is_categorical).tolist():
+        check_within(column(ring, index), 0, trees.MAX_CODES - 1, "the code of an event's name")
 
 
-def check_widths(widths: NDArray[np.generic] | None, is_name: NDArray[np.bool_]) -> None:
+def check_widths(widths: NDArray[np.generic] | None, is_categorical: NDArray[np.bool_]) -> None:
     """A ValueError says that saved widths are none of these columns."""
     if widths is None:
         raise ValueError("its array 'ring.widths' is missing, as in a file of another version of Stumpery")
-    fits = widths.dtype == np.uint8 and widths.shape == is_name.shape
-    if not fits or not np.isin(widths, (BYTE, SHORT, FLOAT, DOUBLE)).all() or (widths[is_name] != BYTE).any():
+    fits = widths.dtype == np.uint8 and widths.shape == is_categorical.shape
+    if not fits or not np.isin(widths, (BYTE, SHORT, FLOAT, DOUBLE)).all() or (widths[is_categorical] != BYTE).any():
         raise ValueError(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")

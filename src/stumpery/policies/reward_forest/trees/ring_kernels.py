@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest.forest_kernels import Float32s, Int32s
-from stumpery.jit import part
+from stumpery.jit import internal
 from stumpery.types import Floats
 
 BYTE, SHORT, FLOAT = 1, 2, 4  # widths of columns; the widest, of 8, is `precision_kernels.DOUBLE`
@@ -35,7 +35,7 @@ class Ring(NamedTuple):
     span: Int32s  # (2,): where the columns of a byte begin and end
 
 
-@part
+@internal
 def fits(ring: Ring, row: Floats) -> bool:
     """Whether every value of a row that columns can `hold` can be told by the bytes of its own."""
     for column in range(row.shape[0]):
@@ -48,7 +48,7 @@ def fits(ring: Ring, row: Floats) -> bool:
     return True
 
 
-@part
+@internal
 def remember(ring: Ring, time: int, row: Floats, action: float, reward: float) -> None:
     """Put one event that fits into the ring, in place."""
     place = time % ring.bytes.shape[0]
@@ -66,19 +66,19 @@ def remember(ring: Ring, time: int, row: Floats, action: float, reward: float) -
             ring.doubles[place, start] = value
 
 
-@part
+@internal
 def of_byte(byte: np.int8) -> np.float32:
     """The value that a byte stands for."""
     return np.float32(byte) if byte != NO_BYTE else np.float32(-np.inf)
 
 
-@part
+@internal
 def of_short(short: np.int16) -> np.float32:
     """The value that a short stands for."""
     return np.float32(short) if short != NO_SHORT else np.float32(-np.inf)
 
 
-@part
+@internal
 def value_of(ring: Ring, place: int, column: int) -> float:
     """What the event at a place has in a column."""
     width, start = ring.widths[column], ring.starts[column]
@@ -91,7 +91,7 @@ def value_of(ring: Ring, place: int, column: int) -> float:
     return float(ring.doubles[place, start])
 
 
-@part
+@internal
 def fill_values(ring: Ring, column: int, n: int, values: Float32s) -> None:
     """Write what the first n events have in a column of at most 32 bits, in place."""
     width, start = ring.widths[column], ring.starts[column]
@@ -106,7 +106,7 @@ def fill_values(ring: Ring, column: int, n: int, values: Float32s) -> None:
             values[index] = ring.floats[index, start]
 
 
-@part
+@internal
 def fill_doubles(ring: Ring, column: int, n: int, values: Floats) -> None:
     """Write what the first n events have in a column of 64 bits, in place."""
     start = ring.starts[column]

@@ -12,20 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest.forest_kernels import LEAST_SIDE
+from stumpery.array_forest.forest_kernels import MIN_CHILD_EVENTS
 from stumpery.array_forest.precision_kernels import DOUBLE
 from stumpery.array_forest.scratch_kernels import (
     Scratch,
-    Table,
-    best_of,
-    choose_cuts,
-    copy_found,
-    cut_wide,
-    fill_places,
-    mixed,
-    padded,
+    SplitTable,
+    assign_bins,
+    best_split,
+    bin_doubles,
+    choose_thresholds,
+    copy_events,
+    round_up_to_lanes,
+    splitmix64,
 )
-from stumpery.jit import part
+from stumpery.jit import internal
 from stumpery.policies.reward_forest.trees.ring_kernels import ACTION, REWARD, Ring, fill_doubles, fill_values
 from stumpery.types import Floats
 
@@ -46,8 +46,8 @@ class Cut(NamedTuple):
     n_tried: int
 
 
-@part
-def clear(table: Table, size: int) -> None:
+@internal
+def clear(table: SplitTable, size: int) -> None:
     """Set a table's counts and sums to 0, in place; an assignment to a slice compiles ten times as long."""
     for cell in range(size):
         table.counts[cell] = 0.0
@@ -55,12 +55,12 @@ def clear(table: Table, size: int) -> None:
         table.sums[cell] = 0.0
 
 
-@part
+@internal
 def gather(ring: Ring, scratch: Scratch, n: int, time: int) -> int:
     """Copy the found events, fill the totals of the active actions, in place; give the number of these."""
     totals = scratch.totals
     n_actions = totals.shape[1]
-    copy_found(ring.words, scratch.found, n, time, scratch.events.words)
+    copy_events(ring.words, scratch.found, n, time, scratch.events.words)
     for action in range(n_actions):
         totals[N, action] = 0.0
         totals[S, action] = 0.0
@@ -68,8 +68,8 @@ def gather(ring: Ring, scratch: Scratch, n: int, time: int) -> int:
     for index in range(n):
         action, reward = int(scratch.events.floats[index, ACTION]), scratch.events.floats[index, REWARD]
         scratch.rewards[index] = reward
-        scratch.arms[index] = action if action != trees.NOTHING else n_actions
-        if action == trees.NOTHING:  # it was removed
+        scratch.arms[index] = action if action != trees.NO_INDEX else n_actions
+        if action == trees.NO_INDEX:  # it was removed
             continue
         totals[N, action] += 1.0
         totals[S, action] += reward
@@ -94,8 +94,8 @@ def gather(ring: Ring, scratch: Scratch, n: int, time: int) -> int:
     return n_active
 
 
-@part
-def weigh(table: Table, totals: Floats, width: int, n_active: int) -> None:
+@internal
+def weigh(table: SplitTable, totals: Floats, width: int, n_active: int) -> None:
     """Write what every cut is worth, and the size of its one side, in place."""
     gains, sizes = table.gains, table.sizes
     for cut in range(width):
@@ -114,8 +114,8 @@ def weigh(table: Table, totals: Floats, width: int, n_active: int) -> None:
             sizes[cut] += n1
 
 
-@part
-def accumulate(table: Table, width: int, n_active: int) -> None:
+@internal
+def accumulate(table: SplitTable, width: int, n_active: int) -> None:
     """Turn counts and sums of places into those of all places up to each, in place."""
     for arm in range(n_active + 1):
         row = arm * width
@@ -128,7 +128,7 @@ def accumulate(table: Table, width: int, n_active: int) -> None:
             sums[place] = total
 
 
-@part
+@internal
 def count_places(scratch: Scratch, n: int, width: int, n_active: int) -> None:
     """Count the events of each place and sum their rewards, in place."""
     counts, sums = scratch.table.counts, scratch.table.sums
@@ -139,30 +139,30 @@ def count_places(scratch: Scratch, n: int, width: int, n_active: int) -> None:
         sums[cell] += scratch.rewards[index]
 
 
-@part
+@internal
 def best_number_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cut) -> Cut:
     """The better of `best` and the best cut of a column of numbers."""
     is_double = scratch.events.widths[column] == DOUBLE
     if is_double:
         fill_doubles(scratch.events, column, n, scratch.wide_values)
-        n_cuts = cut_wide(scratch, n, SPACING, scratch.wide_cuts)
+        n_cuts = bin_doubles(scratch, n, SPACING, scratch.wide_cuts)
     else:
         fill_values(scratch.events, column, n, scratch.values)
-        n_cuts = choose_cuts(scratch, n, SPACING, scratch.cuts)
-        fill_places(scratch, n, scratch.cuts, n_cuts)
-    width = padded(n_cuts + 1)
+        n_cuts = choose_thresholds(scratch, n, SPACING, scratch.cuts)
+        assign_bins(scratch, n, scratch.cuts, n_cuts)
+    width = round_up_to_lanes(n_cuts + 1)
     count_places(scratch, n, width, n_active)
     accumulate(scratch.table, width, n_active)
     weigh(scratch.table, scratch.totals, width, n_active)
-    found = best_of(scratch.table, 0, n_cuts, n, best.gain)
+    found = best_split(scratch.table, 0, n_cuts, n, best.gain)
     n_tried = best.n_tried + n_cuts
-    if found == trees.NOTHING:
+    if found == trees.NO_INDEX:
         return Cut(best.gain, best.column, best.threshold, best.mask, n_tried)
     threshold = scratch.wide_cuts[found] if is_double else np.float64(scratch.cuts[found])
     return Cut(np.float64(scratch.table.gains[found]), column, threshold, np.uint64(0), n_tried)
 
 
-@part
+@internal
 def order_codes(scratch: Scratch, width: int, n_active: int) -> int:
     """Write the codes that occur into `scratch.order`, in place, those of poor rewards first; give their number."""
     table, order = scratch.table, scratch.order
@@ -187,7 +187,7 @@ def order_codes(scratch: Scratch, width: int, n_active: int) -> int:
     return n_codes
 
 
-@part
+@internal
 def best_name_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cut) -> Cut:
     """The better of `best` and the best set of names of a column: one alone, or the poorest ones together."""
     table, ordered, order = scratch.table, scratch.ordered, scratch.order
@@ -197,10 +197,10 @@ def best_name_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cu
         code = np.int32(scratch.events.bytes[index, start])
         scratch.places[index] = code
         last = max(last, code)
-    all_codes = padded(int(last) + 1)
+    all_codes = round_up_to_lanes(int(last) + 1)
     count_places(scratch, n, all_codes, n_active)
     n_codes = order_codes(scratch, all_codes, n_active)
-    width = padded(n_codes)
+    width = round_up_to_lanes(n_codes)
     for arm in range(n_active + 1):
         for place in range(n_codes):
             ordered.counts[arm * width + place] = table.counts[arm * all_codes + order[place]]
@@ -208,13 +208,13 @@ def best_name_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cu
     gain, mask = best.gain, np.uint64(0)
     if n_codes > 2:  # the first and the last alone are a set of the poorest and what it leaves
         weigh(ordered, scratch.totals, width, n_active)
-        found = best_of(ordered, 1, n_codes - 1, n, gain)
-        if found != trees.NOTHING:
+        found = best_split(ordered, 1, n_codes - 1, n, gain)
+        if found != trees.NO_INDEX:
             gain, mask = np.float64(ordered.gains[found]), np.uint64(1) << np.uint64(order[found])
     accumulate(ordered, width, n_active)
     weigh(ordered, scratch.totals, width, n_active)
-    found = best_of(ordered, 0, n_codes - 1, n, gain)
-    if found != trees.NOTHING:
+    found = best_split(ordered, 0, n_codes - 1, n, gain)
+    if found != trees.NO_INDEX:
         gain, mask = np.float64(ordered.gains[found]), np.uint64(0)
         for place in range(found + 1):
             mask |= np.uint64(1) << np.uint64(order[place])
@@ -224,14 +224,14 @@ def best_name_cut(scratch: Scratch, n: int, n_active: int, column: int, best: Cu
     return Cut(best.gain, best.column, best.threshold, best.mask, n_tried)
 
 
-@part
+@internal
 def weigh_bits(scratch: Scratch, n: int, n_active: int) -> None:
     """Weigh the cuts of all columns of a byte at once, in place.
 
     What it says of those that are no bits, and of the bytes past them, nobody reads.
     """
     bits, (first, end) = scratch.bits, scratch.events.span
-    width = padded(end - first)
+    width = round_up_to_lanes(end - first)
     clear(bits, (n_active + 1) * width)
     for index in range(n):
         event, reward = scratch.events.bytes[index, first : first + width], scratch.rewards[index]
@@ -246,34 +246,34 @@ def weigh_bits(scratch: Scratch, n: int, n_active: int) -> None:
     weigh(bits, scratch.totals, width, n_active)
 
 
-@part
+@internal
 def best_bit_cut(scratch: Scratch, n: int, column: int, best: Cut) -> Cut:
     """The better of `best` and the one cut of a column of bits, set ones to the right; all have been weighed."""
     place = scratch.events.starts[column] - scratch.events.span[0]
     gain, size = np.float64(scratch.bits.gains[place]), scratch.bits.sizes[place]
-    if gain > best.gain and size >= LEAST_SIDE and n - size >= LEAST_SIDE:
+    if gain > best.gain and size >= MIN_CHILD_EVENTS and n - size >= MIN_CHILD_EVENTS:
         return Cut(gain, column, 0.5, np.uint64(0), best.n_tried + 1)
     return Cut(best.gain, best.column, best.threshold, best.mask, best.n_tried + 1)
 
 
-@part
+@internal
 def best_cut(kinds: NDArray[np.uint8], scratch: Scratch, n: int, n_active: int, key: np.uint64) -> Cut:
     """The best cut over half of the columns, drawn by `key`."""
     n_columns = kinds.shape[0]
     best = Cut(0.0, n_columns, 0.0, np.uint64(0), 0)
     needed = (n_columns + 1) // 2
     for column in range(n_columns):
-        if kinds[column] == trees.BIT:
+        if kinds[column] == trees.BINARY:
             weigh_bits(scratch, n, n_active)
             break
     for column in range(n_columns):
-        key = mixed(key + np.uint64(0x9E3779B97F4A7C15))
+        key = splitmix64(key + np.uint64(0x9E3779B97F4A7C15))
         if ((key >> np.uint64(32)) * np.uint64(n_columns - column)) >> np.uint64(32) >= np.uint64(needed):
             continue
         needed -= 1
-        if kinds[column] == trees.BIT:
+        if kinds[column] == trees.BINARY:
             best = best_bit_cut(scratch, n, column, best)
-        elif kinds[column] == trees.NAME:
+        elif kinds[column] == trees.CATEGORICAL:
             best = best_name_cut(scratch, n, n_active, column, best)
         else:
             best = best_number_cut(scratch, n, n_active, column, best)
