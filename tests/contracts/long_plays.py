@@ -38,8 +38,8 @@ def chunks():
 def reward_forest(noise, **options):
     """Grow, evict events and splits, detect the drift; decide and learn late in between; save and load."""
     rows, fits = make_stream(seed=6)
-    probabilities = noise + (1.0 - 2.0 * noise) * (fits[:, None] == np.arange(4))
-    rewards = (np.random.default_rng(7).random((N, 4)) < probabilities).astype(float)
+    expected = noise + (1.0 - 2.0 * noise) * (fits[:, None] == np.arange(4))
+    rewards = (np.random.default_rng(7).random((N, 4)) < expected).astype(float)
     policy = st.RewardForest(actions=ACTIONS, seed=5, **options)
     decisions, probabilities = [], []
     for number, chunk in enumerate(chunks()):

@@ -98,9 +98,9 @@ def played(policy, contexts):
     seen = contexts[0] is not None
     decisions, probabilities = [], []
 
-    def note(actions, probabilities):
+    def note(actions, their_probabilities):
         decisions.append(actions)
-        probabilities.append(probabilities)
+        probabilities.append(their_probabilities)
 
     def play(start, end):
         rewards = REWARDS[start:end, [column_of(action) for action in policy.actions]]
