@@ -361,8 +361,13 @@ from numba.core.runtime import rtsys
 from stumpery.compiling import internal
 from stumpery.jit import internal, kernel, prefetch
 
-borrows, decide = [], internal._only_borrows
-internal._only_borrows = lambda state: borrows.append((state.func_id.func_name, decide(state))) or borrows[-1][1]
+borrows, decide = [], internal._needs_no_reference_counts
+
+def decide_and_note(state):
+    borrows.append((state.func_id.func_name, decide(state)))
+    return borrows[-1][1]
+
+internal._needs_no_reference_counts = decide_and_note
 
 @internal
 def middle(table):  # gives an array back

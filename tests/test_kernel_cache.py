@@ -343,7 +343,7 @@ def test_the_warning_comes_once_in_a_process_and_nothing_is_written(tmp_path):
     command = [sys.executable, "-c", COUNT_CACHE_USE]
     done = subprocess.run(command, env=environment(cache), capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0", "2"]
-    assert done.stderr.count("RuntimeWarning: compiled kernels are neither loaded from the disk nor kept there: ") == 1
+    assert done.stderr.count("RuntimeWarning: the disk cache of compiled kernels is not used: ") == 1
     assert [path.name for path in tmp_path.rglob("*")] == ["cache"]
 
 
