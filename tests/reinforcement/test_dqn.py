@@ -6,9 +6,9 @@ import pytest
 from tests.reference.dqn import SlowDQN
 
 from stumpery.encoding.online import OnlineEncoder
-from stumpery.reinforcement.cells import Cells
+from stumpery.reinforcement.discretisation import Cells
 from stumpery.reinforcement.training import dqn, network
-from stumpery.reinforcement.training.learner import Chunk, Moments, new_learner
+from stumpery.reinforcement.training.agent_state import Chunk, Moments, new_learner
 
 N, WARM, SIZE = 23, 14, 64
 

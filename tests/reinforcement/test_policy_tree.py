@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stumpery as st
-from stumpery.reinforcement.policy_nodes import LEAF, below
+from stumpery.reinforcement.policy_tree_nodes import LEAF, below
 from stumpery.types import State
 
 SMALL = {"warm_up": 60, "memory": 400, "batch_size": 32, "n_cells": 4, "learning_rate": 0.01, "target_every": 50}

@@ -13,10 +13,10 @@ from stumpery.encoding.declared_columns import DeclaredColumns
 from stumpery.encoding.online import OnlineEncoder
 from stumpery.labels.classes import Label, as_array, encode_classes
 from stumpery.options import check_bool, check_number, check_whole, shown
-from stumpery.reinforcement import deep_files, extraction
+from stumpery.reinforcement import saved_agent, tree_extraction
 from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.training.agent import Agent, Method, TrainingLog
-from stumpery.reinforcement.training.learner import AgentState, Chunk, Found, Spans
+from stumpery.reinforcement.training.agent_state import AgentState, Chunk, Found, Spans
 from stumpery.reseeding import RiverClone
 from stumpery.river import register_virtual_subclass
 from stumpery.system.extras import need
@@ -211,7 +211,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         if self._rows is None or not self._classes:
             raise ValueError("nothing has been learned yet: there is no tree")
         if self._trainee is None:
-            return deep_files.single_leaf(self._rows, self.classes, self._counts)
+            return saved_agent.single_leaf(self._rows, self.classes, self._counts)
         trainee, cells = self._trainee, self._trainee.cells
         if cells.as_they_are and cells.is_number.any():
             raise ValueError("numbers are used as they are, so no finite tree is the policy; give n_cells to cut them")
@@ -220,7 +220,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         else:
             codes = cells.coded(self._rows.many(X)[:]).codes
         missed = trainee.missed if X is None else None
-        nodes = extraction.extracted(trainee.policy(), cells, codes, missed, max_nodes)
+        nodes = tree_extraction.extracted(trainee.policy(), cells, codes, missed, max_nodes)
         tree = PolicyTree(self._rows, cells, self.classes, nodes)
         return tree.merged() if merge else tree
 
@@ -243,14 +243,14 @@ class DeepTree(DeclaredColumns, RiverClone):
             points = {"points": arrays.pop("schema.points")}
             options["schema"] = Schema.from_state(State(options["schema"], points))
         model = cls(**options)
-        model._classes = deep_files.checked_classes(classes)
+        model._classes = saved_agent.checked_classes(classes)
         if model._rows is None:
             if arrays or classes:
                 raise ValueError("it has arrays or classes but no columns")
             return model
-        model._rows = deep_files.checked_rows(model._rows, arrays)
-        model._waiting = deep_files.checked_waiting(arrays, len(model._rows.seen), len(classes), model.warm_up)
-        model._trainee = deep_files.checked_trainee(arrays, model._rows.is_categorical, len(classes), model)
+        model._rows = saved_agent.checked_rows(model._rows, arrays)
+        model._waiting = saved_agent.checked_waiting(arrays, len(model._rows.seen), len(classes), model.warm_up)
+        model._trainee = saved_agent.checked_trainee(arrays, model._rows.is_categorical, len(classes), model)
         labels = [labels for _, labels in model._waiting]
         model._counts = np.bincount(np.concatenate([np.zeros(0, np.int64), *labels]), minlength=len(classes)).astype(
             float

@@ -7,7 +7,7 @@ import numpy as np
 
 from stumpery.options import check_bool, check_number, check_one_of, check_whole
 from stumpery.reinforcement.deep_tree import DeepTree
-from stumpery.reinforcement.training.learner import AgentState, Chunk, Found, Spans
+from stumpery.reinforcement.training.agent_state import AgentState, Chunk, Found, Spans
 from stumpery.types import Floats
 
 REPORTS = ("all", "one")

@@ -14,10 +14,10 @@ from stumpery.encoding.declared_columns import DeclaredColumns
 from stumpery.encoding.online import N_FIRST_ROWS, OnlineEncoder
 from stumpery.labels.classes import Label, as_array, encode_classes
 from stumpery.options import check_number, check_whole, shown
-from stumpery.reinforcement import optimal_kernels as kernels
-from stumpery.reinforcement.cells import Cells
-from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
+from stumpery.reinforcement import optimal_tree_kernels as kernels
+from stumpery.reinforcement.discretisation import Cells
 from stumpery.reinforcement.policy_tree import PolicyTree
+from stumpery.reinforcement.policy_tree_nodes import LEAF, NO_CHILD, Nodes
 from stumpery.river import register_virtual_subclass
 from stumpery.types import Floats, Integers, State
 from stumpery.validation import MAX_EVENT_COUNT, check, check_within

@@ -12,10 +12,10 @@ from stumpery.array_forest import rendering as tree_words
 from stumpery.encoding import Schema
 from stumpery.encoding.online import OnlineEncoder
 from stumpery.labels.classes import Label, as_array, encode_classes
-from stumpery.reinforcement import policy_nodes
-from stumpery.reinforcement.cells import Cells, Codes
-from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
-from stumpery.reinforcement.policy_words import PolicyWords
+from stumpery.reinforcement import policy_tree_nodes
+from stumpery.reinforcement.discretisation import Cells, Codes
+from stumpery.reinforcement.policy_tree_nodes import LEAF, NO_CHILD, Nodes
+from stumpery.reinforcement.policy_tree_rendering import PolicyWords
 from stumpery.types import Integers, State
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class PolicyTree:
     def expected_depth(self) -> float:
         """How many columns are looked at, on average over the rows that the tree was shown; NaN if there were none."""
         total = float(self.nodes.weight[0])
-        asked = (self.nodes.column != LEAF) * policy_nodes.answered(self.nodes, self.cells.n_codes)
+        asked = (self.nodes.column != LEAF) * policy_tree_nodes.answered(self.nodes, self.cells.n_codes)
         return float(asked.sum() / total) if total else float("nan")
 
     @property
@@ -116,7 +116,7 @@ class PolicyTree:
 
     def merged(self) -> "PolicyTree":
         """The tree in which a query whose branches all report the same class is that report itself."""
-        return PolicyTree(self.rows, self.cells, self.classes, policy_nodes.merged(self.nodes, self.cells.n_codes))
+        return PolicyTree(self.rows, self.cells, self.classes, policy_tree_nodes.merged(self.nodes, self.cells.n_codes))
 
     # Files.
 
@@ -147,7 +147,7 @@ class PolicyTree:
         if not classes or tuple(encode_classes(list(classes), [])[0]) != classes:
             raise ValueError("its classes are not all different")
         nodes = Nodes(**part["nodes"])
-        policy_nodes.check(nodes, cells.n_codes, len(classes))
+        policy_tree_nodes.check(nodes, cells.n_codes, len(classes))
         return cls(rows, cells, classes, nodes)
 
     # How rows go down.
@@ -170,7 +170,7 @@ class PolicyTree:
 
     @cached_property
     def _depths(self) -> Integers:
-        return policy_nodes.depths(self.nodes, self.cells.n_codes)
+        return policy_tree_nodes.depths(self.nodes, self.cells.n_codes)
 
     @property
     def _words(self) -> PolicyWords:

@@ -12,10 +12,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from stumpery.reinforcement.training import chunks as stretches
-from stumpery.reinforcement.training import network
+from stumpery.reinforcement.training import network, train_loop
+from stumpery.reinforcement.training.agent_state import MISSING_RANK, UNSEEN, AgentState, Chunk, Found, Spans, Weights
 from stumpery.reinforcement.training.dqn import remembered
-from stumpery.reinforcement.training.learner import MISSING_RANK, UNSEEN, AgentState, Chunk, Found, Spans, Weights
 from stumpery.reinforcement.training.mdp import worths
 
 
@@ -157,7 +156,7 @@ def along(
     learner: AgentState, spans: Spans, rule: Rule, rows: Chunk, n: Array, n_step: int
 ) -> tuple[AgentState, Found]:
     """Learn the first n of the rows, one after the other."""
-    return stretches.along(lambda learner, row: learned(learner, spans, rule, n_step, row), learner, rows, n)
+    return train_loop.along(lambda learner, row: learned(learner, spans, rule, n_step, row), learner, rows, n)
 
 
 run = jax.jit(along, static_argnames=("n_step",), donate_argnames=("learner",))

@@ -7,11 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
-from stumpery.reinforcement import extraction
-from stumpery.reinforcement import policy_kernels as kernels
-from stumpery.reinforcement.cells import Cells
-from stumpery.reinforcement.policy_kernels import TreePolicy
-from stumpery.reinforcement.training.learner import UNSEEN, AgentState, Chunk, Found, Spans, grown, named, new_learner
+from stumpery.reinforcement import inference_kernels as kernels
+from stumpery.reinforcement import tree_extraction
+from stumpery.reinforcement.discretisation import Cells
+from stumpery.reinforcement.inference_kernels import TreePolicy
+from stumpery.reinforcement.training.agent_state import (
+    UNSEEN,
+    AgentState,
+    Chunk,
+    Found,
+    Spans,
+    grown,
+    named,
+    new_learner,
+)
 from stumpery.system.interruption import defer_interrupts
 from stumpery.types import Floats, Integers
 
@@ -120,7 +129,7 @@ class Agent:
         """The network, prepared for asking."""
         if self._policy is None:
             n_classes = int(self.learner.n_classes)
-            self._policy = extraction.prepared(
+            self._policy = tree_extraction.prepared(
                 self.learner.weights, self.spans, self.learner.moments, self.cells, n_classes
             )
         return self._policy
@@ -129,7 +138,7 @@ class Agent:
         """The worths of the reports where the policy ends with each row, and how many columns it looked at."""
         policy = self.policy()
         codes, numbers = self.cells.coded(rows)
-        standard = extraction.standardised(self.learner.moments, numbers, slice(None))
+        standard = tree_extraction.standardised(self.learner.moments, numbers, slice(None))
         worths, n_queries = np.empty((len(rows), int(self.learner.n_classes))), np.empty(len(rows), np.int64)
         kernels.walk(policy, codes, standard, worths, n_queries)
         return worths, n_queries

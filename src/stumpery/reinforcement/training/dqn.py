@@ -12,9 +12,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from stumpery.reinforcement.training import chunks as stretches
-from stumpery.reinforcement.training import network
-from stumpery.reinforcement.training.learner import (
+from stumpery.reinforcement.training import network, train_loop
+from stumpery.reinforcement.training.agent_state import (
     MISSING_RANK,
     UNSEEN,
     AgentState,
@@ -200,7 +199,7 @@ def learned(
 
 def along(learner: AgentState, spans: Spans, rule: Rule, rows: Chunk, n: Array, kind: Kind) -> tuple[AgentState, Found]:
     """Learn the first n of the rows, one after the other."""
-    return stretches.along(lambda learner, row: learned(learner, spans, rule, kind, row), learner, rows, n)
+    return train_loop.along(lambda learner, row: learned(learner, spans, rule, kind, row), learner, rows, n)
 
 
 run = jax.jit(along, static_argnames=("kind",), donate_argnames=("learner",))

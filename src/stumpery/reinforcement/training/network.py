@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from stumpery.reinforcement.training.learner import FARTHEST, UNSEEN, Adam, Moments, Spans, Weights
+from stumpery.reinforcement.training.agent_state import FARTHEST, UNSEEN, Adam, Moments, Spans, Weights
 
 LONG_STREAM = 2**20  # rows, after which a 32-bit count and sum would soon stand still
 MOST_STEPS = 2**30

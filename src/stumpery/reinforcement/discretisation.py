@@ -17,7 +17,7 @@ from stumpery.encoding import Schema
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.columns.numerical import Numerical
 from stumpery.encoding.columns.values import cut_text
-from stumpery.reinforcement.training.learner import NEVER, UNSEEN, Spans
+from stumpery.reinforcement.training.agent_state import NEVER, UNSEEN, Spans
 from stumpery.types import Floats, Integers
 from stumpery.validation import check, check_within
 

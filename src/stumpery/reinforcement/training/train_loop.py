@@ -5,7 +5,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import Array, lax
 
-from stumpery.reinforcement.training.learner import AgentState, Chunk, Found
+from stumpery.reinforcement.training.agent_state import AgentState, Chunk, Found
 
 Step = Callable[[AgentState, Chunk], tuple[AgentState, tuple[Array, Array, Array]]]
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from stumpery import files
 from stumpery.encoding.online import OnlineEncoder
 from stumpery.labels.classes import Label, encode_classes
-from stumpery.reinforcement.cells import Cells
-from stumpery.reinforcement.policy_nodes import LEAF, Nodes
+from stumpery.reinforcement.discretisation import Cells
 from stumpery.reinforcement.policy_tree import PolicyTree
+from stumpery.reinforcement.policy_tree_nodes import LEAF, Nodes
 from stumpery.reinforcement.training.agent import Agent
-from stumpery.reinforcement.training.learner import MISSING_RANK, UNSEEN, AgentState, filled, named, new_learner
+from stumpery.reinforcement.training.agent_state import MISSING_RANK, UNSEEN, AgentState, filled, named, new_learner
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
 from stumpery.validation import check, check_within

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from stumpery.array_forest.rendering import NO_PARENT, ShownNode
 from stumpery.encoding import Schema
 from stumpery.labels.classes import Label
-from stumpery.reinforcement.cells import Cells, rule_of
-from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes, below, slots_of
+from stumpery.reinforcement.discretisation import Cells, rule_of
+from stumpery.reinforcement.policy_tree_nodes import LEAF, NO_CHILD, Nodes, below, slots_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.reinforcement import policy_kernels as kernels
-from stumpery.reinforcement.cells import Cells, Codes
-from stumpery.reinforcement.policy_kernels import TreePolicy
-from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
-from stumpery.reinforcement.training.learner import FARTHEST, UNSEEN, Moments, Spans, Weights
+from stumpery.reinforcement import inference_kernels as kernels
+from stumpery.reinforcement.discretisation import Cells, Codes
+from stumpery.reinforcement.inference_kernels import TreePolicy
+from stumpery.reinforcement.policy_tree_nodes import LEAF, NO_CHILD, Nodes
+from stumpery.reinforcement.training.agent_state import FARTHEST, UNSEEN, Moments, Spans, Weights
 from stumpery.types import Floats, Integers
 
 
