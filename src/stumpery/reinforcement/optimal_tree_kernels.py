@@ -1,7 +1,7 @@
-"""The best tree over categories by dynamic programming over all partly observed rows.
+"""Dynamic programming for the optimal decision tree over categorical columns.
 
-A state has a digit for each column: a code, or one past the last code where the column is not observed. What follows a
-query has a smaller digit and so a smaller number than what it follows: one pass upwards values every state.
+A state is a partly observed row, numbered with a digit for each column: a code, or one past the last code where the
+column is not observed. A query replaces a digit by a smaller one, so one pass over ascending numbers values all states.
 """
 
 import numpy as np
@@ -14,17 +14,17 @@ REPORT = -1
 
 
 @kernel
-def spread(counts: Floats, strides: Integers, n_codes: Integers) -> None:
-    """Sum the counts of complete rows over every column that is not observed, in place."""
+def sum_over_unobserved(counts: Floats, strides: Integers, n_codes: Integers) -> None:
+    """Sum the class counts of complete rows over every unobserved column, in place."""
     n_states, n_classes = counts.shape
     for column in range(n_codes.shape[0]):
-        unseen = n_codes[column]
+        unobserved = n_codes[column]
         for state in range(n_states):
-            if state // strides[column] % (unseen + 1) == unseen:
-                for code in range(unseen):
-                    below = state - (unseen - code) * strides[column]
+            if state // strides[column] % (unobserved + 1) == unobserved:
+                for code in range(unobserved):
+                    child = state - (unobserved - code) * strides[column]
                     for label in range(n_classes):
-                        counts[state, label] += counts[below, label]
+                        counts[state, label] += counts[child, label]
 
 
 @kernel
@@ -33,13 +33,13 @@ def solve(
     strides: Integers,
     n_codes: Integers,
     n_names: Integers,
-    price: float,
+    depth_penalty: float,
     values: Floats,
     actions: NDArray[np.int16],
 ) -> None:
-    """The most that each state can earn, in rows, and the query that earns it or REPORT; a query must earn more.
+    """The optimal value of each state, in rows, and its action, in place: a query, or REPORT where none is better.
 
-    Codes from `n_names` upwards stand for a missing value, which costs nothing to find.
+    Codes from `n_names` upwards stand for a missing value, whose query costs nothing.
     """
     totals = np.zeros(counts.shape[0])
     for state in range(counts.shape[0]):
@@ -50,14 +50,14 @@ def solve(
         totals[state] = total
         if best < total:
             for column in range(n_codes.shape[0]):
-                unseen = n_codes[column]
-                if state // strides[column] % (unseen + 1) == unseen:
-                    earned = 0.0
-                    for code in range(unseen):
-                        below = state - (unseen - code) * strides[column]
-                        earned += values[below]
+                unobserved = n_codes[column]
+                if state // strides[column] % (unobserved + 1) == unobserved:
+                    value = 0.0
+                    for code in range(unobserved):
+                        child = state - (unobserved - code) * strides[column]
+                        value += values[child]
                         if code < n_names[column]:
-                            earned -= price * totals[below]
-                    if earned > best + 1e-9 * total:
-                        best, action = earned, column
+                            value -= depth_penalty * totals[child]
+                    if value > best + 1e-9 * total:
+                        best, action = value, column
         values[state], actions[state] = best, action

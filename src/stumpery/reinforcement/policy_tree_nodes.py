@@ -1,6 +1,6 @@
-"""The nodes of an explicit tree as plain arrays: what hangs below them, equal leaves as one, and what is no tree.
+"""Nodes of an extracted decision tree as arrays: children, depths, merging of equal leaves, validation.
 
-How many codes a column has is for its owner to know: `n_codes`, (columns,), comes with the nodes.
+The functions also take `n_codes`, (columns,): how many codes each column has.
 """
 
 from typing import NamedTuple
@@ -13,51 +13,51 @@ from stumpery.types import Floats, Integers
 LEAF = NO_CHILD = -1
 
 
-class Nodes(NamedTuple):
-    """Nodes, every one before its children; the first is the root.
+class TreeNodes(NamedTuple):
+    """Nodes in an order with parents before children; the first is the root.
 
     A node that queries a column has a slot for each of the column's codes and one for a missing value.
     """
 
-    column: Integers  # (nodes,): what is queried, LEAF where a class is reported
-    report: Integers  # (nodes,): the class that is reported, by a leaf or where an answer has no branch
-    weight: Floats  # (nodes,): how many of the rows that the tree was shown come here
-    slots: Integers  # (nodes,): where a node's slots begin
-    children: Integers  # (slots,): NO_CHILD where no branch is known
+    column: Integers  # (nodes,): the queried column, or LEAF
+    report: Integers  # (nodes,): the class reported by a leaf, or for an answer without a branch
+    weight: Floats  # (nodes,): number of rows that reach the node
+    slots: Integers  # (nodes,): index of the node's first slot
+    children: Integers  # (slots,): the child of each slot, or NO_CHILD
 
 
-def n_slots(nodes: Nodes, n_codes: Integers) -> Integers:
-    """How many slots each node has."""
+def n_slots(nodes: TreeNodes, n_codes: Integers) -> Integers:
+    """The number of slots of each node."""
     counts: Integers = np.where(nodes.column == LEAF, 0, n_codes[nodes.column] + 1)
     return counts
 
 
-def slots_of(nodes: Nodes, n_codes: Integers, node: int) -> Integers:
-    """What is in the slots of one node."""
+def slots_of(nodes: TreeNodes, n_codes: Integers, node: int) -> Integers:
+    """The slots of one node."""
     column, start = int(nodes.column[node]), int(nodes.slots[node])
     return nodes.children[start : start + (0 if column == LEAF else int(n_codes[column]) + 1)]
 
 
-def below(nodes: Nodes, n_codes: Integers, node: int) -> Integers:
+def children_of(nodes: TreeNodes, n_codes: Integers, node: int) -> Integers:
     """The children of one node."""
     slots = slots_of(nodes, n_codes, node)
-    found: Integers = slots[slots != NO_CHILD]
-    return found
+    children: Integers = slots[slots != NO_CHILD]
+    return children
 
 
-def depths(nodes: Nodes, n_codes: Integers) -> Integers:
-    """How many columns were looked at on the way to each node; a missing value is no look."""
-    found = np.zeros(len(nodes.column), np.int64)
+def depths(nodes: TreeNodes, n_codes: Integers) -> Integers:
+    """The depth of each node: how many columns are queried on the path to it; missing values do not count."""
+    depth = np.zeros(len(nodes.column), np.int64)
     for node in np.flatnonzero(nodes.column != LEAF).tolist():
         slots = slots_of(nodes, n_codes, node)
-        is_look = np.arange(len(slots)) < len(slots) - 1
+        is_answered = np.arange(len(slots)) < len(slots) - 1
         is_child = slots != NO_CHILD
-        found[slots[is_child]] = found[node] + is_look[is_child]
-    return found
+        depth[slots[is_child]] = depth[node] + is_answered[is_child]
+    return depth
 
 
-def answered(nodes: Nodes, n_codes: Integers) -> Floats:
-    """How many rows get an answer to a node's query: all but those where the column is missing."""
+def answered_weights(nodes: TreeNodes, n_codes: Integers) -> Floats:
+    """The number of rows with an answer to each node's query: all but those where the column is missing."""
     missing = np.zeros(len(nodes.column))
     for node in np.flatnonzero(nodes.column != LEAF).tolist():
         child = slots_of(nodes, n_codes, node)[-1]
@@ -65,52 +65,56 @@ def answered(nodes: Nodes, n_codes: Integers) -> Floats:
     return nodes.weight - missing
 
 
-def merged(nodes: Nodes, n_codes: Integers) -> Nodes:
-    """Nodes in which a query whose branches all report the same class is that report itself."""
+def merge_equal_leaves(nodes: TreeNodes, n_codes: Integers) -> TreeNodes:
+    """Prune queries whose branches all report the same class to leaves; predictions stay the same."""
     column, report = nodes.column.copy(), nodes.report.copy()
     for node in range(len(column) - 1, -1, -1):
-        under = below(nodes, n_codes, node)
-        if under.size and (column[under] == LEAF).all() and (report[under] == report[under[0]]).all():
-            column[node], report[node] = LEAF, report[under[0]]
+        children = children_of(nodes, n_codes, node)
+        if children.size and (column[children] == LEAF).all() and (report[children] == report[children[0]]).all():
+            column[node], report[node] = LEAF, report[children[0]]
     return _compact(nodes._replace(column=column, report=report), n_codes)
 
 
-def _compact(nodes: Nodes, n_codes: Integers) -> Nodes:
-    """The nodes that can still be reached, numbered anew in the same order."""
-    kept = np.zeros(len(nodes.column), bool)
-    kept[0] = True
+def _compact(nodes: TreeNodes, n_codes: Integers) -> TreeNodes:
+    """The nodes that can be reached from the root, renumbered in the same order."""
+    reachable = np.zeros(len(nodes.column), bool)
+    reachable[0] = True
     starts, children, n = np.zeros(len(nodes.column), np.int64), [], 0
-    for node in range(len(kept)):
-        if kept[node]:
+    for node in range(len(reachable)):
+        if reachable[node]:
             slots = slots_of(nodes, n_codes, node)
-            kept[slots[slots != NO_CHILD]] = True
+            reachable[slots[slots != NO_CHILD]] = True
             starts[node], n = n, n + len(slots)
             children.append(slots)
-    number = np.cumsum(kept) - 1
+    number = np.cumsum(reachable) - 1
     flat = np.concatenate(children) if n else np.zeros(0, np.int64)
     renumbered = np.where(flat == NO_CHILD, NO_CHILD, number[flat])
-    return Nodes(nodes.column[kept], nodes.report[kept], nodes.weight[kept], starts[kept], renumbered)
+    return TreeNodes(
+        nodes.column[reachable], nodes.report[reachable], nodes.weight[reachable], starts[reachable], renumbered
+    )
 
 
-def check(nodes: Nodes, n_codes: Integers, n_classes: int) -> None:
-    """Refuse nodes that would lead a row astray."""
+def validate(nodes: TreeNodes, n_codes: Integers, n_classes: int) -> None:
+    """Raise a ValueError if the nodes are no tree over these columns and classes."""
     n = len(nodes.column)
-    whole = (nodes.column, nodes.report, nodes.slots, nodes.children)
-    fits = all(array.dtype == np.int64 and array.ndim == 1 for array in whole) and nodes.weight.dtype == np.float64
-    validation.check(fits, "an array of the nodes has another type or shape")
+    integers = (nodes.column, nodes.report, nodes.slots, nodes.children)
+    is_valid = (
+        all(array.dtype == np.int64 and array.ndim == 1 for array in integers) and nodes.weight.dtype == np.float64
+    )
+    validation.check(is_valid, "an array of the nodes has a wrong type or shape")
     sizes = {len(nodes.report), len(nodes.slots), *nodes.weight.shape}
-    validation.check(n > 0 and nodes.weight.ndim == 1 and sizes == {n}, "the arrays of the nodes are of other lengths")
+    validation.check(n > 0 and nodes.weight.ndim == 1 and sizes == {n}, "the arrays of the nodes differ in length")
     validation.check(np.isfinite(nodes.weight).all(), "the weight of a node is not finite")
     validation.check_within(nodes.column, LEAF, len(n_codes) - 1, "the column of a node")
     validation.check_within(nodes.report, 0, n_classes - 1, "the class of a node")
     counts = n_slots(nodes, n_codes)
-    fits = (nodes.slots == np.cumsum(counts) - counts).all() and counts.sum() == len(nodes.children)
-    validation.check(fits, "a node has another number of branches than its column has codes")
+    is_valid = (nodes.slots == np.cumsum(counts) - counts).all() and counts.sum() == len(nodes.children)
+    validation.check(is_valid, "the slots of a node do not match the codes of its column")
     parent = np.repeat(np.arange(n), counts)
     is_child = nodes.children != NO_CHILD
     children = nodes.children[is_child]
     validation.check((children > parent[is_child]).all(), "a node stands before its parent")
     validation.check_within(children, 1, n - 1, "the child of a node")
-    met = np.bincount(np.append(children, 0), minlength=n)  # and the root
-    validation.check_all(met <= 1, "node {} has two parents")
-    validation.check_all(met == 1, "node {} is in no tree")
+    n_parents = np.bincount(np.append(children, 0), minlength=n)  # the root counts as a child
+    validation.check_all(n_parents <= 1, "node {} has two parents")
+    validation.check_all(n_parents == 1, "node {} has no parent")

@@ -1,4 +1,4 @@
-"""From a policy to its tree: follow every branch, or those that given rows take, level by level."""
+"""Extraction of a decision tree from a policy: follow all branches, or those that given rows take, level by level."""
 
 from typing import Any
 
@@ -6,34 +6,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.reinforcement import inference_kernels as kernels
-from stumpery.reinforcement.discretisation import Cells, Codes
-from stumpery.reinforcement.inference_kernels import TreePolicy
-from stumpery.reinforcement.policy_tree_nodes import LEAF, NO_CHILD, Nodes
-from stumpery.reinforcement.training.agent_state import FARTHEST, UNSEEN, Moments, Spans, Weights
+from stumpery.reinforcement.discretisation import Codes, Discretisation
+from stumpery.reinforcement.inference_kernels import InferenceNetwork
+from stumpery.reinforcement.policy_tree_nodes import LEAF, NO_CHILD, TreeNodes
+from stumpery.reinforcement.training.agent_state import MAX_DEVIATION, UNSEEN, ColumnMoments, Spans, Weights
 from stumpery.types import Floats, Integers
 
 
-def prepared(weights: Weights, spans: Spans, moments: Moments, cells: Cells, n_classes: int) -> TreePolicy:
-    """A network as a policy that kernels can ask."""
-    into, flags, first = (np.asarray(each, np.float64) for each in (weights.into, weights.flags, weights.first))
+def inference_network(
+    weights: Weights, spans: Spans, moments: ColumnMoments, cells: Discretisation, n_classes: int
+) -> InferenceNetwork:
+    """Prepare a trained network for inference without jax."""
+    into, flags, first = (np.asarray(array, np.float64) for array in (weights.into, weights.flags, weights.first))
     n_columns = len(cells.n_codes)
-    unseen, of_numbers = flags[:n_columns], flags[n_columns:]
+    unseen_flags, of_numbers = flags[:n_columns], flags[n_columns:]
     rows = []
-    for place, n_codes in enumerate(cells.n_codes.tolist()):
-        own = np.asarray(spans.column) == place
+    for column, n_codes in enumerate(cells.n_codes.tolist()):
+        own = np.asarray(spans.column) == column
         codes = np.arange(n_codes)[:, np.newaxis]
-        holds = (codes >= np.asarray(spans.low)[own]) & (codes <= np.asarray(spans.high)[own])
+        is_in_span = (codes >= np.asarray(spans.low)[own]) & (codes <= np.asarray(spans.high)[own])
         numbers = np.zeros((n_codes, 1))
-        if cells.is_number[place] and not cells.as_they_are:
-            numbers = standardised(moments, cells.centres[place], place)[:, np.newaxis]
-        rows.append(holds @ into[own] + numbers * of_numbers[place] - unseen[place])
+        if cells.is_number[column] and not cells.as_they_are:
+            numbers = standardise(moments, cells.centres[column], column)[:, np.newaxis]
+        rows.append(is_in_span @ into[own] + numbers * of_numbers[column] - unseen_flags[column])
     heads = np.concatenate([np.asarray(weights.queries).T, np.asarray(weights.reports).T[:n_classes]])
     bias = np.concatenate([np.asarray(weights.query_bias), np.asarray(weights.report_bias)[:n_classes]])
-    return TreePolicy(
+    return InferenceNetwork(
         starts=np.cumsum(cells.n_codes) - cells.n_codes,
-        table=np.concatenate([*rows, np.zeros((1, len(first)))]),  # the last for what is missing
+        table=np.concatenate([*rows, np.zeros((1, len(first)))]),  # the last for a missing value
         numbers=of_numbers if cells.as_they_are else np.zeros_like(of_numbers),
-        base=first + unseen.sum(axis=0),
+        base=first + unseen_flags.sum(axis=0),
         across=np.asarray(weights.across, np.float64),
         second=np.asarray(weights.second, np.float64),
         actions=heads.astype(np.float64),
@@ -41,31 +43,31 @@ def prepared(weights: Weights, spans: Spans, moments: Moments, cells: Cells, n_c
     )
 
 
-def standardised(moments: Moments, numbers: NDArray[Any], place: int | slice) -> Floats:
-    """Numbers of a column, or of all, as the network sees them."""
-    count, mean, squares = (np.asarray(each, np.float64)[place] for each in moments)
+def standardise(moments: ColumnMoments, numbers: NDArray[Any], columns: int | slice) -> Floats:
+    """Standardise numbers of the given columns as `training.network.standardise` does."""
+    count, mean, squares = (np.asarray(array, np.float64)[columns] for array in moments)
     variance = squares / np.maximum(count, 1.0)
     scale = np.where(variance > 0.0, 1.0 / np.sqrt(np.maximum(variance, 1e-30)), 0.0)
-    found: Floats = np.clip((numbers - mean) * scale, -FARTHEST, FARTHEST)
-    return found
+    standardised: Floats = np.clip((numbers - mean) * scale, -MAX_DEVIATION, MAX_DEVIATION)
+    return standardised
 
 
-def extracted(
-    policy: TreePolicy, cells: Cells, codes: Codes, missed: NDArray[np.bool_] | None, max_nodes: int
-) -> Nodes:
-    """The policy's tree, with the rows of `codes` counted at every node.
+def extract_tree(
+    network: InferenceNetwork, cells: Discretisation, codes: Codes, missed: NDArray[np.bool_] | None, max_nodes: int
+) -> TreeNodes:
+    """The decision tree of a policy, with the rows of `codes` counted at every node.
 
-    With `missed`, which says of each column whether it was ever missing, all branches are followed; without it those
-    that the rows take. A ValueError says that there are too many.
+    With `missed`, which marks the columns that were ever missing, all branches are followed; with None those that the
+    rows take. Raises a ValueError for more than `max_nodes` nodes.
     """
     n_columns = len(cells.n_codes)
-    firsts, closed = policy.base[np.newaxis], np.zeros((1, n_columns), bool)
-    at, rows = np.zeros(len(codes), np.int64), np.arange(len(codes))  # the state of this level that a row is in
-    levels: list[Nodes] = []
+    firsts, closed = network.base[np.newaxis], np.zeros((1, n_columns), bool)
+    at, rows = np.zeros(len(codes), np.int64), np.arange(len(codes))  # the state that each row is in
+    levels: list[TreeNodes] = []
     n_nodes, n_slots = 1, 0
     while len(firsts):
         actions, reports = np.empty(len(firsts), np.int64), np.empty(len(firsts), np.int64)
-        kernels.act(policy, firsts, closed, actions, reports)
+        kernels.best_actions(network, firsts, closed, actions, reports)
         column = np.where(actions < n_columns, actions, LEAF)
         width = np.where(column == LEAF, 0, cells.n_codes[column] + 1)
         starts = np.cumsum(width) - width
@@ -82,22 +84,22 @@ def extracted(
         has_child[taken] = True
         order = np.cumsum(has_child) - 1
         children = np.where(has_child, n_nodes + order, NO_CHILD)
-        levels.append(Nodes(column, reports, weight, starts + n_slots, children))
+        levels.append(TreeNodes(column, reports, weight, starts + n_slots, children))
         n_nodes, n_slots = n_nodes + int(has_child.sum()), n_slots + len(parent)
         if n_nodes > max_nodes:
             raise ValueError(
                 f"the policy's tree has more than {max_nodes} nodes; give rows to extract the part that they take, "
                 "a higher max_nodes, or learn with a higher depth_penalty"
             )
-        firsts, closed = _followed(
-            policy, firsts, closed, column, parent[has_child], answer[has_child], is_missing[has_child]
+        firsts, closed = _next_states(
+            network, firsts, closed, column, parent[has_child], answer[has_child], is_missing[has_child]
         )
         at = order[taken]
-    return Nodes(*(np.concatenate(arrays) for arrays in zip(*levels, strict=True)))
+    return TreeNodes(*(np.concatenate(arrays) for arrays in zip(*levels, strict=True)))
 
 
-def _followed(
-    policy: TreePolicy,
+def _next_states(
+    network: InferenceNetwork,
     firsts: Floats,
     closed: NDArray[np.bool_],
     column: Integers,
@@ -105,9 +107,9 @@ def _followed(
     answer: Integers,
     is_missing: NDArray[np.bool_],
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """The states that follow: an answer is added to the first layer, a missing value only closes the column."""
+    """The successor states: an answer is added to the first layer, a missing value only marks the column as closed."""
     asked = column[parent]
-    vectors = np.where(is_missing, len(policy.table) - 1, policy.starts[asked] + answer)
-    following = closed[parent]
-    following[np.arange(len(parent)), asked] = True
-    return firsts[parent] + policy.table[vectors], following
+    vectors = np.where(is_missing, len(network.table) - 1, network.starts[asked] + answer)
+    next_closed = closed[parent]
+    next_closed[np.arange(len(parent)), asked] = True
+    return firsts[parent] + network.table[vectors], next_closed

@@ -1,26 +1,25 @@
-"""Rows of a stretch, one after the other, inside one compiled loop."""
+"""Training loop: the train step for each row of a chunk, compiled as one jax program."""
 
 from collections.abc import Callable
 
 import jax.numpy as jnp
 from jax import Array, lax
 
-from stumpery.reinforcement.training.agent_state import AgentState, Chunk, Found
+from stumpery.reinforcement.training.agent_state import AgentState, Chunk, ChunkResult
 
-Step = Callable[[AgentState, Chunk], tuple[AgentState, tuple[Array, Array, Array]]]
+TrainStep = Callable[[AgentState, Chunk], tuple[AgentState, tuple[Array, Array, Array]]]
 
 
-def along(step: Step, learner: AgentState, rows: Chunk, n: Array) -> tuple[AgentState, Found]:
-    """Take the step with each of the first n rows; give the learner and what was found."""
+def for_each_row(step: TrainStep, state: AgentState, rows: Chunk, n: Array) -> tuple[AgentState, ChunkResult]:
+    """Take a train step with each of the first n rows."""
     size = rows.labels.shape[0]
-    found = Found(
-        jnp.zeros((size, *learner.weights.report_bias.shape)), jnp.zeros(size, jnp.int32), jnp.zeros((size, 2))
-    )
+    values = jnp.zeros((size, *state.weights.report_bias.shape))
+    result = ChunkResult(values, jnp.zeros(size, jnp.int32), jnp.zeros((size, 2)))
 
-    def one(place: Array, carried: tuple[AgentState, Found]) -> tuple[AgentState, Found]:
-        learner, found = carried
-        learner, new = step(learner, Chunk(*(table[place] for table in rows)))
-        return learner, Found(*(table.at[place].set(value) for table, value in zip(found, new, strict=True)))
+    def body(row: Array, carry: tuple[AgentState, ChunkResult]) -> tuple[AgentState, ChunkResult]:
+        state, result = carry
+        state, new = step(state, Chunk(*(table[row] for table in rows)))
+        return state, ChunkResult(*(table.at[row].set(value) for table, value in zip(result, new, strict=True)))
 
-    done: tuple[AgentState, Found] = lax.fori_loop(0, n, one, (learner, found))
-    return done
+    trained: tuple[AgentState, ChunkResult] = lax.fori_loop(0, n, body, (state, result))
+    return trained

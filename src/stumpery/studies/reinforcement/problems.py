@@ -62,7 +62,7 @@ def tried(model: Any, data: Source) -> dict[str, Any]:
     """Let a model test and then learn a stream: accuracy over a window, columns looked at, and losses, on the way."""
     start = perf_counter()
     if hasattr(model, "follow"):
-        probabilities, n_queries, losses = model.follow(data.rows, data.labels)
+        probabilities, n_queries, losses = model.learn_logged(data.rows, data.labels)
     else:
         probabilities = model.test_then_learn(data.rows, data.labels)
         n_queries, losses = np.zeros(len(probabilities)), np.full((len(probabilities), 2), np.nan)
