@@ -221,7 +221,7 @@ def test_numbers_as_they_are_have_no_finite_tree(kind):
     rows, labels = rows_and_labels(100)
     model.learn_many(rows, labels)
     assert len(model.predict_many(rows)) == 100
-    with pytest.raises(ValueError, match=r"^numbers are used as they are"):
+    with pytest.raises(ValueError, match=r"^n_cells is None"):
         model.tree()
 
 

@@ -91,7 +91,7 @@ def test_nodes_that_would_lead_a_row_astray_are_refused(tree, name):
 
 def test_nodes_of_another_shape_are_refused(tree):
     options, arrays = tree.state()
-    with pytest.raises(ValueError, match=r"^corrupt file: [^\n]+ lengths$"):
+    with pytest.raises(ValueError, match=r"^corrupt file: [^\n]+ differ in length$"):
         st.PolicyTree.from_state(State(options, arrays | {"nodes.weight": arrays["nodes.weight"][:, np.newaxis]}))
 
 

@@ -208,7 +208,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         check_bool("merge", merge)
         check_whole("max_nodes", max_nodes, 1, 2**31)
         if self._rows is None or not self._classes:
-            raise ValueError("there is no tree before the first row is learned")
+            raise ValueError("nothing has been learned yet: there is no tree")
         if self._agent is None:
             return saved_agent.single_leaf(self._rows, self.classes, self._counts)
         agent, cells = self._agent, self._agent.cells

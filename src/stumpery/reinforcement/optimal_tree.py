@@ -150,7 +150,7 @@ class OptimalTree(DeclaredColumns):
     def tree(self) -> PolicyTree:
         """The optimal tree on the rows learned."""
         if not self._table:
-            raise ValueError("there is no tree before the first row is learned")
+            raise ValueError("nothing has been learned yet: there is no tree")
         return self._solution.tree
 
     # Dynamic programming.
@@ -158,7 +158,7 @@ class OptimalTree(DeclaredColumns):
     @cached_property
     def _solution(self) -> OptimalSolution:
         if self._rows is None or not self._table:
-            raise ValueError("there is no tree before the first row is learned")
+            raise ValueError("nothing has been learned yet: there is no tree")
         n_names = _n_names(self._rows)
         n_codes = n_names + self._has_missing(len(n_names))
         strides = np.cumprod(np.append(1, n_codes[:-1] + 1))

@@ -61,7 +61,7 @@ def opened(title: str, steps: int, seed: int) -> tuple[Source, Schema | None]:
 def tried(model: Any, data: Source) -> dict[str, Any]:
     """Let a model test and then learn a stream: accuracy over a window, columns looked at, and losses, on the way."""
     start = perf_counter()
-    if hasattr(model, "follow"):
+    if hasattr(model, "learn_logged"):
         probabilities, n_queries, losses = model.learn_logged(data.rows, data.labels)
     else:
         probabilities = model.test_then_learn(data.rows, data.labels)
