@@ -355,7 +355,7 @@ def test_what_every_user_may_rename_is_refused_and_a_sticky_folder_is_not(cache)
     cache.symlink_to(outer / "inner" / "cache")  # the user's own choice; what counts is where it leads
     assert opened() is not None
     outer.chmod(0o777)
-    refused(f"every user may rename what lies in {outer} ")
+    refused(f"every user may rename files in {outer} ")
     outer.chmod(0o1777)
     assert opened() is not None
 

@@ -59,7 +59,7 @@ def test_picking_vectors_equals_multiplying_by_ones_and_zeros():
     rng = np.random.default_rng(5)
     cells = Discretisation.of_names(np.array([7, 5]))
     picks, multiplies = cells.span_arrays(12), cells.span_arrays(12)._replace(index=np.zeros((2, 0), np.int32))
-    assert picks.place.shape == (2, 12)
+    assert picks.index.shape == (2, 12)
     codes = np.stack([rng.integers(-1, 7, 20), rng.integers(-1, 5, 20)], axis=1).astype(np.int16)
     seen = (codes >= 0) & (rng.random((20, 2)) < 0.7)
     into = rng.normal(size=(12, 4)).astype(np.float32)

@@ -100,9 +100,7 @@ class KernelCache(Cache):  # type: ignore[misc]
         """The compiled function for these argument types; None if there is no valid file."""
         try:
             if EXTENDED:
-                rtsys.initialize(
-                    target_context
-                )  # reference counting; the rest is needed only to compile
+                rtsys.initialize(target_context)  # reference counting; the rest is needed only to compile
             else:
                 target_context.refresh()
             loaded = self._load_overload(signature, target_context)
