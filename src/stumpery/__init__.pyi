@@ -15,6 +15,7 @@ from .ensembles import (
     Voting,
     WeightedPredictors,
 )
+from .errors import CapacityError, CorruptFile, InvalidInput, StumperyError
 from .evaluation import play, prequential, regret
 from .files import load, save
 from .policies import (
@@ -74,9 +75,11 @@ __all__ = [
     "BanditTree",
     "Banditron",
     "BitEncoder",
+    "CapacityError",
     "CodeEncoder",
     "CombinatorialThompson",
     "ContentSelector",
+    "CorruptFile",
     "CountMin",
     "DQNTree",
     "Decision",
@@ -91,6 +94,7 @@ __all__ = [
     "HashedStump",
     "HoeffdingTreeClassifier",
     "HoeffdingTreeRegressor",
+    "InvalidInput",
     "Knapsack",
     "LinUCB",
     "LinearPolicy",
@@ -116,6 +120,7 @@ __all__ = [
     "SetDecision",
     "Stacking",
     "Stump",
+    "StumperyError",
     "SuccessiveElimination",
     "ThompsonSampling",
     "UnivariateTree",
