@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from stumpery.errors import CorruptFile
 from stumpery.trees.click_model import ClickModel
 from stumpery.types import Floats
-from stumpery.validation import corrupt
 
 
 class OneVersusRest:
@@ -21,7 +21,7 @@ class OneVersusRest:
         cls, recipe: ClickModel, rows: Any, labels: Sequence[Any], classes: Sequence[Any], seed: int
     ) -> "OneVersusRest":
         """A copy of the recipe for each class, which has learned these rows."""
-        models = [recipe.fresh(seed) for _ in classes]
+        models = [recipe.clone(seed=seed) for _ in classes]
         for model, each in zip(models, classes, strict=True):
             model.learn_many(rows, [label == each for label in labels])
         return cls(models, classes)
@@ -48,7 +48,7 @@ def grouped(models: Sequence[Any], classes: Sequence[Any]) -> list[Any]:
         if n == 1 and not isinstance(own[0], ClickModel):
             members += own
         elif len(own) < max(n, 1) or not all(isinstance(model, ClickModel) for model in own):
-            raise corrupt("its classes are not those of its models")
+            raise CorruptFile("its classes are not those of its models")
         else:
             members.append(OneVersusRest(own, classes))
     return members

@@ -12,6 +12,7 @@ from stumpery.policies import explorers, means_kernels
 from stumpery.policies import explorers_kernels as board_rows
 from stumpery.policies.explorers import Explorer
 from stumpery.policies.policy import Played, Policy
+from stumpery.saveable import Arrays, Options
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Context, Decision, Explanation, Floats, Integers
 from stumpery.validation import MOST_EVENTS, check_within
@@ -106,7 +107,7 @@ class MeansPolicy(Policy):
         return {**options, "explorer": self.explorer.options()} if "explorer" in options else options
 
     @classmethod
-    def _arguments(cls, options: dict[str, Any]) -> dict[str, Any]:
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
         return {**options, "explorer": Explorer(**options["explorer"])} if "explorer" in options else options
 
     def _grow(self) -> None:
@@ -117,8 +118,8 @@ class MeansPolicy(Policy):
         self._arms = np.delete(self._arms, action, axis=0)
         self._redraw()
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         moments.validate_rewards(self._arms)
         check_within(self._clock, self._arms[:, moments.COUNT].sum(), MOST_EVENTS, "the number of rewards")
         self._redraw()

@@ -7,27 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files
 from stumpery.allocation import reserve
 from stumpery.encoding.open_rows import OpenRows
+from stumpery.errors import CorruptFile
 from stumpery.reinforcement.cells import Cells
 from stumpery.reinforcement.learner import MISSING_RANK, UNSEEN, Learner, filled, named, new_learner
 from stumpery.reinforcement.policy_nodes import LEAF, Nodes
 from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.trainee import Trainee
-from stumpery.trees.classes import Label, coded
+from stumpery.saveable import Arrays, restore
+from stumpery.trees.classes import Label
 from stumpery.types import Floats, Integers
 from stumpery.validation import check, check_within
-
-Arrays = dict[str, NDArray[Any]]
-
-
-def checked_classes(classes: Any) -> list[Label]:
-    """Classes, all different."""
-    found = coded(classes, [])[0]
-    if found != classes:
-        raise ValueError("its classes are not all different")
-    return found
 
 
 def checked_rows(rows: OpenRows, arrays: Arrays) -> OpenRows:
@@ -55,7 +46,7 @@ def checked_trainee(arrays: Arrays, is_name: NDArray[np.bool_], n_classes: int, 
         return None
     missed = _flags(arrays.pop("missed"), least=np.zeros(len(is_name), bool))
     own = {name.removeprefix("cells."): arrays.pop(name) for name in list(arrays) if name.startswith("cells.")}
-    cells = Cells.from_state(own, is_name, as_they_are=recipe.n_cells is None)
+    cells = Cells.from_arrays(own, is_name, as_they_are=recipe.n_cells is None)
     own = {name.removeprefix("learner."): arrays.pop(name) for name in list(arrays) if name.startswith("learner.")}
     return Trainee(recipe.seed, cells, _checked_learner(own, cells, n_classes, recipe), missed)
 
@@ -63,14 +54,14 @@ def checked_trainee(arrays: Arrays, is_name: NDArray[np.bool_], n_classes: int, 
 def _checked_learner(arrays: Arrays, cells: Cells, n_classes: int, recipe: Any) -> Learner:
     n_spans, n_reports = len(arrays["weights.into"]), arrays["weights.reports"].shape[1]
     if (len(arrays["memory.labels"]), len(arrays["weights.first"])) != (recipe.memory, recipe.width):
-        raise ValueError("its network and its memory are not of the size that its options say")
+        raise CorruptFile("its network and its memory are not of the size that its options say")
     if len(cells.spans) > n_spans or n_classes > n_reports:
-        raise ValueError("its network has too little room for its cells and classes")
+        raise CorruptFile("its network has too little room for its cells and classes")
     n_columns, width = len(cells.n_codes), recipe.width
     n_weights = width * (n_spans + 3 * n_columns + n_reports + width + 3) + n_columns + n_reports
     reserve(16 * n_weights + recipe.memory * (8 * n_columns + 8))
     fresh = new_learner(0, n_spans, n_columns, n_reports, width, recipe.memory)
-    files.restore({name: np.atleast_1d(array) for name, array in named(fresh)}, arrays)  # into views of these
+    restore({name: np.atleast_1d(array) for name, array in named(fresh)}, arrays)  # into views of these
     learner: Learner = filled(fresh, dict(named(fresh)))
     _validate(learner, cells, n_classes, recipe.memory)
     return learner

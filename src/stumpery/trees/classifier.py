@@ -11,7 +11,8 @@ from stumpery.encoding.encoded import Rows
 from stumpery.encoding.open_rows import OpenRows
 from stumpery.models import concurrent
 from stumpery.options import check_one_of, check_whole
-from stumpery.trees.classes import Label, as_array, coded
+from stumpery.saveable import Arrays, Options
+from stumpery.trees.classes import Label, as_array, checked_classes, coded
 from stumpery.trees.gains_kernels import GINI, INFORMATION
 from stumpery.trees.stream_model import StreamModel
 from stumpery.trees.stream_words import ClassWords
@@ -152,12 +153,9 @@ class StreamClassifier(StreamModel):
             raise ValueError("nothing has been learned yet: there is no tree to show")
         return ClassWords(self._model, self.schema, self._n_trees, self._classes)
 
-    def _more_options(self) -> dict[str, Any]:
-        return {"_classes": list(self._classes)}
+    def _options(self) -> Options:
+        return {**super()._options(), "_classes": list(self._classes)}
 
-    def _take_more(self, more: dict[str, Any]) -> None:
-        classes = more.pop("_classes")
-        super()._take_more(more)
-        self._classes = coded(classes, [])[0]
-        if self._classes != classes:
-            raise ValueError("its classes are not all different")
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        self._classes = checked_classes(learned.pop("_classes"))
+        super()._restore(arrays, learned)

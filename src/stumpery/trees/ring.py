@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import CorruptFile
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees.forest_kernels import lined
 from stumpery.trees.precision import doubles_of, needs_double
@@ -119,7 +120,7 @@ def validate(ring: Ring, n_actions: int, is_name: NDArray[np.bool_]) -> None:
 def check_widths(widths: NDArray[np.generic] | None, is_name: NDArray[np.bool_]) -> None:
     """A ValueError says that saved widths are none of these columns."""
     if widths is None:
-        raise ValueError("its array 'ring.widths' is missing, as in a file of another version of Stumpery")
+        raise CorruptFile("its array 'ring.widths' is missing, as in a file of another version of Stumpery")
     fits = widths.dtype == np.uint8 and widths.shape == is_name.shape
     if not fits or not np.isin(widths, (BYTE, SHORT, FLOAT, DOUBLE)).all() or (widths[is_name] != BYTE).any():
-        raise ValueError(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
+        raise CorruptFile(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")

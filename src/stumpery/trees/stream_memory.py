@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.allocation import reserve
+from stumpery.errors import CorruptFile
 from stumpery.trees import bayes_kernels, drift_kernels
 from stumpery.trees import forest_kernels as trees
 from stumpery.trees import leaves_kernels as leaves
@@ -221,5 +222,5 @@ def checked_widths(widths: NDArray[Any], is_name: NDArray[np.bool_]) -> NDArray[
     """A ValueError says that saved widths are none of these columns."""
     fits = widths.dtype == np.uint8 and widths.shape == is_name.shape
     if not fits or not np.isin(widths, (SINGLE, DOUBLE)).all() or (widths[is_name] != SINGLE).any():
-        raise ValueError(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
+        raise CorruptFile(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
     return widths.copy()
