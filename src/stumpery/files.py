@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import packing
-from stumpery.allocation import limited, reserve
 from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.options import check_whole
 from stumpery.reseeding import reseeded
 from stumpery.saveable import Saveable, class_named, is_ours, snapshot_of
+from stumpery.system.allocation import limited, reserve
+from stumpery.system.writing import as_path, kind_of, resolved, write_whole
 from stumpery.types import State
-from stumpery.writing import as_path, kind_of, resolved, write_whole
 
 FORMAT = 2
 FIRST_FORMAT = 1  # of which the digest covers kind, options and arrays, and no array is packed

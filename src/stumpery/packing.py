@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.errors import CorruptFile
-from stumpery.types import Words
+from stumpery.types import RandomState
 
 BLOCK_BYTES = 64
 LEAST_BYTES = 1024  # smaller arrays stay as they are
@@ -33,7 +33,7 @@ _IS_LITTLE = sys.byteorder == "little"  # as safetensors files are
 class Packed(NamedTuple):
     """An array without its zeros."""
 
-    words: Words
+    words: RandomState
     masks: NDArray[np.uint8]
     blocks: NDArray[np.uint8]
 

@@ -7,10 +7,10 @@ import pytest
 from tests.reference import clicks as slow
 
 import stumpery as st
+from stumpery.clicks import univariate_kernels
 from stumpery.encoding import HashEncoder
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.summaries.quantiles_kernels import new_quantiles
-from stumpery.trees import univariate_kernels
 
 pytestmark = pytest.mark.kernels
 
@@ -115,7 +115,7 @@ def test_every_hash_function_orders_names_in_its_own_way():
 def test_a_hoeffding_tree_equals_its_slow_twin(tau):
     options = {"prior": 0.1, "m": 20.0, "delta": 1e-3, "tau": tau, "max_depth": 4}
     model = st.RandomHoeffdingTree(n_features=3, grace_period=50, max_leaves=100, **options)
-    model.schema = None
+    model._set_option("schema", None)
     rows, clicks = stream(N, seed=8)
     clicks = [click or row["name"] in ("v1", "v3") for click, row in zip(clicks, rows, strict=True)]
     twin = slow.HoeffdingTree(range(3), grace=50, **options)
@@ -176,6 +176,6 @@ def test_old_events_count_half_before_32_bits_overflow():
 def test_a_value_that_never_came_with_a_click_ranks_below_one_that_did():
     model = st.UnivariateTree(names=True, unfold=10)
     model.learn_many([{"item": name} for name in ["a", "b", "c", "d"] * 100], [0, 1, 0, 0] * 100)
-    chances = [model.predict_proba_one({"item": name})[True] for name in "abcd"]
-    assert chances[1] == max(chances)
+    probabilities = [model.predict_proba_one({"item": name})[True] for name in "abcd"]
+    assert probabilities[1] == max(probabilities)
     assert math.isclose(model.predict_proba_one({})[True], model.prior)

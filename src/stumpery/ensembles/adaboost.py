@@ -11,7 +11,7 @@ from stumpery import frames
 from stumpery.ensembles.bagging import CopiesEnsemble
 from stumpery.ensembles.batch import trained
 from stumpery.saveable import Arrays
-from stumpery.trees import HoeffdingTreeClassifier
+from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
 
 LEAST_ERROR = 1e-10

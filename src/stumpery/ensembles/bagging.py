@@ -11,7 +11,7 @@ from stumpery import frames
 from stumpery.ensembles.batch import BatchEnsemble, trained
 from stumpery.options import check_whole
 from stumpery.saveable import Arrays
-from stumpery.trees import HoeffdingTreeClassifier
+from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.errors import CorruptFile
-from stumpery.trees.click_model import ClickModel
+from stumpery.clicks.click_model import ClickModel
 from stumpery.types import Floats
+from stumpery.validation import corrupt
 
 
 class OneVersusRest:
@@ -48,7 +48,7 @@ def grouped(models: Sequence[Any], classes: Sequence[Any]) -> list[Any]:
         if n == 1 and not isinstance(own[0], ClickModel):
             members += own
         elif len(own) < max(n, 1) or not all(isinstance(model, ClickModel) for model in own):
-            raise CorruptFile("its classes are not those of its models")
+            raise corrupt("its classes are not those of its models")
         else:
             members.append(OneVersusRest(own, classes))
     return members

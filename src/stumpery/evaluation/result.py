@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from stumpery.frames import make_frame
-from stumpery.writing import write_whole
+from stumpery.system.writing import write_whole
 
 
 class Result(ABC):

@@ -8,19 +8,19 @@ from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.encoding import Schema
-from stumpery.encoding.columns import DeclaredColumns
-from stumpery.encoding.names import Name
-from stumpery.encoding.open_rows import N_FIRST_ROWS, OpenRows
+from stumpery.encoding.columns.categorical import Categorical
+from stumpery.encoding.declared_columns import DeclaredColumns
+from stumpery.encoding.online import N_FIRST_ROWS, OnlineEncoder
+from stumpery.labels.classes import Label, as_array, checked_classes, encode_classes
 from stumpery.options import check_number, check_whole, shown
 from stumpery.reinforcement import optimal_kernels as kernels
 from stumpery.reinforcement.cells import Cells
 from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
 from stumpery.reinforcement.policy_tree import PolicyTree
+from stumpery.river import register_virtual_subclass
 from stumpery.saveable import Arrays, Options
-from stumpery.trees.classes import Label, as_array, checked_classes, coded
-from stumpery.trees.river_kinds import introduce
 from stumpery.types import Floats, Integers
-from stumpery.validation import MOST_EVENTS, check, check_within
+from stumpery.validation import MAX_EVENT_COUNT, check, check_within
 
 MAX_NAMES = 10_000
 CLASSES_A_STATE = 10  # that there is room for in as many states as may be
@@ -62,8 +62,8 @@ class OptimalTree(DeclaredColumns):
     def __post_init__(self) -> None:
         check_number("depth_penalty", self.depth_penalty, 0, 1)
         check_whole("max_states", self.max_states, 2, 100_000_000)
-        introduce(type(self), "Classifier")
-        self._rows: OpenRows | None = None
+        register_virtual_subclass(type(self), "Classifier")
+        self._rows: OnlineEncoder | None = None
         self._classes: list[Label] = []
         self._table: Table = {}
         self._found: Solved | None = None
@@ -92,7 +92,7 @@ class OptimalTree(DeclaredColumns):
 
     def learn_many(self, X: Any, y: Any) -> None:  # noqa: N803 - as river and scikit-learn name it
         """Count many rows, all or, where one is wrong, none."""
-        classes, labels = coded(y, self._classes)
+        classes, labels = encode_classes(y, self._classes)
         n = frames.n_rows(X, "X")
         if n != len(labels):
             raise ValueError(f"there are {n} rows and {len(labels)} labels")
@@ -210,7 +210,7 @@ class OptimalTree(DeclaredColumns):
         fits = rows.dtype == np.int64 and rows.ndim == 2 and rows.shape[1] == len(names) and counts.dtype == np.float64
         check(fits and not arrays, "its arrays are not those of counted rows")
         check(counts.shape == (len(rows), n_classes), "there is not one count for each row and class")
-        check_within(counts, 0.0, MOST_EVENTS, "the count of a row")
+        check_within(counts, 0.0, MAX_EVENT_COUNT, "the count of a row")
         check((counts.sum(axis=1) >= 1).all(), "a row has no count")
         check(((rows >= 0) & (rows <= names)).all(), "the name of a row does not exist in its column")
         self._table = dict(zip(map(tuple, rows.tolist()), counts.tolist(), strict=True))
@@ -218,16 +218,16 @@ class OptimalTree(DeclaredColumns):
         self._check_room(float(np.prod(names + self._has_missing(len(names)) + 1.0)), n_classes)
 
 
-def _named_rows(schema: Schema) -> OpenRows:
+def _named_rows(schema: Schema) -> OnlineEncoder:
     """Rows of which every value is a name; names that are known already keep their codes."""
     columns = tuple(
-        Name(name=column.name, names=getattr(column, "names", ()), max_names=MAX_NAMES, numbered=True)
+        Categorical(name=column.name, names=getattr(column, "names", ()), max_names=MAX_NAMES, numbered=True)
         for column in schema.columns
     )
-    return OpenRows.under(Schema(columns=columns), MAX_NAMES)
+    return OnlineEncoder.under(Schema(columns=columns), MAX_NAMES)
 
 
-def _n_names(rows: OpenRows) -> Integers:
+def _n_names(rows: OnlineEncoder) -> Integers:
     return np.array([len(getattr(column, "names", ())) for column in rows.schema.columns])
 
 

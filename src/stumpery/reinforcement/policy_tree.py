@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
+from stumpery.array_forest import rendering as tree_words
 from stumpery.encoding import Schema
-from stumpery.encoding.open_rows import OpenRows
+from stumpery.encoding.online import OnlineEncoder
+from stumpery.labels.classes import Label, as_array, checked_classes
 from stumpery.reinforcement import policy_nodes
 from stumpery.reinforcement.cells import Cells, Codes
 from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
 from stumpery.reinforcement.policy_words import PolicyWords
 from stumpery.saveable import Arrays, Options, Saveable, taken
-from stumpery.trees import tree_words
-from stumpery.trees.classes import Label, as_array, checked_classes
 from stumpery.types import Integers
 from stumpery.validation import check
 
@@ -46,7 +46,7 @@ class PolicyTree(Saveable):
     (3, 1.5)
     """
 
-    rows: OpenRows
+    rows: OnlineEncoder
     cells: Cells
     classes: tuple[Label, ...]
     nodes: Nodes
@@ -143,9 +143,9 @@ class PolicyTree(Saveable):
 
     @classmethod
     def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
-        rows = OpenRows.under(options["schema"], options["max_names"])
+        rows = OnlineEncoder.under(options["schema"], options["max_names"])
         own = taken(arrays, "cells.")
-        cells = Cells.from_arrays(own, rows.is_name, as_they_are=bool(options["as_they_are"]))
+        cells = Cells.from_arrays(own, rows.is_categorical, as_they_are=bool(options["as_they_are"]))
         classes = tuple(checked_classes(options["classes"]))
         check(classes, "it has no classes")
         nodes = Nodes(**taken(arrays, "nodes."))
