@@ -12,9 +12,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.allocation import reserve
 from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.options import listed
+from stumpery.system.allocation import reserve
 from stumpery.types import State
 
 Options = dict[str, Any]
