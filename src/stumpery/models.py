@@ -1,127 +1,25 @@
-"""The base of all models: frozen options, state that can be copied and saved, and a lock for several threads.
+"""The base of all models: frozen options, and state that can be copied and saved.
 
 The options of a model, the fields of its dataclass, stay as they were given; all else is state, in attributes whose
-names start with an underscore. Copies, clones and pickles are made through the state (see `saveable.py`).
-
-A model holds arrays that its kernels change in place, without the interpreter's lock. So each model has a lock of its
-own, a re-entrant readers-writer lock, and every public method and property of a subclass takes it: alone, unless the
-method is marked `@concurrent`, which lets it run together with others so marked. Whatever threads do with a model, the
-result is that of one call after the other; the price is waiting. Methods that start with an underscore are called with
-the lock held, and take none.
+names start with an underscore. Copies, clones and pickles are made through the state (see `saveable.py`). Several
+threads may share a model (see `locks.py`).
 """
 
-import inspect
 from abc import ABCMeta
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from copy import copy, deepcopy
+from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import MISSING, fields
-from functools import wraps
 from reprlib import Repr
-from threading import Event, RLock, get_ident
 from typing import Any, ClassVar, Self, TypeVar
 
 from stumpery.errors import InvalidInput
+from stumpery.locks import Locked, exclusive
 from stumpery.options import listed
 from stumpery.reseeding import reseeded
 from stumpery.saveable import Saveable
 from stumpery.types import State
 
-Method = TypeVar("Method", bound=Callable[..., Any])
 Kind = TypeVar("Kind", bound="Model")
-LOCKED = "_takes_lock"  # marks methods that take the lock themselves
-CONCURRENT = "_is_concurrent"
-LOOK_AGAIN_S = 0.1
-
-
-class Readers(set[int]):
-    """The threads that run concurrent methods of a model; whoever holds its mutex while there are none is alone."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._is_awaited = False
-        self._somebody_left = Event()
-
-    def refuse_own(self) -> None:
-        """Refuse to wait for the thread itself."""
-        if get_ident() in self:
-            raise RuntimeError("a concurrent method of a model called one that is not: mark both or none")
-
-    def wait(self) -> None:
-        """Wait until there are none; called with the mutex held, so that none can come."""
-        self.refuse_own()
-        self._is_awaited = True
-        try:
-            while True:
-                self._somebody_left.clear()
-                if not self:
-                    return
-                self._somebody_left.wait(LOOK_AGAIN_S)
-        finally:
-            self._is_awaited = False
-
-    def notify(self) -> None:
-        """Say that one has left; where an interruption keeps a thread from doing so, who waits looks again soon."""
-        if self._is_awaited:
-            self._somebody_left.set()
-
-
-def exclusive(method: Method) -> Method:
-    """A method during which no other thread uses the model."""
-
-    @wraps(method)
-    def locked(self: "Model", /, *arguments: Any, **options: Any) -> Any:
-        if self._readers:
-            self._readers.refuse_own()  # before the mutex, which another thread may hold while it waits for this one
-        with self._mutex:
-            if self._readers:
-                self._readers.wait()
-            return method(self, *arguments, **options)
-
-    return locking(locked)  # type: ignore[return-value]
-
-
-def concurrent(method: Method) -> Method:
-    """A method that several threads may run at once: it changes nothing that another concurrent one reads.
-
-    It calls no public method that is not concurrent.
-    """
-
-    @wraps(method)
-    def locked(self: "Model", /, *arguments: Any, **options: Any) -> Any:
-        readers, me = self._readers, get_ident()
-        if me in readers:
-            return method(self, *arguments, **options)
-        try:
-            with self._mutex:
-                readers.add(me)
-            return method(self, *arguments, **options)
-        finally:
-            readers.discard(me)  # first, and not by a Python function: an interruption could come as that begins
-            readers.notify()
-
-    setattr(locked, CONCURRENT, True)
-    return locking(locked)  # type: ignore[return-value]
-
-
-def merging(method: Method) -> Method:
-    """A method that takes another model in: that one is copied first, so that no thread ever waits for two locks."""
-    alone = exclusive(method)
-
-    @wraps(method)
-    def locked(self: "Model", other: Any) -> Any:
-        return alone(self, copy(other) if isinstance(other, Model) else other)
-
-    return locking(locked)  # type: ignore[return-value]
-
-
-def locking(method: Method) -> Method:
-    """A method that takes the model's mutex itself, as the shortest ones do: a wrapper would cost more than the lock.
-
-    Where a model has concurrent methods this is not enough: it must also wait for the readers.
-    """
-    setattr(method, LOCKED, True)
-    return method
 
 
 class ModelType(ABCMeta):
@@ -134,32 +32,16 @@ class ModelType(ABCMeta):
         return model
 
 
-class Model(Saveable, metaclass=ModelType):
+class Model(Saveable, Locked, metaclass=ModelType):
     """Base of every model: options are frozen, and its public methods and properties take the model's lock."""
 
-    _mutex: Any  # an RLock
-    _readers: Readers
     _is_complete = False  # from then on the options are frozen
     _unsaved: ClassVar[tuple[str, ...]] = ()  # options that no file holds, but every copy
-
-    def __new__(cls, *_arguments: Any, **_options: Any) -> Self:
-        """A model with a lock of its own; its fields are set by `__init__`."""
-        model = super().__new__(cls)
-        model.__dict__.update(_mutex=RLock(), _readers=Readers())
-        return model
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__repr__" not in vars(cls):
             type.__setattr__(cls, "__repr__", cls.__repr__)  # else `dataclass` writes one with all options
-        for name, member in list(vars(cls).items()):
-            if name.startswith("_"):
-                continue
-            if inspect.isfunction(member) and not hasattr(member, LOCKED):
-                overrides_concurrent = hasattr(getattr(super(cls, cls), name, None), CONCURRENT)
-                setattr(cls, name, concurrent(member) if overrides_concurrent else exclusive(member))
-            elif isinstance(member, property) and member.fget is not None and not hasattr(member.fget, LOCKED):
-                setattr(cls, name, property(exclusive(member.fget), member.fset, member.fdel, member.__doc__))
 
     # Options.
 
@@ -265,11 +147,11 @@ class Model(Saveable, metaclass=ModelType):
     @exclusive
     def __getstate__(self) -> dict[str, Any]:
         """All attributes but the lock, copied."""
-        return deepcopy({name: value for name, value in self.__dict__.items() if name not in Model.__annotations__})
+        return deepcopy({name: value for name, value in self.__dict__.items() if name not in Locked.__annotations__})
 
     def _become(self, attributes: Mapping[str, Any]) -> None:
         """Have the attributes of another model of this class, all but its lock."""
-        own = {name: self.__dict__[name] for name in ("_mutex", "_readers")}
+        own = {name: self.__dict__[name] for name in Locked.__annotations__}
         self.__dict__ |= {**attributes, **own}
 
 
@@ -300,14 +182,3 @@ def _is_default(option: Any, model: Any) -> bool:
 _SHORT = Repr()
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 8
 _SHORT.maxstring = _SHORT.maxother = 200
-
-
-@contextmanager
-def all_exclusive(models: Sequence[Model]) -> Iterator[None]:
-    """A block during which no other thread uses any of these models; their locks are always taken in one order."""
-    with ExitStack() as stack:
-        for model in sorted(models, key=id):
-            stack.enter_context(model._mutex)
-            if model._readers:
-                model._readers.wait()
-        yield

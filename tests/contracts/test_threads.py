@@ -18,7 +18,8 @@ import stumpery as st
 from stumpery.clicks import ClickModel
 from stumpery.ensembles.batch import BatchEnsemble
 from stumpery.ensembles.learners import LearnerEnsemble
-from stumpery.models import Model, all_exclusive, concurrent
+from stumpery.locks import all_exclusive, concurrent
+from stumpery.models import Model
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.reinforcement import DeepTree
 from stumpery.streaming import StreamClassifier, StreamModel

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.frames import n_rows, rows
-from stumpery.models import Model, locking
+from stumpery.locks import locking
+from stumpery.models import Model
 from stumpery.options import check_range, listed, shown
 from stumpery.policies.arguments import MIN_PROBABILITY, as_number, checked_actions, checked_probability
 from stumpery.random import new_generator

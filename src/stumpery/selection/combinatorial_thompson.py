@@ -8,7 +8,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.models import Model, merging
+from stumpery.locks import merging
+from stumpery.models import Model
 from stumpery.options import check_number, check_whole, is_number, listed, shown
 from stumpery.random import new_generator
 from stumpery.saveable import Arrays, Options

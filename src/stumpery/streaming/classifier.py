@@ -11,7 +11,7 @@ from stumpery.encoding.chunks import Rows
 from stumpery.encoding.online import OnlineEncoder
 from stumpery.labels.classes import Label, as_array, checked_classes, encode_classes
 from stumpery.labels.weights import checked_weights
-from stumpery.models import concurrent
+from stumpery.locks import concurrent
 from stumpery.options import check_one_of, check_whole
 from stumpery.saveable import Arrays, Options
 from stumpery.streaming.explanation import ClassWords

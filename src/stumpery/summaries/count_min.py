@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from stumpery.labels.summary_classes import checked_labels
-from stumpery.models import Model, merging
+from stumpery.locks import merging
+from stumpery.models import Model
 from stumpery.options import check_whole
 from stumpery.saveable import Arrays, Options
 from stumpery.summaries import count_min_kernels as kernels

@@ -7,7 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from stumpery.models import Model, merging
+from stumpery.locks import merging
+from stumpery.models import Model
 from stumpery.saveable import Arrays
 from stumpery.summaries import moments_kernels as kernels
 from stumpery.types import Floats

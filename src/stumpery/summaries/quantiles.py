@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.labels.summary_classes import checked_labels
-from stumpery.models import Model, merging
+from stumpery.locks import merging
+from stumpery.models import Model
 from stumpery.options import check_number, check_whole
 from stumpery.saveable import Arrays, Options
 from stumpery.summaries import quantiles_kernels as kernels
