@@ -5,8 +5,6 @@ import json
 import os
 import pickle
 import stat
-import subprocess
-import sys
 import threading
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from safetensors import safe_open
 from safetensors.numpy import save as serialise
+from tests.support import assert_same_state, names_in, run
 
 import stumpery as st
 from stumpery import files
@@ -147,17 +146,6 @@ def use(model, part=slice(None)):
     return model.kinds
 
 
-def same(first, second):
-    """Whether two models have the same recipe and the same bits."""
-    recipes = [json.dumps(model.state().options, sort_keys=True) for model in (first, second)]
-    arrays = [{name: (a.dtype, a.tobytes()) for name, a in model.state().arrays.items()} for model in (first, second)]
-    return recipes[0] == recipes[1] and arrays[0] == arrays[1]
-
-
-def names_in(folder):
-    return [path.name for path in folder.iterdir()]
-
-
 def saved(model, folder):
     path = folder / "model.safetensors"
     st.save(model, path)
@@ -199,7 +187,7 @@ def test_what_is_loaded_equals_what_was_saved(kind, tmp_path):
     use(model)
     loaded = st.load(saved(model, tmp_path))
     assert type(loaded) is type(model)
-    assert same(model, loaded)
+    assert_same_state(model, loaded)
     assert names_in(tmp_path) == ["model.safetensors"]
 
 
@@ -210,7 +198,7 @@ def test_a_loaded_model_goes_on_as_if_never_stopped(kind, tmp_path):
     resumed = st.load(saved(stopped, tmp_path))
     use(steady, slice(0, 77))
     assert use(resumed, slice(77, None)) == use(steady, slice(77, None))
-    assert same(resumed, steady)
+    assert_same_state(resumed, steady)
 
 
 @pytest.mark.parametrize("kind", POLICIES)
@@ -779,7 +767,7 @@ def test_files_of_the_first_format_still_load(path, tmp_path):
     found = model.state().arrays
     assert arrays.keys() <= found.keys()  # later versions may have more of them, or wider ones
     assert all(np.array_equal(found[name], array, equal_nan=array.dtype.kind == "f") for name, array in arrays.items())
-    assert same(model, st.load(saved(model, tmp_path)))
+    assert_same_state(model, st.load(saved(model, tmp_path)))
     use(model)
 
 
@@ -893,7 +881,7 @@ def test_a_young_forest_is_a_small_file(tmp_path):
     path = saved(policy, tmp_path)
     assert policy.n_bytes > 10_000_000
     assert path.stat().st_size < 800_000
-    assert same(st.load(path), policy)
+    assert_same_state(st.load(path), policy)
 
 
 def test_a_file_is_in_proportion_to_what_it_unpacks_to(tmp_path, monkeypatch):
@@ -915,25 +903,11 @@ def test_a_deeply_nested_header_never_crashes(depth, tmp_path):
         refusal(path)
 
 
-FULL_DISK = """
-import resource, signal, sys
-import stumpery as st
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-policy = st.RandomPolicy(actions=range(3000))
-resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
-try:
-    st.save(policy, sys.argv[1])
-except OSError as error:
-    print("OSError")
-"""
-
-
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
     old = BUILDERS["UCB"]()
     path = saved(old, tmp_path)
     content = path.read_bytes()
-    done = subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "OSError"
+    assert run("full_disk.py", path) == "OSError"
     assert path.read_bytes() == content
     assert names_in(tmp_path) == [path.name]
 

@@ -1,11 +1,10 @@
 """Copies with what was learned that draw from random streams of their own."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from tests.support import bits_of, run
 
 import stumpery as st
 from stumpery.policies import ContextualPolicy, Policy
@@ -121,11 +120,6 @@ def test_a_learners_clone_may_have_a_seed_of_its_own(name, tmp_path):
         model.clone({"n_models": 2, "seed": 3}, include_attributes=True)
 
 
-def numbers_of(model):
-    options, arrays = model.state()
-    return repr(options), {name: array.tobytes() for name, array in arrays.items()}
-
-
 UNTRAINED = {
     **LEARNERS,
     "tree": lambda: st.HoeffdingTreeClassifier(seed=5),
@@ -156,8 +150,8 @@ def test_learners_that_have_not_begun_differ_by_their_seeds_from_then_on(name, t
     streams = [key for key in first if key.endswith(("rng", "learner.key"))]
     words = [each[key].tobytes() for each in (first, other) for key in streams]
     assert len(set(words)) == len(words)
-    assert numbers_of(loaded[0])[1] != numbers_of(loaded[2])[1]
-    assert numbers_of(st.load(tmp_path / "model")) == numbers_of(UNTRAINED[name]())
+    assert bits_of(loaded[0])[1] != bits_of(loaded[2])[1]
+    assert bits_of(st.load(tmp_path / "model")) == bits_of(UNTRAINED[name]())
 
 
 def test_a_deep_tree_within_its_warm_up_begins_with_the_seed_of_its_copy():
@@ -177,8 +171,8 @@ def test_a_policy_that_has_seen_nothing_has_a_stream_already(kind, tmp_path):
     more = {"schema": SCHEMA} if issubclass(kind, ContextualPolicy) and kind is not st.RewardForest else {}
     policy = kind(actions=ACTIONS, seed=5, **{**more, **OPTIONS.get(kind, {})})
     clones = [policy.clone(seed=seed) for seed in (1, 1, 2)]
-    assert numbers_of(clones[0]) == numbers_of(clones[1])
-    assert [numbers_of(each)[0] for each in clones] == [numbers_of(policy)[0]] * 3
+    assert bits_of(clones[0]) == bits_of(clones[1])
+    assert [bits_of(each)[0] for each in clones] == [bits_of(policy)[0]] * 3
     assert len({each._rng.tobytes() for each in (policy, clones[0], clones[2])}) == 3
 
 
@@ -228,25 +222,8 @@ def test_a_seed_that_is_none_is_refused(seed, tmp_path):
         st.load(tmp_path / "policy.safetensors", seed=seed)
 
 
-FORKED = """
-import json, multiprocessing, stumpery as st
-policy = st.EpsilonGreedy(actions=["a", "b", "c"], epsilon=0.5, seed=5)
-for event in range(30):
-    policy.learn(policy.decide(), reward=event % 2)
-
-def work(seed):
-    mine = policy if seed is None else policy.clone(seed=seed)
-    decisions = [mine.decide() for _ in range(400)]
-    return [each.action for each in decisions], [each.probability for each in decisions]
-
-with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
-    print(json.dumps(pool.map(work, [None, None, 1, 2], chunksize=1)))
-"""
-
-
 def test_forked_workers_with_seeds_of_their_own_choose_differently_and_truly():
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, check=True)
-    first, second, one, two = json.loads(done.stdout)
+    first, second, one, two = json.loads(run("forked_workers.py"))
     assert first == second  # a copy without a seed of its own draws what the first would have drawn
     assert len({str(each) for each in (first, one, two)}) == 3
     for actions, probabilities in (one, two):

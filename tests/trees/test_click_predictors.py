@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.reference import clicks as slow
+from tests.reference import click_predictors as slow
 
 import stumpery as st
 from stumpery.clicks import univariate_kernels
