@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stumpery.evaluation.play import Progress, exactly, stream_events
+from stumpery.evaluation.play import Progress, check_policy, exactly, stream_events
 from stumpery.evaluation.result import Result
 from stumpery.extras import need
-from stumpery.options import check_whole, listed
+from stumpery.options import check_whole, listed, shown
 from stumpery.policies.policy import Policy
 from stumpery.types import Batch, Floats, Integers, Stream
 
@@ -111,11 +111,12 @@ def regret(
     >>> [row["policy"] for row in result.final()]
     ['UCB', 'random']
     """
-    players: list[Any] = list(policies.values()) if hasattr(policies, "values") else []
-    if not players or not all(isinstance(player, Policy) for player in players):
-        raise ValueError("policies must map at least one name to a policy")
+    if not isinstance(policies, Mapping) or not policies:
+        raise ValueError(f"policies is {shown(policies)}; it must be a dict from at least one name to its policy")
     if not all(isinstance(name, str) for name in policies):
         raise ValueError(f"policies has the names {listed(list(policies))}; they must be strings")
+    for name, player in policies.items():
+        check_policy(f"the policy {shown(name)}", player)
     for name, number in (("steps", steps), ("trials", trials), ("threads", threads)):
         check_whole(name, number, 1)
     check_whole("seed", seed, 0)
