@@ -209,7 +209,7 @@ def test_final_figures_come_in_order_of_regret():
         ({"policies": {}}, "policies is {}; it must be a dict from at least one name to its policy"),
         (
             {"policies": [st.UCB(actions=range(4))]},
-            r"policies is \[UCB.*; it must be a dict from at least one name to its policy",
+            r"policies is .*; it must be a dict from .*",
         ),
         ({"policies": {"ucb": st.UCB}}, r"the policy 'ucb' is <class '.*UCB'>; it must be a policy, such as .*"),
         ({"policies": {"none": object()}}, r"the policy 'none' is <object .*>; it must be a policy, such as .*"),

@@ -144,7 +144,8 @@ def _run(
         part, own = frames.rows_at(rows, np.arange(start, end)), labels[start:end]
         if not hasattr(model, "test_then_learn"):
             part = [
-                dict(row) if isinstance(row, Mapping) else dict(enumerate(row.tolist())) for row in frames.rows(part)
+                dict(row) if isinstance(row, Mapping) else dict(enumerate(row.tolist()))
+                for row in map(frames.as_row, frames.rows(part))
             ]
         begin = perf_counter()
         found = _stretch(model, part, own)

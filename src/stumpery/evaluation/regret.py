@@ -111,7 +111,8 @@ def regret(
     >>> [row["policy"] for row in result.final()]
     ['UCB', 'random']
     """
-    if not isinstance(policies, Mapping) or not policies:
+    given: Any = policies
+    if not isinstance(given, Mapping) or not given:
         raise ValueError(f"policies is {shown(policies)}; it must be a dict from at least one name to its policy")
     if not all(isinstance(name, str) for name in policies):
         raise ValueError(f"policies has the names {listed(list(policies))}; they must be strings")
