@@ -5,7 +5,6 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stumpery.encoding.names import Name
 from stumpery.encoding.schema import Schema
