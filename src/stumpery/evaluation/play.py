@@ -20,7 +20,7 @@ BATCH = 8192
 Progress = Callable[[int], None]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PlayResult(Result):
     """What a policy did and earned, step by step."""
 

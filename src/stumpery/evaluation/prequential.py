@@ -30,7 +30,7 @@ LEAST_CHANCE = 1e-15
 Report = Callable[[str], None]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PrequentialResult(Result):
     """Curves of several models over one stream, at the same checkpoints."""
 

@@ -32,7 +32,7 @@ N_FIRST = 50  # events to compile a policy with: enough to know the columns
 _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RegretResult(Result):
     """Curves of several policies over the same trials; each array has a row per trial, a column per checkpoint."""
 

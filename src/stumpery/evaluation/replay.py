@@ -19,7 +19,7 @@ from stumpery.trees.labels import checked_click
 Z = 1.96  # of a 95 % interval
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReplayResult(Result):
     """How many lines counted, and their clicks."""
 

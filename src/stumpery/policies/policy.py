@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
+from stumpery.display import as_html
 from stumpery.frames import n_rows, own_row, rows
 from stumpery.models import locking
 from stumpery.options import check_range, listed, shown
@@ -173,6 +174,12 @@ class Policy(SeededClone):
             worst = float(values[~((values >= self._low) & (values <= self._high))].flat[0])
             raise ValueError(f"a reward is {worst!r}; it must be a number from {self._low:g} to {self._high:g}")
         return values
+
+    def _repr_html_(self) -> str:
+        options = [
+            {"option": each.name, "value": shown(getattr(self, each.name))} for each in fields(self) if each.repr
+        ]
+        return as_html(f"{type(self).__name__}: {len(self.actions)} actions, {self.n_bytes:,} bytes", options)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, here or in another process, is as one that was saved and loaded: it shares nothing."""
