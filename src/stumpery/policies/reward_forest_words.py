@@ -17,7 +17,7 @@ from stumpery.trees import ring, tree_words
 from stumpery.trees.forest_kernels import Forest
 from stumpery.trees.ring_kernels import ACTION, REWARD, Ring
 from stumpery.trees.rules import rules_of
-from stumpery.trees.stats_kernels import plays_in
+from stumpery.trees.stats_kernels import COUNTED, plays_in
 from stumpery.trees.tree_words import Place
 from stumpery.types import Action, Explanation, Floats
 
@@ -182,5 +182,11 @@ class Words:
             return "no events yet"
         average = (counts * means).sum(axis=0) / np.maximum(totals, 1.0)
         best = int(np.argmax(np.where(totals > 0, average, -np.inf)))
-        earned = f"{self.actions[best]!r} earns {self.reward(float(average[best])):.3g} ({int(totals[best])} plays)"
-        return f"{int(totals.sum())} events, {earned}"
+        plays = _counted(counts[:, best])
+        earned = f"{self.actions[best]!r} earns {self.reward(float(average[best])):.3g} ({plays} plays)"
+        return f"{_counted(counts)} events, {earned}"
+
+
+def _counted(counts: Floats) -> str:
+    """The sum of some counts of leaves, and whether it is an estimate."""
+    return f"{'about ' if (counts >= COUNTED).any() else ''}{int(counts.sum()):,}"
