@@ -10,7 +10,8 @@ from safetensors.numpy import save as serialise
 from tests.test_files import BUILDERS, KINDS
 
 import stumpery as st
-from stumpery import allocation, files
+from stumpery import files
+from stumpery.system import allocation
 
 SIZES = (2**20, 2**62)
 SECONDS = 10.0  # far more than any takes

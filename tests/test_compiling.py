@@ -13,7 +13,7 @@ from numba.extending import overload
 
 from stumpery.compiling import EXTENDED
 from stumpery.compiling.pointers import pinned
-from stumpery.jit import INTERPRETED, kernel, part
+from stumpery.jit import INTERPRETED, internal, kernel
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
@@ -41,14 +41,14 @@ class Outer(NamedTuple):
     table: np.ndarray
 
 
-@part
+@internal
 def count(inner, place):
     """Fold a place into the counts and sums, in place."""
     inner.counts[place] += 1
     inner.sums[place] += inner.scale * inner.counts[place]
 
 
-@part
+@internal
 def fill(outer, plain, n):
     """Count n places and add up the first sum in the table, in place: reads follow writes through the same bundle."""
     for place in range(n):
@@ -96,7 +96,7 @@ def test_named_tuples_made_in_a_kernel_can_be_passed_one_after_the_other():
     assert counts.tolist() == [4, 4, 4]
 
 
-@part
+@internal
 def missing(inner):
     """Ask for what is not there."""
     return inner.nothing
@@ -127,7 +127,7 @@ def test_what_the_compiler_learns_later_is_found():
     assert njit(lambda number: -plus_one(number))(1.5) == -2.5
 
 
-@part
+@internal
 def told(inner):
     """The number that tells bundles apart."""
     return inner.scale
@@ -150,11 +150,11 @@ def test_a_variable_is_passed_as_it_is_at_the_call():
     assert told_in_turn(one, two, 3) == 211121.0
 
 
-def test_named_tuples_of_the_same_name_are_told_apart():
+def test_named_tuples_of_the_same_name_are_told_ainternal():
     def two_of(first, second):
         return NamedTuple("Pair", [(first, np.ndarray), (second, np.ndarray)])
 
-    @part
+    @internal
     def left(pair):
         return pair.left[0]
 
@@ -168,16 +168,16 @@ def test_named_tuples_of_the_same_name_are_told_apart():
 
 @pytest.mark.skipif(INTERPRETED or not EXTENDED, reason="nothing is passed by pointer")
 def test_an_internal_function_cannot_keep_or_return_what_it_got_by_pointer():
-    @part
+    @internal
     def same(inner):
         return inner
 
-    @part
+    @internal
     def each(inner):
         for place in range(3):
             yield inner.sums[place]
 
-    @part
+    @internal
     def either(inner, counts, is_new):
         found = Inner(counts, inner.sums, 1.0) if is_new else inner
         return found.scale
@@ -253,8 +253,8 @@ class Watch(event.Listener):
     on_end = on_start
 
 if sys.argv[1] == "with":
-    from stumpery.jit import kernel, part
-    @part
+    from stumpery.jit import internal, kernel
+    @internal
     def double(values, place):
         return values[place] * 2.0
     @kernel
@@ -321,10 +321,10 @@ numba.version_info = numba.version_info._replace(major=0, minor={minor}, short=(
 numba.__version__ = "0.{minor}.1"
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    from stumpery.jit import kernel, part
+    from stumpery.jit import internal, kernel
     from stumpery.compiling import EXTENDED, internal
     import stumpery.random
-@part
+@internal
 def one(values):
     return values[0]
 @kernel

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from stumpery.extras import need
+from stumpery.system.extras import need
 
 
 def test_a_library_that_is_there_is_imported():

@@ -21,10 +21,10 @@ from safetensors.numpy import save as serialise
 
 import stumpery as st
 from stumpery import files
+from stumpery.array_forest import forest_kernels as trees
+from stumpery.drift import reward_drop_kernels as change
 from stumpery.policies import ContextualPolicy
-from stumpery.policies import change_kernels as change
-from stumpery.trees import forest_kernels as trees
-from stumpery.trees.ring_kernels import ACTION, BYTE, FLOAT, REWARD
+from stumpery.policies.reward_forest.trees.ring_kernels import ACTION, BYTE, FLOAT, REWARD
 from stumpery.types import Saveable, State
 
 ACTIONS = ["a", "b", "c"]
@@ -558,7 +558,7 @@ def put_event(kind, place, value):
 
 def first_inner(arrays):
     """The first node that is no leaf, and its left child."""
-    children = arrays["forest.nodes"][: arrays["forest.counters"][trees.N_NODES], trees.CHILD]
+    children = arrays["forest.nodes"][: arrays["forest.counters"][trees.COUNTER_NODES], trees.NODE_CHILD]
     node = int(np.flatnonzero(children != np.arange(len(children)))[0])
     return node, int(children[node])
 
@@ -578,7 +578,7 @@ def put_leaf(word, value):
 
     def change(arrays):
         leaves = arrays["forest.leaves"]
-        leaf = leaves[:, trees.N_EVENTS].argmax()
+        leaf = leaves[:, trees.LEAF_N_EVENTS].argmax()
         leaves[leaf, word] = value(arrays) if callable(value) else value
 
     return change
@@ -588,7 +588,7 @@ def put_last_leaf(value):
     """A change of the number of the leaf that the last node is."""
 
     def change(arrays):
-        arrays["forest.nodes"][n_nodes(arrays) - 1, trees.LEAF] = value
+        arrays["forest.nodes"][n_nodes(arrays) - 1, trees.NODE_LEAF] = value
 
     return change
 
@@ -598,7 +598,7 @@ def put_block(place, value):
 
     def change(arrays):
         leaves = arrays["forest.leaves"]
-        head = leaves[leaves[:, trees.N_EVENTS].argmax(), trees.HEAD]
+        head = leaves[leaves[:, trees.LEAF_N_EVENTS].argmax(), trees.LEAF_BLOCK]
         arrays["forest.blocks"][head, place] = head if value is None else value
 
     return change
@@ -606,20 +606,20 @@ def put_block(place, value):
 
 def loop_of_two_blocks(arrays):
     leaves, blocks = arrays["forest.leaves"], arrays["forest.blocks"]
-    head = leaves[leaves[:, trees.N_EVENTS].argmax(), trees.HEAD]
-    assert blocks[head, 0] != trees.NOTHING
+    head = leaves[leaves[:, trees.LEAF_N_EVENTS].argmax(), trees.LEAF_BLOCK]
+    assert blocks[head, 0] != trees.NO_INDEX
     blocks[blocks[head, 0], 0] = head
 
 
 def child_points_back(arrays):
     node, child = first_inner(arrays)
-    arrays["forest.nodes"][child, trees.CHILD] = node
+    arrays["forest.nodes"][child, trees.NODE_CHILD] = node
 
 
 def two_nodes_one_leaf(arrays):
     nodes = arrays["forest.nodes"]
-    ends = [node for node in range(n_nodes(arrays)) if nodes[node, trees.CHILD] == node]
-    nodes[ends[0], trees.LEAF] = nodes[ends[1], trees.LEAF]
+    ends = [node for node in range(n_nodes(arrays)) if nodes[node, trees.NODE_CHILD] == node]
+    nodes[ends[0], trees.NODE_LEAF] = nodes[ends[1], trees.NODE_LEAF]
 
 
 def free(*pairs):
@@ -627,49 +627,51 @@ def free(*pairs):
 
     def change(arrays):
         counters, end = arrays["forest.counters"], n_nodes(arrays)
-        counters[trees.N_NODES] = end + 1 + max(pairs, default=-1)
-        counters[trees.FREE_PAIR] = end + pairs[0]
+        counters[trees.COUNTER_NODES] = end + 1 + max(pairs, default=-1)
+        counters[trees.COUNTER_FREE_PAIR] = end + pairs[0]
         for pair, after in zip(pairs, [*pairs[1:], None], strict=True):
-            arrays["forest.nodes"][end + pair, trees.CHILD] = trees.NOTHING if after is None else end + after
+            arrays["forest.nodes"][end + pair, trees.NODE_CHILD] = trees.NO_INDEX if after is None else end + after
 
     return change
 
 
 def n_nodes(arrays):
-    return int(arrays["forest.counters"][trees.N_NODES])
+    return int(arrays["forest.counters"][trees.COUNTER_NODES])
 
 
 NAN = float("nan")
 HOSTILE_FORESTS = {
     "a child that is its own ancestor": child_points_back,
-    "a node that is its own right child": put_inner(trees.CHILD, lambda arrays: first_inner(arrays)[0] - 1),
-    "a child beyond the nodes": put_inner(trees.CHILD, n_nodes),
-    "a right child beyond the nodes": put_inner(trees.CHILD, lambda arrays: n_nodes(arrays) - 1),
-    "a negative child": put_inner(trees.CHILD, -5),
-    "a column beyond the last": put_inner(trees.COLUMN, 2),
-    "a name beyond the last": put_inner(trees.COLUMN, -3),
-    "a number asked for its name": put_inner(trees.COLUMN, ~0),
+    "a node that is its own right child": put_inner(trees.NODE_CHILD, lambda arrays: first_inner(arrays)[0] - 1),
+    "a child beyond the nodes": put_inner(trees.NODE_CHILD, n_nodes),
+    "a right child beyond the nodes": put_inner(trees.NODE_CHILD, lambda arrays: n_nodes(arrays) - 1),
+    "a negative child": put_inner(trees.NODE_CHILD, -5),
+    "a column beyond the last": put_inner(trees.NODE_COLUMN, 2),
+    "a name beyond the last": put_inner(trees.NODE_COLUMN, -3),
+    "a number asked for its name": put_inner(trees.NODE_COLUMN, ~0),
     "a leaf's number beyond the leaves": put_last_leaf(2**30),
     "a leaf's number that is negative": put_last_leaf(-1),
     "two nodes that are one leaf": two_nodes_one_leaf,
-    "a leaf of no node": put_leaf(trees.NODE, n_nodes),
-    "a leaf of an inner node": put_leaf(trees.NODE, lambda arrays: first_inner(arrays)[0]),
+    "a leaf of no node": put_leaf(trees.LEAF_NODE, n_nodes),
+    "a leaf of an inner node": put_leaf(trees.LEAF_NODE, lambda arrays: first_inner(arrays)[0]),
     "a block that follows itself": put_block(0, None),
     "two blocks that follow each other": loop_of_two_blocks,
     "a block beyond the last": put_block(0, 2**30),
-    "a block of two leaves": put("forest.leaves", (slice(0, 2), trees.HEAD), 3),
-    "a head beyond the blocks": put_leaf(trees.HEAD, 2**30),
-    "a block that is too full": put_leaf(trees.FILL, trees.BLOCK + 1),
-    "a block that is less than empty": put_leaf(trees.FILL, -1),
-    "an event of the future": put_block(trees.LATEST, 10_000),
-    "an event before the first": put_block(trees.LATEST, -1),
-    "a gap that leads before the first event": put_block(trees.LATEST + 2, (trees.SKIP << 16) + trees.SKIP),
-    "a gap that leads ahead": put_block(trees.LATEST + 1, -5),
-    "a gap that is too long": put_block(trees.LATEST + 1, trees.SKIP + 1),
-    "a line with a hole": put_leaf(trees.NEWEST + 1, 1 << 16),
-    "a line of fewer events than it says": put_leaf(slice(trees.NEWEST + 1, None), 0),
-    "a leaf of less than no events": put_leaf(trees.N_EVENTS, -1),
-    "a code beyond the last": put_event(np.int8, 12, trees.N_CODES),
+    "a block of two leaves": put("forest.leaves", (slice(0, 2), trees.LEAF_BLOCK), 3),
+    "a head beyond the blocks": put_leaf(trees.LEAF_BLOCK, 2**30),
+    "a block that is too full": put_leaf(trees.LEAF_N_GAPS, trees.GAPS_PER_BLOCK + 1),
+    "a block that is less than empty": put_leaf(trees.LEAF_N_GAPS, -1),
+    "an event of the future": put_block(trees.BLOCK_NEWEST, 10_000),
+    "an event before the first": put_block(trees.BLOCK_NEWEST, -1),
+    "a gap that leads before the first event": put_block(
+        trees.BLOCK_NEWEST + 2, (trees.LONG_GAP << 16) + trees.LONG_GAP
+    ),
+    "a gap that leads ahead": put_block(trees.BLOCK_NEWEST + 1, -5),
+    "a gap that is too long": put_block(trees.BLOCK_NEWEST + 1, trees.LONG_GAP + 1),
+    "a line with a hole": put_leaf(trees.LEAF_NEWEST + 1, 1 << 16),
+    "a line of fewer events than it says": put_leaf(slice(trees.LEAF_NEWEST + 1, None), 0),
+    "a leaf of less than no events": put_leaf(trees.LEAF_N_EVENTS, -1),
+    "a code beyond the last": put_event(np.int8, 12, trees.MAX_CODES),
     "a code before the first": put_event(np.int8, 12, -1),
     "a value that is not a number": put_event(np.float32, 2, NAN),
     "something in a spare byte": put_event(np.int8, 13, 1),
@@ -682,12 +684,12 @@ HOSTILE_FORESTS = {
     "a column of three bytes": put("ring.widths", 0, 3),
     "a number that is said to take a byte": put("ring.widths", 0, BYTE),
     "a name that is said to be a float": put("ring.widths", 1, FLOAT),
-    "no doubt at all": put("forest.stats", (0, trees.DOUBT, 0), 0),
-    "hardly any doubt": put("forest.stats", (0, trees.DOUBT, 0), 50),
+    "no uncertainty at all": put("forest.stats", (0, trees.STAT_UNCERTAINTY, 0), 0),
+    "hardly any uncertainty": put("forest.stats", (0, trees.STAT_UNCERTAINTY, 0), 50),
     "a kind of column that there is not": put("forest.kinds", 0, 7),
-    "a float that is called a bit": put("forest.kinds", 0, trees.BIT),
-    "a number that is called a name": put("forest.kinds", 0, trees.NAME),
-    "a name that is called a number": put("forest.kinds", 1, trees.NUMBER),
+    "a float that is called a bit": put("forest.kinds", 0, trees.BINARY),
+    "a number that is called a name": put("forest.kinds", 0, trees.CATEGORICAL),
+    "a name that is called a number": put("forest.kinds", 1, trees.NUMERICAL),
     "a weight of a column that is not a number": put("plain", (0, 0, 0), NAN),
     "a weight of a pair that is not a number": put("pairs", (0, 0, 0), NAN),
     "a negative sum of squares": put("pairs", (0, 1, 0), -1.0),
@@ -700,8 +702,8 @@ HOSTILE_FORESTS = {
     "no shares at all": put("weights", slice(None), 0.0),
     "free pairs that overlap": free(0, 1),
     "free pairs that go round": free(0, 2, 0),
-    "a free pair that is a root": put("forest.counters", trees.FREE_PAIR, 0),
-    "a free leaf that is in a tree": put("forest.counters", trees.FREE_LEAF, 0),
+    "a free pair that is a root": put("forest.counters", trees.COUNTER_FREE_PAIR, 0),
+    "a free leaf that is in a tree": put("forest.counters", trees.COUNTER_FREE_LEAF, 0),
     "a context without a print": put("familiar.buckets", (0, 0), 1),
     "a context's action that there is not": put("familiar.buckets", (0, 0), 2**40 + 2**26),
     "trust that is not a number": put("familiar.trust", 0, NAN),

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from stumpery.interruption import defer_interrupts
+from stumpery.system.interruption import defer_interrupts
 
 
 def test_an_interruption_comes_after_the_block_and_then_at_once_again():

@@ -10,18 +10,14 @@ import numpy as np
 import pytest
 
 import stumpery as st
-from stumpery import jit, kernel_cache
-from stumpery.compiling import EXTENDED
-from stumpery.folders import cache_root
-from stumpery.policies import (
-    bandit_forest_kernels,
-    banditron_kernels,
-    linear_kernels,
-    means_kernels,
-    neural_kernels,
-    reward_forest_kernels,
-    successive_elimination_kernels,
-)
+from stumpery import jit
+from stumpery.compiling import EXTENDED, kernel_cache
+from stumpery.policies.bandit_forest import forest_kernels as bandit_forest_kernels
+from stumpery.policies.context_free import means_kernels, successive_elimination_kernels
+from stumpery.policies.linear import banditron_kernels, linear_kernels
+from stumpery.policies.neural import neural_bandit_kernels as neural_kernels
+from stumpery.policies.reward_forest import policy_kernels as reward_forest_kernels
+from stumpery.system.folders import cache_root
 
 PACKAGE = Path(jit.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -42,7 +38,7 @@ except IndexError:
 """
 COUNT_CACHE_USE = """
 import stumpery as st
-from stumpery.policies import means_kernels
+from stumpery.policies.context_free import means_kernels
 policy = st.UCB(actions=["a", "b"])
 policy.learn(policy.decide(), 1.0)
 used = [means_kernels.decide, means_kernels.learn]
@@ -124,7 +120,7 @@ def tree_of(source):
 def makes_kernels(source):
     functions = (node for node in ast.walk(tree_of(source)) if isinstance(node, ast.FunctionDef))
     names = {ast.unparse(each).rpartition(".")[2] for node in functions for each in node.decorator_list}
-    return bool(names & {"kernel", "part"})
+    return bool(names & {"kernel", "internal"})
 
 
 def imported_by(source):
@@ -149,7 +145,7 @@ def test_every_kernel_file_with_the_right_name_holds_kernels():
 
 def test_only_the_compilers_files_know_the_compiler():
     knows = [source for source in SOURCES if any(name.partition(".")[0] == "numba" for name in imported_by(source))]
-    assert {source.relative_to(PACKAGE).parts[0] for source in knows} == {"compiling", "jit.py", "kernel_cache.py"}
+    assert {source.relative_to(PACKAGE).parts[0] for source in knows} == {"compiling", "jit.py"}
     assert set(knows) <= set(kernel_cache.kernel_files())
 
 
@@ -165,7 +161,7 @@ def test_kernels_take_logarithms_and_exponentials_from_math_whose_bits_are_the_s
 def test_kernel_files_import_only_what_is_hashed_or_holds_no_kernels():
     names = (".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in kernel_cache.kernel_files())
     hashed = {name.removesuffix(".__init__") for name in names}
-    modules = ("allocation", "folders", "interruption", "options", "types", "validation")
+    modules = ("system.allocation", "system.folders", "system.interruption", "options", "types", "validation")
     plain = {f"stumpery.{module}" for module in modules}
     for source in kernel_cache.kernel_files():
         for node in ast.walk(tree_of(source)):
@@ -269,15 +265,15 @@ def test_contexts_of_every_layout_use_the_same_machine_code(kind):
 
 PARTS = """
 import numpy as np
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 
-@part
+@internal
 def read(array, place):
     if place < 0:
         raise ValueError("there is no such place")
     return array[place]
 
-@part
+@internal
 def total(array):
     found = 0.0
     for place in range(array.shape[0]):
@@ -332,9 +328,9 @@ print(outer(np.ones(3)), inner(np.ones(3)), seen)
 
 
 KNOWN = """
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 
-@part
+@internal
 def plus(one, other):
     return one + other
 
@@ -363,31 +359,31 @@ BORROWERS = """
 import numpy as np
 from numba.core.runtime import rtsys
 from stumpery.compiling import internal
-from stumpery.jit import kernel, part, prefetch
+from stumpery.jit import internal, kernel, prefetch
 
 borrows, decide = [], internal._only_borrows
 internal._only_borrows = lambda state: borrows.append((state.func_id.func_name, decide(state))) or borrows[-1][1]
 
-@part
+@internal
 def middle(table):  # gives an array back
     return table[1]
 
-@part
+@internal
 def doubled(row):  # makes an array
     return row * 2.0
 
-@part
+@internal
 def squares(row):  # makes one and keeps it to itself
     made = np.empty(row.shape[0])
     for place in range(row.shape[0]):
         made[place] = row[place] ** 2
     return made.sum()
 
-@part
+@internal
 def fill(row, source):  # an array laid over another
     row[:] = source
 
-@part
+@internal
 def add(table, row):  # only borrows
     prefetch(table, 2)
     line = table[2]
@@ -395,7 +391,7 @@ def add(table, row):  # only borrows
         line[place] += row[place]
     return line[0]
 
-@part
+@internal
 def all_of_them(table):
     row = doubled(middle(table))
     fill(table[0], row)
@@ -460,9 +456,9 @@ def test_asking_for_memory_changes_nothing_wherever_it_is(shape):
 OWNERS = """
 import numpy as np
 from numba.core.runtime import rtsys
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 
-@part
+@internal
 def each(row):  # outlives the call, and its array with it
     for place in range(row.shape[0]):
         yield row[place]
@@ -476,24 +472,24 @@ def generated(n):
         found += value
     return found + 0.0 * others[0]
 
-@part
+@internal
 def some_of(row, places):  # an array as the index makes a copy
     picked = row[places]
     return picked[0]
 
-@part
+@internal
 def mirrored(row):  # so do some attributes
     return row.imag[0]
 
-@part
+@internal
 def named(rows, name):  # what a dict gives is held by who asked
     return rows[name][0]
 
-@part
+@internal
 def letter(text, place):
     return text[place] == "b"
 
-@part
+@internal
 def perhaps(row, there):
     found = row[1:] if there else None
     return 0.0 if found is None else found[0]

@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from stumpery import folders, jit, kernel_cache
-from stumpery.kernel_cache import KEY_BYTES, N_CACHES_KEPT, TAG, TAG_CONTENT, Store, kernel_store
+from stumpery import jit
+from stumpery.compiling import kernel_cache
+from stumpery.compiling.kernel_cache import KEY_BYTES, N_CACHES_KEPT, TAG, TAG_CONTENT, Store, kernel_store
+from stumpery.system import folders
 
 KEY = bytes(range(KEY_BYTES))
-FIRST_CHANCE = "import stumpery as st; policy = st.UCB(actions=['a', 'b']); print(policy.decide().probability)"
+INITIAL_PROBABILITY = "import stumpery as st; policy = st.UCB(actions=['a', 'b']); print(policy.decide().probability)"
 COUNT_CACHE_USE = """
 import stumpery as st
-from stumpery.policies import means_kernels
+from stumpery.policies.context_free import means_kernels
 policy = st.UCB(actions=["a", "b"])
 policy.learn(policy.decide(), 1.0)
 used = [means_kernels.decide, means_kernels.learn]
@@ -124,7 +126,11 @@ def test_the_cache_name_changes_with_every_kernel_source_and_setting(tmp_path, m
 
 
 def test_the_cache_lies_under_the_named_folder_one_for_each_mode(tmp_path):
-    code = "from stumpery import jit, kernel_cache; print(kernel_cache.kernel_store(jit.BOUNDS_CHECK).folder)"
+    code = """
+from stumpery.compiling.kernel_cache import kernel_store
+from stumpery.jit import BOUNDS_CHECK
+print(kernel_store(BOUNDS_CHECK).folder)
+"""
     fast = Path(run(code, tmp_path / "cache"))
     checked = Path(run(code, tmp_path / "cache", STUMPERY_BOUNDS_CHECK="1"))
     assert fast == Path(run(code, tmp_path / "cache", STUMPERY_BOUNDS_CHECK="0"))
@@ -232,13 +238,13 @@ def test_kernels_of_a_file_that_changes_are_compiled_anew(tmp_path):
 
 def test_planted_files_run_nothing_and_are_replaced(tmp_path):
     cache, proof = tmp_path / "cache", tmp_path / "proof"
-    assert run(FIRST_CHANCE, cache) == "0.5"
+    assert run(INITIAL_PROBABILITY, cache) == "0.5"
     places = [path for path in files_in(cache) if path.name != TAG]
     assert places
     for path in places:
         path.write_bytes(pickle.dumps(Planted(proof)))
         path.with_suffix(".nbi").write_bytes(pickle.dumps(Planted(proof)))
-    assert run(FIRST_CHANCE, cache) == "0.5"
+    assert run(INITIAL_PROBABILITY, cache) == "0.5"
     assert not proof.exists()
     assert all(b"proof" not in path.read_bytes() for path in places)
 
@@ -285,12 +291,12 @@ def test_a_changed_byte_or_a_missing_end_is_noticed(store, share):
 @pytest.mark.parametrize("share", [0.001, 0.5, 0.999])
 def test_machine_code_with_a_changed_byte_is_never_run(tmp_path, share):
     cache = tmp_path / "cache"
-    assert run(FIRST_CHANCE, cache) == "0.5"
+    assert run(INITIAL_PROBABILITY, cache) == "0.5"
     path = max(cache.rglob("*.nbc"), key=lambda path: path.stat().st_size)
     damaged = bytearray(path.read_bytes())
     damaged[int(len(damaged) * share)] ^= 0x55
     path.write_bytes(damaged)
-    assert run(FIRST_CHANCE, cache) == "0.5"
+    assert run(INITIAL_PROBABILITY, cache) == "0.5"
     assert path.read_bytes() != bytes(damaged)
 
 
@@ -528,7 +534,7 @@ def test_a_warm_cache_on_a_file_system_that_can_only_be_read_is_used(cache, monk
 
 AS_NOBODY = """
 import os, runpy, sys
-from stumpery import jit, kernel_cache
+from stumpery import jit; from stumpery.compiling import kernel_cache
 name = kernel_cache.fingerprint(bounds_check=False)
 kernel_cache.fingerprint = lambda bounds_check: name  # others may be unable to read the sources
 runpy.run_path(sys.argv[1])  # brings all that compiling needs

@@ -5,14 +5,14 @@ import pytest
 from numba import njit
 
 from stumpery.compiling import EXTENDED
-from stumpery.jit import INTERPRETED, kernel, part
+from stumpery.jit import INTERPRETED, internal, kernel
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
 COMPILED = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 
 
-@part
+@internal
 def elements(numbers, table, cube):
     """Read and write by one, two and three places, whole ones of several kinds, fixed or not."""
     small, unsigned = np.int32(1), np.uint8(2)
@@ -44,7 +44,7 @@ def test_elements_are_where_python_finds_them(kind, order):
     assert all(map(np.array_equal, mine, plain))
 
 
-@part
+@internal
 def rows(table, cube):
     """Rows and planes are views, of which rows and elements can be asked."""
     row, plane = table[1], cube[1]
@@ -54,12 +54,12 @@ def rows(table, cube):
     return last(row) + last(cube[1, 1]) + total(plane) + len(cube[0])
 
 
-@part
+@internal
 def last(row):
     return row[row.shape[0] - 1]
 
 
-@part
+@internal
 def total(table):
     """Over a view's rows, and their elements."""
     found = 0.0
@@ -82,7 +82,7 @@ def test_rows_are_views():
     assert result == 5 + 11 + (6 + 21 + 8 + 9 + 10 + 11) + 2
 
 
-@part
+@internal
 def flags(mask, counts):
     """Bools are bytes in memory, and bits elsewhere."""
     mask[1] = mask[0] and not mask[2]
@@ -103,7 +103,7 @@ def test_bools_are_read_and_written():
             assert mask[1] == counts[0] == (first and not third)
 
 
-@part
+@internal
 def steps(out, start, stop, by):
     """Ranges with steps of 1, others that are known, and one that is not; how many of each, and their sum."""
     for place in range(stop):
@@ -154,7 +154,7 @@ def test_a_step_of_nothing_is_refused():
         run_steps(np.zeros((6, 2), np.int64), 0, 3, 0)
 
 
-@part
+@internal
 def ways(values, n):
     """Variables set on some ways only, changed in loops, left early, and used after loops."""
     best, found = -1, 0.0
@@ -195,7 +195,7 @@ def test_variables_keep_their_values_on_every_way():
         assert run_ways(values, n) == plainly(values, n)
 
 
-@part
+@internal
 def swapped(pairs, n):
     """Values that change places in a loop, by way of tuples."""
     first, second = 0, 1
@@ -218,7 +218,7 @@ def test_values_change_places():
         assert run_swapped(pairs, n) == plain(pairs, n)
 
 
-@part
+@internal
 def checked(value):
     """A part that may fail."""
     if value < 0:
@@ -226,7 +226,7 @@ def checked(value):
     return value
 
 
-@part
+@internal
 def within(values, place):
     """One that fails where another does, after it wrote."""
     values[0] = place
@@ -246,7 +246,7 @@ def test_what_fails_is_told_through_all_calls():
     assert values[0] == 2
 
 
-@part
+@internal
 def choices(first, second, wide):
     return max(first, second), min(first, second), max(first, wide), min(wide, 3), int(first), int(wide), max(1, 2)
 
@@ -261,7 +261,7 @@ def most_of(first, second, third):
     return max(first, second, third) + largest(first, second, third)
 
 
-@part
+@internal
 def largest(first, second, third):
     """More than two, and those of a tuple."""
     return max(first, second, third) * max((first, second, third))
@@ -282,12 +282,12 @@ def test_the_larger_the_smaller_and_the_whole_are_pythons():
 LAST = np.int32(-1)
 
 
-@part
+@internal
 def evens(n):
     return range(0, 2 * n, 2)
 
 
-@part
+@internal
 def unusual(n, pair, records, values):
     """What looks like something shorter and is not."""
     found = 0
@@ -300,7 +300,7 @@ def unusual(n, pair, records, values):
     return found + records["x"][1] + values[LAST] + tried(values, n)
 
 
-@part
+@internal
 def tried(values, n):
     """A way that ends within a block, and a variable that was set before."""
     found = 1.0
@@ -327,13 +327,13 @@ def test_what_is_unusual_is_left_to_the_compiler(n):
     assert run_unusual(n, (2, 4), records, values) == expected
 
 
-@part
+@internal
 def element(values, table, place):
     """Indices that are known only at run time: alone, in tuples, for views, in arrays with gaps."""
     return values[place] + table[place, 1] + table[0, place] + table[place][1] + table[:, place][1]
 
 
-@part
+@internal
 def written(values, table, place):
     """The same to write to."""
     values[place] = 5.0
@@ -400,7 +400,7 @@ def test_a_negative_index_is_refused_or_counts_from_the_end_whoever_asks(way, st
 COLUMN, ROW = -2, np.int32(-1)
 
 
-@part
+@internal
 def constants(table, n):
     """Negative constants: a literal, globals, beside an index that is not one, across a loop."""
     found = 0.0
@@ -415,7 +415,7 @@ def run_constants(table, n):
     return constants(table, n)
 
 
-@part
+@internal
 def unusual_index(values, places, place, chosen):
     """An array that may be missing, and others as an index."""
     perhaps = values if chosen else None
@@ -446,7 +446,7 @@ def test_negative_constants_count_from_the_end():
     assert np.array_equal(mine, plain)
 
 
-@part
+@internal
 def cautious(values, place):
     """A negative index within a try, and in a generator."""
     try:
@@ -467,7 +467,7 @@ def test_a_refused_index_can_be_caught():
     assert run_cautious(np.arange(3.0), -1) == -1.0
 
 
-@part
+@internal
 def kept(n):
     """An array of its own, that is counted as Numba counts."""
     made = np.zeros((n, 2))
@@ -476,7 +476,7 @@ def kept(n):
     return made[1:]
 
 
-@part
+@internal
 def through(table, n):
     """Views of what it makes and of what it was given, one or the other."""
     mine = kept(n)

@@ -104,8 +104,8 @@ def test_a_learners_clone_may_have_a_seed_of_its_own(name, tmp_path):
     assert streams[1] == streams[2]
     all_streams = [stream for each in (streams[0], streams[2], streams[3]) for stream in each.values()]
     assert len(set(all_streams)) == len(all_streams) > 0
-    chances = [np.asarray(each.predict_many(ROWS)).tolist() for each in (model, loaded, *clones)]
-    assert chances[0] == chances[1] == chances[2] == chances[3]
+    probabilities = [np.asarray(each.predict_many(ROWS)).tolist() for each in (model, loaded, *clones)]
+    assert probabilities[0] == probabilities[1] == probabilities[2] == probabilities[3]
     for each in (loaded, clones[0]):
         each.learn_many(ROWS, LABELS)
     assert {key: array.tobytes() for key, array in loaded.state().arrays.items()} == {
@@ -250,7 +250,7 @@ def test_forked_workers_with_seeds_of_their_own_choose_differently_and_truly():
     assert first == second  # a copy without a seed of its own draws what the first would have drawn
     assert len({str(each) for each in (first, one, two)}) == 3
     for actions, probabilities in (one, two):
-        chance_of = dict(zip(actions, probabilities, strict=True))
-        assert set(zip(actions, probabilities, strict=True)) == set(chance_of.items())
-        for action, chance in chance_of.items():
-            assert actions.count(action) / 400 == pytest.approx(chance, abs=0.1)
+        probability_of = dict(zip(actions, probabilities, strict=True))
+        assert set(zip(actions, probabilities, strict=True)) == set(probability_of.items())
+        for action, probability in probability_of.items():
+            assert actions.count(action) / 400 == pytest.approx(probability, abs=0.1)

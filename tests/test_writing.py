@@ -13,7 +13,8 @@ import threading
 import pytest
 
 import stumpery as st
-from stumpery import files, writing
+from stumpery import files
+from stumpery.system import writing
 
 
 def names_in(folder):
@@ -126,7 +127,7 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path, monkeypatch):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from stumpery.writing import whole_file
+from stumpery.system.writing import whole_file
 with whole_file(Path(sys.argv[1])) as part:
     part.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)

@@ -1,19 +1,28 @@
 from . import encoding, evaluation, streams, summaries
+from .clicks import (
+    Average,
+    BaggedPredictors,
+    ContentSelector,
+    HashedStump,
+    LinearRanker,
+    LogOdds,
+    OneRule,
+    OneVersusAll,
+    RandomHoeffdingTree,
+    Stump,
+    UnivariateTree,
+    WeightedPredictors,
+)
 from .encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, VectorEncoder
 from .ensembles import (
     AdaBoost,
-    Average,
-    BaggedPredictors,
     Bagging,
     ExponentialWeights,
-    LinearRanker,
-    LogOdds,
     OnlineBagging,
     OnlineBoosting,
     OnlineStacking,
     Stacking,
     Voting,
-    WeightedPredictors,
 )
 from .evaluation import play, prequential, regret
 from .files import load, save
@@ -23,7 +32,6 @@ from .policies import (
     Banditron,
     BanditStump,
     BanditTree,
-    ContentSelector,
     EpsilonGreedy,
     Greedy,
     LinearPolicy,
@@ -47,19 +55,8 @@ from .selection import (
     choosers,
     classifiers,
 )
+from .streaming import ForestClassifier, ForestRegressor, HoeffdingTreeClassifier, HoeffdingTreeRegressor
 from .summaries import CountMin, Moments, QuantileSummary
-from .trees import (
-    ForestClassifier,
-    ForestRegressor,
-    HashedStump,
-    HoeffdingTreeClassifier,
-    HoeffdingTreeRegressor,
-    OneRule,
-    OneVersusAll,
-    RandomHoeffdingTree,
-    Stump,
-    UnivariateTree,
-)
 from .types import Decision, Decisions
 
 __all__ = [

@@ -104,10 +104,10 @@ def plan(
     variable_gap: Annotated[float, typer.Option(help="From the best variable's reward to the next.")] = 0.1,
     action_gap: Annotated[float, typer.Option(help="From the best action's reward to the next.")] = 0.1,
     epsilon: Annotated[float, typer.Option(help="How far from the best is near enough, for the second table.")] = 0.0,
-    delta: Annotated[float, typer.Option(help="The chance to be wrong.")] = 0.05,
+    delta: Annotated[float, typer.Option(help="The probability to be wrong.")] = 0.05,
 ) -> None:
     """Say how many events the elimination algorithms need (Feraud et al. 2016)."""
-    from stumpery.policies import sample_complexity as needs
+    from stumpery.policies.bandit_forest import sample_complexity as needs
 
     with _one_sentence():
         one_action = needs.action_selection(n_actions=actions, action_gap=action_gap, delta=delta)
@@ -168,7 +168,7 @@ def bench(
 @data.command("list", epilog="Example: stumpery data list")
 def data_list() -> None:
     """List the datasets, their sizes, and where each would come from."""
-    from stumpery.streams import load as loading
+    from stumpery.streams.datasets import load as loading
 
     with _one_sentence():
         _print_table("Datasets", [row._asdict() for row in loading.available()])
@@ -177,8 +177,8 @@ def data_list() -> None:
 @data.command("fetch", epilog="Example: stumpery data fetch nursery")
 def data_fetch(name: Annotated[str, typer.Argument(help="A dataset's name.", autocompletion=_dataset_names)]) -> None:
     """Download a dataset from its public origin, check it and keep it in the cache."""
-    from stumpery.streams import load as loading
-    from stumpery.streams.registry import find
+    from stumpery.streams.datasets import load as loading
+    from stumpery.streams.datasets.registry import find
 
     with _one_sentence():
         if find(name).format == "scikit-learn":
@@ -197,7 +197,7 @@ def data_path(
     ] = None,
 ) -> None:
     """Print where a dataset's file is, or the folder that datasets are looked for in first."""
-    from stumpery.streams import load as loading
+    from stumpery.streams.datasets import load as loading
 
     with _one_sentence():
         typer.echo(loading.path(name) if name else loading.data_folder() or loading.cache_folder())

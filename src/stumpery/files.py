@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import packing
-from stumpery.allocation import limited, reserve
 from stumpery.models import Model
 from stumpery.options import check_whole, shown
 from stumpery.reseeding import reseeded
+from stumpery.system.allocation import limited, reserve
+from stumpery.system.writing import as_path, kind_of, resolved, write_whole
 from stumpery.types import Saveable, State
-from stumpery.writing import as_path, kind_of, resolved, write_whole
 
 FORMAT = 2
 FIRST_FORMAT = 1  # of which the digest covers kind, options and arrays, and no array is packed

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.extras import need
 from stumpery.options import check_one_of, shown
+from stumpery.system.extras import need
 
 BACKENDS = ("polars", "pandas", "pyarrow")
 

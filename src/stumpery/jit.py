@@ -11,8 +11,8 @@ runs. Switches, read once from the environment:
 
 `kernel_cache.py` keeps compiled kernels on the disk; a change of any kernel file compiles all of them anew.
 
-`@part` is for internal functions, which only kernels call; a kernel that another one calls is one there, too. A signed
-index that is known only at run time must be 0 or more: compiled with the extensions, a negative one raises an
+`@internal` is for internal functions, which only kernels call; a kernel that another one calls is one there, too. A
+signed index that is known only at run time must be 0 or more: compiled with the extensions, a negative one raises an
 IndexError, whoever calls; elsewhere it counts from the end.
 
 `prefetch` asks for memory that will be needed soon: trees jump about in more of it than the processor's caches hold.
@@ -30,9 +30,9 @@ from numba import config
 
 from stumpery.compiling import EXTENDED
 from stumpery.compiling.internal import InternalFunction, KernelCompiler
-from stumpery.compiling.intrinsics import bitcast, prefetch_line
-from stumpery.interruption import defer_interrupts
-from stumpery.kernel_cache import cache_of
+from stumpery.compiling.intrinsics import bitcast_intrinsic, prefetch_line
+from stumpery.compiling.kernel_cache import cache_of
+from stumpery.system.interruption import defer_interrupts
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -58,12 +58,12 @@ def kernel(function: Function) -> Function:
     compiled._cache = cache_of(function, bounds_check=BOUNDS_CHECK)
     compiled.compile = _uninterrupted(compiled.compile)
     if EXTENDED:
-        inner: Any = part(function)  # what kernels get that call this one
+        inner: Any = internal(function)  # what kernels get that call this one
         compiled.get_call_template, compiled.get_overload = inner.get_call_template, inner.get_overload
     return compiled  # type: ignore[no-any-return]
 
 
-def part(function: Function) -> Function:
+def internal(function: Function) -> Function:
     """Compile `function` only inside the kernels that call it, which compile much faster; Python cannot call it."""
     if INTERPRETED:
         return _quiet(function)
@@ -94,7 +94,7 @@ def _quiet(function: Function) -> Function:
     return interpreted  # type: ignore[return-value]
 
 
-@part
+@internal
 def prefetch(array: np.ndarray, row: int) -> None:
     """Ask for a row of a C-contiguous array that will be needed soon; nothing else changes."""
     if INTERPRETED:
@@ -106,7 +106,7 @@ def prefetch(array: np.ndarray, row: int) -> None:
     prefetch_line(array, start + size - 1)
 
 
-@part
+@internal
 def prefetch_byte(array: np.ndarray, byte: int) -> None:
     """Ask for the line of memory that holds one byte of an array, counted from its start."""
     if INTERPRETED:
@@ -114,15 +114,15 @@ def prefetch_byte(array: np.ndarray, byte: int) -> None:
     prefetch_line(array, byte)
 
 
-@part
-def bits_of(number: np.floating) -> np.unsignedinteger:
+@internal
+def bitcast(number: np.floating) -> np.unsignedinteger:
     """The bits of a number, as a whole one of as many; a view of an array takes long to compile."""
     if INTERPRETED:
         return number.view(np.uint32 if number.itemsize == np.uint32().itemsize else np.uint64)
-    return bitcast(number)  # type: ignore[no-any-return]
+    return bitcast_intrinsic(number)  # type: ignore[no-any-return]
 
 
-@part
+@internal
 def log2_of(number: np.float32) -> np.float32:
     """The logarithm of base 2, by the C library in all modes: NumPy's own differs in its last bits."""
     if INTERPRETED:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.types import Words
+from stumpery.types import RandomState
 
 BLOCK_BYTES = 64
 LEAST_BYTES = 1024  # smaller arrays stay as they are
@@ -32,7 +32,7 @@ _IS_LITTLE = sys.byteorder == "little"  # as safetensors files are
 class Packed(NamedTuple):
     """An array without its zeros."""
 
-    words: Words
+    words: RandomState
     masks: NDArray[np.uint8]
     blocks: NDArray[np.uint8]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from stumpery.jit import kernel
 from stumpery.options import check_whole
-from stumpery.types import Floats, Words
+from stumpery.types import Floats, RandomState
 
 N_WORDS = 4
 _U = np.uint64
@@ -19,14 +19,14 @@ _TO_UNIT = 2.0**-53
 _SMALL_MEAN = 10.0
 
 
-def new_generator(seed: int, stream: int = 0) -> Words:
+def new_generator(seed: int, stream: int = 0) -> RandomState:
     """The state that `seed` starts from; each `stream` of a seed is a generator of its own."""
     check_whole("seed", seed, 0, 2**63 - 1)
     return np.random.SeedSequence([seed, stream]).generate_state(N_WORDS, np.uint64).astype(np.uint64)
 
 
 @kernel
-def word(rng: Words) -> np.uint64:
+def word(rng: RandomState) -> np.uint64:
     """Draw 64 random bits."""
     first, second, third, fourth = rng[0], rng[1], rng[2], rng[3]
     total = first + fourth
@@ -41,20 +41,20 @@ def word(rng: Words) -> np.uint64:
 
 
 @kernel
-def uniform(rng: Words) -> float:
+def uniform(rng: RandomState) -> float:
     """Draw from [0, 1), 53 random bits."""
     return float(word(rng) >> _U(11)) * _TO_UNIT
 
 
 @kernel
-def integer(rng: Words, n: int) -> int:
+def integer(rng: RandomState, n: int) -> int:
     """Draw from 0, ..., n - 1; the bias is below n / 2**53."""
     return int(uniform(rng) * n)
 
 
 @kernel
-def choice(rng: Words, weights: Floats) -> int:
-    """Draw an index with a chance proportional to its weight; weights are at least 0 and not all 0."""
+def choice(rng: RandomState, weights: Floats) -> int:
+    """Draw an index with a probability proportional to its weight; weights are at least 0 and not all 0."""
     total = 0.0
     for index in range(weights.shape[0]):
         total += weights[index]
@@ -70,7 +70,7 @@ def choice(rng: Words, weights: Floats) -> int:
 
 
 @kernel
-def normal(rng: Words) -> float:
+def normal(rng: RandomState) -> float:
     """Draw from the standard normal distribution (Marsaglia's polar method, one of the pair)."""
     while True:
         x = 2.0 * uniform(rng) - 1.0
@@ -81,13 +81,13 @@ def normal(rng: Words) -> float:
 
 
 @kernel
-def exponential(rng: Words) -> float:
+def exponential(rng: RandomState) -> float:
     """Draw from the exponential distribution with mean 1."""
     return -math.log1p(-uniform(rng))
 
 
 @kernel
-def gamma(rng: Words, shape: float) -> float:
+def gamma(rng: RandomState, shape: float) -> float:
     """Draw from the Gamma distribution with scale 1 (Marsaglia and Tsang 2000)."""
     boost = 1.0
     if shape < 1.0:
@@ -110,7 +110,7 @@ def gamma(rng: Words, shape: float) -> float:
 
 
 @kernel
-def beta(rng: Words, a: float, b: float) -> float:
+def beta(rng: RandomState, a: float, b: float) -> float:
     """Draw from the Beta distribution."""
     x = gamma(rng, a)
     y = gamma(rng, b)
@@ -120,7 +120,7 @@ def beta(rng: Words, a: float, b: float) -> float:
 
 
 @kernel
-def poisson(rng: Words, mean: float) -> int:
+def poisson(rng: RandomState, mean: float) -> int:
     """Draw from the Poisson distribution: by inversion, once a large mean has been cut down (Ahrens, Dieter 1974)."""
     count = 0
     while mean > _SMALL_MEAN:
@@ -130,18 +130,18 @@ def poisson(rng: Words, mean: float) -> int:
             return count + binomial(rng, m - 1, mean / time)
         count += m
         mean -= time
-    chance = math.exp(-mean)
+    probability = math.exp(-mean)
     left = uniform(rng)
     n = 0
-    while left >= chance > 0.0:
-        left -= chance
+    while left >= probability > 0.0:
+        left -= probability
         n += 1
-        chance *= mean / n
+        probability *= mean / n
     return count + n
 
 
 @kernel
-def binomial(rng: Words, n: int, p: float) -> int:
+def binomial(rng: RandomState, n: int, p: float) -> int:
     """Draw the number of successes in n trials, narrowed by the median of the uniform draws."""
     count = 0
     while n > 16:

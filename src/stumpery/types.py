@@ -17,14 +17,14 @@ from stumpery.options import listed
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Bits = NDArray[np.uint8]
-Words = NDArray[np.uint64]
+RandomState = NDArray[np.uint64]
 
 Action = str | int | float | bool
 Context = Any  # a mapping from column to value, one encoded row, or None
 
 
 class Decision(NamedTuple):
-    """What a policy chose, with which chance, and for which context.
+    """What a policy chose, with which probability, and for which context.
 
     >>> Decision("news", probability=0.5)
     Decision(action='news', probability=0.5, context=None)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from stumpery.types import Integers
 
-LARGEST = 1e100  # of a learned number: far beyond any stream, and its square is still finite
+MAX_MAGNITUDE = 1e100  # of a learned number: far beyond any stream, and its square is still finite
 
-MOST_EVENTS = 2.0**53  # that can be counted one by one in a float
+MAX_EVENT_COUNT = 2.0**53  # that can be counted one by one in a float
 MOST_COUNTED = 2**62  # by a summary in 64 bits
 
 
@@ -44,7 +44,7 @@ def check_within(values: NDArray[Any], least: float, most: float, what: str) -> 
 
 def check_learned(values: NDArray[Any], what: str) -> None:
     """Refuse learned numbers that are not finite, or beyond all that a stream can lead to."""
-    check_within(values, -LARGEST, LARGEST, what)
+    check_within(values, -MAX_MAGNITUDE, MAX_MAGNITUDE, what)
 
 
 def check_total(total: float, most: float = MOST_COUNTED, what: str = "a summary") -> None:

@@ -1,151 +1,47 @@
-"""Prints digests of what every public model says, and of all that it holds, after a short stream.
+"""Digests of what every public model says, and of all that it holds, after a short stream; run, it prints them.
 
-`test_modes.py` runs this in one process for each way in which kernels run, and compares.
+`test_modes.py` runs this in one process for each way in which kernels run, and compares; `digests.py` compares the
+digests with those of earlier versions. A class that no entry here fits is refused, so that a new model is played, too.
 """
 
 import hashlib
 import json
 
 import numpy as np
+from tests.contracts.plays import (
+    ACTIONS,
+    CLASSES,
+    CLICKS,
+    FEATURES,
+    NO_CONTEXTS,
+    NUMBERS,
+    PREDICTORS,
+    ROWS,
+    SCHEMA,
+    WEIGHTS,
+    Said,
+    chosen,
+    counted,
+    encoded,
+    exact,
+    fitted,
+    learned,
+    picked,
+    played,
+    selected,
+    summarised,
+    trained,
+)
 
 import stumpery as st
+from stumpery.clicks import ClickModel, PredictorEnsemble
 from stumpery.encoding.encoder import Encoder
-from stumpery.ensembles import Combination, LearnerEnsemble
+from stumpery.ensembles import LearnerEnsemble
 from stumpery.ensembles.batch import BatchEnsemble
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.reinforcement import DeepTree
 from stumpery.selection import choosers, classifiers
-from stumpery.trees import ClickModel, StreamClassifier, StreamModel, StreamRegressor
-
-ACTIONS = ("a", "b", "c")
-FEATURES = {"a": {"kind": "x", "size": 1.3}, "b": {"kind": "y", "size": None}, "c": {"kind": "x", "size": 2.7}}
-PREDICTORS = [st.Stump(), st.HashedStump(), (st.RandomHoeffdingTree(grace_period=25, tau=0.2), 2)]
-
-
-def make_rows(n):
-    """Dicts of two numbers, a name and a bit, with gaps."""
-    rng = np.random.default_rng(4)
-    rows = []
-    for _ in range(n):
-        device = ("phone", "desk", "watch", "tv")[rng.integers(4)]
-        age, member = float(rng.integers(18, 80)) / 7.0, int(rng.integers(2))
-        row = {"x": rng.normal(3.0, 2.0), "age": age, "device": device, "member": member}
-        gaps = rng.random(4) < 0.1
-        columns = zip(row.items(), gaps, strict=True)
-        rows.append({name: None if gap and rows else value for (name, value), gap in columns})
-    return rows
-
-
-def signal(row):
-    return 0.7 * (row["device"] == "watch") + 0.1 * (row["age"] or 5.0) + 0.3 * ((row["x"] or 0.0) > 3.0)
-
-
-ROWS = make_rows(400)
-SCHEMA = st.Schema.infer(ROWS, max_names=10)
-NUMBERS = [signal(row) + 0.2 * ((7919 * place) % 101 / 101.0 - 0.5) for place, row in enumerate(ROWS)]
-CLASSES = ["low" if number < 0.6 else "high" if number > 1.1 else "middle" for number in NUMBERS]
-CLICKS = [number > 1.0 for number in NUMBERS]
-NO_CONTEXTS = [None] * len(ROWS)
-WEIGHTS = [0.7 + place % 5 / 3.0 for place in range(len(ROWS))]
-REWARDS = np.array([[number % 1.0, abs(number - 0.5) % 1.0, (3.0 * number) % 1.0] for number in NUMBERS])
-
-
-def learned(model, labels, weights=None):
-    """Guess rows and learn them, some at a time, and guess again."""
-    said = []
-    for start in range(0, len(ROWS), 40):
-        rows = ROWS[start : start + 40]
-        said += guessed(model, rows) if start else []
-        more = () if weights is None else (weights[start : start + 40],)
-        model.learn_many(rows, labels[start : start + 40], *more)
-    return [model, *said, *guessed(model, ROWS[:60])]
-
-
-def guessed(model, rows):
-    says_chances = hasattr(model, "predict_proba_many") and not isinstance(model, StreamRegressor)
-    return [model.predict_many(rows), model.predict_proba_many(rows) if says_chances else None]
-
-
-def fitted(model, labels):
-    """Fit a model to a table and guess its rows."""
-    model.fit(ROWS[:160], labels[:160])
-    return [model, model.predict(ROWS[100:]), model.predict_proba(ROWS[100:])]
-
-
-def played(policy, contexts):
-    """Decide and learn in the compiled loop, one by one, and many at once."""
-    n = len(ROWS) - 30
-    seen = contexts[0] is not None
-    result = policy.play(contexts[:n] if seen else None, REWARDS[:n])
-    said = [result.actions, result.probabilities]
-    for place in range(n, n + 15):
-        decision = policy.decide(contexts[place], available=["a", "c"] if place % 3 == 0 else None)
-        policy.learn(decision, REWARDS[place, ACTIONS.index(decision.action)])
-        said += [decision.action, decision.probability]
-    many = policy.decide_many(contexts[n + 15 :] if seen else 15)
-    policy.learn_many(many, REWARDS[n + 15 :, 1])
-    return [policy, *said, list(many.actions), many.probabilities, policy.explain(next(iter(many))).rows]
-
-
-def picked(selector):
-    """Pick one of four candidates and learn from its click."""
-    said = []
-    for place in range(150):
-        decision = selector.decide(ROWS[place : place + 4])
-        selector.learn(decision, CLICKS[ROWS.index(decision.context)])
-        said += [decision.context, decision.probability]
-    return [selector, *said]
-
-
-def selected(selector):
-    """Look at a few features of each event."""
-    rows = [{name: row[name] for name in ("x", "age", "member")} for row in ROWS]
-    matrix = np.array([list(row.values()) for row in rows], dtype=float)
-    rounds = selector.play(matrix[:150], CLICKS[:150])
-    for row, click in zip(rows[150:180], CLICKS[150:180], strict=True):
-        selector.tell(row, click)
-    return [
-        selector,
-        rounds.predictions,
-        rounds.looks,
-        selector.ask(),
-        [selector.predict_one(row) for row in rows[:30]],
-    ]
-
-
-def chosen(policy):
-    """Draw sets and learn from their rewards."""
-    said = []
-    for place in range(80):
-        decision = policy.decide()
-        policy.learn(decision, REWARDS[place, 0])
-        said.append(decision.actions)
-    return [policy, *said]
-
-
-def summarised(summary, *more):
-    summary.add_many([row["x"] or 0.5 for row in ROWS], *more)
-    asked = [summary.quantile(0.3), summary.histogram(5)] if isinstance(summary, st.QuantileSummary) else []
-    return [summary, *asked]
-
-
-def counted(sketch):
-    sketch.add_many([str(row["device"]) for row in ROWS], CLICKS)
-    return [sketch, sketch.class_counts("watch")]
-
-
-def exact(model):
-    """Rows of names alone, for an exact tree; what it finds is a tree of arrays."""
-    rows = [{"device": row["device"], "member": str(row["member"])} for row in ROWS]
-    model.learn_many(rows, CLASSES)
-    return [model, model.value, model.tree(), model.predict_proba_many(rows[:20]), model.tree().predict_many(rows[:20])]
-
-
-def asked(model):
-    """A network in jax, and kernels that ask it."""
-    model.learn_many(ROWS, CLASSES)
-    return [model, model.tree(), model.predict_proba_many(ROWS[:60])]
-
+from stumpery.streaming import StreamClassifier, StreamModel
 
 OPTIONS = {
     st.RewardForest: {"n_trees": 3, "max_bytes": 2_000_000},
@@ -167,7 +63,7 @@ EXPLORERS = (
     "inverse_gap",
     "beta_thompson",
     "gaussian_thompson",
-    "doubt_thompson",
+    "uncertainty_thompson",
 )
 SELECTORS = (
     (choosers.thompson(), classifiers.SmallNetwork()),
@@ -233,12 +129,12 @@ def batch_ensembles(kind):
 
 
 def deep_trees(kind):
-    yield "", lambda: asked(kind(warm_up=60, memory=300, n_cells=4, seed=5, **OPTIONS.get(kind, {})))
+    yield "", lambda: trained(kind(warm_up=60, memory=300, n_cells=4, seed=5, **OPTIONS.get(kind, {})))
 
 
 def encoders(kind):
     schema = st.Schema.of({"x": "number", "device": "name"}) if kind is st.HashEncoder else SCHEMA
-    yield "", lambda: [encoder := kind(schema=schema), encoder.encode_many(ROWS)]
+    yield "", lambda: encoded(kind(schema=schema))
 
 
 def feature_selectors(kind):
@@ -255,11 +151,11 @@ def others(kind):
         st.ContentSelector: lambda: picked(kind(model=st.Average(predictors=PREDICTORS), seed=3, epsilon=0.1)),
         st.CombinatorialThompson: lambda: chosen(kind(actions=["a", "b", "c", "d"], size=2, seed=3)),
         st.OptimalTree: lambda: exact(kind(depth_penalty=0.01)),
-        st.PolicyTree: lambda: [exact(st.OptimalTree(depth_penalty=0.01))[0].tree()],
+        st.PolicyTree: lambda: exact(st.OptimalTree(depth_penalty=0.01)),
         st.CountMin: lambda: counted(kind(width=64, depth=4, n_classes=2)),
         st.QuantileSummary: lambda: summarised(kind(max_tuples=30, n_classes=2), CLICKS),
         st.Moments: lambda: summarised(kind()),
-        st.Schema: lambda: [SCHEMA],
+        st.Schema: lambda: Said([SCHEMA], [], []),
     }
     if kind not in plays:
         raise TypeError(f"{kind.__name__} is a model, and nothing here plays it")
@@ -270,7 +166,7 @@ SORTS = {  # the first that fits
     ContextualPolicy: contextual_policies,
     Policy: policies,
     StreamModel: stream_models,
-    Combination: combinations,
+    PredictorEnsemble: combinations,
     ClickModel: click_models,
     LearnerEnsemble: learner_ensembles,
     BatchEnsemble: batch_ensembles,
@@ -291,9 +187,7 @@ def cases_of(kind):
 
 def fold(digest, value):
     """Put a value into a digest: its bits, not how it is written."""
-    if hasattr(value, "state"):
-        fold(digest, list(value.state()))
-    elif isinstance(value, np.ndarray) and value.dtype != object:
+    if isinstance(value, np.ndarray) and value.dtype != object:
         digest.update(f"{value.dtype}{value.shape}".encode() + value.tobytes())
     elif isinstance(value, dict):
         for name, each in value.items():
@@ -307,24 +201,39 @@ def fold(digest, value):
         digest.update(f"{float(value).hex() if isinstance(value, float | np.floating) else value};".encode())
 
 
-def digests(label, said):
-    """A digest of each array of a model's state, one of its options, and one of all that it said."""
-    model, *said = said
-    assert getattr(model, "n_leaves", 3) > 2, f"{label} has not grown"
-    options, arrays = model.state()
-    parts = {"options": options, "said": said, **{f"array {name}": array for name, array in arrays.items()}}
-    for part, value in parts.items():
-        digest = hashlib.sha256()
-        fold(digest, value)
-        yield f"{label}: {part}", digest.hexdigest()
+def digest_of(value):
+    digest = hashlib.sha256()
+    fold(digest, value)
+    return digest.hexdigest()
+
+
+def arrays_of(said):
+    """The saved arrays of all models, in order."""
+    return [array for model in said.models for array in model.state().arrays.values()]
+
+
+def parts_of(said):
+    """A digest of each array, of the options, and of all that was said."""
+    arrays = {f"array {place}": array for place, array in enumerate(arrays_of(said))}
+    options = [model.state().options for model in said.models]
+    parts = {**arrays, "options": options, "decisions": said.decisions, "probabilities": said.probabilities}
+    parts["explained"] = said.explained
+    return {part: digest_of(value) for part, value in parts.items()}
+
+
+def all_cases():
+    """A label and a function for each way in which any public class is played."""
+    kinds = [kind for name in st.__all__ if isinstance(kind := getattr(st, name), type)]
+    for kind in kinds:
+        yield from cases_of(kind)
 
 
 def main():
-    kinds = [kind for name in st.__all__ if isinstance(kind := getattr(st, name), type)]
     found = {}
-    for kind in kinds:
-        for label, play in cases_of(kind):
-            found.update(digests(label, play()))
+    for label, play in all_cases():
+        said = play()
+        assert getattr(said.models[0], "n_leaves", 3) > 2, f"{label} has not grown"
+        found |= {f"{label}: {part}": digest for part, digest in parts_of(said).items()}
     print(json.dumps(found))
 
 

@@ -13,8 +13,7 @@ import pyarrow as pa
 import pytest
 
 import stumpery as st
-from stumpery.ensembles import Combination
-from stumpery.trees import ClickModel
+from stumpery.clicks import ClickModel, PredictorEnsemble
 from stumpery.types import State
 
 MODELS = [
@@ -41,7 +40,7 @@ def rows_and_clicks(n, seed=2):
 @pytest.fixture(params=MODELS, ids=lambda kind: kind.__name__)
 def new(request):
     def make(**options):
-        if issubclass(request.param, Combination):
+        if issubclass(request.param, PredictorEnsemble):
             options = {"predictors": PREDICTORS, **options}
         return request.param(**{**OPTIONS.get(request.param, {}), "seed": 5, **options})
 
@@ -240,7 +239,7 @@ def test_arrays_that_would_lead_a_kernel_astray_are_refused(trained):
     options, arrays = trained.state()
     whole = {"streams.sizes", "streams.fills", "partitions.n_cuts", "children", "slots", "used", "splits"}
     decided = {"columns", "hashes", "kinds", "limits", "settings", "features"}
-    real = {"streams.values", "streams.waiting", "streams.shares", "partitions.chances", "chances"}
+    real = {"streams.values", "streams.waiting", "streams.shares", "partitions.probabilities", "probabilities"}
     wrong = {10**6: whole | decided, -7: {"children", "slots"}, math.nan: real}
     for value, names in wrong.items():
         for key in (key for key in arrays if key.partition(".")[2] in names):

@@ -10,7 +10,7 @@ import pytest
 
 import stumpery as st
 from stumpery.policies import ContextualPolicy
-from stumpery.policies.bandit_trees import BanditTrees
+from stumpery.policies.bandit_forest.trees import BanditTrees
 from stumpery.policies.contextual import N_FIRST_ROWS
 from stumpery.types import Decision, Decisions
 

@@ -27,7 +27,7 @@ SMALL = {  # quick to run, and sure within a short stream
     st.BanditTree: {"delta": 1.0, "epsilon": 0.9, "max_depth": 2},
     st.BanditForest: {"delta": 1.0, "epsilon": 0.9, "n_trees": 5, "max_depth": 2},
 }
-ESTIMATED = {st.LinearThompson: 0.03}  # how far a stated chance may be from the true one
+ESTIMATED = {st.LinearThompson: 0.03}  # how far a stated probability may be from the true one
 ACTIONS = ("a", "b", "c", "d")
 N = 240
 FORMS = {"dicts": list, "polars": pl.DataFrame, "pandas": pd.DataFrame}

@@ -9,7 +9,7 @@ import pytest
 
 import stumpery as st
 from stumpery.jit import INTERPRETED
-from stumpery.trees import StreamClassifier, StreamModel
+from stumpery.streaming import StreamClassifier, StreamModel
 from stumpery.types import State
 
 pytestmark = pytest.mark.kernels

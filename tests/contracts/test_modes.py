@@ -14,11 +14,15 @@ MODES = {"compiled": {}, "checked": {"STUMPERY_BOUNDS_CHECK": "1"}, "plain": {"N
 ROOT = Path(__file__).parents[2]
 
 
-def started(switches):
-    switched = {name for mode in MODES.values() for name in mode}
-    environment = {name: value for name, value in os.environ.items() if name not in switched} | switches
+def environment(mode):
+    """The environment variables of a mode, whichever the tests run in."""
+    switches = {name for switches in MODES.values() for name in switches}
+    return {name: value for name, value in os.environ.items() if name not in switches} | MODES[mode]
+
+
+def started(mode):
     command = [sys.executable, "-m", "tests.contracts.every_model"]
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, cwd=ROOT, env=environment(mode), stdout=subprocess.PIPE, text=True)
 
 
 def said_by(processes):
@@ -47,7 +51,7 @@ def test_where_one_mode_fails_the_others_are_ended():
 
 
 def test_every_model_gives_the_same_bits_in_every_mode():
-    found = said_by({mode: started(switches) for mode, switches in MODES.items()})
+    found = said_by({mode: started(mode) for mode in MODES})
     compiled = found["compiled"]
     assert len(compiled) > 1000
     for mode in ("checked", "plain"):

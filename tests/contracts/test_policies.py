@@ -19,7 +19,7 @@ POLICIES = [
     and issubclass(getattr(st, name), Policy)
     and not issubclass(getattr(st, name), ContextualPolicy)
 ]
-ESTIMATED = {st.ThompsonSampling: 0.03}  # how far a stated chance may be from the true one
+ESTIMATED = {st.ThompsonSampling: 0.03}  # how far a stated probability may be from the true one
 STUCK = {st.RandomPolicy, st.Greedy, st.MeansPolicy}  # explore always or never: not sure to find the best
 ACTIONS = ("a", "b", "c", "d")
 

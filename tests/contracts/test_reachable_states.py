@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 import stumpery as st
-from stumpery import allocation, files
+from stumpery import files
+from stumpery.clicks import ClickModel, PredictorEnsemble
 from stumpery.encoding.encoder import Encoder
-from stumpery.ensembles import Combination
 from stumpery.ensembles.batch import BatchEnsemble
 from stumpery.ensembles.learners import LearnerEnsemble
 from stumpery.policies import ContextualPolicy, Policy
-from stumpery.policies import bandit_arena_kernels as arena
+from stumpery.policies.bandit_forest import arena_kernels as arena
 from stumpery.reinforcement import DeepTree
 from stumpery.selection import choosers, classifiers
+from stumpery.streaming import StreamClassifier, StreamModel
 from stumpery.summaries.moments import MOST_WEIGHT
-from stumpery.trees import ClickModel, StreamClassifier, StreamModel
+from stumpery.system import allocation
 from stumpery.types import Decision, Decisions
 
 N = 160
@@ -24,7 +25,7 @@ PUBLIC = [kind for name in st.__all__ if isinstance(kind := getattr(st, name), t
 POLICIES = [kind for kind in PUBLIC if issubclass(kind, Policy)]
 CONTEXTUAL = [kind for kind in POLICIES if issubclass(kind, ContextualPolicy)]
 STREAMS = [kind for kind in PUBLIC if issubclass(kind, StreamModel)]
-CLICKS = [kind for kind in PUBLIC if issubclass(kind, ClickModel | Combination)]
+CLICKS = [kind for kind in PUBLIC if issubclass(kind, ClickModel | PredictorEnsemble)]
 ENSEMBLES = [kind for kind in PUBLIC if issubclass(kind, LearnerEnsemble)]
 DEEP = [kind for kind in PUBLIC if issubclass(kind, DeepTree)]
 TREES = [st.BanditStump, st.BanditTree, st.BanditForest]
@@ -219,7 +220,7 @@ def test_stream_models_load_after_odd_streams(kind, rows, labels):
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("kind", CLICKS, ids=lambda kind: kind.__name__)
 def test_click_models_load_after_odd_streams(kind, rows, labels):
-    options = {"predictors": PREDICTORS} if issubclass(kind, Combination) else OPTIONS.get(kind, {})
+    options = {"predictors": PREDICTORS} if issubclass(kind, PredictorEnsemble) else OPTIONS.get(kind, {})
     for schema in (SCHEMA, None):
         model = kind(seed=5, schema=schema, **options)
         for _ in range(3):

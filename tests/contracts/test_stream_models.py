@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import stumpery as st
-from stumpery.trees import StreamClassifier, StreamModel
+from stumpery.streaming import StreamClassifier, StreamModel
 from stumpery.types import State
 
 MODELS = [
@@ -350,7 +350,7 @@ def test_checking_refuses_what_learning_would_and_changes_nothing(trained, kind)
 def test_an_interrupted_model_can_be_saved_and_goes_on(trained, kind, monkeypatch):
     rows, labels = rows_and_labels(kind, 9000)
     with monkeypatch.context() as patched:
-        patched.setattr("stumpery.trees.stream_memory.resized", raise_interrupt)
+        patched.setattr("stumpery.streaming.state.resized", raise_interrupt)
         with pytest.raises(KeyboardInterrupt):
             trained.learn_many(rows, labels)
     again = copied(trained)

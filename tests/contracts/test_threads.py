@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 
 import stumpery as st
+from stumpery.clicks import ClickModel
 from stumpery.ensembles.batch import BatchEnsemble
 from stumpery.ensembles.learners import LearnerEnsemble
 from stumpery.models import Model, all_exclusive, concurrent
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.reinforcement import DeepTree
-from stumpery.trees import ClickModel, StreamClassifier, StreamModel
+from stumpery.streaming import StreamClassifier, StreamModel
 from stumpery.types import State
 
 KINDS = [

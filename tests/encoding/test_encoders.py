@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.reference import encoding as slow
 
 from stumpery.encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, VectorEncoder, codes_kernels
-from stumpery.encoding.encoded import Encoded, stretches
-from stumpery.encoding.open_rows import OpenRows
+from stumpery.encoding.chunks import EncodedColumns, chunks
+from stumpery.encoding.online import OnlineEncoder
 from stumpery.jit import INTERPRETED
 from stumpery.types import State
 
@@ -260,12 +260,12 @@ def test_rows_that_are_encoded_later_are_the_same_rows():
     frame = pl.DataFrame(
         {"a": rng.integers(0, 9, 10_000), "b": rng.random(10_000), "c": rng.choice(["x", "y"], 10_000)}
     )
-    _, rows = OpenRows.of(frame, max_names=62).knowing(frame)
-    assert isinstance(rows, Encoded) and len(rows) == 10_000
+    _, rows = OnlineEncoder.of(frame, max_names=62).knowing(frame)
+    assert isinstance(rows, EncodedColumns) and len(rows) == 10_000
     whole = rows[:]
     assert whole.dtype == np.float64 and np.array_equal(whole[:, :2], frame[:, :2].to_numpy())
     assert np.array_equal(rows[4000:4200], whole[4000:4200]) and rows[9:3].shape == (0, 3)
-    assert np.array_equal(np.concatenate([matrix for _, matrix in stretches(rows)]), whole)
+    assert np.array_equal(np.concatenate([matrix for _, matrix in chunks(rows)]), whole)
 
 
 WIDE = [10**30, 3, None, 2**64 - 1]

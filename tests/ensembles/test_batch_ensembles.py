@@ -78,12 +78,12 @@ def test_click_predictors_become_members_of_one_for_each_class(make, classes, tm
     names = np.array([f"digit {number}" for number in range(10)])
     labels, true = names[labels % classes], names[true % classes]
     model = make(st.LogOdds(predictors=[st.Stump(m=1.0)])).fit(rows, labels)
-    chances = model.predict_proba(later)
-    assert chances.shape == (len(later), classes)
-    assert chances.sum(axis=1) == pytest.approx(1.0)
+    probabilities = model.predict_proba(later)
+    assert probabilities.shape == (len(later), classes)
+    assert probabilities.sum(axis=1) == pytest.approx(1.0)
     assert np.mean(model.predict(later) == true) > 0.75
     st.save(model, tmp_path / "model")
-    assert st.load(tmp_path / "model").predict_proba(later).tobytes() == chances.tobytes()
+    assert st.load(tmp_path / "model").predict_proba(later).tobytes() == probabilities.tobytes()
     state = model.state()
     for count in (1, len(state.options["_members"]) - 1):
         with pytest.raises(ValueError, match=r"its (classes are not|arrays are)"):
@@ -161,7 +161,7 @@ def test_estimators_without_weights_and_ensembles_on_a_stream_can_be_members(mak
 
 @pytest.mark.parametrize("wrong", [st.HoeffdingTreeRegressor(), LinearSVC(), TREE.__class__, "tree", 5], ids=str)
 def test_what_gives_no_chances_of_classes_is_refused(make, wrong):
-    with pytest.raises(ValueError, match=r"^a model is .* predict chances"):
+    with pytest.raises(ValueError, match=r"^a model is .* predict probabilities"):
         make(wrong)
 
 

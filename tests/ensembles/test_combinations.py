@@ -15,11 +15,11 @@ RECIPES = [st.Stump(prior=0.2, m=5.0), st.HashedStump(prior=0.2, m=5.0)]
 class Fixed:
     """A learner that always says the same, and remembers what it was taught."""
 
-    def __init__(self, chance, key=True):
-        self.chance, self.key, self.seen = chance, key, []
+    def __init__(self, probability, key=True):
+        self.probability, self.key, self.seen = probability, key, []
 
     def predict_proba_one(self, x):
-        return {self.key: self.chance} if self.chance is not None else {}
+        return {self.key: self.probability} if self.probability is not None else {}
 
     def learn_one(self, x, y):
         self.seen.append((x, y))
@@ -144,7 +144,7 @@ def test_log_odds_lift_trees_beside_their_roots_and_learners_beside_their_mean()
     rows, clicks = stream()
     model.learn_many(rows, clicks)
     raw = model._team.outputs(model._matrix(rows[:5]), rows[:5])
-    roots = model._team.groves[0].chances[:2]
+    roots = model._team.groves[0].probabilities[:2]
     expected = np.log(raw[:, :2] / roots).sum(axis=1)  # the third says the same of every row
     assert model.score_many(rows[:5]) == pytest.approx(expected, abs=1e-9)
     assert sum(model.contributions(rows[0]).values()) == pytest.approx(expected[0], abs=1e-9)
@@ -202,11 +202,11 @@ def test_a_learner_that_gives_no_chances_is_told_so(kind, said):
     learner = Fixed(0.5)
     learner.predict_proba_one = lambda x: said
     model = kind(predictors=[learner, *RECIPES], schema=SCHEMA)
-    with pytest.raises(ValueError, match=r"^predict_proba_one of a Fixed gave .* chances from 0 to 1"):
+    with pytest.raises(ValueError, match=r"^predict_proba_one of a Fixed gave .* probabilities from 0 to 1"):
         model.score_many(stream(1)[0])
     before = {name: array.tobytes() for name, array in model._arrays().items()}
     if kind.uses_outputs or kind is st.LogOdds:
-        with pytest.raises(ValueError, match="chances from 0 to 1"):
+        with pytest.raises(ValueError, match="probabilities from 0 to 1"):
             model.learn_one(stream(1)[0][0], y=True)
         assert {name: array.tobytes() for name, array in model._arrays().items()} == before
 

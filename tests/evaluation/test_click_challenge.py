@@ -5,7 +5,7 @@ import pytest
 
 import stumpery as st
 from stumpery.evaluation import ClickTable, play_challenge, replay
-from stumpery.evaluation.click_challenge import BEST_CHANCE, PERFECT, RANDOM, checkpoints_of, result_of
+from stumpery.evaluation.click_challenge import BEST_PROBABILITY, PERFECT, RANDOM, checkpoints_of, result_of
 from stumpery.evaluation.replay import ReplayResult
 from stumpery.evaluation.submissions import GROUPS, OURS, PAPER, generated, models, selector
 from stumpery.streams import ClickRows
@@ -26,14 +26,14 @@ class Chosen:
         self.learned.append((float(row[0]), click))
 
 
-def blocks(n_batches, size=6, chances=True):
+def blocks(n_batches, size=6, probabilities=True):
     """Rows numbered from 0; every seventh is clicked."""
     number = 0
     while True:
         rows = np.arange(number, number + n_batches * size)
         number += n_batches * size
         clicks = (rows % 7 == 0).astype(np.int64)
-        known = 0.1 + 0.5 * clicks if chances else np.full(len(rows), np.nan)
+        known = 0.1 + 0.5 * clicks if probabilities else np.full(len(rows), np.nan)
         yield ClickRows(rows[:, np.newaxis].astype(float), clicks, known, np.zeros((len(rows), 0), np.int64))
 
 
@@ -49,9 +49,9 @@ def test_random_perfect_and_the_best_chance_are_exact():
     found = play_challenge({"first": Chosen(0)}, blocks(10), n_batches=20)
     clicks = (np.arange(120) % 7 == 0).reshape(20, 6)
     assert found[RANDOM]["clicks"][-1] == pytest.approx((0.1 + 0.5 * clicks).mean(axis=1).sum())
-    assert found[PERFECT]["clicks"][-1] == clicks.max(axis=1).sum() == found[BEST_CHANCE]["clicks"][-1]
-    unknown = play_challenge({"first": Chosen(0)}, blocks(10, chances=False), n_batches=20)
-    assert BEST_CHANCE not in unknown
+    assert found[PERFECT]["clicks"][-1] == clicks.max(axis=1).sum() == found[BEST_PROBABILITY]["clicks"][-1]
+    unknown = play_challenge({"first": Chosen(0)}, blocks(10, probabilities=False), n_batches=20)
+    assert BEST_PROBABILITY not in unknown
     assert unknown[RANDOM]["clicks"][-1] == pytest.approx(clicks.mean(axis=1).sum())
 
 

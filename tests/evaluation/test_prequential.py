@@ -46,10 +46,10 @@ def test_the_figures_are_those_of_a_plain_loop():
     assert curves["windowed"]["accuracy"][2] == pytest.approx(np.mean(right[50:60]))
     weights = 0.9 ** np.arange(99, -1, -1)
     assert curves["fading"]["accuracy"][-1] == pytest.approx((weights * right).sum() / weights.sum())
-    chances = [0.8 * (g == y) + 0.2 * (y == "c") for g, y in zip(guesses, LABELS, strict=True)]
+    probabilities = [0.8 * (g == y) + 0.2 * (y == "c") for g, y in zip(guesses, LABELS, strict=True)]
     lost = [
-        -math.log(max(chance if g != "c" or y != "c" else 0.2, 1e-15))
-        for g, y, chance in zip(guesses, LABELS, chances, strict=True)
+        -math.log(max(probability if g != "c" or y != "c" else 0.2, 1e-15))
+        for g, y, probability in zip(guesses, LABELS, probabilities, strict=True)
     ]
     assert curves["accumulated"]["log_loss"][-1] == pytest.approx(np.mean(lost))
 

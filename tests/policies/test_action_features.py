@@ -9,18 +9,18 @@ from tests.reference.shared import Twin
 
 import stumpery as st
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies import hashed_kernels as hashed
-from stumpery.policies import shared_kernels as shared
-from stumpery.policies.action_features import LARGEST_WEIGHT, MAX_TERMS, ActionFeatures
+from stumpery.policies.reward_forest.action_features import LARGEST_WEIGHT, MAX_TERMS, ActionFeatures
+from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed
+from stumpery.policies.reward_forest.scorers import shrinkage_kernels as shared
 
 N_CODES, N_EVENTS = 24, 150 if INTERPRETED else 1500
 TOPICS = ("art", "law", "war", "tea")
 
 
 @kernel
-def one_event(model, codes, means, sums, board, action, reward):
-    """Borrow onto the board, then learn, in place."""
-    shared.lend(model, model.features, codes, codes.shape[0], means, sums, board)
+def one_event(model, codes, means, sums, statistics, action, reward):
+    """Borrow into the action statistics, then learn, in place."""
+    shared.lend(model, model.features, codes, codes.shape[0], means, sums, statistics)
     shared.learn(model, model.features, codes, codes.shape[0], action, reward)
 
 
@@ -31,21 +31,24 @@ def test_scores_doubts_and_weights_are_those_of_the_slow_twin():
     features[:, 0] = 1.0
     features[4] = 0.0  # an action without features
     twin = Twin([{place: value for place, value in enumerate(row.tolist()) if value} for row in features], 3.0)
-    model = shared.Shared(features, hashed.new_linear(N_CODES, 5), 3.0)
+    model = shared.SharedModel(features, hashed.new_linear(N_CODES, 5), 3.0)
     sums = shared.Sums(np.zeros(5), np.zeros(5))
     for event in range(N_EVENTS):
         codes = np.unique(rng.integers(0, N_CODES, 4)).astype(np.int32)
         means = rng.random(6)
-        board = np.zeros((4, 6))
-        board[0], board[1] = rng.random(6), np.sqrt((means * (1.0 - means) + 0.1) / (1.0 + rng.integers(0, 9, 6)))
-        before = board.copy()
-        expected = twin.lend(codes.tolist(), board[0].tolist(), board[1].tolist(), means.tolist())
+        statistics = np.zeros((4, 6))
+        statistics[0], statistics[1] = (
+            rng.random(6),
+            np.sqrt((means * (1.0 - means) + 0.1) / (1.0 + rng.integers(0, 9, 6))),
+        )
+        before = statistics.copy()
+        expected = twin.lend(codes.tolist(), statistics[0].tolist(), statistics[1].tolist(), means.tolist())
         action = int(rng.integers(6))
         reward = float(rng.random() < 1 / (1 + np.exp(-features[action] @ [0, 2, -2, 1, 0])))
-        one_event(model, codes, means, sums, board, action, reward)
+        one_event(model, codes, means, sums, statistics, action, reward)
         twin.learn(codes.tolist(), action, reward)
-        assert board[:2] == pytest.approx(np.array(expected), abs=2e-3), event
-        assert (board[:, 4] == before[:, 4]).all()
+        assert statistics[:2] == pytest.approx(np.array(expected), abs=2e-3), event
+        assert (statistics[:, 4] == before[:, 4]).all()
     kept = [[twin.weights[code, name] for name in range(5)] for code in range(N_CODES)]
     assert model.linear[:, hashed.WEIGHT] == pytest.approx(np.array(kept), abs=2e-3)
     assert not np.array_equal(model.linear[:, hashed.WEIGHT], np.zeros((N_CODES, 5)))
@@ -105,12 +108,12 @@ def test_an_action_that_is_new_starts_with_what_its_like_have_earned():
         scores.append({row["action"]: row["score"] for row in said.rows})
     assert np.mean([each["liked"] for each in scores]) > 0.7
     assert np.mean([each["disliked"] for each in scores]) < 0.3
-    assert said.rows[0].keys() == {"action", "score", "own", "like it", "doubt", "chance"}
+    assert said.rows[0].keys() == {"action", "score", "own", "like it", "uncertainty", "probability"}
     for row in said.rows:
         assert min(row["own"], row["like it"]) - 1e-9 <= row["score"] <= max(row["own"], row["like it"]) + 1e-9
     without = st.RewardForest(actions=["a", "b"], n_trees=2)
     plain = without.explain(without.decide({"hour": 1}))
-    assert plain.rows[0].keys() == {"action", "score", "doubt", "chance"}
+    assert plain.rows[0].keys() == {"action", "score", "uncertainty", "probability"}
     assert policy.features["liked"] == {"topic": "tea", "price": 0.0}
 
 
@@ -316,11 +319,11 @@ def test_numbers_far_apart_come_and_go(sizes, tmp_path):
 
 def test_weights_stay_finite_where_small_features_meet_large_weights():
     features = np.array([[1.0, 1e-5, 1e-5, 1e-5], [1.0, 1.0, 1e-5, 1e-5], [1.0, 1.0, 1.0, 1e-5], [1.0, 1.0, 1.0, 1.0]])
-    model = shared.Shared(features, hashed.new_linear(2, 4), 4.0)
+    model = shared.SharedModel(features, hashed.new_linear(2, 4), 4.0)
     model.linear[:, hashed.WEIGHT] = LARGEST_WEIGHT
     sums = shared.Sums(np.zeros(4), np.zeros(4))
     for event in range(200):
-        board = np.full((4, 4), 0.5)
-        one_event(model, np.arange(2, dtype=np.int32), board[0], sums, board, event * 7 % 4, float(event % 2))
-        assert np.isfinite(board).all()
+        statistics = np.full((4, 4), 0.5)
+        one_event(model, np.arange(2, dtype=np.int32), statistics[0], sums, statistics, event * 7 % 4, float(event % 2))
+        assert np.isfinite(statistics).all()
         assert (abs(model.linear[:, hashed.WEIGHT]) <= LARGEST_WEIGHT).all()

@@ -9,8 +9,8 @@ from tests.reference.bandit_forest import Forest as Twin
 import stumpery as st
 from stumpery import jit
 from stumpery.policies import Policy
-from stumpery.policies import bandit_arena_kernels as arena
-from stumpery.policies.optimal_greedy_tree import optimal_greedy_tree, variable_rewards
+from stumpery.policies.bandit_forest import arena_kernels as arena
+from stumpery.policies.bandit_forest.optimal_greedy_tree import optimal_greedy_tree, variable_rewards
 from stumpery.random import new_generator
 from stumpery.types import Decision, State
 
@@ -71,10 +71,10 @@ def test_the_kernels_decide_as_their_slow_twin(name):
     played = policy.play(contexts, rewards)
     twin = Twin(3, 5, 4, **twin_options)
     for row, (bits, paid) in enumerate(zip(contexts.tolist(), rewards.tolist(), strict=True)):
-        action, chance = twin.decide(bits)
+        action, probability = twin.decide(bits)
         assert played.actions[row] == action, row
         if "Thompson" not in name:
-            assert played.probabilities[row] == pytest.approx(chance, rel=1e-12)
+            assert played.probabilities[row] == pytest.approx(probability, rel=1e-12)
         twin.learn(bits, action, paid[action], float(played.probabilities[row]))
     if not jit.INTERPRETED:
         assert policy._forest.pool[arena.N_NODES] > len(policy._forest.trees)
@@ -117,10 +117,12 @@ def test_stated_chances_are_frequencies(vote, leaf):
     n = 600
     for row in contexts[:3]:
         decisions = [with_rng(policy, seed).decide(row) for seed in range(n)]
-        chances = {decision.action: decision.probability for decision in decisions}
-        for action, chance in chances.items():
+        probabilities = {decision.action: decision.probability for decision in decisions}
+        for action, probability in probabilities.items():
             seen = sum(decision.action == action for decision in decisions) / n
-            assert abs(seen - chance) < (0.15 if leaf == "thompson" else 5 * np.sqrt(chance * (1 - chance) / n) + 1e-9)
+            assert abs(seen - probability) < (
+                0.15 if leaf == "thompson" else 5 * np.sqrt(probability * (1 - probability) / n) + 1e-9
+            )
 
 
 TABLE_1 = {
@@ -131,15 +133,15 @@ TABLE_1 = {
 
 
 def test_table_1_is_what_its_distribution_gives():
-    contexts, chances, means = (np.array(part) for part in TABLE_1.values())
+    contexts, probabilities, means = (np.array(part) for part in TABLE_1.values())
     for action, variable, value, mean in [
         (0, 0, 0, 0), (0, 0, 1, 1), (1, 0, 0, 3 / 5), (1, 0, 1, 1 / 6),
         (0, 1, 0, 1 / 4), (0, 1, 1, 3 / 4), (1, 1, 0, 9 / 24), (1, 1, 1, 5 / 8),
     ]:  # fmt: skip
         here = contexts[:, variable] == value
-        assert chances[here] @ means[here, action] / chances[here].sum() == pytest.approx(mean)
-    assert chances[contexts[:, 0] == 0].sum() == 5 / 8
-    assert chances[contexts[:, 1] == 0].sum() == 3 / 4
+        assert probabilities[here] @ means[here, action] / probabilities[here].sum() == pytest.approx(mean)
+    assert probabilities[contexts[:, 0] == 0].sum() == 5 / 8
+    assert probabilities[contexts[:, 1] == 0].sum() == 3 / 4
 
 
 def test_the_values_of_the_toy_problem_are_the_papers():
@@ -155,8 +157,8 @@ def test_the_values_of_the_toy_problem_are_the_papers():
 def drawn(problem, n_rows, seed):
     """Contexts of a listed distribution, and rewards that are all or nothing around its means."""
     rng = np.random.default_rng(seed)
-    contexts, chances, means = (np.array(part) for part in problem.values())
-    rows = rng.choice(len(chances), size=n_rows, p=chances)
+    contexts, probabilities, means = (np.array(part) for part in problem.values())
+    rows = rng.choice(len(probabilities), size=n_rows, p=probabilities)
     most = max(1.0, means.max())
     return contexts[rows].astype(np.uint8), most * (rng.random((n_rows, means.shape[1])) < means[rows] / most)
 
@@ -296,7 +298,7 @@ def test_contexts_may_be_rows_of_mixed_columns_with_anything_missing():
     assert policy.decide({}).action in ("x", "y")
     decision = policy.decide({"device": "phone", "age": 31})
     said = policy.explain(decision)
-    assert said.summary.startswith("'x' was chosen with chance 1: where ")
+    assert said.summary.startswith("'x' was chosen with probability 1: where ")
     assert "device = " in said.summary
     assert {row["action"] for row in said.rows} == {"x", "y"}
 
@@ -308,9 +310,9 @@ def test_only_available_actions_are_played():
         policy.play(contexts, rewards)
         for available in itertools.chain(itertools.combinations("abc", 1), itertools.combinations("abc", 2)):
             for row in contexts[:20]:
-                action, chance, _ = policy.decide(row, available=available)
+                action, probability, _ = policy.decide(row, available=available)
                 assert action in available
-                assert 0 < chance <= 1
+                assert 0 < probability <= 1
 
 
 def test_a_forest_explains_its_votes():

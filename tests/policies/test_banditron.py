@@ -6,7 +6,7 @@ from tests.reference import banditron
 
 from stumpery.jit import INTERPRETED
 from stumpery.policies import Banditron
-from stumpery.policies import explorers_kernels as board_rows
+from stumpery.policies.exploration import explorers_kernels as statistic_rows
 from stumpery.types import Decision
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
@@ -21,12 +21,12 @@ def test_every_chance_and_every_weight_is_the_twins(gamma):
     right = (rows[:, 0] + 2 * (rows[:, 3] > 2)).astype(int)
     policy, twin = Banditron(actions=range(4), gamma=gamma, seed=2), banditron.Banditron(4, 4, gamma)
     for step, row in enumerate(rows):
-        action, chance, _ = policy.decide(row)
-        assert policy._board_of(row)[board_rows.CHANCE] == pytest.approx(twin.chances(row))
-        assert chance == pytest.approx(twin.chances(row)[action])
+        action, probability, _ = policy.decide(row)
+        assert policy._action_statistics_of(row)[statistic_rows.PROBABILITY] == pytest.approx(twin.probabilities(row))
+        assert probability == pytest.approx(twin.probabilities(row)[action])
         reward = float(action == right[step]) if step % 7 else 0.3
-        policy.learn(Decision(action, chance, row), reward)
-        twin.learn(row, action, reward, chance)
+        policy.learn(Decision(action, probability, row), reward)
+        twin.learn(row, action, reward, probability)
         assert policy._model.weights == pytest.approx(twin.weights, abs=1e-9)
 
 

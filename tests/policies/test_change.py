@@ -5,8 +5,8 @@ import pytest
 from tests.reference.change import Twin
 
 import stumpery as st
+from stumpery.drift import reward_drop_kernels as change
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies import change_kernels as change
 
 N_ROWS = 16_000
 
@@ -32,9 +32,9 @@ def noticed(errors):
     return found[:n].tolist()
 
 
-def errors_of(chance, expected, n, seed=1):
-    """Errors of rewards of 0 or 1 that come with a chance where another one was expected."""
-    return (np.random.default_rng(seed).random(n) < chance) - float(expected)
+def errors_of(probability, expected, n, seed=1):
+    """Errors of rewards of 0 or 1 that come with a probability where another one was expected."""
+    return (np.random.default_rng(seed).random(n) < probability) - float(expected)
 
 
 @pytest.mark.kernels
@@ -47,10 +47,10 @@ def test_changes_are_noticed_when_the_slow_twin_does():
 
 
 @pytest.mark.skipif(INTERPRETED, reason="a long stream")
-@pytest.mark.parametrize("chance", [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999])
-def test_chance_alone_is_no_change(chance):
+@pytest.mark.parametrize("probability", [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999])
+def test_chance_alone_is_no_change(probability):
     for seed in range(5):
-        assert noticed(errors_of(chance, chance, 200_000, seed)) == []
+        assert noticed(errors_of(probability, probability, 200_000, seed)) == []
 
 
 @pytest.mark.kernels

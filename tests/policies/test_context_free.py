@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 from tests.reference import bandits
 
-from stumpery.policies import UCB, EpsilonGreedy, Greedy, MeansPolicy, RandomPolicy, ThompsonSampling, explorers
+from stumpery.policies import UCB, EpsilonGreedy, Greedy, MeansPolicy, RandomPolicy, ThompsonSampling
+from stumpery.policies.exploration import explorers
 from stumpery.streams import BernoulliArms
 from stumpery.types import Decision
 
@@ -58,7 +59,7 @@ def test_the_share_of_exploring_decays_to_its_floor(options, shares):
     for rewards, share in zip((0, 9, 99), shares, strict=True):
         while sum(row["rewards"] for row in policy.explain().rows) < rewards:
             policy.learn(Decision("a", 1.0), 1.0)
-        leading = policy.explain().rows[0]["chance"]
+        leading = policy.explain().rows[0]["probability"]
         assert leading == pytest.approx(0.5 if rewards == 0 else 1 - share / 2)
 
 
@@ -68,8 +69,8 @@ def test_ucb_plays_in_the_order_of_mean_plus_bonus(rho):
     rng = np.random.default_rng(5)
     for _ in range(500):
         decision = policy.decide()
-        chances = bandits.greedy(bandits.values(history, 4, float("inf"), rho), range(4))
-        assert decision.probability == pytest.approx(chances[decision.action])
+        probabilities = bandits.greedy(bandits.values(history, 4, float("inf"), rho), range(4))
+        assert decision.probability == pytest.approx(probabilities[decision.action])
         history.append((decision.action, float(rng.random() < MEANS[decision.action])))
         policy.learn(decision, history[-1][1])
     assert np.bincount([action for action, _ in history]).argmax() == 3
@@ -109,6 +110,6 @@ def test_gaussian_beliefs_narrow_with_the_square_root_of_the_rewards():
 def test_any_explorer_can_stand_on_the_means():
     policy = MeansPolicy(actions=["a", "b", "c"], explorer=explorers.inverse_gap(scale=4.0), initial=0.0)
     policy.learn(Decision("a", 1.0), 1.0)
-    chances = {row["action"]: row["chance"] for row in policy.explain().rows}
+    probabilities = {row["action"]: row["probability"] for row in policy.explain().rows}
     small = 1 / (3 + 4 * 2**0.5)
-    assert chances == pytest.approx({"a": 1 - 2 * small, "b": small, "c": small})
+    assert probabilities == pytest.approx({"a": 1 - 2 * small, "b": small, "c": small})

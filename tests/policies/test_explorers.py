@@ -1,4 +1,4 @@
-"""Explorers against their definitions: chances as vectors, choices as draws from them."""
+"""Explorers against their definitions: probabilities as vectors, choices as draws from them."""
 
 import math
 
@@ -10,8 +10,8 @@ from scipy import stats
 from tests.reference import bandits
 
 from stumpery.jit import INTERPRETED
-from stumpery.policies import explorers
-from stumpery.policies import explorers_kernels as kernels
+from stumpery.policies.exploration import explorers
+from stumpery.policies.exploration import explorers_kernels as kernels
 from stumpery.random import new_generator
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
@@ -36,18 +36,18 @@ N_DRAWS = 300 if INTERPRETED else 20_000
 few = settings(max_examples=20 if INTERPRETED else 100, deadline=None)
 
 
-def board_of(counts, means, initial=math.inf):
-    board = kernels.new_board(len(counts))
+def action_statistics_of(counts, means, initial=math.inf):
+    statistics = kernels.new_action_statistics(len(counts))
     counts = np.array(counts, dtype=np.float64)
     tried = counts > 0
-    board[kernels.SCORE] = np.where(tried, means, initial)
-    board[kernels.DOUBT, tried] = 1 / np.sqrt(counts[tried])
-    return board
+    statistics[kernels.SCORE] = np.where(tried, means, initial)
+    statistics[kernels.UNCERTAINTY, tried] = 1 / np.sqrt(counts[tried])
+    return statistics
 
 
-def chances_of(explorer, board, available, time):
-    kernels.fill_chances(explorer.rule(), board, np.asarray(available), float(time))
-    return board[kernels.CHANCE].copy()
+def probabilities_of(explorer, statistics, available, time):
+    kernels.fill_probabilities(explorer.rule(), statistics, np.asarray(available), float(time))
+    return statistics[kernels.PROBABILITY].copy()
 
 
 def twin(explorer, counts, means, initial, available, time):
@@ -58,11 +58,11 @@ def twin(explorer, counts, means, initial, available, time):
         for count, mean in zip(counts, means, strict=True)
     ]
     if explorer.kind == "inverse_gap":
-        chances = bandits.inverse_gap(values, open_actions, explorer.strength * math.sqrt(time))
+        probabilities = bandits.inverse_gap(values, open_actions, explorer.strength * math.sqrt(time))
     else:
-        chances = bandits.greedy(values, open_actions)
+        probabilities = bandits.greedy(values, open_actions)
     epsilon = bandits.epsilon_at(explorer.epsilon, explorer.decay, explorer.floor, time)
-    return bandits.with_epsilon(chances, open_actions, epsilon)
+    return bandits.with_epsilon(probabilities, open_actions, epsilon)
 
 
 @st.composite
@@ -81,7 +81,7 @@ def situations(draw):
 @given(situation=situations())
 def test_chances_equal_the_definition(explorer, situation):
     counts, means, initial, available, time = situation
-    found = chances_of(explorer, board_of(counts, means, initial), available, time)
+    found = probabilities_of(explorer, action_statistics_of(counts, means, initial), available, time)
     assert found == pytest.approx(twin(explorer, *situation), abs=1e-9)
     assert found.sum() == pytest.approx(1.0)
     assert (found >= 0.0).all()
@@ -93,12 +93,14 @@ def test_chances_equal_the_definition(explorer, situation):
 @given(situation=situations(), seed=st.integers(0, 2**63 - 1))
 def test_a_choice_reports_exactly_the_chance_of_its_action(explorer, situation, seed):
     counts, means, initial, available, time = situation
-    chances = chances_of(explorer, board_of(counts, means, initial), available, time)
-    board = board_of(counts, means, initial)
-    action, chance = kernels.choose(new_generator(seed), explorer.rule(), board, np.array(available), float(time))
+    probabilities = probabilities_of(explorer, action_statistics_of(counts, means, initial), available, time)
+    statistics = action_statistics_of(counts, means, initial)
+    action, probability = kernels.choose(
+        new_generator(seed), explorer.rule(), statistics, np.array(available), float(time)
+    )
     assert available[action]
-    assert chance == pytest.approx(chances[action], rel=1e-12)
-    assert chance > 0.0
+    assert probability == pytest.approx(probabilities[action], rel=1e-12)
+    assert probability > 0.0
 
 
 @pytest.mark.parametrize("explorer", EXACT.values(), ids=EXACT)
@@ -109,15 +111,15 @@ def test_a_choice_reports_exactly_the_chance_of_its_action(explorer, situation, 
 )
 def test_choices_come_as_often_as_their_chances_say(explorer, counts, means):
     available = np.array([True, True, True, True])
-    board = board_of(counts, means)
-    chances = chances_of(explorer, board, available, 20)
+    statistics = action_statistics_of(counts, means)
+    probabilities = probabilities_of(explorer, statistics, available, 20)
     rng, rule = new_generator(11), explorer.rule()
-    drawn = [kernels.choose(rng, rule, board, available, 20.0)[0] for _ in range(N_DRAWS)]
+    drawn = [kernels.choose(rng, rule, statistics, available, 20.0)[0] for _ in range(N_DRAWS)]
     seen = np.bincount(drawn, minlength=4)
-    assert (seen[chances == 0.0] == 0).all()
-    likely = chances * N_DRAWS > 5
+    assert (seen[probabilities == 0.0] == 0).all()
+    likely = probabilities * N_DRAWS > 5
     if likely.sum() > 1:
-        expected = chances[likely] / chances[likely].sum() * seen[likely].sum()
+        expected = probabilities[likely] / probabilities[likely].sum() * seen[likely].sum()
         assert stats.chisquare(seen[likely], expected).pvalue > 0.001
 
 
@@ -125,17 +127,19 @@ def test_choices_come_as_often_as_their_chances_say(explorer, counts, means):
 def test_thompson_choices_are_draws_from_the_posteriors(explorer):
     counts, means = [3, 8, 2, 0], [2 / 3, 0.5, 0.5, 0.0]
     available = np.array([True, True, False, True])
-    board, rng, rule = board_of(counts, means), new_generator(5), explorer.rule()
-    drawn = [kernels.choose(rng, rule, board, available, 14.0) for _ in range(N_DRAWS)]
+    statistics, rng, rule = action_statistics_of(counts, means), new_generator(5), explorer.rule()
+    drawn = [kernels.choose(rng, rule, statistics, available, 14.0) for _ in range(N_DRAWS)]
     seen = np.bincount([action for action, _ in drawn], minlength=4)
-    chances = np.insert(posterior_chances(explorer, [3, 8, 0], [2 / 3, 0.5, 0.0], n=400_000), 2, 0.0)
-    chances = np.array(bandits.with_epsilon(chances.tolist(), [0, 1, 3], explorer.epsilon))
+    probabilities = np.insert(posterior_probabilities(explorer, [3, 8, 0], [2 / 3, 0.5, 0.0], n=400_000), 2, 0.0)
+    probabilities = np.array(bandits.with_epsilon(probabilities.tolist(), [0, 1, 3], explorer.epsilon))
     assert seen[2] == 0
-    assert stats.chisquare(seen[[0, 1, 3]], chances[[0, 1, 3]] * N_DRAWS).pvalue > 0.001
-    assert {chance for _, chance in drawn} == set(chances_of(explorer, board, available, 14)[[0, 1, 3]])
+    assert stats.chisquare(seen[[0, 1, 3]], probabilities[[0, 1, 3]] * N_DRAWS).pvalue > 0.001
+    assert {probability for _, probability in drawn} == set(
+        probabilities_of(explorer, statistics, available, 14)[[0, 1, 3]]
+    )
 
 
-def posterior_chances(explorer, counts, means, n=40_000, seed=3):
+def posterior_probabilities(explorer, counts, means, n=40_000, seed=3):
     if explorer.kind == "beta_thompson":
         draws = bandits.beta_draws(counts, means, explorer.prior, n, seed)
     else:
@@ -176,11 +180,11 @@ def posteriors(kind):
 def test_a_thompson_chance_is_mostly_within_2_and_always_within_8_percent_of_the_frequency(explorer, kind):
     errors = []
     for counts, means in posteriors(kind):
-        found = chances_of(explorer, board_of(counts, means), np.ones(len(counts), dtype=bool), 1)
-        errors += np.abs(found - posterior_chances(explorer, counts, means)).tolist()
+        found = probabilities_of(explorer, action_statistics_of(counts, means), np.ones(len(counts), dtype=bool), 1)
+        errors += np.abs(found - posterior_probabilities(explorer, counts, means)).tolist()
         assert max(errors) < 0.08, (counts, means)
         assert found.sum() == pytest.approx(1.0, abs=0.25)
-        assert (found >= kernels.LEAST_CHANCE).all()
+        assert (found >= kernels.MIN_PROBABILITY).all()
         assert (found <= 1.0).all()
     assert np.quantile(errors, 0.9) < 0.02
 
@@ -188,21 +192,21 @@ def test_a_thompson_chance_is_mostly_within_2_and_always_within_8_percent_of_the
 @pytest.mark.parametrize("explorer", THOMPSON.values(), ids=THOMPSON)
 def test_a_hopeless_action_keeps_the_least_chance_of_thompson(explorer):
     counts, means = [10_000, 10_000], [0.9, 0.1]
-    found = chances_of(explorer, board_of(counts, means), [True, True], 1)
-    least = explorer.epsilon / 2 + (1 - explorer.epsilon) * kernels.LEAST_CHANCE
+    found = probabilities_of(explorer, action_statistics_of(counts, means), [True, True], 1)
+    least = explorer.epsilon / 2 + (1 - explorer.epsilon) * kernels.MIN_PROBABILITY
     assert found == pytest.approx([1.0 - explorer.epsilon / 2, least], rel=1e-5)
 
 
 @pytest.mark.parametrize("explorer", [EXACT["greedy"], EXACT["upper confidence"], EXACT["inverse gap"]], ids=str)
 @pytest.mark.parametrize("counts", [[0, 0, 0, 0], [9, 9, 9, 9], [0, 0, 0, 9]], ids=str)
 def test_ties_are_broken_uniformly(explorer, counts):
-    found = chances_of(explorer, board_of(counts, [0.5] * 4), [True] * 4, 37)
+    found = probabilities_of(explorer, action_statistics_of(counts, [0.5] * 4), [True] * 4, 37)
     winners = [0, 1, 2, 3] if len(set(counts)) == 1 else [0, 1, 2]
     assert found.tolist() == [1 / len(winners) if action in winners else 0.0 for action in range(4)]
 
 
 @pytest.mark.parametrize(
-    ("explorer", "chances"),
+    ("explorer", "probabilities"),
     [
         (explorers.greedy(epsilon=0.0, floor=0.0), [0.0, 1.0]),
         (explorers.greedy(epsilon=1.0), [0.5, 0.5]),
@@ -217,15 +221,22 @@ def test_ties_are_broken_uniformly(explorer, counts):
     ],
     ids=str,
 )
-def test_extreme_settings_have_the_plain_result(explorer, chances):
-    assert chances_of(explorer, board_of([2, 8], [0.25, 0.5]), [True, True], 10) == pytest.approx(chances, abs=1e-12)
+def test_extreme_settings_have_the_plain_result(explorer, probabilities):
+    assert probabilities_of(explorer, action_statistics_of([2, 8], [0.25, 0.5]), [True, True], 10) == pytest.approx(
+        probabilities, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("explorer", [*EXACT.values(), *THOMPSON.values()], ids=str)
 def test_the_first_moment_and_the_only_action_are_ordinary(explorer):
-    assert chances_of(explorer, board_of([0, 0], [0, 0]), [True, True], 1) == pytest.approx([0.5, 0.5], abs=1e-2)
+    assert probabilities_of(explorer, action_statistics_of([0, 0], [0, 0]), [True, True], 1) == pytest.approx(
+        [0.5, 0.5], abs=1e-2
+    )
     for counts in ([0, 0], [0, 3]):
-        assert chances_of(explorer, board_of(counts, [0.5, 0.5]), [False, True], 1).tolist() == [0.0, 1.0]
+        assert probabilities_of(explorer, action_statistics_of(counts, [0.5, 0.5]), [False, True], 1).tolist() == [
+            0.0,
+            1.0,
+        ]
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ from tests.reference.familiar import Bucket, Twin
 
 import stumpery as st
 from stumpery import RewardForest
+from stumpery.array_forest import forest_kernels as trees
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies import familiar_kernels as contexts
-from stumpery.policies.familiar import followed, new_familiar
-from stumpery.trees import forest_kernels as trees
+from stumpery.policies.reward_forest.scorers import context_memory_kernels as contexts
+from stumpery.policies.reward_forest.scorers.context_memory import followed, new_familiar
 
 N_ACTIONS, N_COLUMNS = 3, 4
-NUMBERS = np.full(N_COLUMNS, trees.NUMBER, np.uint8)
+NUMBERS = np.full(N_COLUMNS, trees.NUMERICAL, np.uint8)
 NEVER = np.uint64(1)  # a key by which nothing ages
 N_EVENTS = 150 if INTERPRETED else 2000
 
@@ -28,7 +28,7 @@ def learn_one(familiar, row, kinds, action, error, scores, key=NEVER):
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("n_actions", [3, 20], ids=["few actions", "actions in three buckets"])
-@pytest.mark.parametrize("told", [0.0, 0.4], ids=["chance alone", "each context has its own"])
+@pytest.mark.parametrize("told", [0.0, 0.4], ids=["probability alone", "each context has its own"])
 def test_errors_and_trust_are_those_of_the_slow_twin(told, n_actions):
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(20, N_COLUMNS)).astype(np.float32)
@@ -162,7 +162,7 @@ def test_a_mean_does_not_stay_with_rare_errors():
 @pytest.mark.kernels
 def test_missing_values_and_zeros_have_one_print_each():
     familiar, scores = new_familiar(2**10), np.zeros(N_ACTIONS)
-    kinds = np.array([trees.NAME, trees.NUMBER, trees.BIT, trees.NAME], np.uint8)
+    kinds = np.array([trees.CATEGORICAL, trees.NUMERICAL, trees.BINARY, trees.CATEGORICAL], np.uint8)
 
     def print_of(row, kinds=kinds):
         return learn_one(familiar, np.array(row, np.float32), kinds, 0, 1.0, scores)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from tests.reference.hashed import Twin
 
+from stumpery.array_forest import forest_kernels as trees
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies import hashed_kernels as hashed
-from stumpery.trees import forest_kernels as trees
-from stumpery.trees.ring import new_ring
-from stumpery.trees.ring_kernels import FLOAT, remember
+from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed
+from stumpery.policies.reward_forest.trees.ring import new_ring
+from stumpery.policies.reward_forest.trees.ring_kernels import FLOAT, remember
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
@@ -101,7 +101,7 @@ def renewed(*stretches, size=3000):
     edges, found, first = np.full((1, hashed.N_BINS - 1), np.inf, np.float32), [], 0
     for values in stretches:
         end = first + len(values)
-        renew(edges, events, np.array([trees.NUMBER], np.uint8), first, end, np.asarray(values, np.float32))
+        renew(edges, events, np.array([trees.NUMERICAL], np.uint8), first, end, np.asarray(values, np.float32))
         found.append(edges[0][edges[0] < np.inf].tolist())
         first = end
     return found

@@ -6,10 +6,11 @@ from tests.reference.linear import Linear
 
 from stumpery.encoding import Schema
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies import LinearPolicy, LinearThompson, LinUCB, explorers
-from stumpery.policies import explorers_kernels as board_rows
-from stumpery.policies import linear_kernels as kernels
-from stumpery.policies.features_kernels import sparse
+from stumpery.policies import LinearPolicy, LinearThompson, LinUCB
+from stumpery.policies.exploration import explorers
+from stumpery.policies.exploration import explorers_kernels as statistic_rows
+from stumpery.policies.linear import linear_kernels as kernels
+from stumpery.policies.standardisation_kernels import sparse
 from stumpery.random import new_generator
 from stumpery.types import Decision, State
 
@@ -46,17 +47,17 @@ def test_every_decision_is_the_twins(alpha, ridge):
     rewards = rewards_of(rows)
     policy, twin = LinUCB(actions=range(N_ACTIONS), alpha=alpha, ridge=ridge), Linear(N_ACTIONS, WIDTH, ridge)
     for row, paid in zip(rows, rewards, strict=True):
-        scores, doubts = twin.scores_and_doubts(row)
-        values = scores + alpha * doubts
-        action, chance, _ = policy.decide(row)
+        scores, uncertainties = twin.scores_and_uncertainties(row)
+        values = scores + alpha * uncertainties
+        action, probability, _ = policy.decide(row)
         assert values[action] >= values.max() - 1e-9
-        assert chance == pytest.approx(1 / (values >= values.max() - 1e-12).sum())
-        policy.learn(Decision(action, chance, row), paid[action])
+        assert probability == pytest.approx(1 / (values >= values.max() - 1e-12).sum())
+        policy.learn(Decision(action, probability, row), paid[action])
         twin.learn(row, action, paid[action])
-    board = policy._board_of(rows[0])
-    scores, doubts = twin.scores_and_doubts(rows[0])
-    assert board[board_rows.SCORE] == pytest.approx(scores, abs=1e-9)
-    assert board[board_rows.DOUBT] == pytest.approx(doubts, abs=1e-9)
+    statistics = policy._action_statistics_of(rows[0])
+    scores, uncertainties = twin.scores_and_uncertainties(rows[0])
+    assert statistics[statistic_rows.SCORE] == pytest.approx(scores, abs=1e-9)
+    assert statistics[statistic_rows.UNCERTAINTY] == pytest.approx(uncertainties, abs=1e-9)
 
 
 def test_the_inverse_stays_the_inverse_over_many_updates():
@@ -83,7 +84,7 @@ def test_the_inverse_stays_the_inverse_over_many_updates():
         explorers.greedy(epsilon=0.3, bonus=0.5),
         explorers.upper_confidence(rho=0.1, epsilon=0.2),
         explorers.inverse_gap(scale=2.0, bonus=0.1),
-        explorers.doubt_thompson(scale=0.5),
+        explorers.uncertainty_thompson(scale=0.5),
         explorers.gaussian_thompson(),
         explorers.beta_thompson(),
     ],
@@ -93,15 +94,15 @@ def test_any_explorers_chances_are_the_frequencies(explorer):
     rows = contexts(50)
     policy = LinearPolicy(actions=range(N_ACTIONS), explorer=explorer, seed=4)
     policy.play(rows, rewards_of(rows))
-    chances = policy._board_of(rows[7])[board_rows.CHANCE]
-    assert chances.sum() == pytest.approx(1.0, abs=0.03)
+    probabilities = policy._action_statistics_of(rows[7])[statistic_rows.PROBABILITY]
+    assert probabilities.sum() == pytest.approx(1.0, abs=0.03)
     n = 300 if INTERPRETED else 10_000
     seen = np.bincount([policy.decide(rows[7]).action for _ in range(n)], minlength=N_ACTIONS) / n
     estimated = 0.03 if "thompson" in explorer.kind else 0.0
-    assert np.abs(seen - chances).max() <= estimated + 3 * np.sqrt(0.25 / n)
+    assert np.abs(seen - probabilities).max() <= estimated + 3 * np.sqrt(0.25 / n)
     for _ in range(20):
-        action, chance, _ = policy.decide(rows[7])
-        assert chance == pytest.approx(chances[action])
+        action, probability, _ = policy.decide(rows[7])
+        assert probability == pytest.approx(probabilities[action])
 
 
 def test_thompson_draws_are_those_of_the_coefficients():
@@ -119,22 +120,22 @@ def test_thompson_draws_are_those_of_the_coefficients():
     ]
     winners = np.argmax([theta @ x for theta in thetas], axis=0)
     frequencies = np.bincount(winners, minlength=N_ACTIONS) / len(winners)
-    assert policy._board_of(rows[3])[board_rows.CHANCE] == pytest.approx(frequencies, abs=0.03)
+    assert policy._action_statistics_of(rows[3])[statistic_rows.PROBABILITY] == pytest.approx(frequencies, abs=0.03)
 
 
 def test_a_score_beyond_the_rewards_is_no_matter_to_beta_thompson():
-    rule, board = explorers.beta_thompson().rule(), board_rows.new_board(2)
-    board[board_rows.SCORE] = -3.0, 4.0
-    board[board_rows.DOUBT] = 0.1, 0.1
+    rule, statistics = explorers.beta_thompson().rule(), statistic_rows.new_action_statistics(2)
+    statistics[statistic_rows.SCORE] = -3.0, 4.0
+    statistics[statistic_rows.UNCERTAINTY] = 0.1, 0.1
     rng, both = new_generator(1), np.ones(2, dtype=bool)
-    assert {board_rows.choose(rng, rule, board, both, 1.0)[0] for _ in range(20)} == {1}
+    assert {statistic_rows.choose(rng, rule, statistics, both, 1.0)[0] for _ in range(20)} == {1}
 
 
 def test_an_untried_action_gets_draws_around_a_half():
-    explorer, board = explorers.doubt_thompson(scale=0.5), board_rows.new_board(2)
-    board[:2, 0] = 0.5, 1.0
-    board_rows.fill_chances(explorer.rule(), board, np.ones(2, dtype=bool), 1.0)
-    assert board[board_rows.CHANCE] == pytest.approx([0.5, 0.5], abs=1e-3)
+    explorer, statistics = explorers.uncertainty_thompson(scale=0.5), statistic_rows.new_action_statistics(2)
+    statistics[:2, 0] = 0.5, 1.0
+    statistic_rows.fill_probabilities(explorer.rule(), statistics, np.ones(2, dtype=bool), 1.0)
+    assert statistics[statistic_rows.PROBABILITY] == pytest.approx([0.5, 0.5], abs=1e-3)
 
 
 def test_an_explanation_names_the_columns_that_weigh_most():
@@ -147,7 +148,7 @@ def test_an_explanation_names_the_columns_that_weigh_most():
     decision = policy.decide({"sun": 1, "device": "p"})
     explanation = policy.explain(decision)
     assert decision.action == "walk"
-    assert explanation.summary.startswith("'walk' was chosen with chance 1. After 200 rewards 'walk' leads with ")
+    assert explanation.summary.startswith("'walk' was chosen with probability 1. After 200 rewards 'walk' leads with ")
     assert "; most weight on 'walk' have sun (+" in explanation.summary
     assert explanation.rows[0]["score"] == pytest.approx(10.0, abs=0.5)
 
@@ -170,7 +171,11 @@ def test_a_file_with_a_lopsided_inverse_is_refused():
 @pytest.mark.parametrize(
     ("kind", "options", "sentence"),
     [
-        (LinearPolicy, {"explorer": "greedy"}, "explorer is 'greedy'; it must come from stumpery.policies.explorers"),
+        (
+            LinearPolicy,
+            {"explorer": "greedy"},
+            "explorer is 'greedy'; it must come from stumpery.policies.exploration.explorers",
+        ),
         (LinearPolicy, {"ridge": 0}, "ridge is 0; it must be a number of 1e-09 or more"),
         (LinUCB, {"alpha": -1}, "alpha is -1; it must be a number of 0 or more"),
         (LinearThompson, {"scale": 0}, "scale is 0; it must be a number from 1e-06 to 1000"),

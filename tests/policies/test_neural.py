@@ -5,9 +5,10 @@ import pytest
 from tests.reference import neural
 
 from stumpery.jit import INTERPRETED
-from stumpery.policies import NeuralBandit, neural_kernels
-from stumpery.policies import explorers_kernels as board_rows
-from stumpery.policies import networks_kernels as networks
+from stumpery.policies import NeuralBandit
+from stumpery.policies.exploration import explorers_kernels as statistic_rows
+from stumpery.policies.neural import network_kernels as networks
+from stumpery.policies.neural import neural_bandit_kernels as neural_kernels
 from stumpery.types import Decision
 
 STEPS = 40 if INTERPRETED else 400
@@ -36,12 +37,12 @@ def test_every_chance_and_every_weight_is_the_twins(gamma, explore):
     policy.decide(rows[0])
     twin = twin_of(policy, 4)
     for step, row in enumerate(rows):
-        action, chance, _ = policy.decide(row)
-        assert policy._board_of(row)[board_rows.CHANCE] == pytest.approx(twin.chances(row))
-        assert chance == pytest.approx(twin.chances(row)[action])
+        action, probability, _ = policy.decide(row)
+        assert policy._action_statistics_of(row)[statistic_rows.PROBABILITY] == pytest.approx(twin.probabilities(row))
+        assert probability == pytest.approx(twin.probabilities(row)[action])
         reward = float(action == right[step]) if step % 7 else 0.3
-        policy.learn(Decision(action, chance, row), reward)
-        twin.learn(row, action, reward, chance)
+        policy.learn(Decision(action, probability, row), reward)
+        twin.learn(row, action, reward, probability)
     hidden = np.concatenate([member.hidden for member in twin.members], axis=2)
     constants = np.array([member.constants for member in twin.members]).T
     outputs = np.column_stack([*(member.outputs for member in twin.members), constants])
@@ -55,9 +56,9 @@ def test_a_heavy_reward_never_overshoots():
     policy = NeuralBandit(actions=range(2), committee=[(4, 5.0)], seed=3)
     row = np.array([1.0, 0.0, 1.0])
     for reward in (1.0, 0.0, 1.0):
-        before = policy._board_of(row)[board_rows.SCORE, 0] if policy.schema else 0.0
+        before = policy._action_statistics_of(row)[statistic_rows.SCORE, 0] if policy.schema else 0.0
         policy.learn(Decision(0, 1e-6, row), reward)
-        after = policy._board_of(row)[board_rows.SCORE, 0]
+        after = policy._action_statistics_of(row)[statistic_rows.SCORE, 0]
         assert abs(after - reward) < abs(before - reward) + 0.05
 
 
@@ -67,10 +68,10 @@ def test_chances_are_the_frequencies():
     rows = rng.integers(0, 2, (60, 4)).astype(float)
     policy = NeuralBandit(actions=range(3), committee=COMMITTEE, gamma=0.3, seed=3)
     policy.play(rows, rng.random((60, 3)))
-    chances, n = policy._board_of(rows[5])[board_rows.CHANCE], 300 if INTERPRETED else 10_000
-    assert chances.sum() == pytest.approx(1.0)
+    probabilities, n = policy._action_statistics_of(rows[5])[statistic_rows.PROBABILITY], 300 if INTERPRETED else 10_000
+    assert probabilities.sum() == pytest.approx(1.0)
     seen = np.bincount([policy.decide(rows[5]).action for _ in range(n)], minlength=3) / n
-    assert np.abs(seen - chances).max() <= 3 * np.sqrt(0.25 / n)
+    assert np.abs(seen - probabilities).max() <= 3 * np.sqrt(0.25 / n)
 
 
 def test_it_learns_what_no_line_can_and_trusts_the_member_that_does():

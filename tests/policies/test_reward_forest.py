@@ -9,17 +9,17 @@ import polars as pl
 import pytest
 
 import stumpery as st
+from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest.scratch_kernels import splitmix64
+from stumpery.drift.reward_drop_kernels import EPOCH
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies import explorers_kernels as board_rows
-from stumpery.policies import reward_forest_memory as memory
-from stumpery.policies import reward_forest_sizes
-from stumpery.policies.change_kernels import EPOCH
-from stumpery.policies.reward_forest_kernels import NEXT_SHARES, is_kept
-from stumpery.policies.reward_forest_sizes import sizes_within, trees_for
-from stumpery.trees import forest_kernels as trees
-from stumpery.trees import ring
-from stumpery.trees.ring_kernels import ACTION, BYTE, FLOAT
-from stumpery.trees.scratch_kernels import mixed
+from stumpery.policies.exploration import explorers_kernels as statistic_rows
+from stumpery.policies.reward_forest import capacity as reward_forest_sizes
+from stumpery.policies.reward_forest import state as memory
+from stumpery.policies.reward_forest.capacity import sizes_within, trees_for
+from stumpery.policies.reward_forest.policy_kernels import NEXT_SHARES, is_kept
+from stumpery.policies.reward_forest.trees import ring
+from stumpery.policies.reward_forest.trees.ring_kernels import ACTION, BYTE, FLOAT
 from stumpery.types import Decision, State
 
 N_TREES = 5
@@ -94,7 +94,7 @@ def test_a_forest_without_room_left_follows_contexts_that_move_on():
     rewards = (best[:, None] == np.arange(3)).astype(float)
     policy = new(max_bytes=1_000_000)
     actions = policy.play(rows, rewards).actions
-    assert policy._models.forest.counters[trees.SWEPT_LAST] > 0
+    assert policy._models.forest.counters[trees.COUNTER_LAST_COLLECTED] > 0
     assert rewards[np.arange(n), actions][-20_000:].mean() > 0.85
 
 
@@ -109,7 +109,7 @@ def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch, tmp_path,
     actions = []
     for start in range(0, len(rows), 50):
         actions += renumbered.play(rows[start : start + 50], rewards[start : start + 50]).actions.tolist()
-    assert len(renumbered._models.ring.bytes) <= renumbered._models.forest.counters[trees.TIME] < len(rows)
+    assert len(renumbered._models.ring.bytes) <= renumbered._models.forest.counters[trees.COUNTER_TIME] < len(rows)
     assert actions == expected.actions.tolist()
     assert straight.n_changes == renumbered.n_changes == int(turns)
     st.save(renumbered, tmp_path / "policy.safetensors")
@@ -130,8 +130,8 @@ def test_leaves_that_have_not_noticed_a_change_notice_it_after_events_are_number
     monkeypatch.setattr(trees, "LAST_NUMBER", 4000)
     found, n_waiting = [], 0
     for start in range(0, 6000, 50):
-        if renumbered._models is not None and renumbered._models.forest.counters[trees.TIME] >= 4000:
-            newest = renumbered._models.forest.leaves[: renumbered.n_leaves, trees.NEWEST]
+        if renumbered._models is not None and renumbered._models.forest.counters[trees.COUNTER_TIME] >= 4000:
+            newest = renumbered._models.forest.leaves[: renumbered.n_leaves, trees.LEAF_NEWEST]
             n_waiting += (newest < renumbered._models.watch[EPOCH]).sum()
         found += renumbered.play(rows[start : start + 50], rewards[start : start + 50]).actions.tolist()
     assert n_waiting > 0
@@ -156,7 +156,7 @@ def test_how_many_bytes_columns_take_changes_nothing(monkeypatch):
     rows[0] = 2.0  # no column of bits, which take a byte always
     narrow = new()
     played = narrow.play(rows, rewards)
-    monkeypatch.setattr("stumpery.policies.reward_forest.BYTE", FLOAT)
+    monkeypatch.setattr("stumpery.policies.reward_forest.policy.BYTE", FLOAT)
     wide = new()
     expected = wide.play(rows, rewards)
     assert narrow._models.ring.widths.tolist() == [BYTE, FLOAT, FLOAT, FLOAT, BYTE]
@@ -244,11 +244,11 @@ def test_what_nodes_do_not_need_goes_to_events(tmp_path):
 
 
 @kernel
-def n_kept_of(models, board, action, epoch, n):
+def n_kept_of(models, statistics, action, epoch, n):
     """How many of `n` events like this would be remembered."""
     found = 0
     for number in range(n):
-        found += is_kept(models, board, action, epoch, mixed(np.uint64(number)))
+        found += is_kept(models, statistics, action, epoch, splitmix64(np.uint64(number)))
     return found
 
 
@@ -258,13 +258,13 @@ def test_of_what_seemed_best_fewer_are_remembered_when_trees_cannot_grow():
     rows, rewards = stream(60 if INTERPRETED else 2000)
     policy.play(rows, rewards)
     counters, n_places = policy._models.forest.counters, len(policy._models.ring.bytes)
-    board = np.zeros((2, 3))
-    board[board_rows.SCORE] = 0.2, 0.8, 0.8
+    statistics = np.zeros((2, 3))
+    statistics[statistic_rows.SCORE] = 0.2, 0.8, 0.8
     n_nodes, n = len(policy._models.forest.nodes), 1000
 
     def kept(action, laps, n_free, epoch=0):
-        counters[trees.TIME], counters[trees.N_NODES] = laps * n_places, n_nodes - n_free
-        return n_kept_of(policy._held_models(), board, action, epoch, n)
+        counters[trees.COUNTER_TIME], counters[trees.COUNTER_NODES] = laps * n_places, n_nodes - n_free
+        return n_kept_of(policy._held_models(), statistics, action, epoch, n)
 
     for laps in (0, 1, 2, 3, 4, 50):
         assert kept(0, laps, n_free=1) == n
@@ -278,7 +278,7 @@ def test_a_forest_that_keeps_fewer_events_is_saved_and_goes_on(tmp_path):
     rows, rewards = endless(30_000)
     policy = new(max_bytes=60_000)
     policy.play(rows[:20_000], rewards[:20_000])
-    assert policy._models.forest.counters[trees.TIME] < 0.9 * 20_000
+    assert policy._models.forest.counters[trees.COUNTER_TIME] < 0.9 * 20_000
     st.save(policy, tmp_path / "policy.safetensors")
     loaded = st.load(tmp_path / "policy.safetensors")
     played, expected = (each.play(rows[20_000:], rewards[20_000:]) for each in (loaded, policy))
@@ -293,13 +293,15 @@ def recycled():
     policy = new(max_bytes=100_000)
     policy.play(rows[:10_000], rewards[:10_000])
     for start in range(10_000, len(rows), 100):
-        if policy._models.forest.counters[trees.FREE_PAIR] != trees.NOTHING:
+        if policy._models.forest.counters[trees.COUNTER_FREE_PAIR] != trees.NO_INDEX:
             break
         policy.play(rows[start : start + 100], rewards[start : start + 100])
     forest = policy._models.forest
-    n_nodes = forest.counters[trees.N_NODES]
-    assert forest.counters[trees.FREE_PAIR] != trees.NOTHING
-    assert (forest.nodes[:n_nodes, trees.CHILD] < np.arange(n_nodes)).any()  # else children come after their parents
+    n_nodes = forest.counters[trees.COUNTER_NODES]
+    assert forest.counters[trees.COUNTER_FREE_PAIR] != trees.NO_INDEX
+    assert (
+        forest.nodes[:n_nodes, trees.NODE_CHILD] < np.arange(n_nodes)
+    ).any()  # else children come after their parents
     return policy
 
 
@@ -316,13 +318,13 @@ def test_a_forest_in_which_splits_were_undone_is_saved_and_goes_on(recycled, tmp
 
 def test_nodes_that_go_round_in_a_circle_which_no_root_leads_to_are_refused(recycled):
     options, arrays = copy.deepcopy(recycled.state())
-    children = arrays["forest.nodes"][:, trees.CHILD]
+    children = arrays["forest.nodes"][:, trees.NODE_CHILD]
     counters, free = arrays["forest.counters"], set()
-    pair = counters[trees.FREE_PAIR]
-    while pair != trees.NOTHING:
+    pair = counters[trees.COUNTER_FREE_PAIR]
+    while pair != trees.NO_INDEX:
         free |= {pair, pair + 1}
         pair = children[pair]
-    inner = [node for node in range(counters[trees.N_NODES]) if children[node] != node and node not in free]
+    inner = [node for node in range(counters[trees.COUNTER_NODES]) if children[node] != node and node not in free]
     node, last = next(
         (node, last)
         for node in inner
@@ -395,7 +397,7 @@ def full():
     assert sizes[0].n_slots > sizes[1].n_slots
     policy.play(*stream(12_000))
     assert not policy._may_grow
-    assert policy._models.forest.counters[trees.TIME] > len(policy._models.ring.bytes)
+    assert policy._models.forest.counters[trees.COUNTER_TIME] > len(policy._models.ring.bytes)
     assert policy._models.clock[NEXT_SHARES] == 0.0  # memory has been shared anew
     return policy
 
@@ -487,7 +489,7 @@ def test_events_of_a_removed_action_are_of_no_action():
     assert policy._models.forest.stats.shape[2] == 2
     again = policy.play(rows, rewards[:, [0, 2]])
     assert set(again.actions) <= {0, 1}
-    assert (policy._models.forest.stats[: policy.n_leaves, trees.DOUBT] > 0).all()
+    assert (policy._models.forest.stats[: policy.n_leaves, trees.STAT_UNCERTAINTY] > 0).all()
 
 
 def test_what_is_known_of_the_others_survives_a_removal():
@@ -539,7 +541,7 @@ def test_names_beyond_all_codes_share_one():
     policy = new(actions=["a", "b"])
     rows = [{"name": f"name {place % 150}", "x": float(place % 7)} for place in range(600)]
     policy.play(rows, np.random.default_rng(1).random((600, 2)))
-    assert len(policy.schema.columns[0].names) < trees.N_CODES
+    assert len(policy.schema.columns[0].names) < trees.MAX_CODES
     assert policy.decide({"name": "name 149", "x": 1.0}).action in ("a", "b")
 
 
@@ -615,13 +617,13 @@ def test_any_names_can_be_drawn(tmp_path):
     policy.draw().figure.canvas.draw()
 
 
-@pytest.mark.parametrize("chance", [0.3, 0.7])
-def test_a_mean_stays_where_it_belongs_however_many_plays_there_are(chance):
+@pytest.mark.parametrize("probability", [0.3, 0.7])
+def test_a_mean_stays_where_it_belongs_however_many_plays_there_are(probability):
     policy, rng = st.RewardForest(actions=[0], n_trees=1, max_bytes=2_000_000, seed=5), np.random.default_rng(5)
     means = []
     for _ in range(8):
-        policy.play(np.full((250_000, 1), 3.0), (rng.random((250_000, 1)) < chance).astype(float))
+        policy.play(np.full((250_000, 1), 3.0), (rng.random((250_000, 1)) < probability).astype(float))
         means.append(policy.leaves(0)[0]["mean"])
     assert 0.9 * 2**20 < policy.leaves(0)[0]["rewards"] < 1.1 * 2**20
-    assert means == pytest.approx([chance] * 8, abs=0.01)
-    assert np.mean(means) == pytest.approx(chance, abs=0.002)
+    assert means == pytest.approx([probability] * 8, abs=0.01)
+    assert np.mean(means) == pytest.approx(probability, abs=0.002)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stumpery.policies import sample_complexity as needs
+from stumpery.policies.bandit_forest import sample_complexity as needs
 
 COVERTYPE = 7 * 94 * 14 * 100  # K M D L
 

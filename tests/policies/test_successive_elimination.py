@@ -6,7 +6,7 @@ from tests.reference import bandits
 
 from stumpery.jit import INTERPRETED
 from stumpery.policies import SuccessiveElimination
-from stumpery.policies.sample_complexity import plays_until_elimination
+from stumpery.policies.bandit_forest.sample_complexity import plays_until_elimination
 from stumpery.types import Decision
 
 pytestmark = pytest.mark.kernels

@@ -152,8 +152,8 @@ def test_another_reward_range_is_only_another_scale(new, rows, rewards):
     decision = plain.decide(rows[0])
     for unit, other in zip(plain.explain(decision).rows, scaled.explain(decision).rows, strict=True):
         assert other["score"] == pytest.approx(8 * unit["score"] - 4)
-        assert other["doubt"] == pytest.approx(8 * unit["doubt"])
-        assert other["chance"] == unit["chance"]
+        assert other["uncertainty"] == pytest.approx(8 * unit["uncertainty"])
+        assert other["probability"] == unit["probability"]
 
 
 def test_explaining_changes_nothing(new, rows, rewards):
@@ -162,8 +162,8 @@ def test_explaining_changes_nothing(new, rows, rewards):
     policy.play(rows, rewards)
     before = copies(policy)
     explanation = policy.explain(policy_decision := new(schema=policy.schema).decide(rows[4]))
-    assert f"{policy_decision.action!r} was chosen with chance" in str(explanation)
-    assert sum(row["chance"] for row in explanation.rows) == pytest.approx(1.0, abs=0.03)
+    assert f"{policy_decision.action!r} was chosen with probability" in str(explanation)
+    assert sum(row["probability"] for row in explanation.rows) == pytest.approx(1.0, abs=0.03)
     assert sum(row["rewards"] for row in explanation.rows) == N
     for name, array in policy.state().arrays.items():
         assert array.tobytes() == before.arrays[name].tobytes()

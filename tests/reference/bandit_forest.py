@@ -180,7 +180,7 @@ class Forest:
         winners = [k for k, score in enumerate(scores) if math.isclose(score, max(scores), rel_tol=1e-13)]
         return winners[integer(self.rng, len(winners))] if len(winners) > 1 else winners[0]
 
-    def learn(self, row, action, reward, chance):
-        weight = 1.0 if self.weights == "none" else 1 / chance
+    def learn(self, row, action, reward, probability):
+        weight = 1.0 if self.weights == "none" else 1 / probability
         for tree, path in [(tree, tree.root.follow(row)) for tree in self.trees]:
             tree.learn(path, row, action, reward, weight)

@@ -16,12 +16,12 @@ class Banditron:
         leads = scores == scores.max()
         return leads / leads.sum()
 
-    def chances(self, row):
+    def probabilities(self, row):
         return (1 - self.gamma) * self.leaders(row) + self.gamma / len(self.weights)
 
-    def learn(self, row, action, reward, chance):
+    def learn(self, row, action, reward, probability):
         x = self.features.seen(row)
         gain = np.zeros(len(self.weights))
-        gain[action] = reward / chance
+        gain[action] = reward / probability
         self.weights += np.outer(gain - self.leaders(row), x)
         self.features.learn(row)

@@ -27,7 +27,7 @@ def values(history: History, n_actions: int, initial: float, rho: float = 0.0) -
 
 
 def greedy(values: Sequence[float], available: Iterable[int]) -> Chances:
-    """All of the chance on the highest value; ties share it."""
+    """All of the probability on the highest value; ties share it."""
     open_actions = list(available)
     best = max(values[action] for action in open_actions)
     winners = [action for action in open_actions if math.isclose(values[action], best, rel_tol=1e-12)]
@@ -37,23 +37,25 @@ def greedy(values: Sequence[float], available: Iterable[int]) -> Chances:
 def inverse_gap(values: Sequence[float], available: Iterable[int], sharpness: float) -> Chances:
     """1 / (K + sharpness * gap) each, and to the best what is left; an infinite gap leaves nothing."""
     open_actions = list(available)
-    winners = [action for action, chance in enumerate(greedy(values, open_actions)) if chance > 0]
+    winners = [action for action, probability in enumerate(greedy(values, open_actions)) if probability > 0]
     best = values[winners[0]]
-    chances = [0.0] * len(values)
+    probabilities = [0.0] * len(values)
     for action in set(open_actions) - set(winners):
         gap = best - values[action]
-        chances[action] = 0.0 if math.isinf(gap) else 1 / (len(open_actions) + sharpness * gap)
+        probabilities[action] = 0.0 if math.isinf(gap) else 1 / (len(open_actions) + sharpness * gap)
     for action in winners:
-        chances[action] = (1 - sum(chances[other] for other in open_actions if other not in winners)) / len(winners)
-    return chances
+        probabilities[action] = (1 - sum(probabilities[other] for other in open_actions if other not in winners)) / len(
+            winners
+        )
+    return probabilities
 
 
-def with_epsilon(chances: Chances, available: Iterable[int], epsilon: float) -> Chances:
-    """With chance epsilon any available action, else as before."""
+def with_epsilon(probabilities: Chances, available: Iterable[int], epsilon: float) -> Chances:
+    """With probability epsilon any available action, else as before."""
     open_actions = list(available)
     return [
-        (1 - epsilon) * chance + (epsilon / len(open_actions) if action in open_actions else 0.0)
-        for action, chance in enumerate(chances)
+        (1 - epsilon) * probability + (epsilon / len(open_actions) if action in open_actions else 0.0)
+        for action, probability in enumerate(probabilities)
     ]
 
 

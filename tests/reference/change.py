@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from stumpery.policies import change_kernels as change
+from stumpery.drift import reward_drop_kernels as change
 
 
 class Twin:

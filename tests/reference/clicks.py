@@ -7,7 +7,7 @@ from tests.reference import quantiles
 ROOM, GROWTH = 32, 32
 
 
-def chance(clicks, count, prior, m):
+def probability(clicks, count, prior, m):
     return (clicks + m * prior) / (count + m)
 
 
@@ -41,7 +41,7 @@ class Stream:
 
 def split_impurity(left, right, prior, m, weighted):
     """Left and right are (no clicks, clicks)."""
-    sides = [(sum(side), impure(chance(side[1], sum(side), prior, m))) for side in (left, right)]
+    sides = [(sum(side), impure(probability(side[1], sum(side), prior, m))) for side in (left, right)]
     if weighted:
         return sum(n * each for n, each in sides) / sum(n for n, _ in sides)
     return sum(each for _, each in sides)
@@ -61,7 +61,7 @@ def best_cut(items, prior, m, weighted):
         return None, 0.0
     least, place = min(scored)
     total = added(items)
-    whole = impure(chance(total[1], sum(total), prior, m))
+    whole = impure(probability(total[1], sum(total), prior, m))
     return place, (whole if weighted else 2 * whole) - least
 
 
@@ -85,13 +85,13 @@ class Univariate:
         self.unfold, self.n_leaves, self.lift = unfold, n_leaves, lift
         self.missing_lift = 0.0
         self.stream, self.missing, self.due = Stream(most), [0, 0], 0
-        self.leaves = [(math.inf, prior)]  # upper ends and chances
+        self.leaves = [(math.inf, prior)]  # upper ends and probabilities
 
     def learn(self, value, label, weight=1):
         if math.isnan(value):
             self.missing[label] += weight
             base = self.of([a + b for a, b in zip(added(self.stream.items), self.missing, strict=True)])
-            self.missing_lift = math.log(chance(self.missing[1], sum(self.missing), base, self.m) / base)
+            self.missing_lift = math.log(probability(self.missing[1], sum(self.missing), base, self.m) / base)
         elif self.stream.add(value, label, weight):
             total = sum(added(self.stream.items))
             if total >= self.due:
@@ -106,11 +106,11 @@ class Univariate:
             if self.lift:
                 return self.missing_lift
             n = sum(self.missing)
-            return self.prior if self.binary or not n else chance(self.missing[1], n, self.prior, self.m)
+            return self.prior if self.binary or not n else probability(self.missing[1], n, self.prior, self.m)
         return next(found for end, found in self.leaves if value <= end)
 
     def of(self, counts):
-        return chance(counts[1], sum(counts), self.prior, self.m)
+        return probability(counts[1], sum(counts), self.prior, self.m)
 
     def stump(self, items):
         place, _ = best_cut(items, self.prior, self.m, self.weighted)
@@ -144,9 +144,9 @@ class Univariate:
 
     def tree(self, items):
         def leaf(here, parent, is_root=False):
-            """Items, the chance of a click among them, where they are best cut, and what all of them gain by that."""
+            """Items, the probability of a click among them, where they are best cut, and what all of them gain by that."""
             counts = added(here)
-            own = chance(counts[1], sum(counts), parent, self.m)
+            own = probability(counts[1], sum(counts), parent, self.m)
             if not is_root and sum(counts) < self.unfold:
                 return here, own, None, 0.0
             place, gain = best_cut(here, self.prior if is_root else own, self.m, self.weighted)
@@ -174,7 +174,7 @@ class HoeffdingTree:
 
     def leaf(self, depth, prior):
         streams = {feature: Stream(100) for feature in self.features} if depth < self.max_depth else None
-        return {"depth": depth, "counts": [0, 0], "chance": prior, "streams": streams, "since": 0, "cut": None}
+        return {"depth": depth, "counts": [0, 0], "probability": prior, "streams": streams, "since": 0, "cut": None}
 
     def path(self, row):
         nodes = [self.root]
@@ -185,13 +185,13 @@ class HoeffdingTree:
         return nodes
 
     def predict(self, row):
-        return self.path(row)[-1]["chance"]
+        return self.path(row)[-1]["probability"]
 
     def learn(self, row, label, weight=1):
         parent = self.prior
         for node in self.path(row):
             node["counts"][label] += weight
-            node["chance"] = parent = chance(node["counts"][1], sum(node["counts"]), parent, self.m)
+            node["probability"] = parent = probability(node["counts"][1], sum(node["counts"]), parent, self.m)
         if node["streams"] is None:
             return
         for feature, stream in node["streams"].items():
@@ -207,7 +207,7 @@ class HoeffdingTree:
         for place, (feature, stream) in enumerate(node["streams"].items()):
             if stream.waiting:
                 stream.flush()
-            cut, gain = best_cut(stream.items, node["chance"], self.m, True)
+            cut, gain = best_cut(stream.items, node["probability"], self.m, True)
             if cut is not None and gain > 0.0:
                 scored.append((-gain, place, feature, cut, stream.items))
         if not scored:
@@ -218,8 +218,8 @@ class HoeffdingTree:
         if not (gains[0] - (gains[1] if len(gains) > 1 else 0.0) > bound or bound < self.tau):
             return
         _, _, feature, cut, items = scored[0]
-        children = [self.leaf(node["depth"] + 1, node["chance"]) for _ in range(3)]
+        children = [self.leaf(node["depth"] + 1, node["probability"]) for _ in range(3)]
         for child, part in zip(children, (items[:cut], items[cut:], []), strict=True):
             child["counts"] = added(part) if part else [0, 0]
-            child["chance"] = chance(child["counts"][1], sum(child["counts"]), node["chance"], self.m)
+            child["probability"] = probability(child["counts"][1], sum(child["counts"]), node["probability"], self.m)
         node["cut"], node["streams"] = (feature, items[cut - 1].value, children), None

@@ -2,7 +2,7 @@
 
 import math
 
-from stumpery.trees import drift_kernels as drift
+from stumpery.drift import adaptive_window_kernels as drift
 
 
 class WindowTwin:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from scipy import stats
 from tests.reference.reward_forest import Twin, goes_right
 
-from stumpery.trees import forest_kernels as trees
-from stumpery.trees import growth_kernels as growth
+from stumpery.array_forest import forest_kernels as trees
+from stumpery.streaming.trees import splitting_kernels as growth
 
 
 class TreeNode:
@@ -35,8 +35,8 @@ class HoeffdingTwin(Twin):
 
     spacing = 2
 
-    def __init__(self, is_name, n_kept, criterion, grace_period, delta, tau, binary_split=True):
-        super().__init__(0, 1, is_name, n_kept, 0)
+    def __init__(self, is_categorical, n_kept, criterion, grace_period, delta, tau, binary_split=True):
+        super().__init__(0, 1, is_categorical, n_kept, 0)
         self.binary_split = binary_split
         self.criterion, self.grace_period, self.delta, self.tau = criterion, grace_period, delta, tau
         self.root = TreeNode({}, grace_period)
@@ -79,7 +79,7 @@ class HoeffdingTwin(Twin):
         oldest = len(self.history) - self.n_kept
         numbers = [number for number in reversed(leaf.events) if number >= oldest]
         events = [self.history[number] for number in numbers]
-        if len({label for _, label, _ in events}) > 1 and len(events) >= 2 * trees.LEAST_SIDE:
+        if len({label for _, label, _ in events}) > 1 and len(events) >= 2 * trees.MIN_CHILD_EVENTS:
             best, second, cut, n_tried = self.best_two(events)
             if cut is not None and self.is_good(events, best, second, n_tried, ways(cut)):
                 self.split_at(leaf, cut, numbers)
@@ -90,16 +90,16 @@ class HoeffdingTwin(Twin):
         """The best cut's worth, that of the best other column, the cut, and how many were tried."""
         found, n_tried = [], 0
         total = sum(weight for *_, weight in events)
-        for column in range(len(self.is_name)):
+        for column in range(len(self.is_categorical)):
             best, chosen = 0.0, None
             cuts = self.cuts_of(column, events, None)
-            if self.is_name[column] and not self.binary_split:
+            if self.is_categorical[column] and not self.binary_split:
                 cuts = [Ways(column, sorted({int(row[column]) for row, *_ in events}))]
             for cut in cuts:
                 n_tried += 1
                 sides = [[event for event in events if self.side(cut, event[0]) == side] for side in range(ways(cut))]
                 weights = [sum(weight for *_, weight in side) for side in sides]
-                if sum(weight >= trees.LEAST_SIDE for weight in weights) < 2:
+                if sum(weight >= trees.MIN_CHILD_EVENTS for weight in weights) < 2:
                     continue
                 after = sum(weight * self.impurity(side) for weight, side in zip(weights, sides, strict=True)) / total
                 gain = self.impurity(events) - after
@@ -125,7 +125,7 @@ class HoeffdingTwin(Twin):
         return -sum(share * math.log2(share) for share in shares)
 
     def is_good(self, events, best, second, n_tried, n_ways):
-        """Beyond chance, and better than any other column or as good as it."""
+        """Beyond probability, and better than any other column or as good as it."""
         total, before = sum(weight for *_, weight in events), self.impurity(events)
         freedom, reach = 1.0, 1.0
         if self.criterion == "gini":

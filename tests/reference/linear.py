@@ -10,7 +10,7 @@ class Linear:
         self.a = [ridge * np.eye(width + 1) for _ in range(n_actions)]
         self.b = [np.zeros(width + 1) for _ in range(n_actions)]
 
-    def scores_and_doubts(self, row):
+    def scores_and_uncertainties(self, row):
         x = self.features.seen(row)
         inverses = [np.linalg.inv(a) for a in self.a]
         scores = [inverse @ b @ x for inverse, b in zip(inverses, self.b, strict=True)]

@@ -33,12 +33,12 @@ def leaves(tree, path=()):
             yield from leaves(tree[2 + answer], (*path, (tree[1], answer)))
 
 
-def by_leaves(tree, chances, *, gamma, price, right, wrong):
-    """Theorem 3.1: the value of a tree as three sums over its leaves; chances are by row and label."""
+def by_leaves(tree, probabilities, *, gamma, price, right, wrong):
+    """Theorem 3.1: the value of a tree as three sums over its leaves; probabilities are by row and label."""
     of_depth = of_right = of_wrong = 0.0
     for answers, report in leaves(tree):
         depth = len(answers)
-        here = {key: p for key, p in chances.items() if all(key[0][c] == a for c, a in answers.items())}
+        here = {key: p for key, p in probabilities.items() if all(key[0][c] == a for c, a in answers.items())}
         total = sum(here.values())
         good = sum(p for (_, label), p in here.items() if label == report)
         of_depth += price * total * sum(gamma**step for step in range(depth))

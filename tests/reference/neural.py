@@ -41,21 +41,21 @@ class NeuralBandit:
         weights = np.exp([self.explore / len(self.members) * member.gain for member in self.members])
         return (1 - self.explore) * weights / weights.sum() + self.explore / len(self.members)
 
-    def member_chances(self, row):
+    def member_probabilities(self, row):
         """A row per member: its highest guess, where ties share, and gamma for all."""
         guesses = [member.guesses(self.features.seen(row)) for member in self.members]
         leads = np.array([(each == each.max()) / (each == each.max()).sum() for each in guesses])
         return (1 - self.gamma) * leads + self.gamma / leads.shape[1]
 
-    def chances(self, row):
-        return self.trust() @ self.member_chances(row)
+    def probabilities(self, row):
+        return self.trust() @ self.member_probabilities(row)
 
-    def learn(self, row, action, reward, chance):
-        own = self.member_chances(row)[:, action]
+    def learn(self, row, action, reward, probability):
+        own = self.member_probabilities(row)[:, action]
         x = self.features.seen(row)
         for member, share in zip(self.members, own, strict=True):
-            member.gain += share * reward / chance
-            member.correct(x, action, reward, 1 / chance)
+            member.gain += share * reward / probability
+            member.correct(x, action, reward, 1 / probability)
         self.features.learn(row)
 
 

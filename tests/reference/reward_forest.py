@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from stumpery.trees import forest_kernels as trees
-from stumpery.trees import pruning_kernels as pruning
-from stumpery.trees import splitting_kernels as splitting
+from stumpery.array_forest import forest_kernels as trees
+from stumpery.policies.reward_forest.trees import pruning_kernels as pruning
+from stumpery.policies.reward_forest.trees import splitting_kernels as splitting
 
 
 def plain(part):
@@ -38,7 +38,7 @@ class Node:
     counts: np.ndarray
     events: list[int] = field(default_factory=list)  # numbers, oldest first
     newest: int = 0  # of all events that it ever had
-    next_check: int = trees.FIRST_CHECK
+    next_check: int = trees.INITIAL_CHECK
     column: int = -1
     threshold: float | None = None
     left_codes: frozenset[int] = frozenset()
@@ -71,9 +71,9 @@ class Twin:
 
     spacing = 1
 
-    def __init__(self, n_trees, n_actions, is_name, n_kept, seed, most_nodes=10**9):
+    def __init__(self, n_trees, n_actions, is_categorical, n_kept, seed, most_nodes=10**9):
         self.n_actions, self.n_kept, self.seed, self.most_nodes = n_actions, n_kept, seed, most_nodes
-        self.is_name, self.is_bit = is_name, [not name for name in is_name]
+        self.is_categorical, self.is_bit = is_categorical, [not name for name in is_categorical]
         self.history, self.n_learned = [], 0  # (row, action, reward) of those that are kept; how many of all
         self.n_nodes = n_trees
         first = np.full(n_actions, 32_768.0)
@@ -99,7 +99,7 @@ class Twin:
             self.history.append((row, action, reward))
         for tree, leaf in enumerate(leaves):
             if leaf.newest < epoch:
-                leaf.events, leaf.next_check = [], trees.FIRST_CHECK
+                leaf.events, leaf.next_check = [], trees.INITIAL_CHECK
                 self.n_entered += 1
             leaf.counts[action] += 1
             dither = (key * (2 * tree + 1) % 2**64 >> 40) / 2**24
@@ -177,7 +177,7 @@ class Twin:
             self.collapse(parent)
             return
         needed = splitting.MOST_ROOM
-        if active and len(events) >= 2 * trees.LEAST_SIDE:
+        if active and len(events) >= 2 * trees.MIN_CHILD_EVENTS:
             gain, cut, n_tried = self.best_cut(events, active, leaf.number)
             turns = max(leaf.counts.sum(), 1) / len(events)
             bar = plain(splitting.bar)(len(active), noise(events, active), n_tried, turns)
@@ -187,7 +187,7 @@ class Twin:
                     self.split(leaf, cut, numbers, first)
                     return
             needed = bar / gain if gain > 0.0 else math.inf
-        if len(numbers) < len(leaf.events) - trees.BLOCK:
+        if len(numbers) < len(leaf.events) - trees.GAPS_PER_BLOCK:
             leaf.events = numbers[::-1]
         leaf.next_check = plain(splitting.next_check)(len(leaf.events), needed)
 
@@ -203,7 +203,7 @@ class Twin:
     def drawn_columns(self, number, n_events):
         """Half of the columns, by selection sampling from a key of the seed, the node and its number of events."""
         key = scattered(scattered(self.seed + number) + n_events)
-        n_columns = len(self.is_name)
+        n_columns = len(self.is_categorical)
         needed, drawn = (n_columns + 1) // 2, []
         for column in range(n_columns):
             key = scattered(key + 0x9E3779B97F4A7C15)
@@ -219,7 +219,7 @@ class Twin:
             for cut in self.cuts_of(column, events, active):
                 n_tried += 1
                 is_left = [not goes_right(cut, row) for row, *_ in events]
-                if min(sum(is_left), len(events) - sum(is_left)) < trees.LEAST_SIDE:
+                if min(sum(is_left), len(events) - sum(is_left)) < trees.MIN_CHILD_EVENTS:
                     continue
                 gain = self.worth(events, active, is_left)
                 if gain > best:
@@ -243,14 +243,14 @@ class Twin:
         """All cuts of a column."""
         if self.is_bit[column]:
             return [Cut(column, 0.5, frozenset())]
-        if self.is_name[column]:
+        if self.is_categorical[column]:
             return [Cut(column, None, frozenset(codes)) for codes in self.sets_of_names(column, events, active)]
         return [Cut(column, float(point), frozenset()) for point in self.points(column, events)]
 
     def points(self, column, events):
         """Half-way between neighbours among some of the leaf's own values, at most one for every `spacing` of these."""
         n = len(events)
-        size = min(n, self.spacing * min(trees.MAX_CUTS, n // trees.LEAST_SIDE) + 1)
+        size = min(n, self.spacing * min(trees.MAX_CUTS, n // trees.MIN_CHILD_EVENTS) + 1)
         is_narrow = all(float(np.float32(row[column])) == row[column] for row, *_ in events)
         kind = np.float32 if is_narrow else np.float64
         sample = sorted(kind(events[index * n // size][0][column]) for index in range(size))
@@ -314,7 +314,7 @@ class Twin:
                 counts[action] += 1
                 sums[action] += reward
             steps = nearest((65535.0 * sums + trees.PRIOR * leaf.steps) / (counts + trees.PRIOR))
-            next_check = max(trees.FIRST_CHECK, plain(splitting.next_check)(len(events), splitting.LEAST_ROOM))
+            next_check = max(trees.INITIAL_CHECK, plain(splitting.next_check)(len(events), splitting.LEAST_ROOM))
             number = first + len(children)
             children.append(Node(number, steps, counts, events, events[-1], next_check))
             self.nodes[number] = children[-1]

@@ -5,7 +5,7 @@ from collections import defaultdict
 
 
 def spread(mean):
-    """A doubt's unit."""
+    """A uncertainty's unit."""
     return math.sqrt(max(mean * (1 - mean), 0) + 0.1)
 
 
@@ -21,22 +21,24 @@ class Twin:
         z = self.features[action]
         return sum(self.weights[code, name] * value for code in codes for name, value in z.items())
 
-    def lend(self, codes, scores, doubts, means):
-        """Scores and doubts with what is borrowed."""
+    def lend(self, codes, scores, uncertainties, means):
+        """Scores and uncertainties with what is borrowed."""
         lent = []
         for action, z in enumerate(self.features):
-            own = scores[action], doubts[action]
+            own = scores[action], uncertainties[action]
             if not z:
                 lent.append(own)
                 continue
             score = min(max(self.raw(codes, action), 0), 1)
             squares = sum(value**2 for value in z.values())
             unsure = {name: sum(1 / math.sqrt(1 + self.past[code, name]) for code in codes) / len(codes) for name in z}
-            doubt = sum(value**2 * unsure[name] for name, value in z.items()) / squares * spread(score)
-            plays = (spread(means[action]) / doubts[action]) ** 2 - 1
+            uncertainty = sum(value**2 * unsure[name] for name, value in z.items()) / squares * spread(score)
+            plays = (spread(means[action]) / uncertainties[action]) ** 2 - 1
             share = self.strength / (plays + self.strength)
             lent.append(
-                tuple((1 - share) * mine + share * theirs for mine, theirs in zip(own, (score, doubt), strict=True))
+                tuple(
+                    (1 - share) * mine + share * theirs for mine, theirs in zip(own, (score, uncertainty), strict=True)
+                )
             )
         return [list(column) for column in zip(*lent, strict=True)]
 

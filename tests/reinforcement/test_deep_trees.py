@@ -12,9 +12,10 @@ import polars as pl
 import pytest
 
 import stumpery as st
-from stumpery.reinforcement import DeepTree, dqn, learn_together
-from stumpery.reinforcement.trainee import Trainee
-from stumpery.streams import load
+from stumpery.reinforcement import DeepTree, learn_together
+from stumpery.reinforcement.training import dqn
+from stumpery.reinforcement.training.agent import Agent
+from stumpery.streams.datasets import load
 from stumpery.types import State
 
 KINDS = [
@@ -103,8 +104,8 @@ def test_testing_then_learning_equals_doing_so_one_by_one(kind):
     found = together.follow(rows, labels)
     for place, (row, label) in enumerate(zip(rows, labels, strict=True)):
         before = single.predict_proba_many([row])[0]
-        assert found.chances[place, : len(before)] == pytest.approx(before, abs=1e-4)
-        assert found.chances[place, len(before) :].sum() == 0.0
+        assert found.probabilities[place, : len(before)] == pytest.approx(before, abs=1e-4)
+        assert found.probabilities[place, len(before) :].sum() == 0.0
         if place:
             assert found.n_queries[place] == single.depths_many([row])[0]
         single.learn_one(row, label)
@@ -406,10 +407,10 @@ def test_seeds_that_learn_together_learn_as_they_would_alone():
     for model, own in zip(models, watched, strict=True):
         alone = new(st.DQNTree, seed=model.seed)
         found = alone.follow(rows, labels)
-        assert own.chances == pytest.approx(found.chances, abs=0.01)
+        assert own.probabilities == pytest.approx(found.probabilities, abs=0.01)
         assert model.predict_proba_many(rows) == pytest.approx(alone.predict_proba_many(rows), abs=0.01)
         model.learn_many(rows, labels)
-    assert watched[0].chances[-1] != pytest.approx(watched[1].chances[-1], abs=0.01)
+    assert watched[0].probabilities[-1] != pytest.approx(watched[1].probabilities[-1], abs=0.01)
 
 
 def test_models_that_differ_or_have_learned_cannot_learn_together(learned):
@@ -468,7 +469,7 @@ def test_models_interrupted_while_they_learn_together_have_learned_the_warm_up(m
 
 
 def test_a_thousand_late_names_take_few_steps_of_room():
-    trainee = Trainee.of(st.Schema.of({"id": "name"}), np.ones((1, 1), np.float32), 2, new(st.DQNTree))
+    trainee = Agent.of(st.Schema.of({"id": "name"}), np.ones((1, 1), np.float32), 2, new(st.DQNTree))
     sizes = []
     for code in range(1, 1001):
         trainee._make_room(np.full((1, 1), code, np.float32), np.zeros(1, np.int64), np.array([True]))

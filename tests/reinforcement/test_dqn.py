@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from tests.reference.dqn import SlowDQN
 
-from stumpery.encoding.open_rows import OpenRows
-from stumpery.reinforcement import dqn, network
+from stumpery.encoding.online import OnlineEncoder
 from stumpery.reinforcement.cells import Cells
-from stumpery.reinforcement.learner import Moments, Stretch, new_learner
+from stumpery.reinforcement.training import dqn, network
+from stumpery.reinforcement.training.learner import Chunk, Moments, new_learner
 
 N, WARM, SIZE = 23, 14, 64
 
@@ -26,8 +26,8 @@ def some_rows(seed=3, n=N):
 
 def prepared():
     rows, labels = some_rows()
-    known, floats = OpenRows.of(rows, 10).knowing(rows)
-    cells = Cells.of(known.schema, floats, 4).knowing(floats, known.is_name)
+    known, floats = OnlineEncoder.of(rows, 10).knowing(rows)
+    cells = Cells.of(known.schema, floats, 4).knowing(floats, known.is_categorical)
     learner = new_learner(7, 16, 3, 4, 8, SIZE)
     codes, numbers = cells.coded(floats)
     return learner, cells.span_arrays(16), codes, numbers, labels.astype(np.int32)
@@ -44,7 +44,7 @@ def test_the_loop_equals_its_twin(double, all_reports):
     for start, stop, n_updates in ((0, WARM, 0), (WARM, N, 1)):
         rule = dqn.Rule(*map(np.float32, (0.05, 0.5, 0.01)), *map(np.int32, (4, n_updates)))
         padded = [np.resize(each[start:stop], (WARM, *each.shape[1:])) for each in (codes, numbers, labels)]
-        stretch = Stretch(*padded)  # of one length, so that one program serves both
+        stretch = Chunk(*padded)  # of one length, so that one program serves both
         learner, _ = dqn.run(learner, spans, rule, stretch, np.int32(stop - start), kind)
         for place in range(start, stop):
             slow.learn(codes[place].tolist(), numbers[place].tolist(), int(labels[place]), updates=bool(n_updates))
@@ -93,7 +93,7 @@ def test_a_rise_of_mistakes_makes_it_forget_all_but_the_latest_rows():
 
 def test_counters_never_run_over():
     learner = new_learner(0, 4, 2, 2, 4, 8)
-    row = Stretch(np.zeros(2, np.int16), np.zeros(2, np.float32), np.int32(0))
+    row = Chunk(np.zeros(2, np.int16), np.zeros(2, np.float32), np.int32(0))
     remembered, memory, places = jax.jit(dqn.remembered), learner.memory, []
     for _ in range(40):
         places.append(int(memory.time) % 8)

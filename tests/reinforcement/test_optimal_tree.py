@@ -8,7 +8,7 @@ import pytest
 from tests.reference.looking import all_trees, by_leaves, leaves, played
 
 import stumpery as st
-from stumpery.streams import load
+from stumpery.streams.datasets import load
 
 ROWS = list(itertools.product((0, 1), repeat=3))
 
@@ -20,7 +20,7 @@ def events(seed, n=40, n_classes=2):
     return rows, labels
 
 
-def chances_of(rows, labels):
+def probabilities_of(rows, labels):
     found = {}
     for key in zip(rows, labels, strict=True):
         found[key] = found.get(key, 0.0) + 1.0 / len(rows)
@@ -31,31 +31,31 @@ def as_dicts(rows):
     return [dict(zip("abc", map(str, row), strict=True)) for row in rows]
 
 
-def value(tree, chances, **rewards):
-    return sum(p * played(tree, row, label, **rewards) for (row, label), p in chances.items())
+def value(tree, probabilities, **rewards):
+    return sum(p * played(tree, row, label, **rewards) for (row, label), p in probabilities.items())
 
 
 @pytest.mark.parametrize("gamma", [1.0, 0.9, 0.3])
 def test_the_value_of_a_policy_is_a_sum_over_the_leaves_of_its_tree(gamma):
-    chances = chances_of(*events(1))
+    probabilities = probabilities_of(*events(1))
     rewards = {"gamma": gamma, "price": -0.07, "right": 1.3, "wrong": -0.4}
     for tree in all_trees((0, 1, 2), (0, 1))[::37]:
-        assert value(tree, chances, **rewards) == pytest.approx(by_leaves(tree, chances, **rewards))
+        assert value(tree, probabilities, **rewards) == pytest.approx(by_leaves(tree, probabilities, **rewards))
 
 
 def test_with_right_1_and_wrong_0_it_is_accuracy_less_the_price_of_the_expected_depth():
-    chances = chances_of(*events(2))
+    probabilities = probabilities_of(*events(2))
     for tree in all_trees((0, 1, 2), (0, 1))[::37]:
         ends = [
             (
-                sum(p for (row, y), p in chances.items() if fits(row, path) and y == report),
-                sum_of(chances, path),
+                sum(p for (row, y), p in probabilities.items() if fits(row, path) and y == report),
+                sum_of(probabilities, path),
                 len(path),
             )
             for path, report in leaves(tree)
         ]
         accuracy, depth = sum(end[0] for end in ends), sum(end[1] * end[2] for end in ends)
-        assert value(tree, chances, gamma=1.0, price=-0.05, right=1.0, wrong=0.0) == pytest.approx(
+        assert value(tree, probabilities, gamma=1.0, price=-0.05, right=1.0, wrong=0.0) == pytest.approx(
             accuracy - 0.05 * depth
         )
 
@@ -64,17 +64,18 @@ def fits(row, path):
     return all(row[column] == answer for column, answer in path.items())
 
 
-def sum_of(chances, path):
-    return sum(p for (row, _), p in chances.items() if fits(row, path))
+def sum_of(probabilities, path):
+    return sum(p for (row, _), p in probabilities.items() if fits(row, path))
 
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("price", [0.0, 0.01, 0.05, 0.2])
 def test_no_tree_earns_more_than_the_optimal_one(price):
     rows, labels = events(3)
-    chances = chances_of(rows, labels)
+    probabilities = probabilities_of(rows, labels)
     best = max(
-        value(tree, chances, gamma=1.0, price=-price, right=1.0, wrong=0.0) for tree in all_trees((0, 1, 2), (0, 1))
+        value(tree, probabilities, gamma=1.0, price=-price, right=1.0, wrong=0.0)
+        for tree in all_trees((0, 1, 2), (0, 1))
     )
     model = st.OptimalTree(depth_penalty=price)
     model.learn_many(as_dicts(rows), labels)

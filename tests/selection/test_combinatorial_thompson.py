@@ -167,7 +167,7 @@ def test_an_explanation_tells_the_posterior_and_moves_nothing():
     assert (rows["a"]["alpha"], rows["a"]["beta"], rows["a"]["plays"]) == (32, 3, 30)
     assert rows["b"]["mean"] == pytest.approx(2 / 5)
     assert rows["b"]["sd"] == pytest.approx(0.2)  # of Beta(2, 3)
-    assert sum(row["chance"] for row in told.rows) == pytest.approx(2)
+    assert sum(row["probability"] for row in told.rows) == pytest.approx(2)
     assert told.summary.startswith("'a', 'c' were chosen together. ")
     assert policy.explain(["a", "c"]) == told
     with pytest.raises(ValueError, match=r"^decision is 3; it must be a list of actions$"):

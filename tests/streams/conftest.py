@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.streams.web_site import Site
 
-from stumpery.streams.download import Patience
+from stumpery.streams.datasets.download import Patience
 
 
 @pytest.fixture

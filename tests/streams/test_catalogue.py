@@ -1,4 +1,4 @@
-"""The catalogue: features, chances, and what is no catalogue."""
+"""The catalogue: features, probabilities, and what is no catalogue."""
 
 import numpy as np
 import pytest

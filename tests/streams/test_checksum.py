@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from stumpery.streams.checksum import canonical_sha256
-from stumpery.streams.dataset import Column, names, numbers
+from stumpery.streams.datasets.checksum import canonical_sha256
+from stumpery.streams.datasets.dataset import Column, names, numbers
 
 COLUMNS = (*numbers("share count"), *names("colour"), Column("at", "time"))
 MOMENT = datetime(2019, 11, 24, 0, 0, 34, 762830, tzinfo=UTC)

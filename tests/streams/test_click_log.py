@@ -19,15 +19,15 @@ def test_the_shape_is_adobes(rows):
     assert list(log.kinds)[-1] == "option"
     n_values = [len(np.unique(column[column >= 0])) for column in rows.codes.T]
     assert max(n_values) == n_values[-1] == 37
-    assert 0.0020 < rows.chances.mean() < 0.0028
+    assert 0.0020 < rows.probabilities.mean() < 0.0028
     assert 0.01 < np.isnan(rows.matrix).mean() < 0.03
 
 
 def test_clicks_come_with_their_stated_chances(rows):
-    expected = rows.chances.sum()
+    expected = rows.probabilities.sum()
     assert abs(rows.clicks.sum() - expected) < 4 * np.sqrt(expected)
-    likely = rows.chances > np.quantile(rows.chances, 0.9)
-    assert rows.clicks[likely].mean() == pytest.approx(rows.chances[likely].mean(), rel=0.3)
+    likely = rows.probabilities > np.quantile(rows.probabilities, 0.9)
+    assert rows.clicks[likely].mean() == pytest.approx(rows.probabilities[likely].mean(), rel=0.3)
 
 
 def test_the_same_seed_gives_the_same_rows_whatever_the_size():
@@ -57,7 +57,7 @@ def test_numbers_tell_by_one_to_three_intervals():
 
 def test_no_strength_means_one_chance_for_all():
     rows = next(ClickLog(strength=0.0, missing=0.0).blocks(seed=1, size=1000))
-    assert np.allclose(rows.chances, 0.0024)
+    assert np.allclose(rows.probabilities, 0.0024)
     assert not np.isnan(rows.matrix).any()
 
 
@@ -81,5 +81,5 @@ def test_wrong_options_are_refused(wrong):
 @pytest.mark.parametrize("options", [{"strength": 100.0}, {"rate": 1e-9}, {"rate": 0.9}], ids=str)
 def test_the_share_of_clicks_is_the_stated_one_in_every_world(options):
     log = ClickLog(n_numbers=9, n_names=3, most_values=5, **options)
-    chances = next(log.blocks(seed=2, size=20_000)).chances
-    assert chances.mean() == pytest.approx(log.rate, rel=0.3)
+    probabilities = next(log.blocks(seed=2, size=20_000)).probabilities
+    assert probabilities.mean() == pytest.approx(log.rate, rel=0.3)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.streams.web_site import DROP, HANG, Site
 
-from stumpery.streams.download import Patience, fetch
+from stumpery.streams.datasets.download import Patience, fetch
 
 PAGE = bytes(range(256)) * 4000
 

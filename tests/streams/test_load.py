@@ -11,10 +11,10 @@ import pytest
 from polars.testing import assert_frame_equal
 from tests.streams.web_site import DROP, HANG, Site
 
-from stumpery.streams import load, registry
-from stumpery.streams.checksum import canonical_sha256
-from stumpery.streams.dataset import Dataset, names, numbers
-from stumpery.streams.download import Patience
+from stumpery.streams.datasets import load, registry
+from stumpery.streams.datasets.checksum import canonical_sha256
+from stumpery.streams.datasets.dataset import Dataset, names, numbers
+from stumpery.streams.datasets.download import Patience
 
 FRAME = pl.DataFrame({"x": list(range(5000)), "class": ["a", "?"] * 2500})
 CSV = FRAME.write_csv(include_header=False).encode()
@@ -94,7 +94,7 @@ def test_a_process_killed_half_way_leaves_nothing_that_is_ever_used(site: Site, 
     site.troubles = {"/toy.data": [HANG]}
     code = (
         "from dataclasses import replace\n"
-        "from stumpery.streams import load, registry\n"
+        "from stumpery.streams.datasets import load, registry\n"
         f"load.fetch(replace(registry.find('nursery'), name='toy', origin=({site.url('/toy.data')!r},)))\n"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

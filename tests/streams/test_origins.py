@@ -10,8 +10,8 @@ import pytest
 from polars.testing import assert_frame_equal
 from tests.streams.web_site import Site
 
-from stumpery.streams import load, registry
-from stumpery.streams.dataset import Format
+from stumpery.streams.datasets import load, registry
+from stumpery.streams.datasets.dataset import Format
 
 
 def csv(frame: pl.DataFrame) -> str:

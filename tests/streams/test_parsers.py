@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from stumpery.streams import parquet, parsers, registry
-from stumpery.streams.dataset import Column, Dataset, Format, names, numbers
+from stumpery.streams.datasets import parquet, parsers, registry
+from stumpery.streams.datasets.dataset import Column, Dataset, Format, names, numbers
 
 
 def small(format: Format, columns: tuple[Column, ...]) -> Dataset:  # noqa: A002

@@ -3,9 +3,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stumpery.streams import load, registry
-from stumpery.streams.checksum import canonical_sha256
-from stumpery.streams.dataset import Dataset
+from stumpery.streams.datasets import load, registry
+from stumpery.streams.datasets.checksum import canonical_sha256
+from stumpery.streams.datasets.dataset import Dataset
 
 NOT_HERE = {"uscensus1990"}  # not in the folder of data; its checksum speaks of rows that the fragment has
 PARTIAL = {"poker": 125_008}

@@ -92,9 +92,9 @@ def test_rewards_are_coins_with_the_expected_chances(n_names):
     n = np.bincount(leaf)
     assert len(n) == 8
     for action in range(5):
-        chance = np.bincount(leaf, batch.expected[:, action]) / n
+        probability = np.bincount(leaf, batch.expected[:, action]) / n
         seen = np.bincount(leaf, batch.rewards[:, action]) / n
-        assert (np.abs(seen - chance) < 4.5 * np.sqrt(chance * (1 - chance) / n)).all()
+        assert (np.abs(seen - probability) < 4.5 * np.sqrt(probability * (1 - probability) / n)).all()
 
 
 @given(gap=st.floats(0, 1), noise=st.floats(0, 0.99), n_actions=st.integers(2, 8), seed=st.integers(0, 1000))

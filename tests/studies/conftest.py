@@ -2,7 +2,10 @@
 
 import pytest
 
-from stumpery.studies import feature_problems, peers, problems, rl_options, rl_problems
+from stumpery.studies.contextual import peers, problems
+from stumpery.studies.reinforcement import options as rl_options
+from stumpery.studies.reinforcement import problems as rl_problems
+from stumpery.studies.selection import problems as feature_problems
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,9 @@ import numpy as np
 
 from stumpery.evaluation.click_challenge import RANDOM, result_of
 from stumpery.evaluation.submissions import EXPONENTIAL, GROUPS, OURS, PAPER, PRINTED
-from stumpery.studies import click_challenge, click_discretisation, click_drift
+from stumpery.studies.clicks import challenge as click_challenge
+from stumpery.studies.clicks import discretisation as click_discretisation
+from stumpery.studies.clicks import drift as click_drift
 
 
 def challenge(scores, seconds):

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from stumpery.studies import feature_money, feature_problems, feature_selection
-from stumpery.studies.feature_problems import ALL, EPSILONS, LOGISTIC, OFS, ONLINE, OURS, PERCEPTRON, THOMPSON
+from stumpery.studies.selection import cost as feature_money
+from stumpery.studies.selection import feature_selection
+from stumpery.studies.selection import problems as feature_problems
+from stumpery.studies.selection.problems import ALL, EPSILONS, LOGISTIC, OFS, ONLINE, OURS, PERCEPTRON, THOMPSON
 
 
 def trials(**finals):

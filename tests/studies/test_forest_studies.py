@@ -6,8 +6,12 @@ import pytest
 import stumpery as st
 from stumpery.evaluation.regret import RegretResult
 from stumpery.streams import ClassificationBandit
-from stumpery.studies import STUDIES, bandit_forest_depth, bandit_forest_rivals, contest, problems, stopping_times, toy
-from stumpery.studies.reference_forest import ReferenceForest
+from stumpery.studies import STUDIES
+from stumpery.studies.bandit_forest import depth as bandit_forest_depth
+from stumpery.studies.bandit_forest import rivals as bandit_forest_rivals
+from stumpery.studies.bandit_forest import stopping_times, toy
+from stumpery.studies.bandit_forest.reference_forest import ReferenceForest
+from stumpery.studies.contextual import contest, problems
 from stumpery.studies.runner import run_study
 from stumpery.studies.study import Finding, Settings, once, weighed
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from stumpery.studies import peers
+from stumpery.studies.contextual import peers
 
 ALL = dict(peers.PEERS)
 CONTEXTS = np.random.default_rng(1).normal(5.0, 3.0, size=(300, 3))

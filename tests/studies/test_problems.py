@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from stumpery.studies import problems
+from stumpery.studies.contextual import problems
 
 CONTEST = dict(problems.CONTEST)
 pytestmark = pytest.mark.data

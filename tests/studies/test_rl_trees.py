@@ -1,7 +1,8 @@
 """The study of trees by reinforcement: which claims its numbers hold up."""
 
-from stumpery.studies import rl_options, rl_trees
-from stumpery.studies.rl_problems import CRITIC, DOUBLE, DQN, GREEDY
+from stumpery.studies.reinforcement import options as rl_options
+from stumpery.studies.reinforcement import trees as rl_trees
+from stumpery.studies.reinforcement.problems import CRITIC, DOUBLE, DQN, GREEDY
 
 
 def runs(**finals):

@@ -3,7 +3,8 @@
 import pytest
 
 from stumpery.jit import INTERPRETED
-from stumpery.studies import stream_drift, streams
+from stumpery.studies.streaming import drift as stream_drift
+from stumpery.studies.streaming import streams
 from stumpery.studies.study import Settings
 
 

@@ -7,10 +7,10 @@ import pytest
 from tests.reference import clicks as slow
 
 import stumpery as st
+from stumpery.clicks import univariate_kernels
 from stumpery.encoding import HashEncoder
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.summaries.quantiles_kernels import new_quantiles
-from stumpery.trees import univariate_kernels
 
 pytestmark = pytest.mark.kernels
 
@@ -176,6 +176,6 @@ def test_old_events_count_half_before_32_bits_overflow():
 def test_a_value_that_never_came_with_a_click_ranks_below_one_that_did():
     model = st.UnivariateTree(names=True, unfold=10)
     model.learn_many([{"item": name} for name in ["a", "b", "c", "d"] * 100], [0, 1, 0, 0] * 100)
-    chances = [model.predict_proba_one({"item": name})[True] for name in "abcd"]
-    assert chances[1] == max(chances)
+    probabilities = [model.predict_proba_one({"item": name})[True] for name in "abcd"]
+    assert probabilities[1] == max(probabilities)
     assert math.isclose(model.predict_proba_one({})[True], model.prior)

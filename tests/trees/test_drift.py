@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.reference.drift import WindowTwin
 
+from stumpery.drift import adaptive_window_kernels as drift
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.trees import drift_kernels as drift
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 

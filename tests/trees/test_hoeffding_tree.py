@@ -5,10 +5,10 @@ import pytest
 from tests.reference.hoeffding_tree import HoeffdingTwin
 
 import stumpery as st
+from stumpery.array_forest import forest_kernels as trees
 from stumpery.jit import INTERPRETED
-from stumpery.trees import forest_kernels as trees
-from stumpery.trees import stream_memory as memory
-from stumpery.trees.stream_checks import validate
+from stumpery.streaming import state as memory
+from stumpery.streaming.validation import validate
 from stumpery.types import State
 
 pytestmark = pytest.mark.kernels
@@ -73,9 +73,9 @@ def test_the_tree_equals_its_slow_twin(criterion, options, is_large):
     if "binary_split" in options and not INTERPRETED:
         assert "name in {" in model.to_text(max_depth=10)
     found = model.predict_proba_many(rows[::5])
-    for row, chances in zip(matrix[::5], found, strict=True):
+    for row, probabilities in zip(matrix[::5], found, strict=True):
         expected = twin.shares(row)
-        assert chances == pytest.approx([expected.get(label, 0.0) for label in model.classes], abs=1e-5)
+        assert probabilities == pytest.approx([expected.get(label, 0.0) for label in model.classes], abs=1e-5)
 
 
 def test_naive_bayes_equals_the_formula_on_the_leaves_own_events():
@@ -101,8 +101,10 @@ def test_the_adaptive_leaf_follows_the_latest_events_where_they_tell_more():
     right = {}
     for prediction in ("mc", "recent", "adaptive"):
         model = st.HoeffdingTreeClassifier(leaf_prediction=prediction)
-        chances = model.test_then_learn(rows, labels)
-        right[prediction] = np.mean([model.classes[row.argmax()] == y for row, y in zip(chances, labels, strict=True)])
+        probabilities = model.test_then_learn(rows, labels)
+        right[prediction] = np.mean(
+            [model.classes[row.argmax()] == y for row, y in zip(probabilities, labels, strict=True)]
+        )
     assert right["recent"] > 0.9
     assert right["adaptive"] > 0.85
     assert right["mc"] < 0.7
@@ -144,7 +146,7 @@ def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch):
     monkeypatch.setattr(trees, "LAST_NUMBER", 300)
     for start in range(0, len(rows), 50):
         renumbered.learn_many(rows[start : start + 50], labels[start : start + 50])
-    assert renumbered._model.forest.counters[trees.TIME] < len(rows)
+    assert renumbered._model.forest.counters[trees.COUNTER_TIME] < len(rows)
     assert renumbered.predict_proba_many(rows).tobytes() == plain.predict_proba_many(rows).tobytes()
 
 
@@ -204,8 +206,8 @@ def test_a_forest_recovers_from_a_change_of_the_stream_by_exchanging_trees():
     late = slice(6_500, 7_500)
     right = []
     for model in (followed, deaf):
-        chances = model.test_then_learn(matrix, labels)
-        right.append((np.array(model.classes)[chances.argmax(axis=1)] == labels)[late].mean())
+        probabilities = model.test_then_learn(matrix, labels)
+        right.append((np.array(model.classes)[probabilities.argmax(axis=1)] == labels)[late].mean())
         validate(model._model, model._shape_now())
     assert right[0] > 0.9
     assert right[1] < 0.5

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from stumpery.array_forest.precision import needs_double, rounded_row
+from stumpery.array_forest.precision_kernels import DOUBLE, DOUBLE_INFINITY, SINGLE, round_row
+from stumpery.array_forest.scratch_kernels import copy_events
 from stumpery.jit import kernel
-from stumpery.trees import ring
-from stumpery.trees.precision import held, needs_double
-from stumpery.trees.precision_kernels import DOUBLE, INFINITE, SINGLE, hold
-from stumpery.trees.ring_kernels import (
+from stumpery.policies.reward_forest.trees import ring
+from stumpery.policies.reward_forest.trees.ring_kernels import (
     ACTION,
     BYTE,
     FLOAT,
@@ -18,7 +19,6 @@ from stumpery.trees.ring_kernels import (
     remember,
     value_of,
 )
-from stumpery.trees.scratch_kernels import copy_found
 
 N = 60
 
@@ -47,14 +47,14 @@ def read_all(events, values):
 @kernel
 def held_row(values, widths, row):
     """Hold a row."""
-    return hold(values, widths, row)
+    return round_row(values, widths, row)
 
 
 @kernel
 def read(events, copies, found, time, values):
     """Write the values of found events into `values`, in place: a row for each column, then actions and rewards."""
     n = found.shape[0]
-    copy_found(events.words, found, n, time, copies.words)
+    copy_events(events.words, found, n, time, copies.words)
     for column in range(values.shape[0] - 2):
         fill_values(copies, column, n, values[column])
     for index in range(n):
@@ -152,7 +152,7 @@ def large(n=N, seed=3):
         2**53 - rng.integers(1, 99, n),
         rng.normal(size=n).astype(np.float32),
         1.7e12 + rng.integers(0, 10**6, n),
-        rng.choice([1e-300, 1e200, INFINITE], n),
+        rng.choice([1e-300, 1e200, DOUBLE_INFINITY], n),
         5e7 + rng.integers(0, 100, n) / 100,
     ]
     rows = np.stack(columns, axis=1).astype(np.float64)
@@ -162,7 +162,7 @@ def large(n=N, seed=3):
 
 def test_a_column_takes_eight_bytes_where_32_bits_lose_what_its_values_tell():
     assert ring.widths_of(large()).tolist() == [BYTE, DOUBLE, FLOAT, DOUBLE, DOUBLE, DOUBLE]
-    kept = [2.0**24, 65_535.99, 0.1, 1e-37, 2.0**40, INFINITE, -INFINITE, 0.0, -np.inf]
+    kept = [2.0**24, 65_535.99, 0.1, 1e-37, 2.0**40, DOUBLE_INFINITY, -DOUBLE_INFINITY, 0.0, -np.inf]
     assert set(ring.widths_of(np.array([kept])).tolist()) <= {BYTE, SHORT, FLOAT}
     lost = [2.0**24 + 1, 65_536.01, 131_072.01, 3.5e38, -1e39, 1e-38 * 1.1, 5e-324, 2.0**40 + 1, -1e200]
     assert set(ring.widths_of(np.array([lost])).tolist()) == {DOUBLE}
@@ -195,11 +195,25 @@ def test_columns_become_wider_with_the_same_values(n_after):
 
 @pytest.mark.parametrize("widths", [[SINGLE, SINGLE], [DOUBLE, SINGLE], [DOUBLE, DOUBLE]])
 def test_values_are_held_as_python_says(widths):
-    tried = [0.0, -0.0, 0.1, 1e5 + 0.1, 2.0**24 + 1, 1e-300, 3e38, 3.3e38, 1e200, INFINITE, -INFINITE, -np.inf, 5e-324]
+    tried = [
+        0.0,
+        -0.0,
+        0.1,
+        1e5 + 0.1,
+        2.0**24 + 1,
+        1e-300,
+        3e38,
+        3.3e38,
+        1e200,
+        DOUBLE_INFINITY,
+        -DOUBLE_INFINITY,
+        -np.inf,
+        5e-324,
+    ]
     widths = np.array(widths, np.uint8)
     for value in tried:
         for other in tried:
             values, row = np.array([value, other]), np.zeros(2)
             fitted = held_row(values, widths, row)
             assert fitted == bool((~needs_double(values) | (widths == DOUBLE)).all())
-            assert np.array_equal(row, held(values, widths))
+            assert np.array_equal(row, rounded_row(values, widths))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stumpery as st
-from stumpery.trees.rooms import Rooms
+from stumpery.array_forest.workspaces import WorkspacePool
 
 
 class Made:
@@ -21,7 +21,7 @@ class Made:
 
 
 def test_a_room_is_kept_while_it_fits_and_nobody_has_it():
-    rooms, make = Rooms(), Made()
+    rooms, make = WorkspacePool(), Made()
     first = rooms.take(lambda work: True, make)
     second = rooms.take(lambda work: True, make)
     assert first[0] is not second[0]

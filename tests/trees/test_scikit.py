@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from stumpery.trees.scikit import StreamClassifierEstimator, StreamRegressorEstimator
+from stumpery.streaming.scikit import StreamClassifierEstimator, StreamRegressorEstimator
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from tests.reference.reward_forest import Twin
 
+from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, new_scratch, splitmix64
 from stumpery.jit import INTERPRETED, LINE, kernel
-from stumpery.trees import forest_kernels as trees
-from stumpery.trees import pruning_kernels as pruning
-from stumpery.trees import splitting_kernels as splitting
-from stumpery.trees import stats_kernels as stats
-from stumpery.trees.ring import new_copies, new_ring, widths_of
-from stumpery.trees.scratch_kernels import MAX_EVENTS, mixed, new_scratch
+from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as stats
+from stumpery.policies.reward_forest.trees import pruning_kernels as pruning
+from stumpery.policies.reward_forest.trees import splitting_kernels as splitting
+from stumpery.policies.reward_forest.trees.ring import new_copies, new_ring, widths_of
 
 pytestmark = pytest.mark.kernels
 
@@ -30,7 +30,7 @@ KINDS = {
 @pytest.mark.parametrize("shape", [(0,), (0, 4), (3, 0), (1,), (5, 3), (2, 3, 4)])
 @pytest.mark.parametrize("kind", [np.float32, np.int32, np.float64])
 def test_lined_arrays_begin_with_a_line(shape, kind):
-    array = trees.lined(shape, kind)
+    array = trees.aligned_zeros(shape, kind)
     assert array.shape == shape
     assert array.dtype == kind
     assert array.ctypes.data % LINE == 0 or not array.size
@@ -47,7 +47,7 @@ def learn_rows(forest, ring, scratch, rows, played, begins, seed):
         if place in begins:
             epoch = place
         action, reward = int(played[place, 0]), played[place, 1]
-        key = mixed(seed + np.uint64(place))
+        key = splitmix64(seed + np.uint64(place))
         is_kept = played[place, 2] > 0.0
         splitting.learn(forest, ring, scratch, reached, rows[place], action, reward, epoch, seed, key, is_kept)
 
@@ -79,27 +79,27 @@ def find_leaves(forest, reached, rows, found):
 def note_all(forest, leaf, numbers):
     """Note events in a leaf, in place."""
     for number in numbers:
-        trees.append(forest, leaf, number)
+        trees.append_event(forest, leaf, number)
 
 
 @kernel
 def found_from(forest, leaf, oldest, found):
     """Write a leaf's numbers from `oldest` on into `found`, in place; give how many."""
-    return trees.recall(forest, leaf, oldest, found)
+    return trees.event_numbers(forest, leaf, oldest, found)
 
 
 @kernel
 def trimmed(forest, leaf, oldest):
     """Give back a leaf's blocks whose events are all older than `oldest`, in place; give how many were in them."""
-    return trees.trim(forest, leaf, oldest)
+    return trees.release_old_blocks(forest, leaf, oldest)
 
 
 def stream(name, seed, n_rows=N_ROWS):
     """Rows with gaps, actions, and rewards in quarters, whose sums are exact: two columns say what pays."""
     rng = np.random.default_rng(seed)
-    is_name = KINDS[name]
-    rows = np.empty((n_rows, len(is_name)), np.float32)
-    for column, names in enumerate(is_name):
+    is_categorical = KINDS[name]
+    rows = np.empty((n_rows, len(is_categorical)), np.float32)
+    for column, names in enumerate(is_categorical):
         if names:
             rows[:, column] = rng.integers(0, 8, n_rows)
         elif name == "bits" or column == 4:
@@ -107,7 +107,7 @@ def stream(name, seed, n_rows=N_ROWS):
         else:
             rows[:, column] = np.where(rng.random(n_rows) < 0.1, -np.inf, rng.normal(0.5, 0.5, n_rows))
     actions = rng.integers(0, N_ACTIONS, n_rows)
-    first, last = rows[:, 0] > (3 if is_name[0] else 0.5), rows[:, -1] > (5 if is_name[-1] else 0.6)
+    first, last = rows[:, 0] > (3 if is_categorical[0] else 0.5), rows[:, -1] > (5 if is_categorical[-1] else 0.6)
     right = first.astype(int) + (first & last)
     rewards = (rng.integers(0, 3, n_rows) + 2 * (right == actions)) / 4
     if name == "timestamps":  # milliseconds, of which 32-bit floats have one in a hundred thousand
@@ -129,11 +129,11 @@ def grown(name, seed, n_kept, n_blocks=4000, n_nodes=600, n_rows=N_ROWS, begins=
 
 def events_of(forest, leaf):
     """The numbers in a leaf and in its blocks, oldest first."""
-    block, fill = forest.leaves[leaf, [trees.HEAD, trees.FILL]].tolist()
-    found = unfolded(forest.leaves[leaf, trees.NEWEST :]) if fill else []
-    while block != trees.NOTHING:
-        found = unfolded(forest.blocks[block, trees.LATEST :]) + found
-        block = forest.blocks[block, trees.BEFORE]
+    block, fill = forest.leaves[leaf, [trees.LEAF_BLOCK, trees.LEAF_N_GAPS]].tolist()
+    found = unfolded(forest.leaves[leaf, trees.LEAF_NEWEST :]) if fill else []
+    while block != trees.NO_INDEX:
+        found = unfolded(forest.blocks[block, trees.BLOCK_NEWEST :]) + found
+        block = forest.blocks[block, trees.BLOCK_PREVIOUS]
     return found
 
 
@@ -141,7 +141,7 @@ def unfolded(words):
     """The numbers, oldest first, of which the newest stands first in `words` and the gaps behind it."""
     found, number = [], int(words[0])
     for gap in [gap for word in words[1:].tolist() for gap in (word % 2**16, word // 2**16)][::-1]:
-        if 0 < gap < trees.SKIP:
+        if 0 < gap < trees.LONG_GAP:
             found.append(number)
         number -= max(gap - 1, 0)
     return found[::-1]
@@ -149,31 +149,31 @@ def unfolded(words):
 
 def live_leaves(forest):
     """The leaves that are in a tree: the others were given back."""
-    return np.flatnonzero(forest.leaves[: forest.counters[trees.N_LEAVES], trees.NODE] != trees.NOTHING)
+    return np.flatnonzero(forest.leaves[: forest.counters[trees.COUNTER_LEAVES], trees.LEAF_NODE] != trees.NO_INDEX)
 
 
 def assert_same_node(forest, node, twin):
     """Compare all below a node."""
     assert node == twin.number
-    child, column = forest.nodes[node, [trees.CHILD, trees.COLUMN]].tolist()
+    child, column = forest.nodes[node, [trees.NODE_CHILD, trees.NODE_COLUMN]].tolist()
     if twin.children is None:
-        leaf = forest.nodes[node, trees.LEAF]
+        leaf = forest.nodes[node, trees.NODE_LEAF]
         assert child == node
-        assert forest.leaves[leaf, trees.NODE] == node
+        assert forest.leaves[leaf, trees.LEAF_NODE] == node
         assert events_of(forest, leaf) == twin.events
-        assert forest.leaves[leaf, trees.N_EVENTS] == len(twin.events)
-        assert forest.leaves[leaf, trees.NEXT_CHECK] == twin.next_check
-        assert forest.stats[leaf, trees.MEAN].tolist() == twin.steps.tolist()
-        doubts = forest.stats[leaf, trees.DOUBT]
-        assert doubts / trees.UNIT == pytest.approx(1.0 / np.sqrt(twin.counts + 1.0), abs=2e-5)
-        assert stats.plays_in(doubts).tolist() == twin.counts.tolist()
+        assert forest.leaves[leaf, trees.LEAF_N_EVENTS] == len(twin.events)
+        assert forest.leaves[leaf, trees.LEAF_NEXT_CHECK] == twin.next_check
+        assert forest.stats[leaf, trees.STAT_MEAN].tolist() == twin.steps.tolist()
+        uncertainties = forest.stats[leaf, trees.STAT_UNCERTAINTY]
+        assert uncertainties / trees.STAT_UNIT == pytest.approx(1.0 / np.sqrt(twin.counts + 1.0), abs=2e-5)
+        assert stats.plays_in(uncertainties).tolist() == twin.counts.tolist()
         return
     if twin.threshold is None:
         assert column == ~twin.column
-        assert forest.masks[2 * node + trees.PAYLOAD] == sum(1 << code for code in twin.left_codes)
+        assert forest.masks[2 * node + trees.NODE_PAYLOAD] == sum(1 << code for code in twin.left_codes)
     else:
         assert column == twin.column
-        assert forest.thresholds[2 * node + trees.PAYLOAD] == pytest.approx(twin.threshold)
+        assert forest.thresholds[2 * node + trees.NODE_PAYLOAD] == pytest.approx(twin.threshold)
     assert_same_node(forest, child, twin.children[0])
     assert_same_node(forest, child + 1, twin.children[1])
 
@@ -186,7 +186,7 @@ def test_the_trees_are_those_of_the_slow_twin(name, seed, n_kept):
     twin = Twin(N_TREES, N_ACTIONS, KINDS[name], n_kept, seed)
     for row, action, reward in zip(*(column.tolist() for column in columns), strict=True):
         twin.learn(row, action, reward)
-    assert forest.counters[trees.N_NODES] == twin.n_nodes > N_TREES
+    assert forest.counters[trees.COUNTER_NODES] == twin.n_nodes > N_TREES
     assert INTERPRETED or twin.n_undone or name in ("one number", "one name", "bits")
     for tree, root in enumerate(twin.roots):
         assert_same_node(forest, tree, root)
@@ -200,8 +200,8 @@ def test_what_is_not_kept_counts_in_the_leaves_as_in_the_slow_twin(name, every, 
     twin = Twin(N_TREES, N_ACTIONS, KINDS[name], n_kept, 4)
     for number, event in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
         twin.learn(*event, is_kept=number % every == 0)
-    assert forest.counters[trees.TIME] == len(twin.history) < N_ROWS
-    assert forest.counters[trees.N_NODES] == twin.n_nodes
+    assert forest.counters[trees.COUNTER_TIME] == len(twin.history) < N_ROWS
+    assert forest.counters[trees.COUNTER_NODES] == twin.n_nodes
     assert INTERPRETED or twin.n_nodes > N_TREES
     for tree, root in enumerate(twin.roots):
         assert_same_node(forest, tree, root)
@@ -216,7 +216,7 @@ def test_without_room_for_nodes_the_split_that_tells_least_makes_way_as_in_the_s
     for row, action, reward in zip(*(column.tolist() for column in columns), strict=True):
         twin.learn(row, action, reward)
     assert INTERPRETED or twin.n_collapsed > 3
-    assert forest.counters[trees.N_NODES] == twin.n_nodes <= n_nodes
+    assert forest.counters[trees.COUNTER_NODES] == twin.n_nodes <= n_nodes
     for tree, root in enumerate(twin.roots):
         assert_same_node(forest, tree, root)
 
@@ -251,34 +251,34 @@ def test_every_event_is_in_the_leaf_that_it_reaches(name, n_nodes):
 def test_blocks_are_free_or_in_one_leaf_each(n_nodes):
     forest, *_ = grown("mixed", seed=4, n_kept=N_ROWS, n_blocks=400, n_nodes=n_nodes)
     owned = []
-    starts = [*forest.leaves[live_leaves(forest), trees.HEAD], forest.counters[trees.FREE_BLOCK]]
+    starts = [*forest.leaves[live_leaves(forest), trees.LEAF_BLOCK], forest.counters[trees.COUNTER_FREE_BLOCK]]
     for block in starts:
-        while block != trees.NOTHING:
+        while block != trees.NO_INDEX:
             owned.append(int(block))
-            block = forest.blocks[block, trees.BEFORE]  # noqa: PLW2901
+            block = forest.blocks[block, trees.BLOCK_PREVIOUS]  # noqa: PLW2901
     assert sorted(owned) == list(range(400))
 
 
-REACH = trees.SKIP - 1
+REACH = trees.LONG_GAP - 1
 GAPS = [0, 1, 2, 300, REACH - 1, REACH, REACH + 1, 2 * REACH, 10 * REACH, 19 * REACH - 1, 19 * REACH, 50 * REACH]
 
 
 @pytest.mark.parametrize("gaps", [[0, 1], [1], [REACH - 1], [REACH], [3 * REACH + 7], [19 * REACH], GAPS])
-@pytest.mark.parametrize("n", [1, 2, trees.BLOCK, trees.BLOCK + 1, 5 * trees.BLOCK - 1])
+@pytest.mark.parametrize("n", [1, 2, trees.GAPS_PER_BLOCK, trees.GAPS_PER_BLOCK + 1, 5 * trees.GAPS_PER_BLOCK - 1])
 def test_a_leaf_knows_its_events_however_far_apart_they_are(gaps, n):
     numbers = 7 + np.cumsum(np.random.default_rng(n).choice(gaps, n))
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False]), 10, 200)
     note_all(forest, 1, numbers)
     assert events_of(forest, 1) == numbers.tolist()
-    assert forest.leaves[1, trees.N_EVENTS] == n
-    found = np.zeros(MAX_EVENTS, np.int32)
+    assert forest.leaves[1, trees.LEAF_N_EVENTS] == n
+    found = np.zeros(MAX_SPLIT_EVENTS, np.int32)
     for oldest in (0, int(numbers[n // 2]), int(numbers[-1]) + 1):
         n_found = found_from(forest, 1, oldest, found)
         assert found[:n_found].tolist() == [number for number in numbers[::-1].tolist() if number >= oldest]
     n_trimmed = trimmed(forest, 1, int(numbers[n // 2]))
     assert events_of(forest, 1) == numbers[n_trimmed:].tolist()
     assert n_trimmed <= np.searchsorted(numbers, numbers[n // 2])
-    assert forest.counters[trees.N_FREE_BLOCKS] + n_blocks_of(forest, 1) == 200
+    assert forest.counters[trees.COUNTER_FREE_BLOCKS] + n_blocks_of(forest, 1) == 200
 
 
 @pytest.mark.parametrize(("gap", "places"), [(1, 1), (REACH - 1, 1), (REACH, 2), (5 * REACH, 6)])
@@ -286,7 +286,7 @@ def test_a_long_gap_takes_little_room(gap, places):
     n = 300
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False]), 10, 200)
     note_all(forest, 1, gap * np.arange(n))
-    assert n_blocks_of(forest, 1) <= n / (trees.BLOCK // places)
+    assert n_blocks_of(forest, 1) <= n / (trees.GAPS_PER_BLOCK // places)
 
 
 @pytest.mark.parametrize("gap", [1, REACH, 7 * REACH, 30 * REACH])
@@ -294,8 +294,8 @@ def test_without_a_free_block_a_leaf_counts_what_it_still_has(gap):
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False]), 10, 2)
     for number in range(100):
         note_all(forest, 1, np.array([gap * number]))
-        assert forest.leaves[1, trees.N_EVENTS] == len(events_of(forest, 1)) > 0
-    assert forest.counters[trees.N_FREE_BLOCKS] == 0
+        assert forest.leaves[1, trees.LEAF_N_EVENTS] == len(events_of(forest, 1)) > 0
+    assert forest.counters[trees.COUNTER_FREE_BLOCKS] == 0
 
 
 @kernel
@@ -312,17 +312,17 @@ def test_merged_leaves_have_the_events_of_both_in_the_order_of_time(gap, n, m):
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False]), 10, 200)
     note_all(forest, 0, numbers[is_own])
     note_all(forest, 2, numbers[~is_own])
-    merge(forest, new_scratch(N_ACTIONS, 3, np.empty(0), MAX_EVENTS), 0, 2)
+    merge(forest, new_scratch(N_ACTIONS, 3, np.empty(0), MAX_SPLIT_EVENTS), 0, 2)
     assert events_of(forest, 0) == numbers.tolist()
     assert events_of(forest, 2) == []
-    assert forest.leaves[[0, 2], trees.N_EVENTS].tolist() == [n + m, 0]
+    assert forest.leaves[[0, 2], trees.LEAF_N_EVENTS].tolist() == [n + m, 0]
 
 
 def n_blocks_of(forest, leaf):
     """How many blocks a leaf has."""
-    n, block = 0, forest.leaves[leaf, trees.HEAD]
-    while block != trees.NOTHING:
-        n, block = n + 1, forest.blocks[block, trees.BEFORE]
+    n, block = 0, forest.leaves[leaf, trees.LEAF_BLOCK]
+    while block != trees.NO_INDEX:
+        n, block = n + 1, forest.blocks[block, trees.BLOCK_PREVIOUS]
     return n
 
 
@@ -331,14 +331,14 @@ def test_without_free_blocks_a_leaf_keeps_what_fits(n_blocks):
     forest, *_ = grown("mixed", seed=5, n_kept=N_ROWS, n_blocks=n_blocks)
     leaves = live_leaves(forest)
     noted = [events_of(forest, leaf) for leaf in leaves]
-    assert sum(map(len, noted)) <= (n_blocks + len(leaves)) * trees.BLOCK
-    assert [len(each) for each in noted] == forest.leaves[leaves, trees.N_EVENTS].tolist()
+    assert sum(map(len, noted)) <= (n_blocks + len(leaves)) * trees.GAPS_PER_BLOCK
+    assert [len(each) for each in noted] == forest.leaves[leaves, trees.LEAF_N_EVENTS].tolist()
     assert all(0 <= number < N_ROWS for each in noted for number in each)
 
 
 def test_a_column_of_zeros_and_ones_is_one_of_bits_until_another_value_comes():
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False, False, True]), 50, 50)
-    assert forest.kinds.tolist() == [trees.BIT, trees.BIT, trees.NAME]
+    assert forest.kinds.tolist() == [trees.BINARY, trees.BINARY, trees.CATEGORICAL]
     rows = np.array([[0, 1, 3], [1, 0.5, 1]], np.float32)
     events = new_ring(10, widths_of(rows))
     learn_all(
@@ -350,17 +350,17 @@ def test_a_column_of_zeros_and_ones_is_one_of_bits_until_another_value_comes():
         np.array([0]),
         np.uint64(1),
     )
-    assert forest.kinds.tolist() == [trees.BIT, trees.NUMBER, trees.NAME]
+    assert forest.kinds.tolist() == [trees.BINARY, trees.NUMERICAL, trees.CATEGORICAL]
 
 
 @pytest.mark.skipif(INTERPRETED, reason="it takes many events")
 @pytest.mark.parametrize(
-    "chance", [lambda rng, n: rng.integers(0, 2, n), lambda rng, n: rng.random(n)], ids=["coin", "any"]
+    "probability", [lambda rng, n: rng.integers(0, 2, n), lambda rng, n: rng.random(n)], ids=["coin", "any"]
 )
-def test_a_forest_stays_small_where_rewards_are_chance(chance):
+def test_a_forest_stays_small_where_rewards_are_chance(probability):
     n_rows = 40_000
     rows, actions, _ = stream("mixed", seed=8, n_rows=n_rows)
-    rewards = chance(np.random.default_rng(8), n_rows).astype(float)
+    rewards = probability(np.random.default_rng(8), n_rows).astype(float)
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array(KINDS["mixed"]), 5000, 20_000)
     events = new_ring(n_rows, widths_of(rows))
     learn_all(forest, events, rows, actions, rewards, np.array([0]), np.uint64(8))
@@ -372,5 +372,5 @@ def test_equal_rewards_never_split():
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array(KINDS["mixed"]), 50, 400)
     events = new_ring(N_ROWS, widths_of(rows))
     learn_all(forest, events, rows, actions, np.full(N_ROWS, 0.75), np.array([0]), np.uint64(1))
-    assert forest.counters[trees.N_NODES] == N_TREES
-    assert stats.plays_in(forest.stats[:N_TREES, trees.DOUBT]).sum() == N_ROWS * N_TREES
+    assert forest.counters[trees.COUNTER_NODES] == N_TREES
+    assert stats.plays_in(forest.stats[:N_TREES, trees.STAT_UNCERTAINTY]).sum() == N_ROWS * N_TREES

@@ -8,8 +8,8 @@ from typing import Any
 from stumpery.benchmarks import covertype
 from stumpery.benchmarks.runner import Figure, Measure
 from stumpery.evaluation.moa import run_moa
-from stumpery.extras import need
-from stumpery.trees import ForestClassifier, HoeffdingTreeClassifier
+from stumpery.streaming import ForestClassifier, HoeffdingTreeClassifier
+from stumpery.system.extras import need
 
 N_EVENTS, N_FEW, N_ONE_BY_ONE = 100_000, 20_000, 5_000
 N_TREES = 10

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from stumpery.benchmarks.runner import Figure, Measure
+from stumpery.clicks.univariate_kernels import ROOM
 from stumpery.evaluation.submissions import OURS, generated, selector
-from stumpery.extras import need
 from stumpery.streams import ClickLog
 from stumpery.summaries import CountMin, QuantileSummary
 from stumpery.summaries.quantiles_kernels import new_quantiles
-from stumpery.trees.univariate_kernels import ROOM
+from stumpery.system.extras import need
 from stumpery.types import Floats
 
 N_VALUES = 2_000_000

@@ -88,7 +88,7 @@ def action_features() -> Iterator[Figure]:
 
 
 class Read(NamedTuple):
-    """Events a second, and the mean chance of a reward."""
+    """Events a second, and the mean probability of a reward."""
 
     speed: float
     reward: float

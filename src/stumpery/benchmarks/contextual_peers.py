@@ -11,8 +11,8 @@ import numpy as np
 from stumpery.benchmarks import covertype
 from stumpery.benchmarks.covertype import ACTIONS
 from stumpery.benchmarks.runner import Measure
-from stumpery.extras import need
 from stumpery.streams import Catalogue
+from stumpery.system.extras import need
 from stumpery.types import Batch
 
 VW_OPTIONS = f"--cb_explore {len(ACTIONS)} --squarecb -q ::"
@@ -30,9 +30,9 @@ def vowpal_wabbit(rows: Callable[[int], Batch], n: int) -> Measure:
         places = range(len(ACTIONS))
         start = perf_counter()
         for line, row in zip(lines, rewards, strict=True):
-            chances = model.predict(line)
-            (place,) = draw.choices(places, chances)
-            model.learn(f"{place + 1}:{1.0 - row[place]}:{chances[place]} {line}")
+            probabilities = model.predict(line)
+            (place,) = draw.choices(places, probabilities)
+            model.learn(f"{place + 1}:{1.0 - row[place]}:{probabilities[place]} {line}")
         speed = n / (perf_counter() - start)
         model.finish()
         return speed
@@ -41,7 +41,7 @@ def vowpal_wabbit(rows: Callable[[int], Batch], n: int) -> Measure:
 
 
 def vowpal_wabbit_adf(stream: Catalogue, n: int) -> tuple[float, float]:
-    """The same with features of every action in the text: events a second, and the mean chance of a reward."""
+    """The same with features of every action in the text: events a second, and the mean probability of a reward."""
     model = need("vowpalwabbit", "bench").Workspace(f"{VW_ADF_OPTIONS} --quiet")
     contexts, rewards, expected = next(stream.batches(seed=0, size=n))
     assert expected is not None  # noqa: S101 - a catalogue knows
@@ -56,9 +56,9 @@ def vowpal_wabbit_adf(stream: Catalogue, n: int) -> tuple[float, float]:
     draw, earned = random.Random(0), 0.0  # noqa: S311 - no secret
     start = perf_counter()
     for place, reader in enumerate(readers):
-        chances = model.predict([reader, *articles])
-        (chosen,) = draw.choices(stream.actions, chances)
-        label = f"0:{1.0 - rewards[place, chosen]}:{chances[chosen]} {articles[chosen]}"
+        probabilities = model.predict([reader, *articles])
+        (chosen,) = draw.choices(stream.actions, probabilities)
+        label = f"0:{1.0 - rewards[place, chosen]}:{probabilities[chosen]} {articles[chosen]}"
         model.learn([reader, *articles[:chosen], label, *articles[chosen + 1 :]])
         earned += expected[place, chosen]
     speed = n / (perf_counter() - start)

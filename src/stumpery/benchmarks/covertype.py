@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stumpery.encoding import BitEncoder, Schema
-from stumpery.extras import need
 from stumpery.streams import ClassificationBandit, transforms
-from stumpery.streams import load as datasets
+from stumpery.streams.datasets import load as datasets
+from stumpery.system.extras import need
 from stumpery.types import Batch
 
 if TYPE_CHECKING:

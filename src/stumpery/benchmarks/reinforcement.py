@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.benchmarks.runner import Figure
-from stumpery.extras import need
 from stumpery.reinforcement import DQNTree
+from stumpery.system.extras import need
 
 N_CATEGORIES = (3, 5, 4, 4, 3, 2, 3, 3)  # those of Nursery
 N_COLUMNS = len(N_CATEGORIES)

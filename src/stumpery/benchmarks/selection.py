@@ -13,7 +13,7 @@ from stumpery.benchmarks.runner import Figure, Measure
 from stumpery.selection import FeatureSelector, choosers, classifiers
 from stumpery.selection.choosers import Chooser
 from stumpery.selection.classifiers import Classifier
-from stumpery.streams import load as datasets
+from stumpery.streams.datasets import load as datasets
 from stumpery.types import Floats, Integers
 
 N_EVENTS, N_FEATURES, N_CHOSEN = 32_561, 123, 12

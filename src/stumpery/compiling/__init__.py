@@ -1,6 +1,6 @@
 """Compiler extensions: Numba compiles our kernels in a third of the time, to code that is five times faster.
 
-`internal.py` compiles functions that only kernels call (`@part`): they are optimised once, as a part of the kernel,
+`internal.py` compiles functions that only kernels call (`@internal`): they are optimised once, as a part of the kernel,
 and without reference counts where they need none. They get NamedTuples of arrays by pointer (`pointers.py`), and their
 indices are checked instead of wrapped around (`lowering.py`). Nothing in Numba is patched. docs/compiler.md says what
 is replaced, why, what each piece buys and how to follow a new version of Numba.

@@ -25,7 +25,7 @@ def prefetch_line(context: Any, array: Any, byte: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def bitcast(context: Any, number: Any) -> Any:
+def bitcast_intrinsic(context: Any, number: Any) -> Any:
     """A number's bits, as an unsigned integer of as many."""
     width = types.unliteral(number).bitwidth
 

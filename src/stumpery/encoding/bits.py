@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from stumpery.encoding.codes import CodeEncoder
+from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.names import Name
 from stumpery.encoding.ones import Ones
 from stumpery.encoding.reader import Row
 from stumpery.encoding.schema import Column
@@ -62,7 +62,7 @@ class BitEncoder(Encoder):
         """What it means that a bit is set."""
         named = zip(self.schema.columns, self._codes.code_names, strict=True)
         return tuple(
-            column.name if code > 0 and not isinstance(column, Name) and column.is_bit else meanings[code]
+            column.name if code > 0 and not isinstance(column, Categorical) and column.is_bit else meanings[code]
             for column, meanings in named
             for code in self._coded(column, len(meanings))
         )
@@ -75,7 +75,7 @@ class BitEncoder(Encoder):
     def _coded(self, column: Column, n_codes: int) -> list[int]:
         """The codes that have a bit, in the order of the bits."""
         marks = [0] if self.marks else []
-        if isinstance(column, Name):
+        if isinstance(column, Categorical):
             other = [column.other] if self.marks else []
             return [*range(1, len(column.names) + 1), *other, *marks]
         return [*range(2 if column.is_bit else 1, n_codes), *marks]

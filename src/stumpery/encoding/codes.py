@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.allocation import reserve
 from stumpery.encoding.codes_kernels import encode_column, encode_row
+from stumpery.encoding.columns.categorical import Categorical
+from stumpery.encoding.columns.numerical import N_QUANTILES
+from stumpery.encoding.columns.values import cut_text
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.names import Name
-from stumpery.encoding.numbers import N_POINTS
 from stumpery.encoding.ones import ragged_starts
 from stumpery.encoding.reader import Row
 from stumpery.encoding.schema import Column
-from stumpery.encoding.values import cut_text
 from stumpery.options import check_whole
+from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
 
 Codes = NDArray[np.uint8 | np.uint16]
@@ -43,7 +43,7 @@ class CodeEncoder(Encoder):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_whole("n_bins", self.n_bins, 2, N_POINTS)
+        check_whole("n_bins", self.n_bins, 2, N_QUANTILES)
         _ = self._edges
 
     def encode_one(self, row: Row) -> Codes:
@@ -78,9 +78,9 @@ class CodeEncoder(Encoder):
     @cached_property
     def _edges(self) -> tuple[Floats, ...]:
         """Each column's cut points."""
-        reserve(8 * sum(column.other for column in self.schema.columns if isinstance(column, Name)))
+        reserve(8 * sum(column.other for column in self.schema.columns if isinstance(column, Categorical)))
         return tuple(
-            np.arange(1.0, column.other) if isinstance(column, Name) else np.array(column.cuts(self.n_bins))
+            np.arange(1.0, column.other) if isinstance(column, Categorical) else np.array(column.cuts(self.n_bins))
             for column in self.schema.columns
         )
 
@@ -95,7 +95,7 @@ class CodeEncoder(Encoder):
 
 def _meanings(column: Column, edges: Floats) -> tuple[str, ...]:
     missing = f"{column.name} missing"
-    if isinstance(column, Name):
+    if isinstance(column, Categorical):
         free = ["(free)"] * (column.max_names - len(column.names))
         return (missing, *(f"{column.name} = {each}" for each in (*column.names, *free, "other")))
     if not len(edges):

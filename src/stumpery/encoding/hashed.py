@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.names import Name
 from stumpery.encoding.reader import Reader, Row
 from stumpery.summaries.hashing import unit_hash
 from stumpery.types import Floats
@@ -39,13 +39,13 @@ class HashEncoder(Encoder):
     @cached_property
     def _reader(self) -> Reader:
         columns = (
-            _HashedName(name=column.name, numbered=column.numbered) if isinstance(column, Name) else column
+            _HashedName(name=column.name, numbered=column.numbered) if isinstance(column, Categorical) else column
             for column in self.schema.columns
         )
         return Reader(replace(self.schema, columns=tuple(columns)))
 
 
-class _HashedName(Name):
+class _HashedName(Categorical):
     """A column of names whose codes are hashes."""
 
     @cached_property
@@ -56,7 +56,7 @@ class _HashedName(Name):
 class _Hashes(dict[Any, float]):
     """The hashes of some strings; of any other value it is made when asked for."""
 
-    def __init__(self, column: Name) -> None:
+    def __init__(self, column: Categorical) -> None:
         super().__init__()
         self.column = column
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.encoding.names import Name
+from stumpery.encoding.columns.categorical import Categorical
+from stumpery.encoding.columns.values import PLAIN_NUMBERS
 from stumpery.encoding.schema import Schema
 from stumpery.encoding.tables import open_table
-from stumpery.encoding.values import PLAIN_NUMBERS
 from stumpery.frames import as_row
 from stumpery.options import shown
 from stumpery.types import Floats
@@ -25,7 +25,7 @@ class Reader:
         self._names = schema.names
         self._pick = itemgetter(*self._names, self._names[0])  # the first again: a lone item would come bare
         self._lookups = [
-            (place, column.lookup) for place, column in enumerate(schema.columns) if isinstance(column, Name)
+            (place, column.lookup) for place, column in enumerate(schema.columns) if isinstance(column, Categorical)
         ]
 
     def row(self, row: Row) -> Floats:

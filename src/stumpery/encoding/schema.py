@@ -7,14 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from stumpery.encoding.names import MAX_NAMES, Name
-from stumpery.encoding.numbers import Number
+from stumpery.encoding.columns.categorical import MAX_CATEGORIES, Categorical
+from stumpery.encoding.columns.numerical import Numerical
+from stumpery.encoding.columns.values import Data, kind_of
 from stumpery.encoding.tables import open_table
-from stumpery.encoding.values import Data, kind_of
 from stumpery.options import check_one_of, check_whole, listed, shown
 from stumpery.types import State
 
-Column = Number | Name
+Column = Numerical | Categorical
 Declared = str | Sequence[str] | Sequence[float]
 
 
@@ -106,7 +106,7 @@ class Schema:
 
     def state(self) -> State:
         """Names and sizes as plain values, the numbers' points as one array."""
-        points = [column.points or () for column in self.columns if isinstance(column, Number)]
+        points = [column.points or () for column in self.columns if isinstance(column, Numerical)]
         options = {"columns": [{"kind": column.kind, **column.options()} for column in self.columns]}
         return State(options, {"points": np.array(list(chain.from_iterable(points)), dtype=np.float64)})
 
@@ -124,7 +124,7 @@ class Schema:
         return cls(columns=columns)
 
 
-_KINDS: dict[str, type[Column]] = {"number": Number, "name": Name}
+_KINDS: dict[str, type[Column]] = {"number": Numerical, "name": Categorical}
 
 
 def _check_declared(name: str, columns: Any) -> None:
@@ -133,21 +133,21 @@ def _check_declared(name: str, columns: Any) -> None:
 
 
 def _declare(name: str, kind: Any, max_names: int) -> Column:
-    check_whole("max_names", max_names, 1, MAX_NAMES)
+    check_whole("max_names", max_names, 1, MAX_CATEGORIES)
     if isinstance(kind, np.ndarray):
         kind = kind.tolist()
     word = kind if isinstance(kind, str) else None
     if word == "number":
-        return Number(name=name)
+        return Numerical(name=name)
     if word in ("name", "numbered name"):
-        return Name(name=name, max_names=max_names, numbered=word == "numbered name")
+        return Categorical(name=name, max_names=max_names, numbered=word == "numbered name")
     is_list = isinstance(kind, Sequence) and not isinstance(kind, str | bytes)
     kinds = {kind_of(type(each)) for each in kind} if is_list else set()
     if kinds == {"name"}:
         names = tuple(map(str, kind))
-        return Name(name=name, names=names, max_names=len(names))
+        return Categorical(name=name, names=names, max_names=len(names))
     if kinds == {"number"}:
-        return Number(name=name, points=tuple(Number(name=name).read(kind).tolist()), given=True)
+        return Numerical(name=name, points=tuple(Numerical(name=name).read(kind).tolist()), given=True)
     raise ValueError(
         f"column {name!r} is {shown(kind)}; "
         "it must be 'number', 'name', 'numbered name', a list of cut points or a list of names"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.encoding.values import Data
+from stumpery.encoding.columns.values import Data
 from stumpery.frames import as_row, open_frame
 from stumpery.options import listed, shown
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.names import Name
 from stumpery.encoding.ones import Ones
 from stumpery.encoding.reader import Row
 from stumpery.options import check_bool
@@ -55,9 +55,9 @@ class VectorEncoder(Encoder):
         if not self.one_hot:
             return self.schema.names
         return tuple(
-            f"{column.name} = {each}" if isinstance(column, Name) else each
+            f"{column.name} = {each}" if isinstance(column, Categorical) else each
             for column in self.schema.columns
-            for each in ((*column.names, "other") if isinstance(column, Name) else (column.name,))
+            for each in ((*column.names, "other") if isinstance(column, Categorical) else (column.name,))
         )
 
     def _spread(self, values: Floats) -> Floats:
@@ -74,7 +74,7 @@ class VectorEncoder(Encoder):
     def _ones(self) -> Ones:
         """Places for the codes of names; a number takes one place, which no code sets."""
         coded = [
-            [*range(1, len(column.names) + 1), column.other] if isinstance(column, Name) else []
+            [*range(1, len(column.names) + 1), column.other] if isinstance(column, Categorical) else []
             for column in self.schema.columns
         ]
         n_codes = [codes[-1] + 1 if codes else 1 for codes in coded]

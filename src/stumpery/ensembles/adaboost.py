@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.ensembles.bagging import CopiesEnsemble
 from stumpery.ensembles.batch import trained
-from stumpery.trees import HoeffdingTreeClassifier
+from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
 
 LEAST_ERROR = 1e-10

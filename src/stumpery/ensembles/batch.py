@@ -1,4 +1,4 @@
-"""What ensembles of a table share: members on parts of it, chances in one order of classes, and files.
+"""What ensembles of a table share: members on parts of it, probabilities in one order of classes, and files.
 
 Members are estimators of scikit-learn, or learners of ours, which learn a table in one go. Classes only. What was
 learned before stays until a new `fit` has come to its end. Click predictors, which are binary, become members in sets
@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files, frames
+from stumpery.clicks.click_model import ClickModel
 from stumpery.ensembles.members import restored, states_of
 from stumpery.ensembles.one_versus_rest import OneVersusRest, grouped, ungrouped
+from stumpery.labels.classes import as_array, encode_classes
 from stumpery.models import Model
 from stumpery.options import check_whole, shown
-from stumpery.trees.classes import as_array, coded
-from stumpery.trees.click_model import ClickModel
 from stumpery.types import Floats, Integers, State
 from stumpery.validation import corrupt
 
@@ -36,16 +36,18 @@ class BatchEnsemble(Model):
         check_whole("seed", self.seed, 0, 2**63 - 1)
         for model in self._recipes():
             learns = hasattr(model, "fit") or (hasattr(model, "learn_many") and hasattr(model, "fresh"))
-            chances = hasattr(model, "predict_proba") or hasattr(model, "predict_proba_many")
-            if isinstance(model, type) or not (learns and chances):
-                raise ValueError(f"a model is {shown(model)}; it must have fit or learn_many, and predict chances")
+            probabilities = hasattr(model, "predict_proba") or hasattr(model, "predict_proba_many")
+            if isinstance(model, type) or not (learns and probabilities):
+                raise ValueError(
+                    f"a model is {shown(model)}; it must have fit or learn_many, and predict probabilities"
+                )
         self.members: list[Any] = []
         self.classes: list[Any] = []
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - as scikit-learn names it
         """Learn a table; what was learned before is forgotten."""
         new = replace(self)
-        new.classes, codes = coded(y, [])
+        new.classes, codes = encode_classes(y, [])
         n = frames.n_rows(X, "X")
         if n != len(codes) or n == 0:
             raise ValueError(f"there are {n} rows and {len(codes)} labels; give as many, and some")
@@ -60,7 +62,7 @@ class BatchEnsemble(Model):
         return found
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
-        """The chances of `classes`, (rows, classes)."""
+        """The probabilities of `classes`, (rows, classes)."""
         if not self.members:
             raise ValueError("nothing has been learned yet: call fit first")
         return self._combined(X)
@@ -85,7 +87,7 @@ class BatchEnsemble(Model):
         classes = options.pop("_classes")
         members = grouped(restored(options.pop("_members"), arrays), classes)
         model = cls(**options, **cls._options_of(recipes))
-        model.classes = coded(classes, [])[0]
+        model.classes = encode_classes(classes, [])[0]
         known = {label for member in members for label in getattr(member, "classes", ())}
         if model.classes != classes or bool(classes) != bool(members) or not known <= set(classes):
             raise corrupt("its classes are not those of its models")
@@ -128,14 +130,14 @@ class BatchEnsemble(Model):
             raise ValueError("its numbers are not all finite")
 
     def _outputs(self, member: Any, rows: Any) -> Floats:
-        """A member's chances, in the order of `classes`."""
-        chances = np.zeros((frames.n_rows(rows, "X"), len(self.classes)))
+        """A member's probabilities, in the order of `classes`."""
+        probabilities = np.zeros((frames.n_rows(rows, "X"), len(self.classes)))
         found = member.predict_proba(rows) if hasattr(member, "predict_proba") else member.predict_proba_many(rows)
         if isinstance(found, list):  # an ensemble on a stream gives a dict a row
             return np.array([[row.get(label, 0.0) for label in self.classes] for row in found])
         own = member.classes_.tolist() if hasattr(member, "classes_") else list(member.classes)
-        chances[:, [self.classes.index(label) for label in own]] = found
-        return chances
+        probabilities[:, [self.classes.index(label) for label in own]] = found
+        return probabilities
 
 
 def trained(

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from stumpery.ensembles.learners import LearnerEnsemble
 from stumpery.options import check_number
 
-LEAST_CHANCE = 1e-6
+MIN_PROBABILITY = 1e-6
 
 
 @dataclass(kw_only=True, eq=False)
 class ExponentialWeights(LearnerEnsemble):
     """Each weight is multiplied by exp(eta * reward) with every event, and their sum brought back to 1.
 
-    The reward is the logarithm of the chance that a member gave to the class that came; for numbers it is the negative
+    The reward is the logarithm of the probability that a member gave to the class that came; for numbers it is the negative
     squared error over the variance of what came.
 
     >>> import stumpery as st
@@ -52,7 +52,7 @@ class ExponentialWeights(LearnerEnsemble):
 
     def _reward(self, output: Any, label: Any, variance: float) -> float:
         if self.is_classifier:
-            return math.log(max(output.get(label, 0.0), LEAST_CHANCE))
+            return math.log(max(output.get(label, 0.0), MIN_PROBABILITY))
         return -min(float(output - label) ** 2 / variance, 1e6)
 
     def _variance(self, label: float) -> float:

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files, frames
-from stumpery.encoding.columns import declared
-from stumpery.ensembles.members import likeliest, mean_chances, mean_number, restored, states_of
+from stumpery.encoding.declared_columns import declared
+from stumpery.ensembles.members import likeliest, mean_number, mean_probabilities, restored, states_of
+from stumpery.labels.classes import listed_labels, plain_label, predicts_probabilities
 from stumpery.options import check_whole, shown
 from stumpery.reseeding import RiverClone
-from stumpery.trees.classes import gives_chances, listed, plain
-from stumpery.trees.river_kinds import introduce
+from stumpery.river import register_virtual_subclass
 from stumpery.types import State
 
 Chances = dict[Any, float]
@@ -42,13 +42,13 @@ class LearnerEnsemble(RiverClone):
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, 2**63 - 1)
         self.members = self._copies()
-        of_classes = [gives_chances(member) for member in self.members]
+        of_classes = [predicts_probabilities(member) for member in self.members]
         self.is_classifier = all(of_classes)
         if not self.is_classifier and not self.takes_numbers:
             raise ValueError(f"{type(self).__name__} takes models of classes; one of these has no predict_proba_one")
         if not self.is_classifier and any(of_classes):
             raise ValueError("some models predict classes and others numbers; they must all do the same")
-        introduce(type(self), "Classifier" if self.is_classifier else "Regressor")
+        register_virtual_subclass(type(self), "Classifier" if self.is_classifier else "Regressor")
 
     def _copies(self) -> list[Any]:
         given = list(self.models) if isinstance(self.models, Sequence) else [self.models]
@@ -97,7 +97,7 @@ class LearnerEnsemble(RiverClone):
         self._check_members(X, self._labels(X, y))
 
     def predict_proba_one(self, x: Any) -> Chances:
-        """The chance of each class."""
+        """The probability of each class."""
         if not self.is_classifier:
             raise ValueError("these models predict numbers, not classes")
         found: Chances = self._combined(self._asked(x))
@@ -113,7 +113,7 @@ class LearnerEnsemble(RiverClone):
         return [self.predict_one(row) for row in frames.rows(X)]
 
     def predict_proba_many(self, X: Any) -> list[Chances]:  # noqa: N803
-        """The chances of classes for each row."""
+        """The probabilities of classes for each row."""
         return [self.predict_proba_one(row) for row in frames.rows(X)]
 
     @property
@@ -149,7 +149,7 @@ class LearnerEnsemble(RiverClone):
 
     @abstractmethod
     def _combined(self, outputs: Sequence[Any]) -> Any:
-        """One output of the members': chances of classes, or a number."""
+        """One output of the members': probabilities of classes, or a number."""
 
     def _learn_many(self, rows: Any, labels: list[Any]) -> None:
         """Learn rows that were checked."""
@@ -176,7 +176,7 @@ class LearnerEnsemble(RiverClone):
 
     def _mean(self, outputs: Sequence[Any], weights: Sequence[float] | None = None) -> Any:
         shares = [1.0] * len(outputs) if weights is None else weights
-        return mean_chances(outputs, shares) if self.is_classifier else mean_number(outputs, shares)
+        return mean_probabilities(outputs, shares) if self.is_classifier else mean_number(outputs, shares)
 
     def _check_members(self, rows: Any, labels: list[Any]) -> None:
         for member in self.members:
@@ -186,14 +186,14 @@ class LearnerEnsemble(RiverClone):
     def _label(self, y: Any) -> Any:
         """A class, or a finite number."""
         if self.is_classifier:
-            return plain(y)
+            return plain_label(y)
         number: Any = y
         if isinstance(y, int | float | np.integer | np.floating | np.bool_) and abs(number) < LARGEST:
             return float(number)
         raise ValueError(f"a label is {shown(y)}; it must be a finite number")
 
     def _labels(self, rows: Any, y: Any) -> list[Any]:
-        labels = [self._label(label) for label in listed("y", y)]
+        labels = [self._label(label) for label in listed_labels("y", y)]
         if frames.n_rows(rows, "X") != len(labels):
             raise ValueError(f"there are {frames.n_rows(rows, 'X')} rows and {len(labels)} labels")
         return labels

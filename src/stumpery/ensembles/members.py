@@ -6,8 +6,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from stumpery import files
-from stumpery.allocation import reserve
 from stumpery.models import snapshot_of
+from stumpery.system.allocation import reserve
 from stumpery.types import State
 
 Arrays = dict[str, NDArray[Any]]
@@ -50,16 +50,18 @@ def mean_number(numbers: Sequence[float], weights: Sequence[float]) -> float:
     return sum(weight * number for weight, number in zip(weights, numbers, strict=True)) / total if total else 0.0
 
 
-def mean_chances(outputs: Sequence[Mapping[Any, float]], weights: Sequence[float]) -> dict[Any, float]:
-    """The weighted mean of chances, brought to a sum of 1; empty where nobody says anything."""
-    chances: dict[Any, float] = {}
+def mean_probabilities(outputs: Sequence[Mapping[Any, float]], weights: Sequence[float]) -> dict[Any, float]:
+    """The weighted mean of probabilities, brought to a sum of 1; empty where nobody says anything."""
+    probabilities: dict[Any, float] = {}
     for weight, output in zip(weights, outputs, strict=True):
-        for label, chance in output.items():
-            chances[label] = chances.get(label, 0.0) + weight * chance
-    whole = sum(chances.values())
-    return {label: chance / whole for label, chance in chances.items()} if whole > 0.0 else chances
+        for label, probability in output.items():
+            probabilities[label] = probabilities.get(label, 0.0) + weight * probability
+    whole = sum(probabilities.values())
+    return (
+        {label: probability / whole for label, probability in probabilities.items()} if whole > 0.0 else probabilities
+    )
 
 
-def likeliest(chances: Mapping[Any, float]) -> Any:
-    """The class with the largest chance, the first of equal ones; None where there is none."""
-    return max(chances, key=lambda label: chances[label]) if chances else None
+def likeliest(probabilities: Mapping[Any, float]) -> Any:
+    """The class with the largest probability, the first of equal ones; None where there is none."""
+    return max(probabilities, key=lambda label: probabilities[label]) if probabilities else None

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.trees.click_model import ClickModel
+from stumpery.clicks.click_model import ClickModel
 from stumpery.types import Floats
 from stumpery.validation import corrupt
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.ensembles import combining_kernels as kernels
+from stumpery.clicks.ensembles import combining_kernels as kernels
 from stumpery.ensembles.learners import LearnerEnsemble
 from stumpery.ensembles.members import likeliest
 from stumpery.random import new_generator
@@ -70,8 +70,12 @@ class OnlineBagging(LearnerEnsemble):
             numbers: list[Any] = found.tolist()
             return numbers
         return [
-            {label: chance for label, chance in zip(member.classes, chances, strict=True) if chance > 0.0}
-            for chances in found.tolist()
+            {
+                label: probability
+                for label, probability in zip(member.classes, probabilities, strict=True)
+                if probability > 0.0
+            }
+            for probabilities in found.tolist()
         ]
 
     def _drawn(self, n: int) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from stumpery.types import Floats
 
 @dataclass(kw_only=True, eq=False)
 class OnlineStacking(LearnerEnsemble):
-    """A logistic regression over the members' chances, learned on what they said before they learned the event.
+    """A logistic regression over the members' probabilities, learned on what they said before they learned the event.
 
     >>> import stumpery as st
     >>> model = OnlineStacking(models=[st.HoeffdingTreeClassifier(), st.HoeffdingTreeClassifier(max_depth=0)])
@@ -47,8 +47,8 @@ class OnlineStacking(LearnerEnsemble):
     def _combined(self, outputs: Sequence[Any]) -> Any:
         if not self._meta.classes:
             return {}  # nothing was learned yet, and nothing changes by asking
-        chances = self._meta.chances(self._inputs(outputs)).tolist()
-        return dict(zip(self._meta.classes, chances, strict=True))
+        probabilities = self._meta.probabilities(self._inputs(outputs)).tolist()
+        return dict(zip(self._meta.classes, probabilities, strict=True))
 
     def _own_options(self) -> dict[str, Any]:
         return {"_classes": list(self._meta.classes)}
@@ -60,5 +60,5 @@ class OnlineStacking(LearnerEnsemble):
         n = len(more["_classes"])
         self._meta = Softmax(classes=list(more["_classes"]))
         if n:
-            self._meta.chances(np.zeros(1 + n * len(self.members)))
+            self._meta.probabilities(np.zeros(1 + n * len(self.members)))
         super()._take(more, arrays)

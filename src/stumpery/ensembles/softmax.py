@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.allocation import reserve
+from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 
 
@@ -21,8 +21,8 @@ class Softmax:
         self.weights: Floats = np.zeros((len(self.classes), 0))
         self.squares: Floats = np.zeros((len(self.classes), 0))
 
-    def chances(self, inputs: Floats) -> Floats:
-        """The chance of each class."""
+    def probabilities(self, inputs: Floats) -> Floats:
+        """The probability of each class."""
         self._widen(len(inputs))
         scores = (self.weights * inputs).sum(axis=1)
         raised = np.exp(scores - scores.max()) if len(scores) else scores
@@ -31,7 +31,7 @@ class Softmax:
 
     def learn(self, inputs: Floats, label: Any) -> None:
         """Step towards the class that came, one of `classes`."""
-        errors = self.chances(inputs)
+        errors = self.probabilities(inputs)
         errors[self.classes.index(label)] -= 1.0
         slopes = errors[:, None] * inputs
         self.squares += slopes**2

@@ -10,7 +10,7 @@ from stumpery import frames
 from stumpery.ensembles.batch import BatchEnsemble, trained
 from stumpery.ensembles.softmax import Softmax
 from stumpery.options import check_whole
-from stumpery.trees import HoeffdingTreeClassifier
+from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
 
 N_EPOCHS = 20  # of the regression over the members' outputs
@@ -18,7 +18,7 @@ N_EPOCHS = 20  # of the regression over the members' outputs
 
 @dataclass(kw_only=True, eq=False)
 class Stacking(BatchEnsemble):
-    """A logistic regression over the members' chances for rows that they had not seen (cross-validated).
+    """A logistic regression over the members' probabilities for rows that they had not seen (cross-validated).
 
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.random((500, 2))
@@ -66,14 +66,16 @@ class Stacking(BatchEnsemble):
                 self._meta.learn(np.append(row, 1.0), code)
 
     def _combined(self, rows: Any) -> Floats:
-        """What the regression makes of the members' chances."""
+        """What the regression makes of the members' probabilities."""
         outputs = np.hstack([self._outputs(member, rows) for member in self.members])
-        return np.array([self._meta.chances(np.append(row, 1.0)) for row in outputs]).reshape(-1, len(self.classes))
+        return np.array([self._meta.probabilities(np.append(row, 1.0)) for row in outputs]).reshape(
+            -1, len(self.classes)
+        )
 
     def _new_meta(self) -> Softmax:
         """A regression that knows its size."""
         meta = Softmax(classes=list(range(len(self.classes))))
-        meta.chances(np.zeros(1 + len(self.members) * len(self.classes)))
+        meta.probabilities(np.zeros(1 + len(self.members) * len(self.classes)))
         return meta
 
     def _own_arrays(self) -> dict[str, NDArray[Any]]:

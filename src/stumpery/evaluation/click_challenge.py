@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stumpery.clicks.content_selector import ContentSelector
 from stumpery.evaluation.regret import band
 from stumpery.evaluation.result import Result
-from stumpery.extras import need
 from stumpery.options import check_one_of, check_whole
-from stumpery.policies.content_selector import ContentSelector
 from stumpery.streams.click_log import ClickRows
+from stumpery.system.extras import need
 from stumpery.types import Floats, Integers
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 N_POINTS = 100
 SMOOTHING = 1.0 / 20_000.0  # of the click rate, by batch
-RANDOM, PERFECT, BEST_CHANCE = "Random", "Perfect", "best chance"
+RANDOM, PERFECT, BEST_PROBABILITY = "Random", "Perfect", "best probability"
 Curves = dict[str, Any]  # of one player in one trial: plain values, as they are kept between runs
 
 
@@ -92,7 +92,7 @@ class ChallengeResult(Result):
         ax = ax or need("matplotlib.pyplot", "study").subplots()[1]
         for name, curves in (self.rates if rate else self.clicks).items():
             if name != PERFECT:
-                style = "--" if name in (RANDOM, BEST_CHANCE) else "-"
+                style = "--" if name in (RANDOM, BEST_PROBABILITY) else "-"
                 ax.plot(self.checkpoints, curves.mean(axis=0), style, label=name)
         ax.set(xlabel="batch", ylabel="clicks a batch, smoothed" if rate else "accumulated clicks")
         ax.legend()
@@ -116,7 +116,7 @@ def play_challenge(
     """Let players pick from the same batches; those that `freeze` names stop learning after so many.
 
     Blocks are runs of whole batches of encoded rows; a last one that is cut short is played as far as it goes. Beside
-    the players, `Random`, `Perfect` and, where chances are known, the pick of the best chance get curves.
+    the players, `Random`, `Perfect` and, where probabilities are known, the pick of the best probability get curves.
     """
     check_whole("n_batches", n_batches, 1)
     check_whole("size", size, 1)
@@ -124,10 +124,10 @@ def play_challenge(
         check_one_of("a frozen player", name, players)
     points = set(checkpoints_of(n_batches).tolist())
     known = {name: _Player(player, (freeze or {}).get(name, n_batches)) for name, player in players.items()}
-    beside = {name: _Curve() for name in (RANDOM, PERFECT, BEST_CHANCE)}
+    beside = {name: _Curve() for name in (RANDOM, PERFECT, BEST_PROBABILITY)}
     for name in beside.keys() & known.keys():
         raise ValueError(f"a player is called {name!r}; that is the name of a curve beside the players'")
-    has_chances = False
+    predicts_probabilities = False
     done = 0
     while done < n_batches:
         block = next(blocks, None)
@@ -138,16 +138,20 @@ def play_challenge(
             raise ValueError(f"a block has {len(block.matrix)} rows; it must have at least the {size} of a batch")
         rows = block.matrix[: n * size].reshape(n, size, -1)
         clicks = block.clicks[: n * size].reshape(n, size)
-        has_chances = bool(np.isfinite(block.chances).all())
-        chances = block.chances[: n * size].reshape(n, size) if has_chances else clicks
-        picked = clicks[np.arange(n), chances.argmax(axis=1)]
-        for name, earned in ((RANDOM, chances.mean(axis=1)), (PERFECT, clicks.max(axis=1)), (BEST_CHANCE, picked)):
+        predicts_probabilities = bool(np.isfinite(block.probabilities).all())
+        probabilities = block.probabilities[: n * size].reshape(n, size) if predicts_probabilities else clicks
+        picked = clicks[np.arange(n), probabilities.argmax(axis=1)]
+        for name, earned in (
+            (RANDOM, probabilities.mean(axis=1)),
+            (PERFECT, clicks.max(axis=1)),
+            (BEST_PROBABILITY, picked),
+        ):
             beside[name].add(earned.tolist(), done, points)
         for each in known.values():
             each.play(rows, clicks, done, points)
         done += n
-    if not has_chances:
-        del beside[BEST_CHANCE]
+    if not predicts_probabilities:
+        del beside[BEST_PROBABILITY]
     found = {name: {**curve.plain(), "seconds": 0.0, "n_bytes": 0} for name, curve in beside.items()}
     return found | {name: each.plain() for name, each in known.items()}
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from stumpery.encoding import HashEncoder, Schema
+from stumpery.labels.binary import checked_clicks
 from stumpery.options import check_whole
 from stumpery.streams.click_log import ClickRows
-from stumpery.trees.labels import checked_clicks
 from stumpery.types import Floats, Integers
 
 
@@ -41,7 +41,7 @@ class ClickTable:
         return len(self._matrix)
 
     def blocks(self, *, seed: int, size: int) -> Iterator[ClickRows]:
-        """Runs of `size` rows without end; their chances are not known."""
+        """Runs of `size` rows without end; their probabilities are not known."""
         check_whole("size", size, 1, len(self._matrix))
         rng = np.random.default_rng(seed)
         nothing = np.zeros((size, 0), np.int64)

@@ -16,7 +16,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from stumpery.extras import need
+from stumpery.system.extras import need
 
 WINDOW = 1000
 AGENT = "sizeof/agent/SizeOfAgent"
@@ -98,10 +98,10 @@ def arff(columns: Mapping[str, Sequence[Any]], labels: Sequence[Any]) -> str:
     lines = ["@relation stream"]
     written: list[list[str]] = []
     for place, values in enumerate([*columns.values(), labels]):
-        is_name = place == len(columns) or isinstance(values[0], str)
-        codes = {value: f"v{code}" for code, value in enumerate(dict.fromkeys(values))} if is_name else {}
-        lines.append(f"@attribute a{place} " + (f"{{{','.join(codes.values())}}}" if is_name else "numeric"))
-        written.append([codes[value] if is_name else repr(float(value)) for value in values])
+        is_categorical = place == len(columns) or isinstance(values[0], str)
+        codes = {value: f"v{code}" for code, value in enumerate(dict.fromkeys(values))} if is_categorical else {}
+        lines.append(f"@attribute a{place} " + (f"{{{','.join(codes.values())}}}" if is_categorical else "numeric"))
+        written.append([codes[value] if is_categorical else repr(float(value)) for value in values])
     lines.append("@data")
     lines += [",".join(row) for row in zip(*written, strict=True)]
     return "\n".join(lines) + "\n"

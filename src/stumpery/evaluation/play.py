@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stumpery.evaluation.result import Result
-from stumpery.extras import need
 from stumpery.frames import n_rows
 from stumpery.options import check_whole, listed, shown
 from stumpery.policies.policy import Policy
+from stumpery.system.extras import need
 from stumpery.types import Action, Batch, Floats, Stream
 
 if TYPE_CHECKING:

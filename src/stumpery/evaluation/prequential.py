@@ -1,7 +1,7 @@
 """Test, then learn: how right a model is about each event just before it learns it.
 
 Figures come three ways: over all events so far, over the last window, and fading (each event counts a little less than
-the next). Kappa is how much better than a guess by the classes' shares; log loss is of the chances given.
+the next). Kappa is how much better than a guess by the classes' shares; log loss is of the probabilities given.
 """
 
 import math
@@ -15,9 +15,9 @@ import numpy as np
 from stumpery import frames
 from stumpery.ensembles.members import likeliest
 from stumpery.evaluation.result import Result
-from stumpery.extras import need
+from stumpery.labels.classes import listed_labels, plain_label, predicts_probabilities
 from stumpery.options import check_number, check_one_of, check_whole, shown
-from stumpery.trees.classes import gives_chances, listed, plain
+from stumpery.system.extras import need
 from stumpery.types import Floats, Integers
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WAYS = ("accumulated", "windowed", "fading")
 CLASS_METRICS = ("accuracy", "kappa", "log_loss")
 NUMBER_METRICS = ("mae", "rmse", "r2")
-LEAST_CHANCE = 1e-15
+MIN_PROBABILITY = 1e-15
 Report = Callable[[str], None]
 
 
@@ -101,7 +101,7 @@ def prequential(
     """Let one model, or several by name, predict and then learn every row.
 
     Models of ours go along each stretch in one compiled loop; any other with river's verbs is called one by one. Models
-    that predict chances are measured as classifiers, others by their numbers. `progress` gets a line a checkpoint.
+    that predict probabilities are measured as classifiers, others by their numbers. `progress` gets a line a checkpoint.
 
     >>> import stumpery as st
     >>> rows = [{"hour": event % 24} for event in range(2000)]
@@ -116,13 +116,13 @@ def prequential(
     check_whole("window", window, 1)
     check_number("fading", fading, 0, 1, above=True, below=True)
     n = frames.n_rows(X, "X")
-    labels = listed("y", y)
+    labels = listed_labels("y", y)
     if n != len(labels) or n == 0:
         raise ValueError(f"there are {n} rows and {len(labels)} labels; they must be as many, and at least one")
     every = max(1, n // 50) if every is None else every
     check_whole("every", every, 1)
     ends = np.unique(np.append(np.arange(every, n, every), n))
-    kinds = {gives_chances(model) for model in named.values()}
+    kinds = {predicts_probabilities(model) for model in named.values()}
     if len(kinds) > 1:
         raise ValueError("some models predict classes and others numbers; they must all do the same")
     runs = {name: _run(name, model, X, labels, ends, progress) for name, model in named.items()}
@@ -166,7 +166,7 @@ def _stretch(model: Any, rows: Any, labels: list[Any]) -> Any:
     """Chances or numbers for a stretch of rows that is learned on the way: an array of ours, a list of others'."""
     if hasattr(model, "test_then_learn"):
         return model.test_then_learn(rows, labels)
-    predicts = model.predict_proba_one if gives_chances(model) else model.predict_one
+    predicts = model.predict_proba_one if predicts_probabilities(model) else model.predict_one
     predicted = []
     for row, label in zip(rows, labels, strict=True):
         predicted.append(predicts(row))
@@ -179,8 +179,8 @@ def _as_dicts(model: Any, found: Floats) -> list[Any]:
     if found.ndim == 1:
         numbers: list[Any] = found.tolist()
         return numbers
-    named = (zip(model.classes, chances, strict=True) for chances in found.tolist())
-    return [{label: chance for label, chance in pairs if chance > 0.0} for pairs in named]
+    named = (zip(model.classes, probabilities, strict=True) for probabilities in found.tolist())
+    return [{label: probability for label, probability in pairs if probability > 0.0} for pairs in named]
 
 
 def _size(model: Any) -> float:
@@ -201,11 +201,13 @@ def _line(name: str, figure: str, end: int, spent: float, size: float) -> str:
 def _classes_measured(
     predicted: list[Any], labels: list[Any], ends: Integers, window: int, fading: float
 ) -> dict[str, dict[str, Floats]]:
-    names = list(dict.fromkeys([*map(plain, labels), *(label for found in predicted for label in found)]))
+    names = list(dict.fromkeys([*map(plain_label, labels), *(label for found in predicted for label in found)]))
     places = {label: place for place, label in enumerate(names)}
-    true = np.array([places[plain(label)] for label in labels])
+    true = np.array([places[plain_label(label)] for label in labels])
     guessed = np.array([places.get(likeliest(found), len(names)) for found in predicted])
-    lost = -np.log([max(found.get(label, 0.0), LEAST_CHANCE) for found, label in zip(predicted, labels, strict=True)])
+    lost = -np.log(
+        [max(found.get(label, 0.0), MIN_PROBABILITY) for found, label in zip(predicted, labels, strict=True)]
+    )
     found = {}
     for way in WAYS:
         right = _mean((guessed == true).astype(float), way, ends, window, fading)

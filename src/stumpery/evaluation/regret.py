@@ -16,9 +16,9 @@ import numpy as np
 
 from stumpery.evaluation.play import Progress, check_policy, exactly, stream_events
 from stumpery.evaluation.result import Result
-from stumpery.extras import need
 from stumpery.options import check_whole, listed, shown
 from stumpery.policies.policy import Policy
+from stumpery.system.extras import need
 from stumpery.types import Batch, Floats, Integers, Stream
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from stumpery.clicks.content_selector import ContentSelector
 from stumpery.evaluation.result import Result
 from stumpery.frames import n_rows
+from stumpery.labels.binary import checked_click
 from stumpery.options import check_whole, shown
-from stumpery.policies.content_selector import ContentSelector
-from stumpery.trees.labels import checked_click
 
 Z = 1.96  # of a 95 % interval
 
@@ -71,7 +71,7 @@ def replay(selector: ContentSelector, lines: Iterable[tuple[Any, int, int]]) -> 
     `UnivariateTree`, or a combination of these, as `Average` or `LogOdds`. Policies with named actions, as
     `RewardForest`, cannot be replayed here: a line's candidates are rows, not actions.
 
-    >>> from stumpery.trees import OneVersusAll
+    >>> from stumpery.clicks import OneVersusAll
     >>> items = [{"item": "news"}, {"item": "film"}]
     >>> lines = [(items, line % 2, line % 2) for line in range(1000)]
     >>> replay(ContentSelector(model=OneVersusAll(prior=0.6, m=5.0)), lines).rate > 0.9

@@ -14,7 +14,7 @@ import numpy as np
 from stumpery.display import as_html, as_text, cell
 from stumpery.frames import make_frame
 from stumpery.options import MAX_LISTED
-from stumpery.writing import write_whole
+from stumpery.system.writing import write_whole
 
 
 class Result(ABC):

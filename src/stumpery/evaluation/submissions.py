@@ -3,19 +3,23 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from stumpery.encoding import Schema
-from stumpery.ensembles import Average, BaggedPredictors, LinearRanker, LogOdds, WeightedPredictors
-from stumpery.policies import ContentSelector
-from stumpery.streams import ClickLog
-from stumpery.trees import (
+from stumpery.clicks import (
+    Average,
+    BaggedPredictors,
     ClickModel,
+    ContentSelector,
     HashedStump,
+    LinearRanker,
+    LogOdds,
     OneRule,
     OneVersusAll,
     RandomHoeffdingTree,
     Stump,
     UnivariateTree,
+    WeightedPredictors,
 )
+from stumpery.encoding import Schema
+from stumpery.streams import ClickLog
 
 BATCH = 6
 OURS = "LogOdds (ours)"
@@ -76,6 +80,6 @@ def models(source: Source, seed: int) -> dict[str, Callable[[], ClickModel]]:
 
 
 def generated() -> Source:
-    """Rows of Adobe's shape, whose chances of a click are known."""
+    """Rows of Adobe's shape, whose probabilities of a click are known."""
     log = ClickLog()
     return Source(log, Schema.of(log.kinds), 0.0025)

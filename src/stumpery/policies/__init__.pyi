@@ -1,21 +1,20 @@
-from . import explorers
-from .bandit_forest import BanditForest
-from .bandit_stump import BanditStump
-from .bandit_tree import BanditTree
-from .banditron import Banditron
-from .content_selector import ContentSelector
+from .bandit_forest.forest import BanditForest
+from .bandit_forest.stump import BanditStump
+from .bandit_forest.tree import BanditTree
+from .context_free.epsilon_greedy import EpsilonGreedy
+from .context_free.greedy import Greedy
+from .context_free.means import MeansPolicy
+from .context_free.random_policy import RandomPolicy
+from .context_free.successive_elimination import SuccessiveElimination
+from .context_free.thompson_sampling import ThompsonSampling
+from .context_free.ucb import UCB
 from .contextual import ContextualPolicy
-from .epsilon_greedy import EpsilonGreedy
-from .greedy import Greedy
-from .linear import LinearPolicy, LinearThompson, LinUCB
-from .means import MeansPolicy
-from .neural import NeuralBandit
+from .exploration import explorers
+from .linear.banditron import Banditron
+from .linear.linear import LinearPolicy, LinearThompson, LinUCB
+from .neural.neural_bandit import NeuralBandit
 from .policy import Policy
-from .random_policy import RandomPolicy
-from .reward_forest import RewardForest
-from .successive_elimination import SuccessiveElimination
-from .thompson_sampling import ThompsonSampling
-from .ucb import UCB
+from .reward_forest.policy import RewardForest
 
 __all__ = [
     "UCB",
@@ -23,7 +22,6 @@ __all__ = [
     "BanditStump",
     "BanditTree",
     "Banditron",
-    "ContentSelector",
     "ContextualPolicy",
     "EpsilonGreedy",
     "Greedy",

@@ -9,7 +9,7 @@ import numpy as np
 from stumpery.options import shown
 from stumpery.types import Action
 
-LEAST_PROBABILITY = 1e-9  # what is smaller counts as this: its inverse is a weight
+MIN_PROBABILITY = 1e-9  # what is smaller counts as this: its inverse is a weight
 
 
 def checked_actions(actions: Sequence[Action]) -> tuple[Action, ...]:
@@ -29,11 +29,11 @@ def checked_actions(actions: Sequence[Action]) -> tuple[Action, ...]:
 
 
 def checked_probability(probability: Any) -> float:
-    """A chance that can have been drawn with, and whose inverse can be worked with."""
+    """A probability that can have been drawn with, and whose inverse can be worked with."""
     value = probability if type(probability) is float else as_number(probability)
     if not 0.0 < value <= 1.0:
         raise ValueError(f"probability is {shown(probability)}; it must be a number above 0 and at most 1")
-    return max(value, LEAST_PROBABILITY)
+    return max(value, MIN_PROBABILITY)
 
 
 def as_number(value: Any) -> float:

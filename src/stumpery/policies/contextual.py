@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.open_rows import OpenRows
+from stumpery.encoding.online import OnlineEncoder
 from stumpery.frames import n_rows
-from stumpery.policies.explorers_kernels import DECIDES, LEARNS
+from stumpery.policies.exploration.explorers_kernels import DECIDES, LEARNS
 from stumpery.policies.policy import Played, Policy
 from stumpery.types import Context, Floats, Integers, State
 
@@ -43,7 +43,7 @@ class ContextualPolicy(Policy):
     # What a contextual policy brings.
 
     @abstractmethod
-    def _encoder_of(self, schema: Schema) -> Encoder | OpenRows:
+    def _encoder_of(self, schema: Schema) -> Encoder | OnlineEncoder:
         """How rows become numbers."""
 
     @abstractmethod

@@ -13,7 +13,7 @@ from stumpery.display import as_html
 from stumpery.frames import n_rows, own_row, rows
 from stumpery.models import locking
 from stumpery.options import check_range, listed, shown
-from stumpery.policies.arguments import LEAST_PROBABILITY, as_number, checked_actions, checked_probability
+from stumpery.policies.arguments import MIN_PROBABILITY, as_number, checked_actions, checked_probability
 from stumpery.random import new_generator
 from stumpery.reseeding import SeededClone
 from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers, State
@@ -215,7 +215,7 @@ class Policy(SeededClone):
 
     @abstractmethod
     def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
-        """Choose an index and say with which chance."""
+        """Choose an index and say with which probability."""
 
     @abstractmethod
     def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
@@ -306,17 +306,17 @@ class Policy(SeededClone):
             index = self._index[action]
         except (TypeError, ValueError, KeyError):
             index = self._position(_action_of(decision))
-        if not (type(probability) is float and LEAST_PROBABILITY <= probability <= 1.0):
+        if not (type(probability) is float and MIN_PROBABILITY <= probability <= 1.0):
             probability = checked_probability(probability)
         return index, probability, context
 
     def _opened_many(self, decisions: Decisions | Sequence[Decision]) -> tuple[Integers, Floats, Any]:
         """The same as columns."""
         if isinstance(decisions, Decisions):
-            actions, chances, contexts = decisions.actions, decisions.probabilities, decisions.contexts
-            if len(chances) != len(actions) or (contexts is not None and n_rows(contexts, "contexts") != len(actions)):
+            actions, given, contexts = decisions.actions, decisions.probabilities, decisions.contexts
+            if len(given) != len(actions) or (contexts is not None and n_rows(contexts, "contexts") != len(actions)):
                 raise ValueError("decisions must hold as many probabilities, and contexts if any, as actions")
-            opened = [(self._position(a), checked_probability(p)) for a, p in zip(actions, chances, strict=True)]
+            opened = [(self._position(a), checked_probability(p)) for a, p in zip(actions, given, strict=True)]
         elif isinstance(decisions, Iterable):
             complete = [self._opened(decision) for decision in decisions]
             opened, contexts = [row[:2] for row in complete], [context for *_, context in complete]

@@ -7,7 +7,7 @@ import numpy as np
 
 from stumpery.options import check_number, check_whole
 from stumpery.reinforcement.deep_tree import DeepTree
-from stumpery.reinforcement.learner import Found, Learner, Spans, Stretch
+from stumpery.reinforcement.training.learner import AgentState, Chunk, Found, Spans
 from stumpery.types import Floats
 
 
@@ -36,8 +36,8 @@ class ActorCriticTree(DeepTree):
         check_whole("n_step", self.n_step, 1, 1000)
         super().__post_init__()
 
-    def _loop(self, learner: Learner, spans: Spans, rows: Stretch, n: Any) -> tuple[Learner, Found]:
-        from stumpery.reinforcement import actor_critic
+    def _loop(self, learner: AgentState, spans: Spans, rows: Chunk, n: Any) -> tuple[AgentState, Found]:
+        from stumpery.reinforcement.training import actor_critic
 
         rule = actor_critic.Rule(
             depth_penalty=np.float32(self.depth_penalty),
@@ -45,11 +45,11 @@ class ActorCriticTree(DeepTree):
             learning_rate=np.float32(self.learning_rate),
             learns=np.int32(self._trainee is not None),
         )
-        done: tuple[Learner, Found] = actor_critic.run(learner, spans, rule, rows, n, self.n_step)
+        done: tuple[AgentState, Found] = actor_critic.run(learner, spans, rule, rows, n, self.n_step)
         return done
 
-    def _chances(self, worths: Floats) -> Floats:
-        """The actor's chances among the reports; before any class came there are none."""
+    def _probabilities(self, worths: Floats) -> Floats:
+        """The actor's probabilities among the reports; before any class came there are none."""
         highest = worths.max(axis=1, keepdims=True)
         weights = np.exp(worths - np.where(np.isfinite(highest), highest, 0.0))
         found: Floats = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.array_forest.precision import is_lost, rounded
 from stumpery.encoding import Schema
-from stumpery.encoding.names import Name
-from stumpery.encoding.numbers import Number
-from stumpery.encoding.values import cut_text
-from stumpery.reinforcement.learner import NEVER, UNSEEN, Spans
-from stumpery.trees.precision import is_lost, rounded
+from stumpery.encoding.columns.categorical import Categorical
+from stumpery.encoding.columns.numerical import Numerical
+from stumpery.encoding.columns.values import cut_text
+from stumpery.reinforcement.training.learner import NEVER, UNSEEN, Spans
 from stumpery.types import Floats, Integers
 from stumpery.validation import check, check_within
 
@@ -42,7 +42,7 @@ class Cells:
     """
 
     is_number: NDArray[np.bool_]  # columns that are cut into cells
-    is_name: NDArray[np.bool_]  # columns that are known to hold names
+    is_categorical: NDArray[np.bool_]  # columns that are known to hold names
     n_codes: Integers
     cuts: tuple[Floats, ...]  # ascending; none for names
     centres: tuple[Float32s, ...]  # the number that stands for each cell, less the column's origin; none for names
@@ -54,9 +54,9 @@ class Cells:
     def of(cls, schema: Schema, rows: Floats, n_cells: int | None) -> Self:
         """Cells cut at quantiles of these rows; names have no codes yet."""
         rows = rounded(rows)
-        is_name = np.array([isinstance(column, Name) for column in schema.columns])
-        is_number = ~is_name & np.isfinite(rows).any(axis=0)
-        cuts, centres, origins = [], [], np.zeros(len(is_name))
+        is_categorical = np.array([isinstance(column, Categorical) for column in schema.columns])
+        is_number = ~is_categorical & np.isfinite(rows).any(axis=0)
+        cuts, centres, origins = [], [], np.zeros(len(is_categorical))
         for place, column in enumerate(schema.columns):
             values = rows[np.isfinite(rows[:, place]), place]
             if is_number[place]:
@@ -65,16 +65,20 @@ class Cells:
             centres.append(_centres(values, cuts[-1], origins[place]) if is_number[place] else np.zeros(0, np.float32))
         spans = [(place, float(code), NEVER) for place, points in enumerate(cuts) for code in range(1, len(points) + 1)]
         n_codes = np.array([len(each) for each in centres])
-        return cls(is_number, is_name, n_codes, tuple(cuts), tuple(centres), tuple(spans), n_cells is None, origins)
+        return cls(
+            is_number, is_categorical, n_codes, tuple(cuts), tuple(centres), tuple(spans), n_cells is None, origins
+        )
 
     @classmethod
     def of_names(cls, n_names: Integers) -> Self:
         """Columns of so many names each."""
         cuts, centres = tuple(np.zeros(0) for _ in n_names), tuple(np.zeros(0, np.float32) for _ in n_names)
         spans = [(place, float(code), float(code)) for place, n in enumerate(n_names.tolist()) for code in range(n)]
-        is_name = np.ones(len(n_names), bool)
+        is_categorical = np.ones(len(n_names), bool)
         origins = np.zeros(len(n_names))
-        return cls(~is_name, is_name, n_names, cuts, centres, tuple(spans), as_they_are=False, origins=origins)
+        return cls(
+            ~is_categorical, is_categorical, n_names, cuts, centres, tuple(spans), as_they_are=False, origins=origins
+        )
 
     def coded(self, rows: Floats) -> Coded:
         """Rows, as `OpenRows` encodes them, as codes; a name that was never learned is as good as missing."""
@@ -92,9 +96,9 @@ class Cells:
             numbers[:, place] = np.where(is_known, worth, 0.0)
         return Coded(codes, numbers)
 
-    def knowing(self, rows: Floats, is_name: NDArray[np.bool_]) -> Self:
+    def knowing(self, rows: Floats, is_categorical: NDArray[np.bool_]) -> Self:
         """What knows the names of these rows, in the order in which they come."""
-        known = replace(self, is_name=is_name)
+        known = replace(self, is_categorical=is_categorical)
         largest = np.maximum.accumulate(known._arrivals(rows), axis=0)
         n_codes = self.n_codes.copy()
         new: list[tuple[int, float, float]] = []
@@ -112,7 +116,7 @@ class Cells:
 
     def _arrivals(self, rows: Floats) -> Integers:
         """How many codes each value asks for: a name its own and those before it, a late number one."""
-        late = np.where(self.is_name, rows, np.isfinite(rows))
+        late = np.where(self.is_categorical, rows, np.isfinite(rows))
         return np.where(self.is_number, 0, late).astype(np.int64)
 
     def span_arrays(self, n_spans: int) -> Spans:
@@ -120,7 +124,7 @@ class Cells:
         table = np.full((n_spans, 3), NEVER)
         table[:, 0] = 0
         table[: len(self.spans)] = np.array(self.spans).reshape(-1, 3)
-        place = np.zeros((len(self.is_name), n_spans if self._picks(n_spans) else 0), np.int32)
+        place = np.zeros((len(self.is_categorical), n_spans if self._picks(n_spans) else 0), np.int32)
         if place.size:
             place[table[: len(self.spans), 0].astype(int), table[: len(self.spans), 1].astype(int)] = np.arange(
                 len(self.spans)
@@ -145,13 +149,18 @@ class Cells:
         }
 
     @classmethod
-    def from_state(cls, arrays: dict[str, NDArray[Any]], is_name: NDArray[np.bool_], *, as_they_are: bool) -> Self:
+    def from_state(
+        cls, arrays: dict[str, NDArray[Any]], is_categorical: NDArray[np.bool_], *, as_they_are: bool
+    ) -> Self:
         """Rebuild from `state`; a ValueError says what does not fit."""
         is_number, n_codes, n_cuts = arrays["is_number"], arrays["n_codes"], arrays["n_cuts"]
         kinds = [array.dtype.kind for array in (is_number, n_codes, n_cuts)]
         shapes = {is_number.shape, n_codes.shape, n_cuts.shape}
-        check(shapes == {is_name.shape} and kinds == ["b", "i", "i"], "its cells have other columns than its schema")
-        check(not (is_number & is_name).any(), "a column of names has cells of numbers")
+        check(
+            shapes == {is_categorical.shape} and kinds == ["b", "i", "i"],
+            "its cells have other columns than its schema",
+        )
+        check(not (is_number & is_categorical).any(), "a column of names has cells of numbers")
         check(not (as_they_are and n_cuts.any()), "numbers are taken as they are, but there are cuts")
         check_within(n_cuts, 0, len(arrays["cuts"]), "the number of cuts of a column")
         check(not n_cuts[~is_number].any(), "a column without numbers has cuts")
@@ -161,8 +170,8 @@ class Cells:
         check(arrays["cuts"].shape == (n_cuts.sum(),), "there is another number of cuts than the columns say")
         check(arrays["centres"].shape == (n_centres.sum(),), "there is another number of centres than the cuts make")
         was_narrow = arrays["cuts"].dtype == np.float32  # saved when numbers had 32 bits, and no origins
-        origins = np.zeros(len(is_name)) if was_narrow else arrays["origins"]
-        fits = origins.shape == is_name.shape and origins.dtype == np.float64
+        origins = np.zeros(len(is_categorical)) if was_narrow else arrays["origins"]
+        fits = origins.shape == is_categorical.shape and origins.dtype == np.float64
         check(fits and (np.abs(origins) <= LARGEST).all(), "its origins are not finite numbers, one for each column")
         kinds_fit = (was_narrow or arrays["cuts"].dtype == np.float64) and arrays["centres"].dtype == np.float32
         check(kinds_fit, "its cuts or centres are of another type")
@@ -181,7 +190,7 @@ class Cells:
         spans = tuple((column, low, high) for column, low, high in arrays["spans"].tolist())
         check(sorted(spans) == expected, "its features are not those of its cells")
         spans = tuple((int(column), low, high) for column, low, high in spans)
-        own = is_number.copy(), is_name, n_codes.copy(), tuple(cuts), tuple(centres)
+        own = is_number.copy(), is_categorical, n_codes.copy(), tuple(cuts), tuple(centres)
         return cls(*own, spans, as_they_are, origins.copy())
 
 
@@ -190,7 +199,7 @@ def rule_of(schema: Schema, cells: Cells, place: int, codes: Iterable[int]) -> s
     column, chosen = schema.columns[place], sorted(codes)
     missing, chosen = cells.n_codes[place] in chosen, [code for code in chosen if code < cells.n_codes[place]]
     words = []
-    if isinstance(column, Name):
+    if isinstance(column, Categorical):
         meant = [column.names[code] if code < len(column.names) else "any other" for code in chosen]
         words = [
             f"{column.name} = {meant[0]}" if len(meant) == 1 else f"{column.name} in {{{', '.join(meant)}}}"
@@ -215,8 +224,8 @@ def _runs(codes: list[int]) -> list[tuple[int, int]]:
     return list(zip(starts, [code for code in codes if code + 1 not in codes], strict=True))
 
 
-def _cuts(column: Name | Number, values: Floats, n_cells: int | None) -> Floats:
-    if isinstance(column, Name) or n_cells is None:
+def _cuts(column: Categorical | Numerical, values: Floats, n_cells: int | None) -> Floats:
+    if isinstance(column, Categorical) or n_cells is None:
         return np.zeros(0)
     found: Floats = np.unique(rounded(np.array(column.learn(values).cuts(n_cells), np.float64)))
     return found

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
-from stumpery.allocation import reserve
-from stumpery.encoding.open_rows import OpenRows
+from stumpery.encoding.online import OnlineEncoder
+from stumpery.labels.classes import Label, encode_classes
 from stumpery.reinforcement.cells import Cells
-from stumpery.reinforcement.learner import MISSING_RANK, UNSEEN, Learner, filled, named, new_learner
 from stumpery.reinforcement.policy_nodes import LEAF, Nodes
 from stumpery.reinforcement.policy_tree import PolicyTree
-from stumpery.reinforcement.trainee import Trainee
-from stumpery.trees.classes import Label, coded
+from stumpery.reinforcement.training.agent import Agent
+from stumpery.reinforcement.training.learner import MISSING_RANK, UNSEEN, AgentState, filled, named, new_learner
+from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
 from stumpery.validation import check, check_within
 
@@ -24,15 +24,15 @@ Arrays = dict[str, NDArray[Any]]
 
 def checked_classes(classes: Any) -> list[Label]:
     """Classes, all different."""
-    found = coded(classes, [])[0]
+    found = encode_classes(classes, [])[0]
     if found != classes:
         raise ValueError("its classes are not all different")
     return found
 
 
-def checked_rows(rows: OpenRows, arrays: Arrays) -> OpenRows:
+def checked_rows(rows: OnlineEncoder, arrays: Arrays) -> OnlineEncoder:
     """Rows that know which columns had a value."""
-    return replace(rows, seen=_flags(arrays.pop("seen"), least=rows.is_name))
+    return replace(rows, seen=_flags(arrays.pop("seen"), least=rows.is_categorical))
 
 
 def checked_waiting(arrays: Arrays, n_columns: int, n_classes: int, warm_up: int) -> list[tuple[Floats, Integers]]:
@@ -49,18 +49,18 @@ def checked_waiting(arrays: Arrays, n_columns: int, n_classes: int, warm_up: int
     return [(rows.copy(), labels.copy())]
 
 
-def checked_trainee(arrays: Arrays, is_name: NDArray[np.bool_], n_classes: int, recipe: Any) -> Trainee | None:
+def checked_trainee(arrays: Arrays, is_categorical: NDArray[np.bool_], n_classes: int, recipe: Any) -> Agent | None:
     """What a network has learned, if the warm-up was over."""
     if "missed" not in arrays:
         return None
-    missed = _flags(arrays.pop("missed"), least=np.zeros(len(is_name), bool))
+    missed = _flags(arrays.pop("missed"), least=np.zeros(len(is_categorical), bool))
     own = {name.removeprefix("cells."): arrays.pop(name) for name in list(arrays) if name.startswith("cells.")}
-    cells = Cells.from_state(own, is_name, as_they_are=recipe.n_cells is None)
+    cells = Cells.from_state(own, is_categorical, as_they_are=recipe.n_cells is None)
     own = {name.removeprefix("learner."): arrays.pop(name) for name in list(arrays) if name.startswith("learner.")}
-    return Trainee(recipe.seed, cells, _checked_learner(own, cells, n_classes, recipe), missed)
+    return Agent(recipe.seed, cells, _checked_learner(own, cells, n_classes, recipe), missed)
 
 
-def _checked_learner(arrays: Arrays, cells: Cells, n_classes: int, recipe: Any) -> Learner:
+def _checked_learner(arrays: Arrays, cells: Cells, n_classes: int, recipe: Any) -> AgentState:
     n_spans, n_reports = len(arrays["weights.into"]), arrays["weights.reports"].shape[1]
     if (len(arrays["memory.labels"]), len(arrays["weights.first"])) != (recipe.memory, recipe.width):
         raise ValueError("its network and its memory are not of the size that its options say")
@@ -71,12 +71,12 @@ def _checked_learner(arrays: Arrays, cells: Cells, n_classes: int, recipe: Any) 
     reserve(16 * n_weights + recipe.memory * (8 * n_columns + 8))
     fresh = new_learner(0, n_spans, n_columns, n_reports, width, recipe.memory)
     files.restore({name: np.atleast_1d(array) for name, array in named(fresh)}, arrays)  # into views of these
-    learner: Learner = filled(fresh, dict(named(fresh)))
+    learner: AgentState = filled(fresh, dict(named(fresh)))
     _validate(learner, cells, n_classes, recipe.memory)
     return learner
 
 
-def _validate(learner: Learner, cells: Cells, n_classes: int, n_rows: int) -> None:
+def _validate(learner: AgentState, cells: Cells, n_classes: int, n_rows: int) -> None:
     """A ValueError says what is inconsistent in a learner."""
     memory, moments, n_columns = learner.memory, learner.moments, len(cells.n_codes)
     for name, array in named(learner):
@@ -102,7 +102,7 @@ def _flags(array: NDArray[Any], least: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return array.copy()
 
 
-def single_leaf(rows: OpenRows, classes: Sequence[Label], counts: Floats) -> PolicyTree:
+def single_leaf(rows: OnlineEncoder, classes: Sequence[Label], counts: Floats) -> PolicyTree:
     """The tree before the warm-up is over: it reports the commonest class."""
     none = np.zeros((0, len(rows.seen)))
     nodes = Nodes(

@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.encoding import Schema
-from stumpery.encoding.columns import DeclaredColumns
-from stumpery.encoding.open_rows import OpenRows
-from stumpery.extras import need
+from stumpery.encoding.declared_columns import DeclaredColumns
+from stumpery.encoding.online import OnlineEncoder
+from stumpery.labels.classes import Label, as_array, encode_classes
 from stumpery.options import check_bool, check_number, check_whole, shown
 from stumpery.reinforcement import deep_files, extraction
-from stumpery.reinforcement.learner import Found, Learner, Spans, Stretch
 from stumpery.reinforcement.policy_tree import PolicyTree
-from stumpery.reinforcement.trainee import Method, Trainee, Watched
+from stumpery.reinforcement.training.agent import Agent, Method, TrainingLog
+from stumpery.reinforcement.training.learner import AgentState, Chunk, Found, Spans
 from stumpery.reseeding import RiverClone
-from stumpery.trees.classes import Label, as_array, coded
-from stumpery.trees.river_kinds import introduce
+from stumpery.river import register_virtual_subclass
+from stumpery.system.extras import need
 from stumpery.types import Floats, Integers, State
 
 MOST_NAMES = 30_000
@@ -58,12 +58,12 @@ class DeepTree(DeclaredColumns, RiverClone):
         check_whole("max_names", self.max_names, 1, MOST_NAMES)
         check_whole("memory", self.memory, 1, 10_000_000)
         check_whole("seed", self.seed, 0, 2**63 - 1)
-        introduce(type(self), "Classifier")
-        self._rows: OpenRows | None = None
+        register_virtual_subclass(type(self), "Classifier")
+        self._rows: OnlineEncoder | None = None
         self._classes: list[Label] = []
         self._waiting: list[tuple[Floats, Integers]] = []  # rows of the warm-up, and their labels
         self._counts: Floats = np.zeros(0)  # how often each class came in the warm-up
-        self._trainee: Trainee | None = None  # once the rows of the warm-up were walked
+        self._trainee: Agent | None = None  # once the rows of the warm-up were walked
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
@@ -80,7 +80,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         return sum(array.nbytes for array in self._arrays().values())
 
     def _start(self, schema: Schema) -> None:
-        self._rows = OpenRows.under(schema, self.max_names)
+        self._rows = OnlineEncoder.under(schema, self.max_names)
         self.schema = self._rows.schema
 
     # Learning.
@@ -97,46 +97,46 @@ class DeepTree(DeclaredColumns, RiverClone):
         self.follow(X, y)
 
     def test_then_learn(self, X: Any, y: Any) -> Floats:  # noqa: N803
-        """The chances of `classes` for every row just before it was learned, (rows, classes)."""
-        return self.follow(X, y).chances
+        """The probabilities of `classes` for every row just before it was learned, (rows, classes)."""
+        return self.follow(X, y).probabilities
 
-    def follow(self, X: Any, y: Any) -> Watched:  # noqa: N803
+    def follow(self, X: Any, y: Any) -> TrainingLog:  # noqa: N803
         """Learn many rows in one compiled loop, and see how that went."""
         known, rows, classes, labels = self._checked(X, y)
-        watched = Watched.of(len(rows), len(classes))
+        watched = TrainingLog.of(len(rows), len(classes))
         if known is not None and len(rows):
             self._take(known, classes)
             try:
                 n = self._wait(rows, labels, watched)
                 if self._trainee is not None:
                     rest = watched.part(slice(n, None))
-                    self._trainee.learn(self._method, rows[n:], labels[n:], known.is_name, rest)
+                    self._trainee.learn(self._method, rows[n:], labels[n:], known.is_categorical, rest)
             finally:
                 self._drop_unlearned()
         return watched
 
-    def _checked(self, X: Any, y: Any) -> tuple[OpenRows | None, Floats, list[Label], Integers]:  # noqa: N803
+    def _checked(self, X: Any, y: Any) -> tuple[OnlineEncoder | None, Floats, list[Label], Integers]:  # noqa: N803
         """Rows and labels, encoded, and what knows their names and classes; nothing has changed yet."""
         need("jax", "deep")
-        classes, codes = coded(y, self._classes)
+        classes, codes = encode_classes(y, self._classes)
         n = frames.n_rows(X, "X")
         if n != len(codes):
             raise ValueError(f"there are {n} rows and {len(codes)} labels")
         if n == 0:
             return self._rows, np.zeros((0, 1)), self._classes, np.zeros(0, np.int64)
-        known = OpenRows.of(X, self.max_names) if self._rows is None else self._rows
+        known = OnlineEncoder.of(X, self.max_names) if self._rows is None else self._rows
         known, rows = known.knowing(X)
         return known, rows[:], classes, codes.astype(np.int64)
 
-    def _take(self, known: OpenRows, classes: list[Label]) -> None:
+    def _take(self, known: OnlineEncoder, classes: list[Label]) -> None:
         """Know more names, kinds and classes; a column that was always missing may turn out to hold names."""
-        if self._rows is not None and (known.is_name != self._rows.is_name).any():
-            late = known.is_name & ~self._rows.is_name
+        if self._rows is not None and (known.is_categorical != self._rows.is_categorical).any():
+            late = known.is_categorical & ~self._rows.is_categorical
             self._waiting = [(np.where(late, 0.0, rows), labels) for rows, labels in self._waiting]
         self._rows, self._classes = known, classes
         self.__dict__["schema"] = known.schema
 
-    def _wait(self, rows: Floats, labels: Integers, watched: Watched) -> int:
+    def _wait(self, rows: Floats, labels: Integers, watched: TrainingLog) -> int:
         """Let rows of the warm-up wait, and begin once all have come; gives how many of these rows were among them."""
         if self._trainee is not None or self._rows is None:
             return 0
@@ -144,18 +144,18 @@ class DeepTree(DeclaredColumns, RiverClone):
         ones = (labels[:n, np.newaxis] == np.arange(len(self._classes))).astype(np.float64)
         counts = np.append(self._counts, np.zeros(len(self._classes) - len(self._counts)))
         before = counts + np.cumsum(ones, axis=0) - ones
-        watched.chances[:n] = before / np.maximum(before.sum(axis=1, keepdims=True), 1.0)
+        watched.probabilities[:n] = before / np.maximum(before.sum(axis=1, keepdims=True), 1.0)
         self._waiting.append((rows[:n].copy(), labels[:n]))
         self._counts = counts + ones.sum(axis=0)
         if self._counts.sum() == self.warm_up:
             self._begin(self._rows)
         return n
 
-    def _begin(self, known: OpenRows) -> None:
+    def _begin(self, known: OnlineEncoder) -> None:
         """Walk the rows of the warm-up; what has done so is the trainee."""
         rows, labels = (np.concatenate(each) for each in zip(*self._waiting, strict=True))
-        trainee = Trainee.of(known.schema, rows, int(labels.max()) + 1, self)
-        trainee.learn(self._method, rows, labels, known.is_name, Watched.of(len(rows), len(self._classes)))
+        trainee = Agent.of(known.schema, rows, int(labels.max()) + 1, self)
+        trainee.learn(self._method, rows, labels, known.is_categorical, TrainingLog.of(len(rows), len(self._classes)))
         self._trainee, self._waiting = trainee, []
 
     def _drop_unlearned(self) -> None:
@@ -168,7 +168,7 @@ class DeepTree(DeclaredColumns, RiverClone):
     # Predicting.
 
     def predict_proba_one(self, x: Any) -> dict[Label, float]:
-        """The chance of each class that came so far."""
+        """The probability of each class that came so far."""
         return dict(zip(self._classes, self.predict_proba_many([x])[0].tolist(), strict=True))
 
     def predict_one(self, x: Any) -> Label | None:
@@ -184,14 +184,14 @@ class DeepTree(DeclaredColumns, RiverClone):
         rows = self._rows.one(X[0]).reshape(1, -1) if isinstance(X, list) and n == 1 else self._rows.many(X)[:]
         if self._trainee is None:
             return np.tile(self._counts / self._counts.sum(), (n, 1))
-        return self._chances(self._trainee.ask(rows)[0])
+        return self._probabilities(self._trainee.ask(rows)[0])
 
     def predict_many(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """The class that is reported for each row."""
-        chances = self.predict_proba_many(X)
+        probabilities = self.predict_proba_many(X)
         if not self._classes:
-            return np.full(len(chances), None, dtype=object)
-        found: NDArray[Any] = as_array(self._classes)[chances.argmax(axis=1)]
+            return np.full(len(probabilities), None, dtype=object)
+        found: NDArray[Any] = as_array(self._classes)[probabilities.argmax(axis=1)]
         return found
 
     def depths_many(self, X: Any) -> Integers:  # noqa: N803
@@ -250,7 +250,7 @@ class DeepTree(DeclaredColumns, RiverClone):
             return model
         model._rows = deep_files.checked_rows(model._rows, arrays)
         model._waiting = deep_files.checked_waiting(arrays, len(model._rows.seen), len(classes), model.warm_up)
-        model._trainee = deep_files.checked_trainee(arrays, model._rows.is_name, len(classes), model)
+        model._trainee = deep_files.checked_trainee(arrays, model._rows.is_categorical, len(classes), model)
         labels = [labels for _, labels in model._waiting]
         model._counts = np.bincount(np.concatenate([np.zeros(0, np.int64), *labels]), minlength=len(classes)).astype(
             float
@@ -272,13 +272,13 @@ class DeepTree(DeclaredColumns, RiverClone):
     # What a kind of learner brings.
 
     @abstractmethod
-    def _loop(self, learner: Learner, spans: Spans, rows: Stretch, n: Any) -> tuple[Learner, Found]:
+    def _loop(self, learner: AgentState, spans: Spans, rows: Chunk, n: Any) -> tuple[AgentState, Found]:
         """Learn the first n rows."""
 
     @abstractmethod
-    def _chances(self, worths: Floats) -> Floats:
+    def _probabilities(self, worths: Floats) -> Floats:
         """Chances of classes from what their reports are worth, -inf for classes that had not come."""
 
     @property
     def _method(self) -> Method:
-        return Method(self._loop, self._chances)
+        return Method(self._loop, self._probabilities)

@@ -7,7 +7,7 @@ import numpy as np
 
 from stumpery.options import check_bool, check_number, check_one_of, check_whole
 from stumpery.reinforcement.deep_tree import DeepTree
-from stumpery.reinforcement.learner import Found, Learner, Spans, Stretch
+from stumpery.reinforcement.training.learner import AgentState, Chunk, Found, Spans
 from stumpery.types import Floats
 
 REPORTS = ("all", "one")
@@ -57,19 +57,19 @@ class DQNTree(DeepTree):
         check_bool("drift", self.drift)
         super().__post_init__()
 
-    def _loop(self, learner: Learner, spans: Spans, rows: Stretch, n: Any) -> tuple[Learner, Found]:
-        from stumpery.reinforcement import dqn
+    def _loop(self, learner: AgentState, spans: Spans, rows: Chunk, n: Any) -> tuple[AgentState, Found]:
+        from stumpery.reinforcement.training import dqn
 
-        done: tuple[Learner, Found] = dqn.run(learner, spans, self._rule(), rows, n, self._kind())
+        done: tuple[AgentState, Found] = dqn.run(learner, spans, self._rule(), rows, n, self._kind())
         return done
 
     def _kind(self) -> Any:
-        from stumpery.reinforcement.dqn import Kind
+        from stumpery.reinforcement.training.dqn import Kind
 
         return Kind(2 * (self.batch_size // 2), self.double, self.reports == "all", float(self.priority), self.drift)
 
     def _rule(self) -> Any:
-        from stumpery.reinforcement.dqn import Rule
+        from stumpery.reinforcement.training.dqn import Rule
 
         n_columns = 0 if self.schema is None else len(self.schema)
         n_updates = n_columns if self.n_updates is None else self.n_updates
@@ -81,8 +81,8 @@ class DQNTree(DeepTree):
             n_updates=np.int32(0 if self._trainee is None else n_updates),
         )
 
-    def _chances(self, worths: Floats) -> Floats:
-        """A report is worth the chance that it is right; where none seems worth anything, the best one is certain."""
+    def _probabilities(self, worths: Floats) -> Floats:
+        """A report is worth the probability that it is right; where none seems worth anything, the best one is certain."""
         shares = np.maximum(worths, 0.0)
         totals = shares.sum(axis=1, keepdims=True)
         best = np.eye(worths.shape[1])[worths.argmax(axis=1)]

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from stumpery.reinforcement import policy_kernels as kernels
 from stumpery.reinforcement.cells import Cells, Codes
-from stumpery.reinforcement.learner import FARTHEST, UNSEEN, Moments, Spans, Weights
-from stumpery.reinforcement.policy_kernels import Policy
+from stumpery.reinforcement.policy_kernels import TreePolicy
 from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
+from stumpery.reinforcement.training.learner import FARTHEST, UNSEEN, Moments, Spans, Weights
 from stumpery.types import Floats, Integers
 
 
-def prepared(weights: Weights, spans: Spans, moments: Moments, cells: Cells, n_classes: int) -> Policy:
+def prepared(weights: Weights, spans: Spans, moments: Moments, cells: Cells, n_classes: int) -> TreePolicy:
     """A network as a policy that kernels can ask."""
     into, flags, first = (np.asarray(each, np.float64) for each in (weights.into, weights.flags, weights.first))
     n_columns = len(cells.n_codes)
@@ -29,7 +29,7 @@ def prepared(weights: Weights, spans: Spans, moments: Moments, cells: Cells, n_c
         rows.append(holds @ into[own] + numbers * of_numbers[place] - unseen[place])
     heads = np.concatenate([np.asarray(weights.queries).T, np.asarray(weights.reports).T[:n_classes]])
     bias = np.concatenate([np.asarray(weights.query_bias), np.asarray(weights.report_bias)[:n_classes]])
-    return Policy(
+    return TreePolicy(
         starts=np.cumsum(cells.n_codes) - cells.n_codes,
         table=np.concatenate([*rows, np.zeros((1, len(first)))]),  # the last for what is missing
         numbers=of_numbers if cells.as_they_are else np.zeros_like(of_numbers),
@@ -50,7 +50,9 @@ def standardised(moments: Moments, numbers: NDArray[Any], place: int | slice) ->
     return found
 
 
-def extracted(policy: Policy, cells: Cells, codes: Codes, missed: NDArray[np.bool_] | None, max_nodes: int) -> Nodes:
+def extracted(
+    policy: TreePolicy, cells: Cells, codes: Codes, missed: NDArray[np.bool_] | None, max_nodes: int
+) -> Nodes:
     """The policy's tree, with the rows of `codes` counted at every node.
 
     With `missed`, which says of each column whether it was ever missing, all branches are followed; without it those
@@ -95,7 +97,7 @@ def extracted(policy: Policy, cells: Cells, codes: Codes, missed: NDArray[np.boo
 
 
 def _followed(
-    policy: Policy,
+    policy: TreePolicy,
     firsts: Floats,
     closed: NDArray[np.bool_],
     column: Integers,

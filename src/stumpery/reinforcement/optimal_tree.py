@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.encoding import Schema
-from stumpery.encoding.columns import DeclaredColumns
-from stumpery.encoding.names import Name
-from stumpery.encoding.open_rows import N_FIRST_ROWS, OpenRows
+from stumpery.encoding.columns.categorical import Categorical
+from stumpery.encoding.declared_columns import DeclaredColumns
+from stumpery.encoding.online import N_FIRST_ROWS, OnlineEncoder
+from stumpery.labels.classes import Label, as_array, encode_classes
 from stumpery.options import check_number, check_whole, shown
 from stumpery.reinforcement import optimal_kernels as kernels
 from stumpery.reinforcement.cells import Cells
 from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
 from stumpery.reinforcement.policy_tree import PolicyTree
-from stumpery.trees.classes import Label, as_array, coded
-from stumpery.trees.river_kinds import introduce
+from stumpery.river import register_virtual_subclass
 from stumpery.types import Floats, Integers, State
-from stumpery.validation import MOST_EVENTS, check, check_within
+from stumpery.validation import MAX_EVENT_COUNT, check, check_within
 
 MAX_NAMES = 10_000
 CLASSES_A_STATE = 10  # that there is room for in as many states as may be
@@ -62,8 +62,8 @@ class OptimalTree(DeclaredColumns):
     def __post_init__(self) -> None:
         check_number("depth_penalty", self.depth_penalty, 0, 1)
         check_whole("max_states", self.max_states, 2, 100_000_000)
-        introduce(type(self), "Classifier")
-        self._rows: OpenRows | None = None
+        register_virtual_subclass(type(self), "Classifier")
+        self._rows: OnlineEncoder | None = None
         self._classes: list[Label] = []
         self._table: Table = {}
         if self.schema is not None:
@@ -96,7 +96,7 @@ class OptimalTree(DeclaredColumns):
 
     def learn_many(self, X: Any, y: Any) -> None:  # noqa: N803 - as river and scikit-learn name it
         """Count many rows, all or, where one is wrong, none."""
-        classes, labels = coded(y, self._classes)
+        classes, labels = encode_classes(y, self._classes)
         n = frames.n_rows(X, "X")
         if n != len(labels):
             raise ValueError(f"there are {n} rows and {len(labels)} labels")
@@ -209,7 +209,7 @@ class OptimalTree(DeclaredColumns):
         if options.get("schema") is not None:
             options["schema"] = Schema.from_state(State(options["schema"], {"points": arrays.pop("schema.points")}))
         model = cls(**options)
-        model._classes = coded(classes, [])[0]
+        model._classes = encode_classes(classes, [])[0]
         if model._classes != classes:
             raise ValueError("its classes are not all different")
         if model._rows is None:
@@ -221,7 +221,7 @@ class OptimalTree(DeclaredColumns):
         fits = rows.dtype == np.int64 and rows.ndim == 2 and rows.shape[1] == len(names) and counts.dtype == np.float64
         check(fits and not arrays, "its arrays are not those of counted rows")
         check(counts.shape == (len(rows), len(classes)), "there is not one count for each row and class")
-        check_within(counts, 0.0, MOST_EVENTS, "the count of a row")
+        check_within(counts, 0.0, MAX_EVENT_COUNT, "the count of a row")
         check((counts.sum(axis=1) >= 1).all(), "a row has no count")
         check(((rows >= 0) & (rows <= names)).all(), "the name of a row does not exist in its column")
         model._table = dict(zip(map(tuple, rows.tolist()), counts.tolist(), strict=True))
@@ -230,16 +230,16 @@ class OptimalTree(DeclaredColumns):
         return model
 
 
-def _named_rows(schema: Schema) -> OpenRows:
+def _named_rows(schema: Schema) -> OnlineEncoder:
     """Rows of which every value is a name; names that are known already keep their codes."""
     columns = tuple(
-        Name(name=column.name, names=getattr(column, "names", ()), max_names=MAX_NAMES, numbered=True)
+        Categorical(name=column.name, names=getattr(column, "names", ()), max_names=MAX_NAMES, numbered=True)
         for column in schema.columns
     )
-    return OpenRows.under(Schema(columns=columns), MAX_NAMES)
+    return OnlineEncoder.under(Schema(columns=columns), MAX_NAMES)
 
 
-def _n_names(rows: OpenRows) -> Integers:
+def _n_names(rows: OnlineEncoder) -> Integers:
     return np.array([len(getattr(column, "names", ())) for column in rows.schema.columns])
 
 

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 from stumpery.types import Floats, Integers
 
 
-class Policy(NamedTuple):
+class TreePolicy(NamedTuple):
     """A network, prepared for asking."""
 
     starts: Integers  # (columns,): where each column's codes begin in the table
@@ -27,8 +27,8 @@ class Policy(NamedTuple):
     bias: Floats  # (columns + classes,)
 
 
-@part
-def judge(policy: Policy, first: Floats, layer: Floats, outputs: Floats) -> None:
+@internal
+def judge(policy: TreePolicy, first: Floats, layer: Floats, outputs: Floats) -> None:
     """What every action is worth, from the first layer before its bend; `layer` is room to write."""
     width = first.shape[0]
     for unit in range(width):
@@ -44,7 +44,7 @@ def judge(policy: Policy, first: Floats, layer: Floats, outputs: Floats) -> None
         outputs[action] = total
 
 
-@part
+@internal
 def best(outputs: Floats, closed: NDArray[np.bool_]) -> int:
     """The best action; a column that is observed or not there is closed."""
     n_columns = len(closed)
@@ -59,7 +59,7 @@ def best(outputs: Floats, closed: NDArray[np.bool_]) -> int:
 
 
 @kernel
-def walk(policy: Policy, codes: NDArray[np.int16], numbers: Floats, reports: Floats, n_queries: Integers) -> None:
+def walk(policy: TreePolicy, codes: NDArray[np.int16], numbers: Floats, reports: Floats, n_queries: Integers) -> None:
     """Ask about every row until its class is reported: what reports are worth there, and how many columns it took."""
     n_columns = codes.shape[1]
     layer = np.empty(policy.base.shape[0])
@@ -85,7 +85,7 @@ def walk(policy: Policy, codes: NDArray[np.int16], numbers: Floats, reports: Flo
 
 
 @kernel
-def act(policy: Policy, firsts: Floats, closed: NDArray[np.bool_], actions: Integers, reports: Integers) -> None:
+def act(policy: TreePolicy, firsts: Floats, closed: NDArray[np.bool_], actions: Integers, reports: Integers) -> None:
     """The best action in each of many states, and the best report."""
     n_columns = closed.shape[1]
     layer = np.empty(policy.base.shape[0])

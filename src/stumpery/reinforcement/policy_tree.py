@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
+from stumpery.array_forest import rendering as tree_words
 from stumpery.encoding import Schema
-from stumpery.encoding.open_rows import OpenRows
+from stumpery.encoding.online import OnlineEncoder
+from stumpery.labels.classes import Label, as_array, encode_classes
 from stumpery.reinforcement import policy_nodes
 from stumpery.reinforcement.cells import Cells, Codes
 from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
 from stumpery.reinforcement.policy_words import PolicyWords
-from stumpery.trees import tree_words
-from stumpery.trees.classes import Label, as_array, coded
 from stumpery.types import Integers, State
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class PolicyTree:
     (3, 1.5)
     """
 
-    rows: OpenRows
+    rows: OnlineEncoder
     cells: Cells
     classes: tuple[Label, ...]
     nodes: Nodes
@@ -141,10 +141,10 @@ class PolicyTree:
             owner, _, own = name.partition(".")
             part[owner][own] = array
         schema = Schema.from_state(State(state.options["schema"], part["schema"]))
-        rows = OpenRows.under(schema, state.options["max_names"])
-        cells = Cells.from_state(part["cells"], rows.is_name, as_they_are=bool(state.options["as_they_are"]))
+        rows = OnlineEncoder.under(schema, state.options["max_names"])
+        cells = Cells.from_state(part["cells"], rows.is_categorical, as_they_are=bool(state.options["as_they_are"]))
         classes = tuple(state.options["classes"])
-        if not classes or tuple(coded(list(classes), [])[0]) != classes:
+        if not classes or tuple(encode_classes(list(classes), [])[0]) != classes:
             raise ValueError("its classes are not all different")
         nodes = Nodes(**part["nodes"])
         policy_nodes.check(nodes, cells.n_codes, len(classes))

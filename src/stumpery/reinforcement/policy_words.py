@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from stumpery.array_forest.rendering import NO_PARENT, ShownNode
 from stumpery.encoding import Schema
+from stumpery.labels.classes import Label
 from stumpery.reinforcement.cells import Cells, rule_of
 from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes, below, slots_of
-from stumpery.trees.classes import Label
-from stumpery.trees.tree_words import NO_PARENT, Place
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,16 +19,16 @@ class PolicyWords:
     classes: Sequence[Label]
     nodes: Nodes
 
-    def places(self, max_depth: int) -> list[Place]:
+    def places(self, max_depth: int) -> list[ShownNode]:
         """The nodes down to a depth, leaves of one query that report the same as one place."""
-        found: list[Place] = []
+        found: list[ShownNode] = []
         waiting = [(0, NO_PARENT, 0, "", float(self.nodes.weight[0]))]
         while waiting:
             node, parent, depth, rule, weight = waiting.pop()
             here, is_leaf = len(found), self._is_leaf(node)
             said = f"report {self._said(node)}" if is_leaf else f"ask {self.schema.names[self.nodes.column[node]]}"
             more = f", {self._n_leaves(node)} leaves below" if not is_leaf and depth == max_depth else ""
-            found.append(Place(parent, depth, rule, f"{weight / self._total:.1%} of rows, {said}{more}"))
+            found.append(ShownNode(parent, depth, rule, f"{weight / self._total:.1%} of rows, {said}{more}"))
             if not is_leaf and depth < max_depth:
                 branches = [
                     (child, here, depth + 1, words, self._weight_of(node, child))

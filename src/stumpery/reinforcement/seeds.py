@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.extras import need
 from stumpery.models import all_exclusive
 from stumpery.options import shown
 from stumpery.reinforcement.dqn_tree import DQNTree
-from stumpery.reinforcement.trainee import STRETCH, Watched, room, watch
+from stumpery.reinforcement.training.agent import CHUNK_ROWS, TrainingLog, room, watch
+from stumpery.system.extras import need
 from stumpery.types import Floats, Integers
 
 
-def learn_together(models: Sequence[DQNTree], X: Any, y: Any) -> list[Watched]:  # noqa: N803 - as river names it
+def learn_together(models: Sequence[DQNTree], X: Any, y: Any) -> list[TrainingLog]:  # noqa: N803 - as river names it
     """Let untrained models of one recipe, but for their seeds, learn the same rows by one program.
 
     Made for a GPU, where many seeds take little longer than one. Each learns as it would alone, up to rounding,
@@ -23,21 +23,27 @@ def learn_together(models: Sequence[DQNTree], X: Any, y: Any) -> list[Watched]: 
 
     >>> models = [DQNTree(warm_up=20, batch_size=8, memory=50, seed=seed) for seed in range(2)]
     >>> watched = learn_together(models, [{"x": place % 2} for place in range(40)], ["a", "b"] * 20)
-    >>> watched[1].chances.shape
+    >>> watched[1].probabilities.shape
     (40, 2)
     """
     _check(models)
     with all_exclusive(models):
         _check_recipes(models)
         known, rows, classes, labels = models[0]._checked(X, y)
-        watched = [Watched.of(len(rows), len(classes)) for _ in models]
+        watched = [TrainingLog.of(len(rows), len(classes)) for _ in models]
         if known is None or not len(rows):
             return watched
         try:
             for model, own in zip(models, watched, strict=True):
                 model._take(known, classes)
                 done = model._wait(rows, labels, own)
-            _go_on(models, known.is_name, rows[done:], labels[done:], [own.part(slice(done, None)) for own in watched])
+            _go_on(
+                models,
+                known.is_categorical,
+                rows[done:],
+                labels[done:],
+                [own.part(slice(done, None)) for own in watched],
+            )
         finally:
             for model in models:
                 model._drop_unlearned()
@@ -45,7 +51,11 @@ def learn_together(models: Sequence[DQNTree], X: Any, y: Any) -> list[Watched]: 
 
 
 def _go_on(
-    models: Sequence[DQNTree], is_name: NDArray[np.bool_], rows: Floats, labels: Integers, watched: list[Watched]
+    models: Sequence[DQNTree],
+    is_categorical: NDArray[np.bool_],
+    rows: Floats,
+    labels: Integers,
+    watched: list[TrainingLog],
 ) -> None:
     """Learn what comes after the warm-up."""
     trainees = [model._trainee for model in models if model._trainee is not None]
@@ -53,24 +63,24 @@ def _go_on(
         return
 
     jax = need("jax", "deep")
-    from stumpery.reinforcement import dqn
+    from stumpery.reinforcement.training import dqn
 
     first = trainees[0]  # the rows are the same for all, so what its cells learn is what all learn
-    n_spans = room(len(first.cells.knowing(rows, is_name).spans))
+    n_spans = room(len(first.cells.knowing(rows, is_categorical).spans))
     n_classes = int(max(labels, default=0)) + 1
     for trainee in trainees:
         weights = trainee.learner.weights
         trainee.grow(max(n_spans, len(weights.into)), max(n_classes, weights.reports.shape[1]))
     learners = jax.tree.map(lambda *each: np.stack(each), *(trainee.learner for trainee in trainees))
-    for done in range(0, len(rows), STRETCH):
-        part = slice(done, done + STRETCH)
+    for done in range(0, len(rows), CHUNK_ROWS):
+        part = slice(done, done + CHUNK_ROWS)
         n, n_came = len(labels[part]), int(learners.n_classes[0])
-        stretch = first.stretch(rows[part], labels[part], is_name)
+        stretch = first.stretch(rows[part], labels[part], is_categorical)
         rule, kind = models[0]._rule(), models[0]._kind()
         learners, found = dqn.run_seeds(learners, first.spans, rule, stretch, np.int32(n), kind)
         for place, (model, own) in enumerate(zip(models, watched, strict=True)):
             one = type(found)(*(array[place] for array in found))
-            watch(one, labels[part], n_came, own.part(part), model._chances)
+            watch(one, labels[part], n_came, own.part(part), model._probabilities)
     for place, trainee in enumerate(trainees):
         trainee.learner = jax.tree.map(lambda array, at=place: array[at], learners)
         trainee.cells, trainee.missed = first.cells, first.missed.copy()

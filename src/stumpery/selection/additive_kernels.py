@@ -6,16 +6,16 @@ on what it contributes on average, so that a feature which is not looked at coun
 its information. Weights learn by AdaGrad on the log-loss.
 
 What a feature is worth follows from the same events. Each time it is looked at, the model's error *without* it is
-added to the sum of its wide bin. Squared sums over curvatures, less what chance would give, are the log-loss that the
+added to the sum of its wide bin. Squared sums over curvatures, less what probability would give, are the log-loss that the
 feature can save beside the others: a reward for each feature by itself, instead of one for the whole set.
 """
 
 import math
 
-from stumpery.jit import part
+from stumpery.jit import internal
 from stumpery.random import normal, uniform
 from stumpery.selection.classifiers_kernels import MEMORY, PAIRS, RATE
-from stumpery.types import Floats, Integers, Words
+from stumpery.types import Floats, Integers, RandomState
 
 N_NARROW, N_WIDE, WIDER = 32, 8, 2  # WIDER: a narrow bin's number, shifted by it, is the wide one's
 N_BINS = N_NARROW + N_WIDE
@@ -31,13 +31,13 @@ LEVEL_MEMORY = 500.0
 RIDGE = 1.0
 
 
-@part
+@internal
 def bin_of(x: float) -> int:
     """The narrow bin of a standardised value; a boundary lies at the mean, so that zeros stand apart from the rest."""
     return int(min(max(math.floor(x * PER_SD), -N_NARROW // 2), N_NARROW // 2 - 1)) + N_NARROW // 2
 
 
-@part
+@internal
 def pair_slot(first: int, second: int) -> int:
     """Where two wide bins of different features share a weight: the same, whichever comes first."""
     low, high = min(first, second), max(first, second)
@@ -46,9 +46,9 @@ def pair_slot(first: int, second: int) -> int:
     return (key ^ (key >> 13)) & (N_PAIRS - 1)
 
 
-@part
+@internal
 def worth(grounds: Floats, feature: int) -> float:
-    """Twice the log-loss per event that a feature can save, less what chance alone would show; 0 or more."""
+    """Twice the log-loss per event that a feature can save, less what probability alone would show; 0 or more."""
     saved, by_chance = 0.0, -1.0
     for wide in range(N_WIDE):
         error, curve = grounds[feature, ERRORS + wide], grounds[feature, CURVES + wide]
@@ -58,8 +58,8 @@ def worth(grounds: Floats, feature: int) -> float:
     return max(saved - max(by_chance, 0.0), 0.0) / count if count > 0.0 else 0.0
 
 
-@part
-def fill_worths(rng: Words, grounds: Floats, first: float, width: float, scores: Floats) -> None:
+@internal
+def fill_worths(rng: RandomState, grounds: Floats, first: float, width: float, scores: Floats) -> None:
     """Draw what every feature is worth, in place; those looked at fewer than `first` times come before all others.
 
     The square root of the worth is a mean of errors in units of their deviation, and so known to 1 / sqrt(count).
@@ -73,7 +73,7 @@ def fill_worths(rng: Words, grounds: Floats, first: float, width: float, scores:
             scores[feature] = draw * abs(draw)
 
 
-@part
+@internal
 def additive(
     options: Floats,
     weights: Floats,
@@ -109,26 +109,26 @@ def additive(
     return total
 
 
-@part
+@internal
 def add_grounds(options: Floats, grounds: Floats, feature: int, wide: int, label: float, margin: float) -> None:
     """Fold the error and the curvature without a feature into its sums, in place; old ones fade beyond the memory."""
-    chance = 1.0 / (1.0 + math.exp(min(margin, 500.0)))  # of the wrong class, by the model without it
+    probability = 1.0 / (1.0 + math.exp(min(margin, 500.0)))  # of the wrong class, by the model without it
     if grounds[feature, COUNT] >= options[MEMORY]:
         for field in range(LEVEL):
             grounds[feature, field] *= 1.0 - 1.0 / options[MEMORY]
-    grounds[feature, ERRORS + wide] += label * chance
-    grounds[feature, CURVES + wide] += chance * (1.0 - chance)
+    grounds[feature, ERRORS + wide] += label * probability
+    grounds[feature, CURVES + wide] += probability * (1.0 - probability)
     grounds[feature, COUNT] += 1.0
 
 
-@part
+@internal
 def step(weights: Floats, paces: Floats, slot: int, rate: float, slope: float) -> None:
     """Move one weight against the slope, the less the more it has moved, in place."""
     paces[slot] += slope * slope
     weights[slot] -= rate * slope / math.sqrt(1.0 + paces[slot])
 
 
-@part
+@internal
 def additive_step(
     options: Floats,
     weights: Floats,

@@ -71,7 +71,7 @@ def ucb(*, width: float = 0.5) -> Chooser:
 
 
 def epsilon_greedy(*, epsilon: float = 0.2) -> Chooser:
-    """The features with the largest weights; with chance `epsilon` any (Algorithms 3 and 4)."""
+    """The features with the largest weights; with probability `epsilon` any (Algorithms 3 and 4)."""
     check_number("epsilon", epsilon, 0.0, 1.0)
     return Chooser(kind="epsilon_greedy", epsilon=float(epsilon))
 
@@ -90,7 +90,7 @@ def worth(*, width: float = 0.5, first: int = 10) -> Chooser:
     """Thompson sampling over what each feature is worth to the additive model, after `first` looks at each.
 
     A feature is rewarded by itself, with the log-loss that it can save beside the others of its sets, and the draw
-    around that is `width` times its doubt.
+    around that is `width` times its uncertainty.
     """
     check_number("width", width, 0.0)
     check_whole("first", first, 1)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 from stumpery.random import beta, integer, uniform
-from stumpery.types import Floats, Integers, Words
+from stumpery.types import Floats, Integers, RandomState
 
 PLAYS, REWARD = range(2)
 N_SUMS = 2
@@ -34,15 +34,15 @@ class Arms(NamedTuple):
     clock: Floats  # (1,): rounds learned
 
 
-@part
-def fill_draws(rng: Words, sums: Floats, alpha: float, beta_0: float, scores: Floats) -> None:
+@internal
+def fill_draws(rng: RandomState, sums: Floats, alpha: float, beta_0: float, scores: Floats) -> None:
     """Draw every arm's mean from its Beta posterior, in place (Algorithm 1, lines 6 to 10)."""
     for arm in range(sums.shape[0]):
         won = sums[arm, REWARD]
         scores[arm] = beta(rng, alpha + won, beta_0 + sums[arm, PLAYS] - won)
 
 
-@part
+@internal
 def fill_bounds(sums: Floats, width: float, time: float, scores: Floats) -> None:
     """Write every arm's upper confidence bound, infinite before its first round, in place."""
     for arm in range(sums.shape[0]):
@@ -50,7 +50,7 @@ def fill_bounds(sums: Floats, width: float, time: float, scores: Floats) -> None
         scores[arm] = sums[arm, REWARD] / n + math.sqrt(width * math.log(time) / n) if n > 0.0 else np.inf
 
 
-@part
+@internal
 def take_top(scores: Floats, size: int, least: float, asked: Integers, best: Floats) -> int:
     """Write the `size` highest scores above `least` in falling order into `asked`, in place; of equals the earlier."""
     n = 0
@@ -68,7 +68,7 @@ def take_top(scores: Floats, size: int, least: float, asked: Integers, best: Flo
     return n
 
 
-@part
+@internal
 def take_within(scores: Floats, facts: Floats, size: int, budget: float, asked: Integers, best: Floats) -> int:
     """Write what pays most for its price, again and again while it can be afforded, into `asked`, in place.
 
@@ -92,8 +92,8 @@ def take_within(scores: Floats, facts: Floats, size: int, budget: float, asked: 
     return n
 
 
-@part
-def take_any(rng: Words, n_arms: int, size: int, asked: Integers, best: Floats) -> int:
+@internal
+def take_any(rng: RandomState, n_arms: int, size: int, asked: Integers, best: Floats) -> int:
     """Write a random set of `size` arms into `asked`, in place (Floyd's algorithm; `best` is scratch)."""
     for arm in range(n_arms):
         best[arm] = 0.0
@@ -107,7 +107,7 @@ def take_any(rng: Words, n_arms: int, size: int, asked: Integers, best: Floats) 
     return size
 
 
-@part
+@internal
 def take(rule: Floats, facts: Floats, scores: Floats, asked: Integers, best: Floats) -> int:
     """The feasible set with the largest scores: so many features, or what the budget allows."""
     if rule[BUDGET] > 0.0:
@@ -115,8 +115,8 @@ def take(rule: Floats, facts: Floats, scores: Floats, asked: Integers, best: Flo
     return take_top(scores, int(rule[SIZE]), 0.0 if rule[NON_ZERO] > 0.0 else -np.inf, asked, best)
 
 
-@part
-def choose(rng: Words, rule: Floats, arms: Arms, scores: Floats, asked: Integers, best: Floats) -> int:
+@internal
+def choose(rng: RandomState, rule: Floats, arms: Arms, scores: Floats, asked: Integers, best: Floats) -> int:
     """Write the features to look at into `asked`, in place, and give their number.
 
     Under EPSILON_GREEDY and WORTH `scores` holds the classifier's; otherwise it is scratch, as `best` is.
@@ -145,7 +145,7 @@ def choose(rng: Words, rule: Floats, arms: Arms, scores: Floats, asked: Integers
     return take(rule, arms.facts, scores, asked, best)
 
 
-@part
+@internal
 def credit(arms: Arms, asked: Integers, n_asked: int, reward: float) -> None:
     """Fold the reward of a set into each of its features, in place (Algorithm 1, line 13)."""
     for place in range(n_asked):
@@ -156,7 +156,7 @@ def credit(arms: Arms, asked: Integers, n_asked: int, reward: float) -> None:
 
 
 @kernel
-def draw_scores(rng: Words, sums: Floats, alpha: float, beta_0: float, scores: Floats) -> None:
+def draw_scores(rng: RandomState, sums: Floats, alpha: float, beta_0: float, scores: Floats) -> None:
     """Draw every arm's mean into `scores`, in place."""
     fill_draws(rng, sums, alpha, beta_0, scores)
 

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from stumpery.allocation import reserve
 from stumpery.options import check_bool, check_number, check_one_of, check_whole
 from stumpery.random import new_generator, uniform
 from stumpery.selection import additive_kernels as tables
 from stumpery.selection import classifiers_kernels as kernels
+from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 
 FIRST_REACH = 0.1  # of a network's first weights to either side of 0
@@ -84,7 +84,7 @@ class SparsePerceptron(Classifier):
     """OFS for partial inputs: M weights within a ball of `radius` (Wang et al. 2014; Algorithm 3).
 
     With `epsilon_greedy` the greedy set is that of the weights which are not 0, as printed. With any other chooser a
-    feature's chance to be looked at counts as M / K.
+    feature's probability to be looked at counts as M / K.
     """
 
     radius: float = 0.1

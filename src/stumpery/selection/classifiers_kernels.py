@@ -7,7 +7,7 @@ by back-propagation of half the squared error. Its units are tanh with classes -
 
 import math
 
-from stumpery.jit import part
+from stumpery.jit import internal
 from stumpery.selection.choosing_kernels import take_top
 from stumpery.types import Floats, Integers
 
@@ -19,7 +19,7 @@ KIND, RATE, N_FEATURES, SIZE, STANDARDISE, TRUNCATE, RADIUS, EPSILON, N_HIDDEN, 
 N_OPTIONS = 12
 
 
-@part
+@internal
 def fill_sizes(options: Floats, weights: Floats, scores: Floats) -> None:
     """Write how large each feature's weights are into `scores`, in place."""
     n_hidden, n_features = int(options[N_HIDDEN]), scores.shape[0]
@@ -33,7 +33,7 @@ def fill_sizes(options: Floats, weights: Floats, scores: Floats) -> None:
             scores[feature] += abs(weights[feature * n_hidden + unit] * weights[(n_features + 1) * n_hidden + unit])
 
 
-@part
+@internal
 def linear(weights: Floats, seen: Integers, n_seen: int, x: Floats) -> float:
     """The weighted sum of what was looked at."""
     total = 0.0
@@ -42,7 +42,7 @@ def linear(weights: Floats, seen: Integers, n_seen: int, x: Floats) -> float:
     return total
 
 
-@part
+@internal
 def truncate(weights: Floats, size: int, scores: Floats, kept: Integers, best: Floats) -> None:
     """Keep the `size` largest weights and set the others to 0, in place; of equals the earlier stays."""
     for feature in range(scores.shape[0]):
@@ -54,25 +54,25 @@ def truncate(weights: Floats, size: int, scores: Floats, kept: Integers, best: F
             weights[feature] = 0.0
 
 
-@part
+@internal
 def perceptron_step(options: Floats, weights: Floats, seen: Integers, n_seen: int, x: Floats, label: float) -> None:
     """Move the weights of what was looked at towards the label, in place (Algorithm 4, line 17)."""
     for place in range(n_seen):
         weights[seen[place]] += options[RATE] * label * x[place]
 
 
-@part
+@internal
 def sparse_step(options: Floats, weights: Floats, seen: Integers, n_seen: int, x: Floats, label: float) -> None:
-    """Move by what was looked at over the chance to look at it, and shrink into the ball, in place.
+    """Move by what was looked at over the probability to look at it, and shrink into the ball, in place.
 
     Algorithm 3, lines 16 to 18.
     """
     share = options[SIZE] / options[N_FEATURES] * options[EPSILON]
     for place in range(n_seen):
         feature = seen[place]
-        chance = share + (1.0 - options[EPSILON] if weights[feature] != 0.0 else 0.0)
-        if chance > 0.0:
-            weights[feature] += options[RATE] * label * x[place] / chance
+        probability = share + (1.0 - options[EPSILON] if weights[feature] != 0.0 else 0.0)
+        if probability > 0.0:
+            weights[feature] += options[RATE] * label * x[place] / probability
     square = 0.0
     for feature in range(weights.shape[0]):
         square += weights[feature] * weights[feature]
@@ -82,19 +82,19 @@ def sparse_step(options: Floats, weights: Floats, seen: Integers, n_seen: int, x
             weights[feature] *= scale
 
 
-@part
+@internal
 def unit_of(total: float, is_logistic: bool) -> float:
     """A unit's value: tanh, or logistic."""
     return 0.5 + 0.5 * math.tanh(0.5 * total) if is_logistic else math.tanh(total)
 
 
-@part
+@internal
 def slope_of(value: float, is_logistic: bool) -> float:
     """The slope of a unit where it has this value."""
     return value * (1.0 - value) if is_logistic else 1.0 - value * value
 
 
-@part
+@internal
 def network(options: Floats, weights: Floats, seen: Integers, n_seen: int, x: Floats, units: Floats) -> float:
     """The network's output; its hidden units go into `units`, in place."""
     n_hidden, n_features, is_logistic = int(options[N_HIDDEN]), int(options[N_FEATURES]), options[LOGISTIC] > 0.0
@@ -112,7 +112,7 @@ def network(options: Floats, weights: Floats, seen: Integers, n_seen: int, x: Fl
     return unit_of(total, is_logistic)
 
 
-@part
+@internal
 def network_step(
     options: Floats,
     weights: Floats,

@@ -17,13 +17,13 @@ from stumpery.selection import choosing_kernels as kernels
 from stumpery.selection import maximisers
 from stumpery.selection.arguments import checked_names
 from stumpery.types import Action, Context, Explanation, Floats, State
-from stumpery.validation import MOST_EVENTS, check, check_random_state, check_total, check_within
+from stumpery.validation import MAX_EVENT_COUNT, check, check_random_state, check_total, check_within
 
-N_DRAWS = 500  # for the chances of an explanation
+N_DRAWS = 500  # for the probabilities of an explanation
 
 
 class SetDecision(NamedTuple):
-    """Which actions a policy took together, and for which context; a set's chance has no closed form.
+    """Which actions a policy took together, and for which context; a set's probability has no closed form.
 
     >>> SetDecision(("text", "picture"))
     SetDecision(actions=('text', 'picture'), context=None)
@@ -101,7 +101,7 @@ class CombinatorialThompson(SeededClone):
         if set(other.actions) != set(self.actions) or other.prior != self.prior:
             raise ValueError("two policies merge only if they have the same actions and the same prior")
         sums = self._sums + other._sums[[list(other.actions).index(action) for action in self.actions]]
-        check_total(sums[:, kernels.PLAYS].max(), MOST_EVENTS, "a policy")
+        check_total(sums[:, kernels.PLAYS].max(), MAX_EVENT_COUNT, "a policy")
         self._sums = sums
 
     def explain(self, decision: SetDecision | Iterable[Action] | None = None) -> Explanation:
@@ -124,7 +124,7 @@ class CombinatorialThompson(SeededClone):
                 "beta": float(beta[arm]),
                 "mean": float(mean[arm]),
                 "sd": float(sd[arm]),
-                "chance": counts[self.actions[arm]] / N_DRAWS,
+                "probability": counts[self.actions[arm]] / N_DRAWS,
             }
             for arm in order
         )
@@ -180,7 +180,7 @@ class CombinatorialThompson(SeededClone):
         files.restore({"rng": policy._rng, "sums": policy._sums}, state.arrays)
         plays, reward = policy._sums.T
         check_random_state(policy._rng)
-        check_within(plays, 0.0, MOST_EVENTS, "the number of plays")
+        check_within(plays, 0.0, MAX_EVENT_COUNT, "the number of plays")
         check(((reward >= 0) & (reward <= plays)).all(), "an action has more rewards than plays, or negative ones")
         return policy
 

@@ -23,8 +23,8 @@ from stumpery.selection.learning import LoadedLearner, SelectedLearner
 from stumpery.selection.rows import LARGEST, checked_rows, looked_at, numbers_looked_at
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Action, Explanation, Floats, Integers, State
-from stumpery.validation import LARGEST as LEARNED
-from stumpery.validation import MOST_EVENTS, check, check_learned, check_random_state, check_within
+from stumpery.validation import MAX_EVENT_COUNT, check, check_learned, check_random_state, check_within
+from stumpery.validation import MAX_MAGNITUDE as LEARNED
 
 
 class Rounds(NamedTuple):
@@ -237,7 +237,7 @@ class FeatureSelector(SeededClone):
         plays, reward = self._sums.T
         count, mean, squares = self._columns.T
         check_random_state(self._rng)
-        check_within(self._clock, 0.0, MOST_EVENTS, "the number of rounds")
+        check_within(self._clock, 0.0, MAX_EVENT_COUNT, "the number of rounds")
         check_within(plays, 0.0, self._clock[0], "the number of rounds with a feature")
         check(((reward >= 0.0) & (reward <= plays)).all(), "a feature has more successes than rounds, or negative ones")
         check_learned(self._weights, "a weight")

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
 from stumpery.selection import additive_kernels as tables
 from stumpery.selection import choosing_kernels as choosing
 from stumpery.selection import classifiers_kernels as classifiers
 from stumpery.selection.choosing_kernels import Arms
 from stumpery.selection.classifiers_kernels import ADDITIVE, NETWORK, PERCEPTRON, SPARSE
 from stumpery.summaries import moments_kernels as moments
-from stumpery.types import Floats, Integers, Words
+from stumpery.types import Floats, Integers, RandomState
 
 
 class Model(NamedTuple):
@@ -46,7 +46,7 @@ class Desk(NamedTuple):
     own: Floats  # (features,)
 
 
-@part
+@internal
 def new_desk(options: Floats) -> Desk:
     """Room for as many features as may be looked at."""
     n, most = int(options[classifiers.N_FEATURES]), int(options[classifiers.SIZE])
@@ -65,7 +65,7 @@ def new_desk(options: Floats) -> Desk:
     )
 
 
-@part
+@internal
 def standard(columns: Floats, feature: int, value: float) -> float:
     """A value in standard deviations from the mean of those seen before; 0 while they do not differ.
 
@@ -79,7 +79,7 @@ def standard(columns: Floats, feature: int, value: float) -> float:
     return min(max(deviations, -reach), reach)
 
 
-@part
+@internal
 def look(model: Model, asked: Integers, n_asked: int, values: Floats, desk: Desk) -> int:
     """Put what was looked at and is not missing on the desk, standardised; give its number."""
     n_seen = 0
@@ -93,7 +93,7 @@ def look(model: Model, asked: Integers, n_asked: int, values: Floats, desk: Desk
     return n_seen
 
 
-@part
+@internal
 def score_seen(model: Model, n_seen: int, desk: Desk) -> float:
     """The classifier's score: its sign is the class."""
     kind = int(model.options[classifiers.KIND])
@@ -110,7 +110,7 @@ def score_seen(model: Model, n_seen: int, desk: Desk) -> float:
     return total
 
 
-@part
+@internal
 def learn_seen(model: Model, n_seen: int, desk: Desk, score: float, label: float) -> None:
     """Learn from the class of what is on the desk, in place."""
     options, weights, kind = model.options, model.weights, int(model.options[classifiers.KIND])
@@ -144,7 +144,7 @@ def learn_seen(model: Model, n_seen: int, desk: Desk, score: float, label: float
             classifiers.truncate(weights, size, desk.scores, desk.kept, desk.best)
 
 
-@part
+@internal
 def is_mistake(model: Model, score: float, label: float) -> bool:
     """Whether the round counts as a mistake; only OFS takes a score of 0 for one."""
     kind = int(model.options[classifiers.KIND])
@@ -155,7 +155,7 @@ def is_mistake(model: Model, score: float, label: float) -> bool:
     return score * label < 0.0
 
 
-@part
+@internal
 def is_success(model: Model, score: float, label: float) -> bool:
     """Whether the chooser is rewarded: H(p c), and for the additive model what is not a mistake."""
     return (
@@ -163,8 +163,8 @@ def is_success(model: Model, score: float, label: float) -> bool:
     )
 
 
-@part
-def choose_set(rng: Words, rule: Floats, arms: Arms, model: Model, desk: Desk) -> int:
+@internal
+def choose_set(rng: RandomState, rule: Floats, arms: Arms, model: Model, desk: Desk) -> int:
     """Put the features to look at on the desk; give their number."""
     kind = int(rule[choosing.KIND])
     if kind == choosing.EPSILON_GREEDY:
@@ -174,7 +174,7 @@ def choose_set(rng: Words, rule: Floats, arms: Arms, model: Model, desk: Desk) -
     return choosing.choose(rng, rule, arms, desk.scores, desk.asked, desk.best)
 
 
-@part
+@internal
 def learn_round(
     arms: Arms, model: Model, asked: Integers, n_asked: int, values: Floats, desk: Desk, label: float
 ) -> tuple[float, bool]:
@@ -191,7 +191,7 @@ def learn_round(
 
 
 @kernel
-def ask(rng: Words, rule: Floats, arms: Arms, model: Model) -> Integers:
+def ask(rng: RandomState, rule: Floats, arms: Arms, model: Model) -> Integers:
     """The features to look at next."""
     desk = new_desk(model.options)
     return desk.asked[: choose_set(rng, rule, arms, model, desk)]
@@ -218,7 +218,7 @@ def reward(arms: Arms, asked: Integers, success: float) -> None:
 
 @kernel
 def play(
-    rng: Words,
+    rng: RandomState,
     rule: Floats,
     arms: Arms,
     model: Model,

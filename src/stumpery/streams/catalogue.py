@@ -72,7 +72,7 @@ class Catalogue:
         return {place: {"topic": f"topic {topic}", "price": price} for place, (topic, price) in enumerate(pairs)}
 
     def batches(self, *, seed: int, size: int) -> Iterator[Batch]:
-        """Batches of `size` readers without end, with the exact chances as `expected`."""
+        """Batches of `size` readers without end, with the exact probabilities as `expected`."""
         runs = resized(self._events(generator(seed)), size)
         return (Batch(_readers(*readers), rewards, expected) for *readers, rewards, expected in runs)
 

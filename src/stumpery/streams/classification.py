@@ -19,7 +19,7 @@ ORDER, FLIPS = range(2)  # what a seed's random numbers are for
 
 @dataclass(kw_only=True, eq=False)
 class ClassificationBandit:
-    """Rows shuffled once per seed, played in a loop, each bit inverted with the chance `flip` at each step.
+    """Rows shuffled once per seed, played in a loop, each bit inverted with the probability `flip` at each step.
 
     With `flip=0.05` it is the stream of Féraud et al. (AISTATS 2016), section 5. Trials share the data:
     a seed costs one index.

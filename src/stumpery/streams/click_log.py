@@ -1,4 +1,4 @@
-"""A log of visitors and items of the shape of Adobe's, with known chances of a click."""
+"""A log of visitors and items of the shape of Adobe's, with known probabilities of a click."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ N_SAMPLE = 20_000  # rows by which the share of clicks is set
 
 
 class ClickRows(NamedTuple):
-    """A run of rows, what became of them, and the chance with which it did."""
+    """A run of rows, what became of them, and the probability with which it did."""
 
     matrix: Floats  # (rows, columns): numbers, and names as hashes, as HashEncoder gives them
     clicks: Integers  # (rows,)
-    chances: Floats  # (rows,)
+    probabilities: Floats  # (rows,)
     codes: Integers  # (rows, names): which name each is; -1 if missing
 
 
@@ -48,11 +48,11 @@ class ClickLog:
     Numbers have one to three telling intervals each, as an offline analysis of Adobe's log found; correlated within
     factors, some heavy-tailed, some counts. Names have up to 37 values of unequal popularity. `n_pairs` pairs of a
     number and a name matter together. `strength` scales all effects on the log odds. Each value is missing with the
-    chance `missing`. The same seed gives the same rows.
+    probability `missing`. The same seed gives the same rows.
 
     >>> log = ClickLog()
     >>> rows = next(log.blocks(seed=7, size=6000))
-    >>> rows.matrix.shape, bool((rows.chances > 0).all())
+    >>> rows.matrix.shape, bool((rows.probabilities > 0).all())
     ((6000, 120), True)
     """
 
@@ -98,9 +98,9 @@ class ClickLog:
         while True:
             latent, codes = self._draw(rng, BLOCK, world)
             odds = self._effects(world, latent, codes) + world.intercept
-            chances = _chance(odds)
-            clicks = (rng.random(BLOCK) < chances).astype(np.int64)
-            yield self._matrix(latent, codes), clicks, chances, codes
+            probabilities = _probability(odds)
+            clicks = (rng.random(BLOCK) < probabilities).astype(np.int64)
+            yield self._matrix(latent, codes), clicks, probabilities, codes
 
     def _world(self, seed: int) -> World:
         rng = generator(seed, WORLD)
@@ -123,7 +123,7 @@ class ClickLog:
         low, high = -30.0 - odds.max(), 30.0 - odds.min()
         for _ in range(60):
             middle = (low + high) / 2.0
-            low, high = (middle, high) if np.mean(_chance(odds + middle)) < self.rate else (low, middle)
+            low, high = (middle, high) if np.mean(_probability(odds + middle)) < self.rate else (low, middle)
         return world._replace(intercept=low)
 
     def _draw(self, rng: np.random.Generator, n: int, world: World) -> tuple[Floats, Integers]:
@@ -131,9 +131,9 @@ class ClickLog:
         factors = rng.standard_normal((n, N_FACTORS))
         latent = rng.standard_normal((n, self.n_numbers)) * np.sqrt(1.0 - SHARED)
         latent += np.sqrt(SHARED) * factors[:, np.arange(self.n_numbers) % N_FACTORS]
-        chances = rng.random((n, self.n_names))
+        probabilities = rng.random((n, self.n_names))
         codes = np.stack(
-            [np.searchsorted(upto, column) for upto, column in zip(world.popularity, chances.T, strict=True)]
+            [np.searchsorted(upto, column) for upto, column in zip(world.popularity, probabilities.T, strict=True)]
         )
         if self.missing > 0.0:
             latent[rng.random(latent.shape) < self.missing] = np.nan
@@ -163,10 +163,10 @@ class ClickLog:
         return np.array([*(unit_hash(_text(value)) for value in range(self.most_values)), np.nan])
 
 
-def _chance(odds: Floats) -> Floats:
-    """Log odds as chances; what is beyond 700 would overflow."""
-    chances: Floats = 1.0 / (1.0 + np.exp(-np.maximum(odds, -700.0)))
-    return chances
+def _probability(odds: Floats) -> Floats:
+    """Log odds as probabilities; what is beyond 700 would overflow."""
+    probabilities: Floats = 1.0 / (1.0 + np.exp(-np.maximum(odds, -700.0)))
+    return probabilities
 
 
 def _text(value: int) -> str:

@@ -24,17 +24,17 @@ class Tree(NamedTuple):
 def new_tree(rng: np.random.Generator, *, depth: int, n_numbers: int, n_names: int, n_codes: int) -> Tree:
     """Cut every box of a level in two, until there are `2 ** depth`."""
     n_columns = n_numbers + n_names
-    is_name = np.arange(n_columns) >= n_numbers
+    is_categorical = np.arange(n_columns) >= n_numbers
     low = np.zeros((1, n_columns))
-    high = np.where(is_name, n_codes, 1.0)[np.newaxis]
+    high = np.where(is_categorical, n_codes, 1.0)[np.newaxis]
     columns, cuts = [], []
     for _ in range(depth):
         boxes = np.arange(len(low))
-        can_cut = ~is_name | (high - low >= 2)
+        can_cut = ~is_categorical | (high - low >= 2)
         column = np.where(can_cut, rng.random(low.shape), -1).argmax(axis=1)
         start, width = low[boxes, column], (high - low)[boxes, column]
         share = rng.uniform(0.3, 0.7, len(boxes))
-        cut = np.where(is_name[column], np.floor(start + 1 + share * (width - 1)), start + share * width)
+        cut = np.where(is_categorical[column], np.floor(start + 1 + share * (width - 1)), start + share * width)
         low, high = low.repeat(2, axis=0), high.repeat(2, axis=0)
         high[2 * boxes, column] = cut
         low[2 * boxes + 1, column] = cut

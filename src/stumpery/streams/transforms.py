@@ -73,7 +73,7 @@ def batches(data: Any, n: int) -> Iterator[Any]:
 
 
 def flip_bits(bits: Any, *, share: float = 0.05, seed: int) -> Any:
-    """A copy in which each bit is inverted with the chance `share`, independently.
+    """A copy in which each bit is inverted with the probability `share`, independently.
 
     >>> flip_bits(np.zeros((1000, 94), np.uint8), share=0.05, seed=7).mean().round(3)
     np.float64(0.05)

@@ -20,9 +20,9 @@ TREE, MEANS, EVENTS = range(3)  # what a seed's random numbers are for
 class TreeProblem:
     """A random tree splits the contexts; in each leaf one action pays best, with a known mean per action.
 
-    In a leaf the best action pays 1 with the chance `1 - noise / 2`, any other with a chance lower by at
+    In a leaf the best action pays 1 with the probability `1 - noise / 2`, any other with a probability lower by at
     least `(1 - noise) * gap`. Numbers are uniform on [0, 1), names are a few words, and each value is missing
-    (NaN or None) with the chance `missing`; a missing value goes its own way down the tree.
+    (NaN or None) with the probability `missing`; a missing value goes its own way down the tree.
 
     Contexts are a float64 matrix when `n_names` is 0, else a frame of the first library installed among
     polars, pandas and pyarrow, with the columns x0, x1, ... and then name0, name1, ...

@@ -1,24 +1,20 @@
 """Studies: one file per figure or table of a source, each a command that anyone can run."""
 
-from stumpery.studies import (
-    bandit_forest_depth,
-    bandit_forest_rivals,
-    bandit_forest_size,
-    bandits_101,
-    click_challenge,
-    click_discretisation,
-    click_drift,
-    click_replay,
-    contest,
-    demo,
-    ensembles,
-    feature_selection,
-    forest_cost,
-    rl_trees,
-    streams,
-    stump_sample_complexity,
-    toy,
-)
+from stumpery.studies import demo
+from stumpery.studies.bandit_forest import depth as bandit_forest_depth
+from stumpery.studies.bandit_forest import rivals as bandit_forest_rivals
+from stumpery.studies.bandit_forest import sample_complexity as stump_sample_complexity
+from stumpery.studies.bandit_forest import size as bandit_forest_size
+from stumpery.studies.bandit_forest import toy
+from stumpery.studies.clicks import challenge as click_challenge
+from stumpery.studies.clicks import discretisation as click_discretisation
+from stumpery.studies.clicks import drift as click_drift
+from stumpery.studies.clicks import replay as click_replay
+from stumpery.studies.context_free import bandits_101
+from stumpery.studies.contextual import contest, forest_cost
+from stumpery.studies.reinforcement import trees as rl_trees
+from stumpery.studies.selection import feature_selection
+from stumpery.studies.streaming import ensembles, streams
 from stumpery.studies.study import Study
 
 _ALL = (

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from stumpery.evaluation.play import Progress
 from stumpery.evaluation.regret import RegretResult, regret
-from stumpery.extras import need
 from stumpery.policies import Policy
 from stumpery.studies.study import Parts, Settings
+from stumpery.system.extras import need
 from stumpery.types import Stream
 
 if TYPE_CHECKING:

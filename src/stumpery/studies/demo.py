@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 from stumpery.evaluation.play import Progress
 from stumpery.evaluation.regret import RegretResult
-from stumpery.extras import need
 from stumpery.policies import UCB, BanditForest, LinUCB, NeuralBandit, Policy, RandomPolicy, RewardForest
 from stumpery.streams import TreeProblem
 from stumpery.studies.comparison import compare, n_events
 from stumpery.studies.study import Outcome, Parts, Settings, Study
+from stumpery.system.extras import need
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

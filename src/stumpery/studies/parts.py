@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stumpery.evaluation.result import json_text
-from stumpery.writing import write_whole
+from stumpery.system.writing import write_whole
 
 
 class FolderParts(MutableMapping[str, Any]):

@@ -13,10 +13,10 @@ from typing import Any
 import stumpery
 from stumpery.evaluation.play import Progress
 from stumpery.evaluation.result import json_text
-from stumpery.extras import need
 from stumpery.studies.parts import FolderParts
 from stumpery.studies.study import Outcome, Settings, Study
-from stumpery.writing import write_whole
+from stumpery.system.extras import need
+from stumpery.system.writing import write_whole
 
 LIBRARIES = ("stumpery", "numpy", "numba", "narwhals", "jax", "polars", "scikit-learn", "matplotlib")
 

@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 
 from stumpery import files
-from stumpery.allocation import reserve
+from stumpery.labels.summary_classes import checked_labels
 from stumpery.models import Model, merging
 from stumpery.options import check_whole
 from stumpery.summaries import count_min_kernels as kernels
 from stumpery.summaries.hashing import hash_name, hash_names
-from stumpery.summaries.labels import checked_labels
+from stumpery.system.allocation import reserve
 from stumpery.types import Integers, State
 from stumpery.validation import check, check_total
 
@@ -24,7 +24,7 @@ class CountMin(Model):
     """How often each name came, however many names there are: never too low, seldom much too high.
 
     The count-min sketch (Cormode and Muthukrishnan 2005) with a count per class. Names are strings or whole numbers.
-    A count is too high by more than `overcount` with a chance of at most `risk`; both can be read at any time.
+    A count is too high by more than `overcount` with a probability of at most `risk`; both can be read at any time.
 
     >>> sketch = CountMin(width=256, depth=4, n_classes=2)
     >>> sketch.add_many(["phone", "watch", "phone"], labels=[0, 0, 1])
@@ -90,7 +90,7 @@ class CountMin(Model):
 
     @property
     def risk(self) -> float:
-        """The chance that a given name's count is too high by more than `overcount`: exp(-depth)."""
+        """The probability that a given name's count is too high by more than `overcount`: exp(-depth)."""
         return math.exp(-self.depth)
 
     @property

@@ -6,11 +6,11 @@ of its buckets. Two tables of the same shape add up to the table of both streams
 
 from stumpery.jit import kernel
 from stumpery.summaries.hashing_kernels import bucket, rehash
-from stumpery.types import Integers, Words
+from stumpery.types import Integers, RandomState
 
 
 @kernel
-def add_all(counts: Integers, hashes: Words, labels: Integers, weight: int) -> None:
+def add_all(counts: Integers, hashes: RandomState, labels: Integers, weight: int) -> None:
     """Count names, in place; counts are (depth, width, classes). One label may stand for all."""
     depth, width, _ = counts.shape
     same = labels.shape[0] == 1
@@ -21,7 +21,7 @@ def add_all(counts: Integers, hashes: Words, labels: Integers, weight: int) -> N
 
 
 @kernel
-def least(found: Integers, counts: Integers, bits: Words) -> None:
+def least(found: Integers, counts: Integers, bits: RandomState) -> None:
     """Write the least of a name's buckets for each class, in place."""
     depth, width, n_classes = counts.shape
     for label in range(n_classes):

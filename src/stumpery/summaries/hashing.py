@@ -7,13 +7,13 @@ import numpy as np
 
 from stumpery.options import shown
 from stumpery.summaries import hashing_kernels as kernels
-from stumpery.types import Words
+from stumpery.types import RandomState
 
 TO_UNIT = 2.0**-53
 ZERO = "\0"
 
 
-def hash_names(names: Any) -> Words:
+def hash_names(names: Any) -> RandomState:
     """The hashes of strings, or of whole numbers; 3 and "3" are different names."""
     if isinstance(names, np.ndarray) and names.dtype.kind in "biu" and names.ndim == 1:
         hashes = names.astype(np.int64).view(np.uint64) if names.dtype.kind != "u" else names.astype(np.uint64)
@@ -48,7 +48,7 @@ def unit_hash(text: str) -> float:
     return float(int(hash_name(text)) >> 11) * TO_UNIT
 
 
-def _hash_texts(texts: list[str]) -> Words:
+def _hash_texts(texts: list[str]) -> RandomState:
     data = ZERO.join([*texts, ""]).encode("utf-8", "surrogatepass")
     hashes = np.empty(len(texts), np.uint64)
     if data.count(0) == len(texts):

@@ -8,8 +8,8 @@ is the same mixer on the same bits plus its number times the golden ratio's 64 b
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.jit import kernel, part
-from stumpery.types import Words
+from stumpery.jit import internal, kernel
+from stumpery.types import RandomState
 
 _U = np.uint64
 OFFSET, PRIME = _U(14695981039346656037), _U(1099511628211)
@@ -17,7 +17,7 @@ GOLDEN = _U(0x9E3779B97F4A7C15)
 FIRST, SECOND = _U(0xBF58476D1CE4E5B9), _U(0x94D049BB133111EB)
 
 
-@part
+@internal
 def mix(bits: np.uint64) -> np.uint64:
     """Spread 64 bits."""
     bits = (bits ^ (bits >> _U(30))) * FIRST
@@ -25,20 +25,20 @@ def mix(bits: np.uint64) -> np.uint64:
     return bits ^ (bits >> _U(31))
 
 
-@part
+@internal
 def rehash(bits: np.uint64, number: int) -> np.uint64:
     """The hash by another function."""
     return mix(bits + GOLDEN * _U(number))
 
 
-@part
+@internal
 def bucket(bits: np.uint64, width: int) -> int:
     """The bits' place among `width` buckets, by their upper half."""
     return int(((bits >> _U(32)) * _U(width)) >> _U(32))
 
 
 @kernel
-def hash_texts(hashes: Words, letters: NDArray[np.uint8]) -> None:
+def hash_texts(hashes: RandomState, letters: NDArray[np.uint8]) -> None:
     """Hash texts that stand one after the other, a zero byte after each, in place."""
     place = 0
     for text in range(hashes.shape[0]):
@@ -51,7 +51,7 @@ def hash_texts(hashes: Words, letters: NDArray[np.uint8]) -> None:
 
 
 @kernel
-def hash_bytes(hashes: Words, place: int, letters: NDArray[np.uint8]) -> None:
+def hash_bytes(hashes: RandomState, place: int, letters: NDArray[np.uint8]) -> None:
     """Hash one text, which may hold zero bytes, in place."""
     bits = OFFSET
     for letter in letters:
@@ -60,7 +60,7 @@ def hash_bytes(hashes: Words, place: int, letters: NDArray[np.uint8]) -> None:
 
 
 @kernel
-def hash_numbers(hashes: Words) -> None:
+def hash_numbers(hashes: RandomState) -> None:
     """Hash whole numbers, as 64 bits, in place."""
     for place in range(hashes.shape[0]):
         hashes[place] = mix(hashes[place] + GOLDEN)

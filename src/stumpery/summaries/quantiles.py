@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
+from stumpery.labels.summary_classes import checked_labels
 from stumpery.models import Model, merging
 from stumpery.options import check_number, check_whole
 from stumpery.summaries import quantiles_kernels as kernels
 from stumpery.summaries import quantiles_validation
-from stumpery.summaries.labels import checked_labels
 from stumpery.summaries.numbers import checked_number, checked_numbers
 from stumpery.types import Floats, Integers, State
 from stumpery.validation import check, check_total

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.allocation import reserve
-from stumpery.jit import kernel, part
+from stumpery.jit import internal, kernel
+from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
 
 Whole = NDArray[Any]  # int64, or int32 where memory counts
@@ -72,13 +72,13 @@ def new_tuples(n_tuples: int, like: Quantiles) -> Tuples:
     return Tuples(np.zeros(n_tuples), np.zeros(shape, dtype), np.zeros(n_tuples, dtype), np.zeros(n_tuples, np.bool_))
 
 
-@part
+@internal
 def tuples_of(streams: Quantiles, stream: int) -> Tuples:
     """One stream's list, live."""
     return Tuples(streams.values[stream], streams.counts[stream], streams.deltas[stream], streams.pure[stream])
 
 
-@part
+@internal
 def weight_of(tuples: Tuples, place: int) -> int:
     """How many values a tuple stands for."""
     total = 0
@@ -87,7 +87,7 @@ def weight_of(tuples: Tuples, place: int) -> int:
     return total
 
 
-@part
+@internal
 def gap(tuples: Tuples, place: int, size: int) -> int:
     """How unsure the number of values is that are at most x, for x between the tuple before and this one."""
     if place >= size:
@@ -97,7 +97,7 @@ def gap(tuples: Tuples, place: int, size: int) -> int:
     return weight_of(tuples, place) + int(tuples.deltas[place]) - 1
 
 
-@part
+@internal
 def copy_tuple(into: Tuples, to: int, tuples: Tuples, place: int, extra: int) -> None:
     """Copy a tuple, in place, with a larger delta."""
     into.values[to] = tuples.values[place]
@@ -107,7 +107,7 @@ def copy_tuple(into: Tuples, to: int, tuples: Tuples, place: int, extra: int) ->
         into.counts[to, label] = tuples.counts[place, label]
 
 
-@part
+@internal
 def sort_waiting(values: Floats, marks: Whole, n: int) -> None:
     """Sort values with their marks, in place; values are no NaN."""
     for step in STEPS:
@@ -123,7 +123,7 @@ def sort_waiting(values: Floats, marks: Whole, n: int) -> None:
             marks[hole] = mark
 
 
-@part
+@internal
 def exact(into: Tuples, values: Floats, marks: Whole, n: int) -> int:
     """Make a list of exact tuples of sorted values, in place; give its length."""
     n_classes = into.counts.shape[1]
@@ -143,7 +143,7 @@ def exact(into: Tuples, values: Floats, marks: Whole, n: int) -> int:
     return size
 
 
-@part
+@internal
 def interleave(into: Tuples, a: Tuples, n_a: int, b: Tuples, n_b: int) -> int:
     """Make one list of two streams' lists, in place; give its length. Every gap is at most the sum of two."""
     size = i = j = 0
@@ -164,7 +164,7 @@ def interleave(into: Tuples, a: Tuples, n_a: int, b: Tuples, n_b: int) -> int:
     return size
 
 
-@part
+@internal
 def n_left(weights: Integers, costs: Integers, size: int, limit: int) -> int:
     """How many tuples `unite` would leave."""
     left = size
@@ -176,7 +176,7 @@ def n_left(weights: Integers, costs: Integers, size: int, limit: int) -> int:
     return left
 
 
-@part
+@internal
 def unite(tuples: Tuples, weights: Integers, size: int, limit: int) -> int:
     """Unite neighbours, in place and from the left, as long as no gap passes `limit`; give the length."""
     last = 0
@@ -197,7 +197,7 @@ def unite(tuples: Tuples, weights: Integers, size: int, limit: int) -> int:
     return min(last + 1, size)
 
 
-@part
+@internal
 def shorten(tuples: Tuples, size: int, epsilon: float, most: int, shares: Floats, stream: int) -> int:
     """Unite what `epsilon` allows, then what it takes to have at most `most` tuples, in place; give the length.
 
@@ -223,7 +223,7 @@ def shorten(tuples: Tuples, size: int, epsilon: float, most: int, shares: Floats
     return size
 
 
-@part
+@internal
 def join(streams: Quantiles, stream: int, run: Tuples, n_run: int, joined: Tuples, epsilon: float, most: int) -> bool:
     """Bring a list of exact tuples into a stream's, in place; False, and no change, where that has no room."""
     own = tuples_of(streams, stream)
@@ -237,7 +237,7 @@ def join(streams: Quantiles, stream: int, run: Tuples, n_run: int, joined: Tuple
     return True
 
 
-@part
+@internal
 def flush(streams: Quantiles, stream: int, run: Tuples, joined: Tuples, epsilon: float, most: int) -> bool:
     """Bring the waiting values into a stream's list, in place; False where the list has no room."""
     n_waiting = streams.fills[stream]

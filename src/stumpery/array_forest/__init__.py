@@ -1,0 +1,1 @@
+"""Array forests: nodes, leaves, blocks, workspaces and rendering that several kinds of forests share."""

@@ -1,0 +1,64 @@
+"""Nodes and leaves that are taken from the arena and given back: what is free is a chain, each naming the next."""
+
+from stumpery.array_forest.forest_kernels import (
+    COUNTER_FREE_LEAF,
+    COUNTER_FREE_PAIR,
+    COUNTER_LEAVES,
+    COUNTER_NODES,
+    LEAF_BLOCK,
+    LEAF_NODE,
+    NO_INDEX,
+    NODE_CHILD,
+    ForestState,
+    free_blocks,
+)
+from stumpery.jit import internal
+
+
+@internal
+def has_pair(forest: ForestState) -> bool:
+    """Whether two nodes are free."""
+    counters = forest.counters
+    return bool(counters[COUNTER_FREE_PAIR] != NO_INDEX or counters[COUNTER_NODES] + 2 <= forest.nodes.shape[0])
+
+
+@internal
+def take_pair(forest: ForestState) -> int:
+    """Two free nodes, side by side."""
+    counters = forest.counters
+    pair: int = counters[COUNTER_FREE_PAIR]
+    if pair == NO_INDEX:
+        pair = counters[COUNTER_NODES]
+        counters[COUNTER_NODES] += 2
+    else:
+        counters[COUNTER_FREE_PAIR] = forest.nodes[pair, NODE_CHILD]
+    return pair
+
+
+@internal
+def take_leaf(forest: ForestState) -> int:
+    """A free leaf."""
+    counters = forest.counters
+    leaf: int = counters[COUNTER_FREE_LEAF]
+    if leaf == NO_INDEX:
+        leaf = counters[COUNTER_LEAVES]
+        counters[COUNTER_LEAVES] += 1
+    else:
+        counters[COUNTER_FREE_LEAF] = forest.leaves[leaf, LEAF_BLOCK]
+    return leaf
+
+
+@internal
+def free_pair(forest: ForestState, pair: int) -> None:
+    """Give two nodes back, in place."""
+    forest.nodes[pair, NODE_CHILD] = forest.counters[COUNTER_FREE_PAIR]
+    forest.counters[COUNTER_FREE_PAIR] = pair
+
+
+@internal
+def free_leaf(forest: ForestState, leaf: int) -> None:
+    """Give a leaf back, in place, with its events."""
+    free_blocks(forest, leaf)
+    forest.leaves[leaf, LEAF_NODE] = NO_INDEX
+    forest.leaves[leaf, LEAF_BLOCK] = forest.counters[COUNTER_FREE_LEAF]
+    forest.counters[COUNTER_FREE_LEAF] = leaf

@@ -1,0 +1,26 @@
+"""What the steps down a tree over columns mean."""
+
+import numpy as np
+
+from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest.forest_kernels import ForestState
+from stumpery.encoding import Schema
+from stumpery.encoding.columns.categorical import Categorical
+from stumpery.encoding.columns.values import cut_text
+
+
+def rules_of(forest: ForestState, schema: Schema, node: int) -> tuple[str, str]:
+    """What holds to the left and to the right of a node."""
+    column = int(forest.nodes[node, trees.NODE_COLUMN])
+    if column >= 0:
+        name, threshold = schema.columns[column].name, forest.thresholds[2 * node + trees.NODE_PAYLOAD]
+        if threshold == -np.inf:
+            return f"{name} is missing", f"{name} is known"
+        cut = cut_text(threshold)
+        return f"{name} <= {cut} or missing", f"{name} > {cut}"
+    named = schema.columns[~column]
+    mask = int(forest.masks[2 * node + trees.NODE_PAYLOAD])
+    known = named.names if isinstance(named, Categorical) else ()
+    meant = {0: "missing", **dict(enumerate(known, start=1)), len(known) + 1: "any new name"}
+    inside = ", ".join(word for code, word in meant.items() if mask >> code & 1)
+    return f"{named.name} in {{{inside}}}", f"{named.name} not in {{{inside}}}"

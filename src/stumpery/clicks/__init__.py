@@ -1,0 +1,5 @@
+"""Click prediction: predictors over stream summaries, their ensembles, and the choice of content."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

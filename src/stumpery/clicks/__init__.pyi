@@ -1,0 +1,33 @@
+from .click_model import ClickModel
+from .content_selector import ContentSelector
+from .ensembles.average import Average
+from .ensembles.bagged_predictors import BaggedPredictors
+from .ensembles.ensemble import PredictorEnsemble
+from .ensembles.linear_ranker import LinearRanker
+from .ensembles.log_odds import LogOdds
+from .ensembles.weighted_predictors import WeightedPredictors
+from .predictors.hashed_stump import HashedStump
+from .predictors.one_rule import OneRule
+from .predictors.one_versus_all import OneVersusAll
+from .predictors.predictor import Predictor
+from .predictors.random_hoeffding_tree import RandomHoeffdingTree
+from .predictors.stump import Stump
+from .predictors.univariate_tree import UnivariateTree
+
+__all__ = [
+    "Average",
+    "BaggedPredictors",
+    "ClickModel",
+    "ContentSelector",
+    "HashedStump",
+    "LinearRanker",
+    "LogOdds",
+    "OneRule",
+    "OneVersusAll",
+    "Predictor",
+    "PredictorEnsemble",
+    "RandomHoeffdingTree",
+    "Stump",
+    "UnivariateTree",
+    "WeightedPredictors",
+]

@@ -1,0 +1,46 @@
+"""Every predictor sees every event a random number of times."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.clicks.ensembles import combining_kernels as kernels
+from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
+from stumpery.random import new_generator
+from stumpery.validation import check_random_state
+
+
+@dataclass(kw_only=True, eq=False)
+class BaggedPredictors(PredictorEnsemble):
+    """The average of predictors that see each event Poisson(1) times (Oza 2005).
+
+    These are predictors of clicks; `OnlineBagging` bags learners of any classes or numbers.
+
+    >>> from stumpery.clicks import RandomHoeffdingTree, Stump
+    >>> model = BaggedPredictors(predictors=[(Stump(), 8), (RandomHoeffdingTree(), 2)], seed=7)
+    >>> rows = [{"a": event % 2, "b": event % 3} for event in range(500)]
+    >>> model.learn_many(rows, [row["a"] for row in rows])
+    >>> model.predict_proba_one({"a": 1, "b": 1})[True] > model.predict_proba_one({"a": 0, "b": 1})[True]
+    True
+    """
+
+    uses_outputs: ClassVar[bool] = False
+
+    def _allocate(self, n: int) -> None:
+        self._rng = new_generator(self.seed)
+        self._drawn = np.zeros(n, np.int64)
+
+    def _times(self, weight: int) -> NDArray[np.int64]:
+        kernels.draw_weights(self._drawn, self._rng, weight)
+        return self._drawn
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        arrays = super()._arrays()
+        return {**arrays, "rng": self._rng} if arrays else {}
+
+    def _restored(self) -> None:
+        super()._restored()
+        if self._team is not None:
+            check_random_state(self._rng)

@@ -1,0 +1,49 @@
+"""The line from the centroid of what was not clicked to that of what was."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.clicks.ensembles import combining_kernels as kernels
+from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
+from stumpery.types import Floats, Integers
+from stumpery.validation import MAX_EVENT_COUNT, check_learned, check_within
+
+
+@dataclass(kw_only=True, eq=False)
+class LinearRanker(PredictorEnsemble):
+    """Weights are the difference of the click and no-click centroids of the outputs; they may be negative.
+
+    Their absolute values sum to 1 (Salperwyck and Urvoy 2011). Scores rank rows and are no probabilities: as such they are
+    given moved from -1 .. 1 to 0 .. 1.
+
+    >>> from stumpery.clicks import OneRule
+    >>> model = LinearRanker(predictors=[OneRule(max_tuples=4)])
+    >>> rows = [{"a": event % 2, "b": event % 3} for event in range(500)]
+    >>> model.learn_many(rows, [row["a"] for row in rows])
+    >>> low, high = model.score_many([{"a": 0, "b": 1}, {"a": 1, "b": 1}])
+    >>> bool(low < high)
+    True
+    """
+
+    def _allocate(self, n: int) -> None:
+        self._centroids: Floats = np.zeros((2, n))
+        self._seen: Integers = np.zeros(2, np.int64)
+
+    def _learn_weights(self, outputs: Floats, label: int, weight: int) -> None:
+        kernels.move_centroid(self._weights, self._centroids, self._seen, outputs, label, weight)
+
+    def _probabilities(self, scores: Floats) -> Floats:
+        return (scores + 1.0) / 2.0
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        arrays = super()._arrays()
+        return {**arrays, "centroids": self._centroids, "seen": self._seen} if arrays else {}
+
+    def _restored(self) -> None:
+        super()._restored()
+        if self._team is not None:
+            check_learned(self._centroids, "a centroid")
+            check_within(self._seen, 0, MAX_EVENT_COUNT, "the number of events of a class")

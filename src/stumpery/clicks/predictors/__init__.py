@@ -1,0 +1,1 @@
+"""Click predictors over stream summaries: stumps, rules, univariate and random trees."""

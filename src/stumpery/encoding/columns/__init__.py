@@ -1,0 +1,1 @@
+"""Categorical and numerical columns."""

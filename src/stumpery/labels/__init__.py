@@ -1,0 +1,1 @@
+"""Labels, classes and sample weights: validation and coding."""

@@ -1,0 +1,1 @@
+"""Bandit Forest: stump, tree and forest that eliminate variables and actions."""

@@ -1,0 +1,1 @@
+"""Policies without context: greedy, epsilon-greedy, UCB, Thompson sampling, elimination."""

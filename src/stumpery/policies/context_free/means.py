@@ -1,0 +1,142 @@
+"""Policies that look at no context: mean rewards and an explorer."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.options import is_number
+from stumpery.policies.context_free import means_kernels
+from stumpery.policies.exploration import explorers
+from stumpery.policies.exploration import explorers_kernels as statistic_rows
+from stumpery.policies.exploration.explorers import Explorer
+from stumpery.policies.policy import Played, Policy
+from stumpery.summaries import moments_kernels as moments
+from stumpery.types import Context, Decision, Explanation, Floats, Integers
+from stumpery.validation import MAX_EVENT_COUNT, check_within
+
+
+@dataclass(kw_only=True, eq=False)
+class MeansPolicy(Policy):
+    """Mean reward of each action, with any explorer.
+
+    `initial` is what an action counts as before its first reward: None, the default, makes every action be tried once
+    before any is repeated; a number is taken as it is, so that an action which starts too low may never be tried.
+
+    >>> from stumpery.policies.exploration import explorers
+    >>> policy = MeansPolicy(actions=["a", "b"], explorer=explorers.inverse_gap(scale=20))
+    >>> decision = policy.decide()
+    >>> decision.probability
+    0.5
+    >>> policy.learn(decision, reward=1.0)
+    """
+
+    explorer: Explorer = field(default_factory=explorers.greedy)
+    initial: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.explorer, Explorer):
+            raise ValueError(
+                f"explorer is {self.explorer!r}; it must come from stumpery.policies.exploration.explorers"
+            )
+        if self.initial is not None:
+            if not is_number(self.initial):
+                raise ValueError(
+                    f"initial is {self.initial!r}; it must be a finite number, or None to try every action"
+                )
+            self.initial = float(self.initial)
+        super().__post_init__()
+        self._rule = self.explorer.rule()
+        self._clock = np.zeros(1)  # rewards seen
+        self._arms = moments.new_moments(len(self.actions))
+        self._redraw()
+
+    def explain(self, decision: Decision | None = None) -> Explanation:
+        """Every action's rewards, value and probability now, and the sentence that sums them up."""
+        time = self._clock[0] + 1.0
+        statistics = self._statistics.copy()
+        statistic_rows.fill_probabilities(self._rule, statistics, self._all, time)
+        values, probabilities = statistics[statistic_rows.VALUE], statistics[statistic_rows.PROBABILITY]
+        order = np.argsort(-values, kind="stable")
+        shown = [self._row(index, float(values[index]), float(probabilities[index])) for index in order.tolist()]
+        said = f"After {int(time) - 1} rewards {_standing(shown[0], 'leads')}"
+        if len(shown) > 1:
+            said += f", {_standing(shown[1], 'follows')}"
+        if decision is not None:
+            chosen, probability, _ = self._opened(decision)
+            said = f"{self.actions[chosen]!r} was chosen with probability {probability:.4g}. {said}"
+        return Explanation(said + ".", tuple(shown))
+
+    def _row(self, index: int, value: float, probability: float) -> dict[str, Any]:
+        n, mean, _ = self._arms[index].tolist()
+        reach = math.sqrt(math.log(2 / 0.05) / (2 * n)) if n else math.inf  # Hoeffding, 95 %
+        return {
+            "action": self.actions[index],
+            "rewards": int(n),
+            "mean": self._reward(mean) if n else math.nan,
+            "from": self._reward(max(0.0, mean - reach)),
+            "to": self._reward(min(1.0, mean + reach)),
+            "value": self._reward(value),
+            "probability": probability,
+        }
+
+    def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
+        return means_kernels.decide(self._rng, self._rule, self._statistics, available, self._clock)
+
+    def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
+        means_kernels.learn(self._arms, self._statistics, self._clock, action, reward)
+
+    def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Played:
+        played = Played.blank(n)
+        means_kernels.decide_all(self._rng, self._rule, self._statistics, available, self._clock, *played)
+        return played
+
+    def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
+        means_kernels.learn_all(self._arms, self._statistics, self._clock, actions, rewards)
+
+    def _play(self, contexts: Any, rewards: Floats) -> Played:
+        played = Played.blank(len(rewards))
+        means_kernels.play(self._rng, self._rule, self._arms, self._statistics, self._clock, rewards, *played)
+        return played
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"rng": self._rng, "clock": self._clock, "arms": self._arms}
+
+    def _options(self) -> dict[str, Any]:
+        options = super()._options()
+        return {**options, "explorer": self.explorer.options()} if "explorer" in options else options
+
+    @classmethod
+    def _arguments(cls, options: dict[str, Any]) -> dict[str, Any]:
+        return {**options, "explorer": Explorer(**options["explorer"])} if "explorer" in options else options
+
+    def _grow(self) -> None:
+        self._arms = np.vstack([self._arms, moments.new_moments(1)])
+        self._redraw()
+
+    def _shrink(self, action: int) -> None:
+        self._arms = np.delete(self._arms, action, axis=0)
+        self._redraw()
+
+    def _restored(self) -> None:
+        super()._restored()
+        moments.validate_rewards(self._arms)
+        check_within(self._clock, self._arms[:, moments.COUNT].sum(), MAX_EVENT_COUNT, "the number of rewards")
+        self._redraw()
+
+    def _redraw(self) -> None:
+        """Make the statistics anew from the moments."""
+        self._statistics = statistic_rows.new_action_statistics(len(self.actions))
+        tried = self._arms[:, moments.COUNT] > 0
+        self._statistics[statistic_rows.SCORE] = np.where(tried, self._arms[:, moments.MEAN], self._initial_score())
+        self._statistics[statistic_rows.UNCERTAINTY, tried] = 1.0 / np.sqrt(self._arms[tried, moments.COUNT])
+
+    def _initial_score(self) -> float:
+        return math.inf if self.initial is None else float(self._unit(self.initial))
+
+
+def _standing(row: dict[str, Any], verb: str) -> str:
+    value = f"{row['value']:.4g}" if math.isfinite(row["value"]) else "all hope, being untried"
+    return f"{row['action']!r} {verb} with {value}"

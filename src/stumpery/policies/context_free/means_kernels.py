@@ -1,0 +1,71 @@
+"""Mean rewards without context: the simplest scorer.
+
+An action's moments and its column of the statistics change only when its reward comes, so a decision has nothing to compute
+but the explorer's choice.
+"""
+
+import numpy as np
+
+from stumpery.jit import kernel
+from stumpery.policies.exploration import explorers_kernels as explorers
+from stumpery.policies.exploration.explorers_kernels import SCORE, UNCERTAINTY
+from stumpery.summaries import moments_kernels as moments
+from stumpery.types import Floats, Integers, RandomState
+
+
+@kernel
+def learn(arms: Floats, statistics: Floats, clock: Floats, action: int, reward: float) -> None:
+    """Fold one reward into an action's moments and put its new score and uncertainty in the action statistics, in place."""
+    moments.add(arms, action, reward, 1.0)
+    statistics[SCORE, action] = arms[action, moments.MEAN]
+    statistics[UNCERTAINTY, action] = 1.0 / np.sqrt(arms[action, moments.COUNT])
+    clock[0] += 1.0
+
+
+@kernel
+def decide(
+    rng: RandomState, rule: Floats, statistics: Floats, available: np.ndarray, clock: Floats
+) -> tuple[int, float]:
+    """Choose by the statistics; the time is one more than the rewards seen."""
+    return explorers.choose(rng, rule, statistics, available, clock[0] + 1.0)
+
+
+@kernel
+def decide_all(
+    rng: RandomState,
+    rule: Floats,
+    statistics: Floats,
+    available: np.ndarray,
+    clock: Floats,
+    actions: Integers,
+    probabilities: Floats,
+) -> None:
+    """Fill `actions` and `probabilities` with one decision each, in place."""
+    for row in range(actions.shape[0]):
+        actions[row], probabilities[row] = decide(rng, rule, statistics, available, clock)
+
+
+@kernel
+def learn_all(arms: Floats, statistics: Floats, clock: Floats, actions: Integers, rewards: Floats) -> None:
+    """Fold many rewards in, in place and in order."""
+    for row in range(actions.shape[0]):
+        learn(arms, statistics, clock, actions[row], rewards[row])
+
+
+@kernel
+def play(
+    rng: RandomState,
+    rule: Floats,
+    arms: Floats,
+    statistics: Floats,
+    clock: Floats,
+    rewards: Floats,
+    actions: Integers,
+    probabilities: Floats,
+) -> None:
+    """Decide, look up the reward and learn, once for every row of `rewards`; the choices go into the last two."""
+    available = np.ones(rewards.shape[1], dtype=np.bool_)
+    for row in range(rewards.shape[0]):
+        action, probability = decide(rng, rule, statistics, available, clock)
+        learn(arms, statistics, clock, action, rewards[row, action])
+        actions[row], probabilities[row] = action, probability

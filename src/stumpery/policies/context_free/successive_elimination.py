@@ -1,0 +1,111 @@
+"""Successive elimination: play all in turn, drop what is worse beyond uncertainty."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.options import check_number, check_one_of
+from stumpery.policies.context_free import successive_elimination_kernels as kernels
+from stumpery.policies.policy import Played, Policy
+from stumpery.summaries import moments_kernels as moments
+from stumpery.types import Context, Decision, Explanation, Floats
+from stumpery.validation import MAX_EVENT_COUNT, check
+
+
+@dataclass(kw_only=True, eq=False)
+class SuccessiveElimination(Policy):
+    """Play the remaining actions in turn and drop those that are worse beyond uncertainty, until one is left.
+
+    With probability 1 - delta it is within `epsilon` (a share of the reward range) of the best. It is ACTION SELECTION of
+    Feraud et al. 2016 (Algorithm 3, equation 2), after Even-Dar et al. 2006. `explore="in turn"` is the paper's round
+    robin, and a decision's probability is 1; `explore="drawn"` draws among the remaining actions, for logs from which
+    other policies are to learn. An action added later stands the same test as the others.
+
+    >>> policy = SuccessiveElimination(actions=["a", "b", "c"], epsilon=0.2, delta=0.1)
+    >>> for _ in range(600):
+    ...     decision = policy.decide()
+    ...     policy.learn(decision, reward=1.0 if decision.action == "b" else 0.0)
+    >>> policy.remaining
+    ('b',)
+    """
+
+    epsilon: float = 0.0
+    delta: float = 0.05
+    explore: str = "in turn"
+
+    def __post_init__(self) -> None:
+        check_number("epsilon", self.epsilon, 0.0, 1.0)
+        check_number("delta", self.delta, 0.0, 1.0, above=True)
+        check_one_of("explore", self.explore, ("in turn", "drawn"))
+        self.epsilon, self.delta = float(self.epsilon), float(self.delta)
+        super().__post_init__()
+        self._rule = np.array([self.epsilon, self.delta, self.explore == "in turn"], dtype=np.float64)
+        self._arms = moments.new_moments(len(self.actions))
+        self._remaining = np.ones(len(self.actions), dtype=np.bool_)
+        self._clock = np.zeros(2)
+
+    @property
+    def remaining(self) -> tuple[Any, ...]:
+        """The actions that are still in play."""
+        return tuple(action for action, remains in zip(self.actions, self._remaining, strict=True) if remains)
+
+    def explain(self, decision: Decision | None = None) -> Explanation:
+        """Every action's rewards and whether it remains, and how far apart means must be now."""
+        plays = kernels.fewest(self._arms, self._remaining)
+        said = f"{len(self.remaining)} of {len(self.actions)} actions remain"
+        if len(self.remaining) > 1 and plays > 0:
+            gap = kernels.bound(len(self.actions), plays, self.delta) - self.epsilon
+            said += f"; one goes when its mean is {gap * (self._high - self._low):.4g} below the best"
+        if decision is not None:
+            chosen, probability, _ = self._opened(decision)
+            said = f"{self.actions[chosen]!r} was chosen with probability {probability:.4g}. {said}"
+        order = np.lexsort([-self._arms[:, moments.MEAN], ~self._remaining])
+        return Explanation(said + ".", tuple(self._row(index) for index in order.tolist()))
+
+    def _row(self, index: int) -> dict[str, Any]:
+        n, mean, _ = self._arms[index].tolist()
+        return {
+            "action": self.actions[index],
+            "rewards": int(n),
+            "mean": self._reward(mean) if n else math.nan,
+            "remains": bool(self._remaining[index]),
+        }
+
+    def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
+        return kernels.decide(self._rng, self._remaining, self._clock, self._rule, available)
+
+    def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
+        kernels.learn(self._arms, self._remaining, self._clock, self._rule, action, reward)
+
+    def _play(self, contexts: Any, rewards: Floats) -> Played:
+        played = Played.blank(len(rewards))
+        kernels.play(self._rng, self._arms, self._remaining, self._clock, self._rule, rewards, *played)
+        return played
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"rng": self._rng, "clock": self._clock, "arms": self._arms, "remaining": self._remaining}
+
+    def _grow(self) -> None:
+        self._arms = np.vstack([self._arms, moments.new_moments(1)])
+        self._remaining = np.append(self._remaining, True)
+        self._clock[kernels.CHECKED] = 0.0
+
+    def _shrink(self, action: int) -> None:
+        self._arms = np.delete(self._arms, action, axis=0)
+        self._remaining = np.delete(self._remaining, action)
+        if not self._remaining.any():  # the winner went: the others compete again
+            self._remaining[:] = True
+        turn = self._clock[kernels.TURN]
+        self._clock[kernels.TURN] = (turn - (action < turn)) % len(self._remaining)
+        self._clock[kernels.CHECKED] = 0.0
+
+    def _restored(self) -> None:
+        super()._restored()
+        turn, checked = self._clock.tolist()
+        moments.validate_rewards(self._arms)
+        check(self._remaining.any(), "no action remains")
+        check(turn in range(len(self.actions)), f"the action whose turn it is, {turn:g}, does not exist")
+        check(0 <= checked <= MAX_EVENT_COUNT, f"the number of rewards at the last check is {checked:g}")

@@ -1,0 +1,1 @@
+"""Explorers: scores and uncertainties become probabilities of actions."""

@@ -1,0 +1,1 @@
+"""Linear policies: LinUCB, linear Thompson sampling, Banditron."""

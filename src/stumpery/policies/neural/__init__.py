@@ -1,0 +1,1 @@
+"""NeuralBandit: a committee of networks."""

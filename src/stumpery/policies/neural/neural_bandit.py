@@ -1,0 +1,91 @@
+"""NeuralBandit: a committee of small neural networks (Allesiardo, Féraud, Bouneffouf 2014)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.options import check_number, check_whole
+from stumpery.policies.neural import network_kernels as networks
+from stumpery.policies.neural import neural_bandit_kernels as neural_kernels
+from stumpery.policies.vector_policy import VectorPolicy
+from stumpery.system.allocation import reserve
+from stumpery.types import Floats
+from stumpery.validation import check, check_learned
+
+MAX_UNITS = 10_000  # of a network
+
+
+@dataclass(kw_only=True, eq=False)
+class NeuralBandit(VectorPolicy):
+    """The action of which a neural network expects most; with probability `gamma` any action.
+
+    The `committee` is a list of pairs, each a number of hidden units and a learning rate; every member learns from
+    every reward, and Exp3 with a share `explore` of uniform choices finds out whom to follow. Memory is
+    8 * actions * (columns + 2) bytes for each hidden unit.
+
+    >>> policy = NeuralBandit(actions=["a", "b"], committee=[(4, 0.1), (8, 0.1)], gamma=0.1, seed=1)
+    >>> for step in range(200):
+    ...     decision = policy.decide(np.array([step % 2, 1 - step % 2]))
+    ...     policy.learn(decision, reward=1.0 if decision.action == "ab"[step % 2] else 0.0)
+    >>> policy.decide(np.array([1, 0])).action
+    'b'
+    """
+
+    gamma: float = 0.02
+    committee: Sequence[tuple[int, float]] = ((16, 0.03), (16, 0.1), (32, 0.01), (32, 0.03))
+    explore: float = 0.1
+
+    _kernels: ClassVar[Any] = neural_kernels
+
+    def __post_init__(self) -> None:
+        check_number("gamma", self.gamma, 0.0, 1.0, above=True)
+        check_number("explore", self.explore, 0.0, 1.0, above=True)
+        self.gamma, self.explore = float(self.gamma), float(self.explore)
+        members = _checked(self.committee)
+        self.committee = tuple(members)
+        self._members = networks.new_committee(members)
+        super().__post_init__()
+
+    def _new_rule(self) -> Floats:
+        return np.array([self.gamma, self.explore])
+
+    def _new_model(self, n_actions: int, size: int) -> networks.Networks:
+        n_units = sum(each for each, _ in self.committee)
+        reserve(8 * n_actions * n_units * (size + 2))
+        return networks.new_networks(self._rng, self._members, n_actions, size)
+
+    def _known(self) -> tuple[Floats, ...]:
+        return (self._members, *self._model)
+
+    def _reasons(self, row: Floats, action: int) -> str:
+        trusted = neural_kernels.trust(self._rule, self._members)
+        n_units, rate = self.committee[int(trusted.argmax())]
+        return f"; most trust, {trusted.max():.4g}, has the network of {n_units} units and rate {rate:g}"
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._arrays(), "credits": self._members[:, networks.CREDIT]}
+
+    def _options(self) -> dict[str, Any]:
+        return {**super()._options(), "committee": [list(member) for member in self.committee]}
+
+    def _restored(self) -> None:
+        super()._restored()
+        earned = self._members[:, networks.CREDIT]
+        check_learned(earned, "a network's credit")
+        check(earned.max() == 0.0, "no network has the highest credit, which is 0")
+
+
+def _checked(committee: Any) -> list[tuple[int, float]]:
+    try:
+        members = [(n_units, rate) for n_units, rate in committee] if isinstance(committee, Iterable) else []
+    except (TypeError, ValueError):
+        members = []
+    if not members:
+        raise ValueError(f"committee is {committee!r}; it must be a list of pairs of hidden units and learning rate")
+    for n_units, rate in members:
+        check_whole("a number of hidden units in committee", n_units, 1, MAX_UNITS)
+        check_number("a learning rate in committee", rate, 0.0, above=True)
+    return [(int(n_units), float(rate)) for n_units, rate in members]

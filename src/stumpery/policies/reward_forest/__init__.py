@@ -1,0 +1,1 @@
+"""The reward forest: an incremental forest for contextual bandits."""

@@ -1,0 +1,151 @@
+"""Features of actions: what is known of each beforehand, as terms and numbers.
+
+A feature is a number, a flag or a name, or a list of numbers or names; what is None, NaN or absent is missing. Every
+number is one term, and so is every name that comes up: an action has it or not.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from stumpery.array_forest.forest_kernels import Float32s
+from stumpery.encoding.columns.values import kind_of, text_of
+from stumpery.options import listed, shown
+from stumpery.policies.arguments import checked_actions
+from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed
+from stumpery.policies.reward_forest.scorers.hashed_linear_kernels import PAST, WEIGHT
+from stumpery.system.allocation import reserve
+from stumpery.types import Action, Floats
+
+MAX_TERMS = 1024
+LARGEST = 1e15  # number of a feature
+NEGLIGIBLE = 1e-6  # of the largest number of a term: what is smaller counts as 0
+LARGEST_WEIGHT = 1e6  # what a feature of a millionth needs to make all of a reward
+FARTHEST = 1e30  # that a term's scale moves at once: the square is still a number
+
+Feature = float | str | list[float] | list[str]
+Features = dict[str, Feature]  # of one action, as plain JSON values
+Term = tuple[str, str | int | None]  # a column, and a name, a place in a list, or neither
+
+
+@dataclass(frozen=True)
+class ActionFeatures:
+    """What actions are like: the features of those that have any, and all terms of these."""
+
+    actions: tuple[Action, ...]
+    described: Mapping[Action, Features]
+    terms: Mapping[Term, float]  # the largest number of each, in the order in which actions bring them
+
+    @classmethod
+    def of(cls, features: Any, actions: Sequence[Action]) -> Self:
+        """A dict of features for each action that has any, checked; a ValueError says what cannot be one."""
+        names = checked_actions(actions)
+        if features is not None and not isinstance(features, Mapping):
+            raise ValueError(
+                f"features is {shown(features)}; it must be a dict with a dict of features for each action"
+            )
+        given, known = features or {}, set(names)
+        if strange := [action for action in given if action not in known]:
+            raise ValueError(f"features has {shown(strange[0])}, which is no action; there are {listed(names)}")
+        described = {action: _checked(given[action], action) for action in names if given.get(action) is not None}
+        terms: dict[Term, float] = {}
+        for each in described.values():
+            for term, number in _numbers(each):
+                terms[term] = max(terms.get(term, 0.0), abs(number))
+        if len(terms) > MAX_TERMS:
+            raise ValueError(f"features have {len(terms)} different numbers and names; {MAX_TERMS} is the most")
+        return cls(names, described, terms)
+
+    def vectors(self) -> Floats:
+        """A row for each action: 1, which all with features have in common, then its terms, from -1 to 1.
+
+        An action without features has zeros. Without any term it is empty and no matrix: by that the compiler knows
+        beforehand that nothing is lent.
+        """
+        if not self.terms:
+            return np.zeros(0)
+        places = {term: place for place, term in enumerate(self.terms, start=1)}
+        reserve(8 * len(self.actions) * (1 + len(self.terms)))
+        found = np.zeros((len(self.actions), 1 + len(self.terms)))
+        for row, action in enumerate(self.actions):
+            for term, number in _numbers(self.described.get(action, {})):
+                part = number / self.terms[term] if self.terms[term] else 0.0
+                found[row, places[term]] = part if abs(part) > NEGLIGIBLE else 0.0
+                found[row, 0] = 1.0
+        return found
+
+    def followed(self, linear: Float32s, after: "ActionFeatures") -> Float32s:
+        """The weights of the scorer that actions share, for others' terms: what stays predicts what it did."""
+        if list(self.terms.items()) == list(after.terms.items()):
+            return linear
+        new = hashed.new_linear(len(linear), after.vectors().shape[-1])
+        if not self.terms or not after.terms:
+            return new
+        new[..., 0] = linear[..., 0]
+        old_places = {term: place for place, term in enumerate(self.terms, start=1)}
+        for place, (term, largest) in enumerate(after.terms.items(), start=1):
+            if term in old_places:
+                ratio = largest / self.terms[term] if largest and self.terms[term] else 1.0
+                ratio = min(max(ratio, 1.0 / FARTHEST), FARTHEST)
+                old = linear[..., old_places[term]].astype(np.float64)
+                new[:, WEIGHT, place] = np.clip(old[:, WEIGHT] * ratio, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+                new[:, PAST, place] = np.minimum(old[:, PAST] / ratio**2, hashed.LONGEST)
+        return new
+
+
+def _checked(features: Any, action: Action) -> Features:
+    """One action's features as plain values, without those that are missing."""
+    if not isinstance(features, Mapping) or not all(isinstance(name, str) for name in features):
+        raise ValueError(f"features of {shown(action)} are {shown(features)}; they must be a dict with names as keys")
+    plain = {str.__str__(name): _plain(name, value) for name, value in features.items()}
+    return {name: value for name, value in plain.items() if value is not None}
+
+
+def _plain(name: str, value: Any) -> Feature | None:
+    if kind_of(type(value)) != "strange":
+        return _one(name, value)
+    if not isinstance(value, list | tuple | Set) and not (isinstance(value, np.ndarray) and value.ndim == 1):
+        raise ValueError(_refusal(name, value))
+    several = [_one(name, each) for each in value]
+    names = {each for each in several if isinstance(each, str)}
+    is_vector = any(isinstance(each, float) for each in several)
+    if is_vector and (names or isinstance(value, Set)):  # a set has no order of its own
+        raise ValueError(_refusal(name, value))
+    return [each if isinstance(each, float) else 0.0 for each in several] if is_vector else sorted(names) or None
+
+
+def _one(name: str, value: Any) -> float | str | None:
+    """A name, a number, or None where it is missing."""
+    kind = kind_of(type(value))
+    if kind == "missing":
+        return None
+    if kind == "name":
+        return text_of(value)
+    number = value.item() if isinstance(value, np.generic) else value  # 1e15 is infinite to a number of 16 bits
+    if kind == "strange" or not (number != number or -LARGEST <= number <= LARGEST):  # noqa: PLR0124 - or a NaN
+        raise ValueError(_refusal(name, value))
+    return None if number != number else float(number)  # noqa: PLR0124
+
+
+def _refusal(name: str, value: Any) -> str:
+    return (
+        f"feature {shown(name)} is {shown(value)}; it must be a name, a number from {-LARGEST:g} to {LARGEST:g}, "
+        "or a list of either"
+    )
+
+
+def _numbers(features: Mapping[str, Any]) -> Iterator[tuple[Term, float]]:
+    """The terms of one action and its number of each."""
+    for name, value in features.items():
+        if isinstance(value, str):
+            yield (name, value), 1.0
+        elif isinstance(value, float):
+            yield (name, None), value
+        else:
+            for place, each in enumerate(value):
+                if isinstance(each, str):
+                    yield (name, each), 1.0
+                else:
+                    yield (name, place), each

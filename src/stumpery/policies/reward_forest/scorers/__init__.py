@@ -1,0 +1,1 @@
+"""Scorers of the reward forest, and how they are stacked."""

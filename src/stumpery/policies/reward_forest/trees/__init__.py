@@ -1,0 +1,1 @@
+"""Trees of the reward forest: remembered events, leaf statistics, splitting, pruning."""

@@ -1,0 +1,1 @@
+"""Training of trees by deep reinforcement learning, in jax."""

@@ -1,0 +1,162 @@
+"""Trees and forests as estimators of scikit-learn: `fit`, `partial_fit`, `predict`, `predict_proba`.
+
+Rows are a frame of mixed columns (numbers, strings, categoricals; NaN, None and nulls are missing), which is read by
+the names of its columns, or a matrix of numbers or of objects, which is read by their order.
+
+This file is imported only where it is asked for, because it needs scikit-learn.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.system.extras import need
+
+need("sklearn", "study")
+
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin  # noqa: E402
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d  # noqa: E402
+from sklearn.utils.multiclass import check_classification_targets  # noqa: E402
+from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
+
+from stumpery.frames import open_frame  # noqa: E402
+from stumpery.streaming.forest_classifier import ForestClassifier  # noqa: E402
+from stumpery.streaming.forest_regressor import ForestRegressor  # noqa: E402
+from stumpery.streaming.hoeffding_tree_classifier import HoeffdingTreeClassifier  # noqa: E402
+from stumpery.streaming.hoeffding_tree_regressor import HoeffdingTreeRegressor  # noqa: E402
+from stumpery.types import Floats  # noqa: E402
+
+LARGEST_SEED = 2**31 - 1
+
+
+class _Streamed(BaseEstimator):  # type: ignore[misc]
+    """What both estimators share: how rows are checked and read."""
+
+    def __init__(self, *, n_models: int = 1, options: dict[str, Any] | None = None, random_state: Any = 0) -> None:
+        self.n_models = n_models
+        self.options = options
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+    def _seed(self) -> int:
+        state = self.random_state
+        if state is None:
+            return 0
+        return int(state if isinstance(state, int | np.integer) else state.randint(LARGEST_SEED))
+
+    def _new(self, tree: Any, forest: Any) -> Any:
+        options = {"seed": self._seed(), **(self.options or {})}
+        return tree(**options) if self.n_models == 1 else forest(n_models=self.n_models, **options)
+
+    def _checked(self, X: Any, *, reset: bool = False) -> Any:  # noqa: N803
+        """Rows as the models take them."""
+        if _is_frame(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            if not len(X):
+                raise ValueError("X has 0 sample(s); at least 1 is required")
+            if reset or hasattr(self, "feature_names_in_"):
+                return X
+            X = open_frame("X", X, "a frame").to_numpy()  # noqa: N806 - it was fitted to a matrix
+        X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")  # noqa: N806
+        return X.astype(np.float64) if X.dtype.kind in "biuf" else X
+
+    def _labelled(self, X: Any, y: Any, *, reset: bool) -> Any:  # noqa: N803
+        if not _is_frame(X):
+            X, y = validate_data(self, X, y, reset=reset, dtype=None, ensure_all_finite="allow-nan")  # noqa: N806
+            return X.astype(np.float64) if X.dtype.kind in "biuf" else X, y
+        rows, y = self._checked(X, reset=reset), column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_consistent_length(rows, y)
+        return rows, y
+
+
+def _is_frame(X: Any) -> bool:  # noqa: N803
+    """Whether rows are a frame whose columns have names."""
+    import narwhals as nw
+
+    return nw.dependencies.is_into_dataframe(X) and all(
+        isinstance(name, str) for name in getattr(X, "column_names", None) or X.columns
+    )
+
+
+class StreamClassifierEstimator(ClassifierMixin, _Streamed):  # type: ignore[misc]
+    """A Hoeffding tree, or with `n_models` above 1 a forest, of classes; `options` are the model's.
+
+    >>> rows = np.random.default_rng(0).random((300, 2))
+    >>> model = StreamClassifierEstimator().fit(rows, rows[:, 0] > 0.5)
+    >>> bool(model.score(rows, rows[:, 0] > 0.5) > 0.9)
+    True
+    """
+
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803
+        """Learn from all rows, in their order, and forget what was learned before."""
+        X, y = self._labelled(X, y, reset=True)  # noqa: N806
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        self.model_ = self._new(HoeffdingTreeClassifier, ForestClassifier)
+        self.model_.learn_many(X, y)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:  # noqa: N803
+        """Learn from more rows; the first call may name all classes."""
+        is_first = not hasattr(self, "model_")
+        X, y = self._labelled(X, y, reset=is_first)  # noqa: N806
+        check_classification_targets(y)
+        if is_first:
+            self.classes_ = np.unique(y) if classes is None else np.unique(classes)
+            self.model_ = self._new(HoeffdingTreeClassifier, ForestClassifier)
+        else:
+            self.classes_ = np.union1d(self.classes_, y)
+        self.model_.learn_many(X, y)
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """The probabilities of `classes_`, (rows, classes)."""
+        check_is_fitted(self)
+        found = self.model_.predict_proba_many(self._checked(X))
+        probabilities = np.zeros((len(found), len(self.classes_)))
+        probabilities[:, np.searchsorted(self.classes_, np.array(self.model_.classes))] = found
+        return probabilities
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """The likeliest class of each row."""
+        check_is_fitted(self)
+        found: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return found
+
+
+class StreamRegressorEstimator(RegressorMixin, _Streamed):  # type: ignore[misc]
+    """A Hoeffding tree, or with `n_models` above 1 a forest, of numbers; `options` are the model's.
+
+    >>> rows = np.random.default_rng(0).random((500, 2))
+    >>> model = StreamRegressorEstimator().fit(rows, rows[:, 0])
+    >>> bool(model.score(rows, rows[:, 0]) > 0.8)
+    True
+    """
+
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803
+        """Learn from all rows, in their order, and forget what was learned before."""
+        X, y = self._labelled(X, y, reset=True)  # noqa: N806
+        self.model_ = self._new(HoeffdingTreeRegressor, ForestRegressor)
+        self.model_.learn_many(X, np.asarray(y, dtype=np.float64))
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> Self:  # noqa: N803
+        """Learn from more rows."""
+        is_first = not hasattr(self, "model_")
+        X, y = self._labelled(X, y, reset=is_first)  # noqa: N806
+        if is_first:
+            self.model_ = self._new(HoeffdingTreeRegressor, ForestRegressor)
+        self.model_.learn_many(X, np.asarray(y, dtype=np.float64))
+        return self
+
+    def predict(self, X: Any) -> Floats:  # noqa: N803
+        """The number to expect for each row."""
+        check_is_fitted(self)
+        found: Floats = self.model_.predict_many(self._checked(X))
+        return found

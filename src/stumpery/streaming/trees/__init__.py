@@ -1,0 +1,1 @@
+"""Kernels of Hoeffding trees: leaves, split search, drift, eviction."""

@@ -1,0 +1,1 @@
+"""Real datasets: registry, download, checksums and loading."""

@@ -1,0 +1,138 @@
+"""Regret against the paper's reference: a random forest that saw every class, without noise.
+
+Its gain on the noisy stream is that of its trees' majority. It was trained on the rows that it meets there; what it
+earns on rows that a tree did not see is told beside it.
+"""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stumpery.evaluation.play import BATCH, Progress, exactly
+from stumpery.evaluation.regret import RegretResult, log_grid, trial_seeds
+from stumpery.policies import Policy
+from stumpery.streams import ClassificationBandit
+from stumpery.studies.comparison import compare
+from stumpery.studies.study import Parts, Settings, once
+from stumpery.system.extras import need
+from stumpery.types import Floats, Integers
+
+N_TREES = 100
+LEAST_ROWS = 2_000  # to train on; a longer run trains on as many as it has steps, or all
+MOST_UNSEEN = 50_000  # rows for the figure out of bag
+
+
+class Compared(NamedTuple):
+    """Regrets against the reference forest, and what it earned itself."""
+
+    result: RegretResult
+    table: list[dict[str, Any]]
+
+
+class ReferenceForest:
+    """Unlimited trees trained on rows of bits, voting with one vote a tree."""
+
+    def __init__(self, contexts: Any, codes: Integers, settings: Settings) -> None:
+        ensemble = need("sklearn.ensemble", "study")
+        forest = ensemble.RandomForestClassifier(N_TREES, random_state=settings.seed, n_jobs=settings.threads)
+        forest.fit(contexts, codes)
+        self._threads = settings.threads
+        self._n_actions = int(codes.max()) + 1
+        classes = forest.classes_.astype(np.int64)
+        self._trees = [(each.tree_, classes[each.tree_.value[:, 0].argmax(axis=1)]) for each in forest.estimators_]
+        self._bags = forest.estimators_samples_
+
+    def vote(self, contexts: Any) -> Integers:
+        """The majority's action for each row."""
+        return self._votes(contexts, [None] * len(self._trees))
+
+    def vote_unseen(self, contexts: Any) -> Integers:
+        """The majority among the trees that did not see the row, for the first rows that it was trained on."""
+        unseen = [np.setdiff1d(np.arange(len(contexts)), bag) for bag in self._bags]
+        return self._votes(contexts, unseen)
+
+    def _votes(self, contexts: Any, chosen: list[Any]) -> Integers:
+        rows = np.ascontiguousarray(contexts, dtype=np.float32)
+        votes = np.zeros((len(rows), self._n_actions), dtype=np.int64)
+
+        def ballots(place: int) -> tuple[Any, Integers]:
+            tree, labels = self._trees[place]
+            who = np.arange(len(rows)) if chosen[place] is None else chosen[place]
+            return who, labels[tree.apply(rows[who])]
+
+        with ThreadPoolExecutor(self._threads) as pool:
+            for who, ballot in pool.map(ballots, range(len(self._trees))):
+                votes[who, ballot] += 1
+        majority: Integers = votes.argmax(axis=1)
+        return majority
+
+
+def compare_with_reference(
+    policies: Mapping[str, Policy],
+    stream: ClassificationBandit,
+    settings: Settings,
+    parts: Parts,
+    progress: Progress,
+) -> Compared:
+    """Play all, and count regret against the reference forest on the same events."""
+    gains, row = _reference(stream, settings, parts, progress)
+    played = compare(policies, stream, settings, parts, progress)
+    result = replace(played, regrets={name: gains - curves for name, curves in played.rewards.items()})
+    return Compared(result, [*result.final(), *row])
+
+
+def _reference(
+    stream: ClassificationBandit, settings: Settings, parts: Parts, progress: Progress
+) -> tuple[Floats, list[dict[str, Any]]]:
+    """The reference's gains at the checkpoints, trial by trial, and its lines of the table."""
+    n_rows = min(len(stream.contexts), max(settings.steps, LEAST_ROWS))
+    of_what = f"of a reference of {n_rows} rows on {stream!r}"
+    trained = cache(lambda: _trained(stream, n_rows, settings))  # only where a part is not there
+    gains = np.empty((settings.trials, len(log_grid(settings.steps))))
+    for trial in range(settings.trials):
+        make = partial(_gains, trained, stream, settings, trial, progress)
+        gains[trial] = once(parts, f"trial {trial} {of_what}", settings.steps, progress, make)
+    unseen = once(parts, f"average out of bag {of_what}", 0, progress, lambda: trained()[1])
+    seen = float(gains[:, -1].mean()) / settings.steps
+    blank = {"regret": None, "plus_minus": None, "events_per_s": None}
+    return gains, [
+        {"policy": f"reference of {n_rows:,} rows", "average_reward": seen, **blank},
+        {"policy": "reference, out of bag", "average_reward": unseen, **blank},
+    ]
+
+
+def _trained(stream: ClassificationBandit, n_rows: int, settings: Settings) -> tuple[ReferenceForest, float]:
+    """A forest of rows without noise, and its average reward on noisy rows that its trees did not see."""
+    rng = np.random.default_rng(settings.seed)
+    rows = rng.permutation(len(stream.contexts))[:n_rows]
+    place = {action: code for code, action in enumerate(stream.actions)}
+    labels = list(stream.labels)
+    codes = np.array([place[labels[row]] for row in rows.tolist()])
+    contexts = stream.contexts[rows]
+    forest = ReferenceForest(contexts, codes, settings)
+    few = contexts[:MOST_UNSEEN]
+    noisy = few ^ (rng.random(few.shape) < stream.flip).astype(few.dtype)
+    return forest, float((forest.vote_unseen(noisy) == codes[:MOST_UNSEEN]).mean())
+
+
+def _gains(
+    trained: Callable[[], tuple[ReferenceForest, float]],
+    stream: ClassificationBandit,
+    settings: Settings,
+    trial: int,
+    progress: Progress,
+) -> list[float]:
+    """What the majority earned up to each checkpoint of a trial."""
+    forest, _ = trained()
+    events_seed, _ = trial_seeds(settings.seed, trial)
+    earned = []
+    for batch in exactly(stream.batches(seed=events_seed, size=BATCH), settings.steps):
+        votes = forest.vote(batch.contexts)
+        earned.append(batch.rewards[np.arange(len(votes)), votes])
+        progress(len(votes))
+    gains: list[float] = np.cumsum(np.concatenate(earned))[log_grid(settings.steps) - 1].tolist()
+    return gains

@@ -1,0 +1,165 @@
+"""The click challenge: every submission of the paper's table over the same batches, and one of our own."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from stumpery.evaluation.click_challenge import ChallengeResult, play_challenge, result_of
+from stumpery.evaluation.play import Progress
+from stumpery.evaluation.regret import trial_seeds
+from stumpery.evaluation.submissions import (
+    BATCH,
+    EXPONENTIAL,
+    GROUPS,
+    OURS,
+    PAPER,
+    PRINTED,
+    Source,
+    generated,
+    selector,
+)
+from stumpery.studies.clicks.sources import covertype, open_bandit
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.studies.table import estimate
+from stumpery.system.extras import need
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+N_PLAYERS = sum(map(len, GROUPS))
+BLOCK = 1000  # batches at a time
+LONG_RUN = 50_000  # batches without which claims are not weighed
+LEAST_RATIO = 1.8
+
+
+def play(source: Source, settings: Settings, parts: Parts, progress: Progress) -> ChallengeResult:
+    """All groups of submissions over all trials, each kept when it is done."""
+    block = BATCH * min(BLOCK, settings.steps)
+
+    def run(trial: int, group: tuple[str, ...]) -> dict[str, Any]:
+        def made() -> dict[str, Any]:
+            rows_seed, own_seed = trial_seeds(settings.seed, trial)
+            players = {name: selector(name, source, own_seed) for name in group}
+            blocks = source.stream.blocks(seed=rows_seed, size=block)
+            found = play_challenge(players, blocks, n_batches=settings.steps, size=BATCH)
+            progress(settings.steps * len(group))
+            return found
+
+        name = f"trial {trial}, {', '.join(group)}"
+        found: dict[str, Any] = once(parts, name, settings.steps * len(group), progress, made)
+        return found
+
+    tasks = [(trial, group) for trial in range(settings.trials) for group in GROUPS]
+    with ThreadPoolExecutor(settings.threads) as pool:
+        futures = [pool.submit(run, *task) for task in tasks]
+        try:
+            found = [future.result() for future in futures]
+        finally:
+            for future in futures:
+                future.cancel()
+    n = len(GROUPS)
+    trials = [
+        {name: c for part in found[n * t : n * t + n] for name, c in part.items()} for t in range(settings.trials)
+    ]
+    return result_of(trials, settings.steps)
+
+
+def table(result: ChallengeResult) -> list[dict[str, Any]]:
+    """What is printed: scores and ratios beside the paper's on Adobe."""
+    rows = []
+    for row in result.final():
+        paper = PAPER.get(row["player"])
+        reach = (row["high"] - row["low"]) / 2
+        rows.append(
+            {
+                "submission": row["player"],
+                "clicks": f"{row['score']:,.0f}",
+                "ratio to Random": estimate(row["ratio_to_random"], reach, ".2f"),
+                "paper's ratio": f"{paper / 1127:.2f}" if paper else "",
+                "us per batch": f"{row['us_per_batch']:.0f}" if row["bytes"] else "",
+                "kB": f"{row['bytes'] / 1000:,.0f}" if row["bytes"] else "",
+            }
+        )
+    return rows
+
+
+def claims(result: ChallengeResult) -> list[Finding]:
+    """What the paper found, and what we add."""
+    scores = {row["player"]: row for row in result.final()}
+    order = [name for name in scores if name in PAPER]
+    ratios = {name: scores[name]["ratio_to_random"] for name in ("SimpleStumps", "UTree")}
+    averaged = scores["SimpleStumps"]["score"]
+    rivals = {name: scores[name]["score"] for name in (EXPONENTIAL, "LinRankP", "LinRankB")}
+    ours, best = scores[OURS], scores["Orange Best"]
+    gain, low, high = result.ratio(OURS, "Orange Best")
+    return [
+        finding(
+            f"SimpleStumps and UTree earn at least {LEAST_RATIO} times Random",
+            holds=min(ratios.values()) >= LEAST_RATIO,
+            evidence=", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items()),
+        ),
+        finding(
+            "the submissions rank as in the paper's table",
+            holds=order == list(PAPER),
+            evidence="from the lowest: " + ", ".join(order),
+        ),
+        finding(
+            "plain averaging beats the tuned combinations",
+            holds=averaged > max(rivals.values()),
+            evidence=f"SimpleStumps {averaged:,.0f}, "
+            + ", ".join(f"{name} {score:,.0f}" for name, score in rivals.items()),
+        ),
+        finding(
+            "a cut whose sides are weighted by their shares is no worse than one by the printed, unweighted sum",
+            holds=averaged >= scores[PRINTED]["score"],
+            evidence=f"SimpleStumps {averaged:,.0f} and {scores[PRINTED]['score']:,.0f}",
+        ),
+        finding(
+            "ours beats Orange Best at no more than a tenth of its time",
+            holds=low > 1.0 and ours["us_per_batch"] <= best["us_per_batch"] / 10,
+            evidence=f"{gain:.2f} ({low:.2f} to {high:.2f}) times its clicks, "
+            f"{ours['us_per_batch']:.0f} and {best['us_per_batch']:.0f} us per batch",
+        ),
+    ]
+
+
+def draw(result: ChallengeResult, title: str) -> "Figure":
+    """Accumulated clicks on the left, the smoothed click rate on the right, as in the paper's Figure 4."""
+    figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(12, 4.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    result.plot(left)
+    result.plot(right, rate=True)
+    right.get_legend().remove()
+    left.legend(fontsize="small")
+    figure.suptitle(title)
+    return figure
+
+
+def study(name: str, title: str, steps: int, source: Callable[[], Source]) -> Study:
+    """The challenge on one stream."""
+
+    def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
+        result = play(source(), settings, parts, progress)
+        return Outcome(
+            result=result,
+            table=table(result),
+            findings=weighed(claims(result), enough=settings.steps >= LONG_RUN),
+            draw=lambda: draw(result, f"{title}: mean of {settings.trials} trials"),
+        )
+
+    return Study(
+        name=name,
+        title=title,
+        source="Salperwyck and Urvoy 2011, Table 2 and Figure 4",
+        steps=steps,
+        trials=5,
+        n_events=lambda settings: N_PLAYERS * settings.steps * settings.trials,
+        run=run,
+    )
+
+
+STUDIES = (
+    study("click-challenge", "The click challenge on rows of Adobe's shape", 500_000, generated),
+    study("click-covertype", "The click challenge with Covertype's rarest class as the click", 96_000, covertype),
+    study("click-open-bandit", "The click challenge on the Open Bandit lines logged at random", 5_000, open_bandit),
+)

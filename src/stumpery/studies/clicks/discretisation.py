@@ -1,0 +1,166 @@
+"""Cut points found online, from picked rows alone, beside those of all rows offline."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stumpery.evaluation.play import Progress
+from stumpery.evaluation.regret import trial_seeds
+from stumpery.evaluation.submissions import BATCH, Source, generated, selector
+from stumpery.studies.study import Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.studies.table import TableResult
+from stumpery.system.extras import need
+from stumpery.types import Floats, Integers
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STAGES = (0.02, 0.1, 0.5, 1.0)  # of all batches
+N_COLUMNS = 5  # the most telling ones
+LONG_RUN = 50_000
+M, PRIOR = 100.0, 0.0025
+
+
+def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
+    """Compare the stumps of SimpleStumps at several stages with stumps of every row that passed."""
+    source = generated()
+    rows: list[dict[str, Any]] = []
+    for trial in range(settings.trials):
+        for half in range(2):  # two worlds a trial
+
+            def made(trial: int = trial, half: int = half) -> list[dict[str, Any]]:
+                found = _stages(source, settings.steps, *trial_seeds(settings.seed, 2 * trial + half))
+                progress(settings.steps)
+                return [{"world": 2 * trial + half, **row} for row in found]
+
+            rows += once(parts, f"world {2 * trial + half}", settings.steps, progress, made)
+    table = [_summary(rows, stage) for stage in STAGES]
+    first, last = table[0]["rank apart"], table[-1]["rank apart"]
+    higher = table[-1]["online rate"] > table[-1]["offline rate"]
+    claims = [
+        finding(
+            "the online cut points converge to the offline ones",
+            holds=last < first and last < 0.1,
+            evidence=f"{first:.3f} of all rows lie between the two at first, {last:.3f} in the end",
+        ),
+        finding(
+            "the click rate of what was picked is higher than that of all rows",
+            holds=higher,
+            evidence=f"{table[-1]['online rate']:.4f} and {table[-1]['offline rate']:.4f}",
+        ),
+    ]
+    return Outcome(
+        result=TableResult(rows),
+        table=[{key: f"{value:.4f}" for key, value in row.items()} for row in table],
+        findings=weighed(claims, enough=settings.steps >= LONG_RUN),
+        draw=lambda: draw(rows),
+    )
+
+
+def _stages(source: Source, n_batches: int, rows_seed: int, own_seed: int) -> list[dict[str, Any]]:
+    """Play SimpleStumps; note its stumps at each stage beside the offline ones of the columns that tell most."""
+    player = selector("SimpleStumps", source, own_seed)
+    team: Any = player.model._team
+    n_numbers = source.stream.n_numbers
+    stages = [max(1, round(stage * n_batches)) for stage in STAGES]
+    noted: dict[int, Any] = {}
+    values, labels = [], []
+    n_picked_clicks = done = 0
+    size = min(1000, n_batches)
+    for block in source.stream.blocks(seed=rows_seed, size=BATCH * size):
+        rows, clicks = block.matrix.reshape(size, BATCH, -1), block.clicks.reshape(size, BATCH)
+        values.append(block.matrix[:, :n_numbers].astype(np.float32))
+        labels.append(block.clicks)
+        for batch in range(min(size, n_batches - done)):
+            place = player.pick_row(rows[batch])
+            player.learn_row(rows[batch, place], int(clicks[batch, place]))
+            n_picked_clicks += int(clicks[batch, place])
+            done += 1
+            if done in stages:
+                partitions = team.stumps.partitions
+                noted[done] = (partitions.cuts[:n_numbers, 0].copy(), n_picked_clicks / done)
+        if done >= n_batches:
+            break
+    every, clicked = np.concatenate(values), np.concatenate(labels)
+    offline = [offline_stump(every[:, column], clicked) for column in range(n_numbers)]
+    telling = np.argsort([-gain for _, gain in offline])[:N_COLUMNS]
+    found = []
+    for stage, when in zip(STAGES, stages, strict=True):
+        cuts, rate = noted[when]
+        for column in telling.tolist():
+            known = np.sort(every[:, column][~np.isnan(every[:, column])])
+            ranks = [
+                float(np.searchsorted(known, cut, side="right")) / len(known)
+                for cut in (cuts[column], offline[column][0])
+            ]
+            found.append(
+                {
+                    "stage": stage,
+                    "column": f"x{column}",
+                    "online_rank": ranks[0],
+                    "offline_rank": ranks[1],
+                    "online_rate": rate,
+                    "offline_rate": float(clicked.mean()),
+                }
+            )
+    return found
+
+
+def offline_stump(values: Floats, clicks: Integers) -> tuple[float, float]:
+    """The threshold of the lowest weighted Gini impurity over all values, and what it gains a row.
+
+    >>> offline_stump(np.array([1.0, 2.0, 3.0, 4.0] * 500), np.array([0, 0, 1, 1] * 500))[0]
+    2.0
+    """
+    known = ~np.isnan(values)
+    order = np.argsort(values[known], kind="stable")
+    ordered, clicked = values[known][order], np.cumsum(clicks[known][order])
+    ends = np.flatnonzero(np.diff(ordered) > 0)
+    if not len(ends):
+        return float("nan"), 0.0
+    left, total = ends + 1.0, float(len(ordered))
+
+    def impurity(clicked: Any, count: Any) -> Any:
+        p = (clicked + M * PRIOR) / (count + M)
+        return count * p * (1.0 - p)
+
+    sides = impurity(clicked[ends], left) + impurity(clicked[-1] - clicked[ends], total - left)
+    best = int(sides.argmin())
+    return float(ordered[ends[best]]), float(impurity(clicked[-1], total) - sides[best]) / total
+
+
+def _summary(rows: list[dict[str, Any]], stage: float) -> dict[str, Any]:
+    here = [row for row in rows if row["stage"] == stage]
+    apart = [abs(row["online_rank"] - row["offline_rank"]) for row in here]
+    return {
+        "share of batches": stage,
+        "rank apart": float(np.median(apart)),
+        "online rate": float(np.mean([row["online_rate"] for row in here])),
+        "offline rate": float(np.mean([row["offline_rate"] for row in here])),
+    }
+
+
+def draw(rows: list[dict[str, Any]]) -> "Figure":
+    """How far the online cut is from the offline one, column by column."""
+    figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(7, 4.2), layout="constrained")
+    ax = figure.subplots()
+    for world, column in sorted({(row["world"], row["column"]) for row in rows}):
+        mine = [row for row in rows if (row["world"], row["column"]) == (world, column)]
+        apart = [abs(row["online_rank"] - row["offline_rank"]) for row in mine]
+        ax.plot([row["stage"] for row in mine], apart, color="tab:blue", alpha=0.3)
+    medians = [_summary(rows, stage)["rank apart"] for stage in STAGES]
+    ax.plot(STAGES, medians, color="black", linewidth=2, label="median")
+    ax.set(xlabel="share of batches", ylabel="rows between the online and the offline cut", xscale="log", ylim=(0, 1))
+    ax.legend()
+    return figure
+
+
+STUDY = Study(
+    name="click-discretisation",
+    title="Cut points found online beside those of all rows offline",
+    source="Salperwyck and Urvoy 2011, Figure 5",
+    steps=100_000,
+    trials=2,
+    n_events=lambda settings: 2 * settings.steps * settings.trials,
+    run=run,
+)

@@ -1,0 +1,106 @@
+"""Learning against a model that stops learning half-way: a check for drift."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stumpery.evaluation.click_challenge import ChallengeResult, play_challenge, result_of
+from stumpery.evaluation.play import Progress
+from stumpery.evaluation.regret import band, trial_seeds
+from stumpery.evaluation.submissions import BATCH, generated, selector
+from stumpery.studies.study import Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.studies.table import estimate
+from stumpery.system.extras import need
+from stumpery.types import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAMES = ("SimpleStumps", "UTree")
+FROZEN = "{}, frozen half-way"
+BLOCK = 1000
+LONG_RUN = 50_000
+
+
+def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
+    """Play each submission twice over the same batches, the second time without learning from the half on."""
+    source = generated()
+    trials = []
+    for trial in range(settings.trials):
+        rows_seed, own_seed = trial_seeds(settings.seed, trial)
+        found: dict[str, Any] = {}
+        for name in NAMES:
+
+            def made(name: str = name, rows_seed: int = rows_seed, own_seed: int = own_seed) -> dict[str, Any]:
+                frozen = FROZEN.format(name)
+                players = {each: selector(name, source, own_seed) for each in (name, frozen)}
+                blocks = source.stream.blocks(seed=rows_seed, size=BATCH * min(BLOCK, settings.steps))
+                freeze = {frozen: settings.steps // 2}
+                played = play_challenge(players, blocks, n_batches=settings.steps, size=BATCH, freeze=freeze)
+                progress(2 * settings.steps)
+                return played
+
+            found |= once(parts, f"trial {trial}, {name}", 2 * settings.steps, progress, made)
+        trials.append(found)
+    result = result_of(trials, settings.steps)
+    rows = [_row(result, name) for name in NAMES]
+    claims = [
+        finding(
+            f"{name} frozen half-way stays within a twentieth of one that learns on",
+            holds=abs(row["gain"]) < 0.05,
+            evidence=f"in the second half learning earned {row['learning']} clicks, the frozen model {row['frozen']}; "
+            "these rows do not drift, so the difference is what was left to learn",
+        )
+        for name, row in zip(NAMES, rows, strict=True)
+    ]
+    return Outcome(
+        result=result,
+        table=[{key: value for key, value in row.items() if key != "gain"} for row in rows],
+        findings=weighed(claims, enough=settings.steps >= LONG_RUN),
+        draw=lambda: draw(result),
+    )
+
+
+def second_half(result: ChallengeResult, name: str) -> Floats:
+    """What each trial earned after the middle."""
+    clicks = result.clicks[name]
+    middle = int(np.searchsorted(result.checkpoints, result.checkpoints[-1] // 2))
+    earned: Floats = clicks[:, -1] - clicks[:, middle]
+    return earned
+
+
+def draw(result: ChallengeResult) -> "Figure":
+    """How many clicks more the learning model has, as in the paper's Figure 6."""
+    figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(7, 4.2), layout="constrained")
+    ax = figure.subplots()
+    for name in NAMES:
+        mean, low, high = band(result.clicks[name] - result.clicks[FROZEN.format(name)])
+        (line,) = ax.plot(result.checkpoints, mean, label=name)
+        ax.fill_between(result.checkpoints, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+    ax.axvline(result.checkpoints[-1] // 2, color="grey", linestyle=":")
+    ax.set(xlabel="batch", ylabel="clicks more than the model frozen half-way")
+    ax.legend()
+    return figure
+
+
+def _row(result: ChallengeResult, name: str) -> dict[str, Any]:
+    learning, frozen = second_half(result, name), second_half(result, FROZEN.format(name))
+    more = band((learning - frozen)[:, np.newaxis])
+    return {
+        "submission": name,
+        "learning": f"{learning.mean():,.0f}",
+        "frozen": f"{frozen.mean():,.0f}",
+        "clicks more": estimate(float(more[0][0]), float(more[2][0] - more[0][0]), ".1f"),
+        "gain": float(learning.sum() / max(1.0, frozen.sum()) - 1.0),
+    }
+
+
+STUDY = Study(
+    name="click-drift",
+    title="A model that learns on beside one frozen half-way, clicks in the second half",
+    source="Salperwyck and Urvoy 2011, Figure 6",
+    steps=200_000,
+    trials=5,
+    n_events=lambda settings: 2 * len(NAMES) * settings.steps * settings.trials,
+    run=run,
+)

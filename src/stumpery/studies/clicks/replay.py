@@ -1,0 +1,136 @@
+"""Replay on the Open Bandit lines that were logged at random: the unbiased protocol that the paper recommends."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from stumpery.clicks import ContentSelector
+from stumpery.encoding import Schema
+from stumpery.evaluation.play import Progress
+from stumpery.evaluation.regret import trial_seeds
+from stumpery.evaluation.replay import ReplayResult, replay
+from stumpery.evaluation.submissions import OURS, Source, models
+from stumpery.studies.clicks.sources import CAMPAIGNS, IMPRESSION, ITEM, USER, items_of, uniform_lines
+from stumpery.studies.study import Outcome, Parts, Settings, Study, once
+from stumpery.studies.table import TableResult
+from stumpery.system.extras import need
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAMES = ("SimpleStumps", "UTree", OURS)
+KINDS = dict.fromkeys(IMPRESSION, "name") | {"affinity": "number", "item_feature_0": "number"}
+
+
+def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
+    """Replay each submission on each campaign, in another order of the lines in every trial."""
+    rows = []
+    for campaign in CAMPAIGNS:
+        log = _log(campaign)
+        for name in NAMES:
+            found = []
+            for trial in range(settings.trials):
+
+                def made(name: str = name, trial: int = trial, log: Log = log) -> dict[str, float]:
+                    result = _replayed(name, log, settings, trial)
+                    progress(settings.steps)
+                    return {"lines": result.n_lines, "counted": result.n_counted, "clicks": result.n_clicks}
+
+                found.append(once(parts, f"{campaign}, {name}, trial {trial}", settings.steps, progress, made))
+            rows.append({"campaign": campaign, "submission": name, **_together(found, log)})
+    rows += [_all_campaigns(rows, name) for name in NAMES]
+    return Outcome(
+        result=TableResult(rows),
+        table=[_shown(row) for row in rows],
+        draw=lambda: draw(rows),
+    )
+
+
+class Log(NamedTuple):
+    """A campaign's lines; the candidates of each are made when they are asked for."""
+
+    items: list[dict[str, Any]]
+    visitors: list[dict[str, Any]]
+    affinities: list[list[float]]  # a number for each line and item
+    shown: list[int]
+    clicks: list[int]
+
+    def line(self, place: int) -> tuple[list[dict[str, Any]], int, int]:
+        """A candidate for every item, which of them was shown, and the click."""
+        each = zip(self.items, self.affinities[place], strict=True)
+        candidates = [{**self.visitors[place], **item, "affinity": affinity} for item, affinity in each]
+        return candidates, self.shown[place], self.clicks[place]
+
+
+def _replayed(name: str, log: Log, settings: Settings, trial: int) -> ReplayResult:
+    order_seed, own_seed = trial_seeds(settings.seed, trial)
+    order = np.random.default_rng(order_seed).permutation(len(log.clicks))[: settings.steps]
+    source = Source(None, Schema.of(KINDS), 0.005)
+    selector = ContentSelector(model=models(source, own_seed)[name](), seed=own_seed)
+    return replay(selector, (log.line(place) for place in order.tolist()))
+
+
+def _log(campaign: str) -> Log:
+    items = items_of(campaign).to_dicts()
+    lines = uniform_lines(campaign)
+    return Log(
+        items=[
+            {"campaign": campaign, "item": str(each["item_id"]), **{key: each[key] for key in ITEM}} for each in items
+        ],
+        visitors=lines.select("position", *USER).to_dicts(),
+        affinities=lines.select([f"user-item_affinity_{item}" for item in range(len(items))]).to_numpy().tolist(),
+        shown=lines["item_id"].to_list(),
+        clicks=lines["click"].cast(int).to_list(),
+    )
+
+
+def _together(found: list[dict[str, float]], log: Log) -> dict[str, Any]:
+    """All trials as one rate; its interval is that of one trial, since all of them read the same lines."""
+    n = len(found)
+    counted, clicks = (sum(each[what] for each in found) / n for what in ("counted", "clicks"))
+    log_rate = sum(log.clicks) / len(log.clicks)
+    one = ReplayResult(int(found[0]["lines"]), counted, clicks, log_rate)
+    return {**one.summary(), "log_rate": log_rate}
+
+
+def _all_campaigns(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    """The campaigns together, beside what random picks earn on the lines that counted."""
+    mine = [row for row in rows if row["submission"] == name]
+    lines, counted, clicks = (sum(row[what] for row in mine) for what in ("lines", "counted", "clicks"))
+    log_rate = sum(row["log_rate"] * row["counted"] for row in mine) / max(1.0, counted)
+    one = ReplayResult(lines, counted, clicks, log_rate)
+    return {"campaign": "together", "submission": name, **one.summary(), "log_rate": log_rate}
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "campaign": row["campaign"],
+        "submission": row["submission"],
+        "lines counted": f"{row['counted']:.0f} of {row['lines']:,}",
+        "clicks": f"{row['clicks']:.1f}",
+        "ratio to Random": f"{row['ratio_to_random']:.2f} ({row['low']:.2f} to {row['high']:.2f})",
+    }
+
+
+def draw(rows: list[dict[str, Any]]) -> "Figure":
+    """Ratios to Random with their intervals."""
+    figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(7, 4.2), layout="constrained")
+    ax = figure.subplots()
+    ratios = np.array([row["ratio_to_random"] for row in rows])
+    reach = [ratios - [row["low"] for row in rows], [row["high"] for row in rows] - ratios]
+    ax.errorbar(ratios, range(len(rows)), xerr=np.abs(reach), fmt="o")
+    ax.axvline(1.0, color="grey", linestyle=":")
+    ax.set_yticks(range(len(rows)), [f"{row['campaign']}: {row['submission']}" for row in rows])
+    ax.set(xlabel="click rate beside that of random picks, 95 % interval")
+    return figure
+
+
+STUDY = Study(
+    name="replay",
+    title="Replay on the Open Bandit lines logged at random",
+    source="Salperwyck and Urvoy 2011, section 4; Li et al. 2011",
+    steps=10_000,
+    trials=5,
+    n_events=lambda settings: len(CAMPAIGNS) * len(NAMES) * settings.steps * settings.trials,
+    run=run,
+)

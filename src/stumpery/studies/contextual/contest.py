@@ -1,0 +1,236 @@
+"""The contest: every contextual policy of ours and the installed peers, on all streams whose data is here."""
+
+from collections.abc import Callable
+from functools import partial
+from math import isnan
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from stumpery.evaluation.play import BATCH, Progress, exactly
+from stumpery.evaluation.regret import band, trial_seeds
+from stumpery.policies import (
+    UCB,
+    BanditForest,
+    Banditron,
+    BanditStump,
+    BanditTree,
+    LinearPolicy,
+    LinearThompson,
+    LinUCB,
+    NeuralBandit,
+    RewardForest,
+)
+from stumpery.policies.policy import Played
+from stumpery.studies.contextual import peers, problems
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.studies.table import TableResult, estimate
+from stumpery.system.extras import need
+from stumpery.types import Floats, Stream
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+N_FIRST = 50  # events to compile a policy with, and to learn how fast it is
+MOST_SECONDS = 300.0  # of one trial: who is too slow for all events plays as many as fit
+MARKS = (10_000, 100_000, 1_000_000)
+TOO_SLOW = "too slow"
+CHAMPION = "RewardForest"
+CLOSE = 0.002  # of average reward: level
+OURS = (
+    RewardForest,
+    LinUCB,
+    LinearThompson,
+    LinearPolicy,
+    NeuralBandit,
+    Banditron,
+    BanditForest,
+    BanditTree,
+    BanditStump,
+    UCB,
+)
+
+
+class Player(Protocol):
+    """What a contest needs of a policy."""
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that it holds."""
+
+    def play(self, contexts: Any, rewards: Floats) -> Played:
+        """Decide and learn along rows whose every reward is known."""
+
+
+def players() -> dict[str, Callable[..., Player]]:
+    """Ours by the names of their classes, and the peers that are installed."""
+    return {**{kind.__name__: kind for kind in OURS}, **peers.installed()}
+
+
+def streams() -> dict[str, problems.Problem]:
+    """The streams whose dataset is on this machine."""
+    return {title: problem for title, problem in problems.CONTEST.items() if problems.is_here(problem.dataset)}
+
+
+def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
+    """Play everybody on every stream, one after the other so that all have the same machine."""
+    marks = marks_of(settings.steps)
+    rows = []
+    for title, problem in streams().items():
+        stream = problem.open()
+        of_stream = []
+        for name, maker in players().items():
+            trials = []
+            for trial in range(settings.trials):
+                make = partial(played, maker, stream, settings, trial, progress)
+                trials.append(once(parts, f"{name} on {title}, trial {trial}", settings.steps, progress, make))
+            of_stream.append(row(title, name, trials, marks))
+        rows += sorted(of_stream, key=lambda each: -np.nan_to_num(each[reward_at(marks[-1])], nan=-1.0))
+    return Outcome(
+        result=TableResult(rows),
+        table=[line(each, marks) for each in rows],
+        findings=(*weighed(claims(rows, marks), enough=settings.steps >= MARKS[0]), *left_out()),
+        draw=lambda: draw(rows, marks[-1], settings.trials),
+    )
+
+
+def marks_of(steps: int) -> list[int]:
+    """Where average rewards are read: at powers of ten, and in the end."""
+    return sorted({mark for mark in MARKS if mark < steps} | {steps})
+
+
+def reward_at(mark: int) -> str:
+    """The column of the average reward up to a step."""
+    return f"reward_at_{mark}"
+
+
+def reach_at(mark: int) -> str:
+    """The column of half of its 95 % interval over trials."""
+    return f"plus_minus_at_{mark}"
+
+
+def played(
+    maker: Callable[..., Player], stream: Stream, settings: Settings, trial: int, progress: Progress
+) -> dict[str, Any]:
+    """One player's average rewards at the marks that it reached, its events, its seconds and its bytes."""
+    events_seed, policy_seed = trial_seeds(settings.seed, trial)
+    first = next(exactly(stream.batches(seed=events_seed, size=BATCH), N_FIRST))
+    player, paces = maker(actions=stream.actions, seed=policy_seed), []
+    for _ in range(3):  # the first compiles, and takes memory: only the others say how many steps there is time for
+        start = perf_counter()
+        player.play(first.contexts, first.rewards)
+        paces.append((perf_counter() - start) / N_FIRST)
+    pace = min(paces[1:])
+    steps = settings.steps if pace * settings.steps <= MOST_SECONDS else max(int(MOST_SECONDS / pace), N_FIRST)
+    player = maker(actions=stream.actions, seed=policy_seed)
+    seconds, earned = 0.0, []
+    for batch in exactly(stream.batches(seed=events_seed, size=BATCH), steps):
+        start = perf_counter()
+        actions = player.play(batch.contexts, batch.rewards).actions
+        seconds += perf_counter() - start
+        earned.append(batch.rewards[np.arange(len(actions)), actions])
+        progress(len(actions))
+    progress(settings.steps - steps)
+    gains = np.cumsum(np.concatenate(earned))
+    averages = [float(gains[mark - 1]) / mark for mark in marks_of(settings.steps) if mark <= steps]
+    return {"averages": averages, "events": steps, "seconds": seconds, "bytes": player.n_bytes}
+
+
+def row(title: str, name: str, trials: list[dict[str, Any]], marks: list[int]) -> dict[str, Any]:
+    """A player's line for a stream: average rewards with half their 95 % intervals, speed and memory."""
+    averages = np.full((len(trials), len(marks)), np.nan)
+    for line, each in zip(averages, trials, strict=True):
+        line[: len(each["averages"])] = each["averages"]
+    mean, _, high = band(averages)
+    found: dict[str, Any] = {"stream": title, "policy": name}
+    for place, mark in enumerate(marks):
+        found[reward_at(mark)] = float(mean[place])
+        found[reach_at(mark)] = float(high[place] - mean[place])
+    found["events_per_s"] = float(np.median([each["events"] / each["seconds"] for each in trials]))
+    found["bytes"] = max(each["bytes"] for each in trials)
+    return found
+
+
+def line(row: dict[str, Any], marks: list[int]) -> dict[str, Any]:
+    """A row in few columns, to print."""
+    shown: dict[str, Any] = {"stream_and_policy": f"{row['stream']}: {row['policy']}"}
+    for mark in marks:
+        mean = row[reward_at(mark)]
+        shown[f"{mark:,}"] = TOO_SLOW if isnan(mean) else estimate(mean, row[reach_at(mark)], ".4f")
+    return {**shown, "events_per_s": row["events_per_s"], "kB": row["bytes"] / 1000}
+
+
+def claims(rows: list[dict[str, Any]], marks: list[int]) -> list[Finding]:
+    """Whether our forest is level with or ahead of everybody, at each mark."""
+    found = []
+    for mark in marks:
+        column = reward_at(mark)
+        behind = []
+        for title in dict.fromkeys(each["stream"] for each in rows):
+            scores = {
+                each["policy"]: each[column] for each in rows if each["stream"] == title and not isnan(each[column])
+            }
+            best = max(scores, key=lambda name: scores[name])
+            if scores[best] > scores[CHAMPION] + CLOSE:
+                behind.append(f"{title} ({scores[CHAMPION]:.4f}, {best} {scores[best]:.4f})")
+        found.append(
+            finding(
+                f"{CHAMPION} is at most {CLOSE:g} behind anybody on any stream after {mark:,} events",
+                holds=not behind,
+                evidence=f"behind on {'; '.join(behind)}" if behind else "behind on none",
+            )
+        )
+    return found
+
+
+def left_out() -> list[Finding]:
+    """The streams and peers that are not here."""
+    absent = {
+        "streams": [title for title in problems.CONTEST if title not in streams()],
+        "peers": [name for name in peers.PEERS if name not in players()],
+    }
+    return [
+        Finding("not testable", f"all {what} are in the contest", f"not on this machine: {', '.join(names)}")
+        for what, names in absent.items()
+        if names
+    ]
+
+
+def draw(rows: list[dict[str, Any]], mark: int, trials: int) -> "Figure":
+    """A panel for each stream: average reward in the end, with its interval, everybody on a line."""
+    titles = list(dict.fromkeys(each["stream"] for each in rows))
+    names = list(players())
+    n_columns = min(5, len(titles))
+    n_rows = -(-len(titles) // n_columns)
+    size = (2.2 + 2.6 * n_columns, 0.8 + (0.5 + 0.22 * len(names)) * n_rows)
+    figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=size, layout="constrained")
+    panels = figure.subplots(n_rows, n_columns, sharey=True, squeeze=False).flatten()
+    for panel, title in zip(panels, titles, strict=False):
+        for each in (each for each in rows if each["stream"] == title):
+            reward, height = each[reward_at(mark)], names.index(each["policy"])
+            colour = "tab:orange" if each["policy"] in peers.PEERS else "tab:blue"
+            panel.errorbar(reward, height, xerr=each[reach_at(mark)], fmt="o", markersize=5, color=colour)
+            shown = TOO_SLOW if isnan(reward) else f"{reward:.4f}"
+            panel.text(1.02, height, shown, transform=panel.get_yaxis_transform(), va="center", fontsize=7)
+        best = np.nanmax([each[reward_at(mark)] for each in rows if each["stream"] == title])
+        panel.axvline(best, color="0.8", zorder=0)
+        panel.set_title(title, fontsize="medium")
+        panel.set_yticks(range(len(names)), names)
+        panel.grid(axis="y", color="0.93")
+    for panel in panels[len(titles) :]:
+        panel.remove()
+    panels[0].invert_yaxis()
+    figure.suptitle(f"Average reward after {mark:,} events, {trials} trials: ours blue, peers orange, the best grey")
+    return figure
+
+
+STUDY = Study(
+    name="contest",
+    title="Every contextual policy of ours and the installed peers, stream by stream",
+    source="Stumpery's own",
+    steps=100_000,
+    trials=3,
+    n_events=lambda settings: len(streams()) * len(players()) * settings.steps * settings.trials,
+    run=run,
+)

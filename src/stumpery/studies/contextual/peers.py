@@ -1,0 +1,195 @@
+"""Other libraries' contextual bandits behind `play`, where they are installed.
+
+All are shown the same rows: numbers standardised by the first thousand, names one-hot, missing values as 0. Their
+speed is what a user would see who calls them row by row from Python, with the making of their row included.
+"""
+
+import pickle
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from stumpery.encoding import Schema, VectorEncoder
+from stumpery.policies.policy import Played
+from stumpery.types import Action, Floats
+
+N_FIRST_ROWS = 1000
+FARTHEST = 10.0  # spreads from the mean
+VW_BITS = 20  # of the table of weights, each 4 floats
+ALPHA = 0.25  # of every LinUCB, as of ours
+
+
+class Vectors:
+    """Rows as vectors, by what the first of them teach."""
+
+    def __init__(self, contexts: Any) -> None:
+        first = contexts[:N_FIRST_ROWS]
+        self._encoder = VectorEncoder(schema=Schema.infer(first), one_hot=True)
+        values = np.nan_to_num(self._encoder.encode_many(first))
+        stays = ((values == 0) | (values == 1)).all(axis=0) | (values.std(axis=0) == 0)
+        self._mean = np.where(stays, 0.0, values.mean(axis=0))
+        self._spread = np.where(stays, 1.0, values.std(axis=0))
+
+    def __call__(self, contexts: Any) -> Floats:
+        """Standardised columns, and a constant."""
+        values = np.nan_to_num((self._encoder.encode_many(contexts) - self._mean) / self._spread)
+        return np.column_stack([values.clip(-FARTHEST, FARTHEST), np.ones(len(values))])
+
+
+class Peer(ABC):
+    """A policy of another library, which decides and learns one row at a time."""
+
+    def __init__(self, *, actions: Sequence[Action], seed: int) -> None:
+        self._n_actions = len(actions)
+        self._seed = seed % 2**31
+        self._draws = Random(seed)  # noqa: S311 - nothing secret
+        self._vectors: Vectors | None = None
+        self._model = self._new_model()
+
+    @abstractmethod
+    def _new_model(self) -> Any:
+        """The library's object; an ImportError where there is no library."""
+
+    @abstractmethod
+    def decide(self, row: Any) -> tuple[int, float]:
+        """An action's index and its probability."""
+
+    @abstractmethod
+    def learn(self, row: Any, action: int, reward: float, probability: float) -> None:
+        """Take one reward."""
+
+    def form(self, vector: Floats) -> Any:
+        """A vector as the library wants it."""
+        return vector[None]
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of the library's object in a file."""
+        return len(pickle.dumps(self._model))
+
+    def play(self, contexts: Any, rewards: Floats) -> Played:
+        """Decide and learn along rows whose every reward is known."""
+        self._vectors = self._vectors or Vectors(contexts)
+        played = Played.blank(len(rewards))
+        for place, vector in enumerate(self._vectors(contexts)):
+            row = self.form(vector)
+            action, probability = self.decide(row)
+            self.learn(row, action, float(rewards[place, action]), probability)
+            played.actions[place], played.probabilities[place] = action, probability
+        return played
+
+
+class VowpalWabbit(Peer):
+    """Vowpal Wabbit with `--squarecb` and whatever other options."""
+
+    def __init__(self, *, actions: Sequence[Action], seed: int, options: str = "") -> None:
+        self._options = options
+        super().__init__(actions=actions, seed=seed)
+
+    def _new_model(self) -> Any:
+        fixed = f"--cb_explore {self._n_actions} --squarecb --quiet -b {VW_BITS} --random_seed {self._seed}"
+        return import_module("vowpalwabbit").Workspace(f"{fixed} {self._options}")
+
+    @property
+    def n_bytes(self) -> int:
+        """The table of weights."""
+        return (1 << VW_BITS) * 16
+
+    def form(self, vector: Floats) -> str:
+        """A line of its text format, without the constant, which it adds; bare numbers as names would collide."""
+        return "| " + " ".join(f"x{place}:{vector[place]:.6g}" for place in np.flatnonzero(vector[:-1]).tolist())
+
+    def decide(self, row: str) -> tuple[int, float]:
+        """Draw from the distribution that it gives."""
+        probabilities: list[float] = self._model.predict(row)
+        (action,) = self._draws.choices(range(self._n_actions), probabilities)
+        return action, probabilities[action]
+
+    def learn(self, row: str, action: int, reward: float, probability: float) -> None:
+        """A reward is a negative cost."""
+        self._model.learn(f"{action + 1}:{-reward:g}:{probability:.6g} {row}")
+
+
+class MABWiserLinUCB(Peer):
+    """MABWiser's LinUCB."""
+
+    def _new_model(self) -> Any:
+        mab = import_module("mabwiser.mab")
+        policy = mab.LearningPolicy.LinUCB(alpha=ALPHA, l2_lambda=1.0)
+        self._has_learned = False
+        return mab.MAB(list(range(self._n_actions)), policy, seed=self._seed)
+
+    def decide(self, row: Floats) -> tuple[int, float]:
+        """Its prediction; before the first reward any action."""
+        return int(self._model.predict(row) if self._has_learned else self._draws.randrange(self._n_actions)), 1.0
+
+    def learn(self, row: Floats, action: int, reward: float, probability: float) -> None:
+        """One more row."""
+        (self._model.partial_fit if self._has_learned else self._model.fit)([action], [reward], row)
+        self._has_learned = True
+
+
+class ContextualBanditsLinUCB(Peer):
+    """The LinUCB of contextualbandits."""
+
+    def _new_model(self) -> Any:
+        online = import_module("contextualbandits.online")
+        self._has_learned = False
+        return online.LinUCB(self._n_actions, alpha=ALPHA, fit_intercept=False, random_state=self._seed)
+
+    def decide(self, row: Floats) -> tuple[int, float]:
+        """Its prediction; before the first reward any action."""
+        return int(self._model.predict(row)[0] if self._has_learned else self._draws.randrange(self._n_actions)), 1.0
+
+    def learn(self, row: Floats, action: int, reward: float, probability: float) -> None:
+        """One more row."""
+        self._model.partial_fit(row, np.array([action]), np.array([reward]))
+        self._has_learned = True
+
+
+class RiverLinUCB(Peer):
+    """River's disjoint LinUCB."""
+
+    def _new_model(self) -> Any:
+        self._arms = list(range(self._n_actions))
+        return import_module("river.bandit").LinUCBDisjoint(alpha=ALPHA, seed=self._seed)
+
+    def form(self, vector: Floats) -> dict[int, float]:
+        """Every place, also those that are 0."""
+        return dict(enumerate(vector.tolist()))
+
+    def decide(self, row: dict[int, float]) -> tuple[int, float]:
+        """The arm that it pulls."""
+        return int(self._model.pull(self._arms, context=row)), 1.0
+
+    def learn(self, row: dict[int, float], action: int, reward: float, probability: float) -> None:
+        """One more row."""
+        self._model.update(action, row, reward)
+
+
+PEERS: dict[str, tuple[str, Callable[..., Peer]]] = {  # the module that each needs, and how it is made
+    "VW squarecb": ("vowpalwabbit", VowpalWabbit),
+    "VW squarecb -q": ("vowpalwabbit", partial(VowpalWabbit, options="-q ::")),
+    "VW squarecb -q, gamma 1000": ("vowpalwabbit", partial(VowpalWabbit, options="-q :: --gamma_scale 1000")),
+    "MABWiser LinUCB": ("mabwiser.mab", MABWiserLinUCB),
+    "contextualbandits LinUCB": ("contextualbandits.online", ContextualBanditsLinUCB),
+    "river LinUCB": ("river.bandit", RiverLinUCB),
+}
+
+
+def installed() -> dict[str, Callable[..., Peer]]:
+    """The peers whose libraries can be imported."""
+    return {name: maker for name, (module, maker) in PEERS.items() if _imports(module)}
+
+
+def _imports(module: str) -> bool:
+    try:
+        import_module(module)
+    except ImportError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Studies of trees built by reinforcement learning."""

@@ -1,0 +1,208 @@
+"""Chaouki, Read and Bifet: decision trees by deep reinforcement learning, Table 1 and Figures 2 to 4.
+
+Beside them: the paper's settings and ours on the same rows, what each change is worth, what helps when the stream
+changes, and accuracy against expected depth as the price of a query varies.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stumpery.evaluation.play import Progress
+from stumpery.studies.reinforcement import options, problems
+from stumpery.studies.reinforcement.picture import draw
+from stumpery.studies.reinforcement.problems import CRITIC, DOUBLE, DQN, GREEDY, PAPER
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.studies.table import TableResult
+from stumpery.system.extras import need
+
+LONG_RUN = 100_000
+Row = dict[str, Any]
+Runs = dict[str, dict[str, list[Row]]]  # problem -> learner -> trial by trial
+
+
+@dataclass(frozen=True, eq=False)
+class RlResult(TableResult):
+    """Curves as rows, the settings side by side, and accuracy against depth."""
+
+    by_setting: list[Row] = field(default_factory=list)
+    by_penalty: list[Row] = field(default_factory=list)
+
+    def summary(self) -> dict[str, Any]:
+        """What is not a curve."""
+        return {**super().summary(), "by_setting": self.by_setting, "by_penalty": self.by_penalty}
+
+
+def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
+    """Every learner on every problem, then every setting, every way to meet a change, and every price."""
+    need("jax", "deep")
+
+    def part(name: str, make: Callable[..., Any], *given: Any) -> Any:
+        def made() -> Any:
+            found = make(*given)
+            progress(settings.steps)
+            return found
+
+        return once(parts, name, settings.steps, progress, made)
+
+    runs: Runs = {title: {name: [] for name in problems.LEARNERS} for title in problems.PROBLEMS}
+    for title, trial, name in all_runs(settings):
+        found = part(f"{name} on {title}, {trial}", played, title, name, settings.steps, settings.seed + trial)
+        runs[title][name].append(found)
+    by_setting = settings_measured(settings, part)
+    by_penalty: list[Row] = []
+    for penalty in options.PENALTIES:
+        by_penalty += part(f"penalty {penalty}", by_one_penalty, penalty, settings)
+    return Outcome(
+        result=RlResult(curves(runs), by_setting, by_penalty),
+        table=[line(title, of_problem) for title, of_problem in runs.items()],
+        findings=weighed(claims(runs, by_setting, by_penalty), enough=settings.steps >= LONG_RUN),
+        draw=lambda: draw(runs, by_penalty),
+    )
+
+
+def played(title: str, name: str, steps: int, seed: int) -> Row:
+    """One learner on one stream."""
+    data, schema = problems.opened(title, steps, seed)
+    return problems.tried(learner(name, seed, schema, len(data.labels)), data)
+
+
+def learner(name: str, seed: int, schema: Any, n: int) -> Any:
+    """A learner by name; on a short run its warm-up is short too."""
+    model = problems.LEARNERS[name](seed, schema)
+    if hasattr(model, "warm_up"):
+        model.warm_up = options.warm_up(n)
+    return model
+
+
+def all_runs(settings: Settings) -> list[tuple[str, int, str]]:
+    """Who learns what, trial by trial."""
+    trials = range(settings.trials)
+    return [(title, trial, name) for title in problems.PROBLEMS for trial in trials for name in problems.LEARNERS]
+
+
+def settings_measured(settings: Settings, part: Callable[..., Any]) -> list[Row]:
+    """Every setting on two problems, and every way to meet a change, averaged over trials."""
+    seeds = range(settings.seed, settings.seed + settings.trials)
+    found = []
+    for title in options.SETTINGS_ON:
+        for name in options.SETTINGS:
+            work = [(f"{name} on {title}, seed {seed}", options.by_setting, title, name) for seed in seeds]
+            found.append(averaged([part(*each, settings.steps, seed) for each, seed in zip(work, seeds, strict=True)]))
+    for name in options.AFTER_CHANGE:
+        work_after = [(f"{name} after a change, seed {seed}", options.after_change, name) for seed in seeds]
+        trials = zip(work_after, seeds, strict=True)
+        found.append(averaged([part(*each, settings.steps, seed) for each, seed in trials]))
+    return found
+
+
+def by_one_penalty(penalty: float, settings: Settings) -> list[Row]:
+    """Points of the picture at one price."""
+    found = []
+    for title in options.SETTINGS_ON:
+        found += options.by_penalty(title, penalty, settings.steps, settings.seed)
+    return found
+
+
+def averaged(rows: Sequence[Row]) -> Row:
+    """Rows of several trials as one; numbers are averaged."""
+    return {
+        key: float(np.mean([row[key] for row in rows])) if isinstance(value, float) else value
+        for key, value in rows[0].items()
+    }
+
+
+def n_parts(settings: Settings) -> int:
+    """How many parts the work has."""
+    n_settings = len(options.SETTINGS) * len(options.SETTINGS_ON) + len(options.AFTER_CHANGE)
+    return len(all_runs(settings)) + n_settings * settings.trials + len(options.PENALTIES)
+
+
+def curves(runs: Runs) -> list[Row]:
+    """A row for each problem, learner, trial and mark."""
+    found = []
+    for title, of_problem in runs.items():
+        for name, trials in of_problem.items():
+            for trial, each in enumerate(trials):
+                for place, mark in enumerate(each["marks"]):
+                    row = {"problem": title, "learner": name, "trial": trial, "event": mark}
+                    row |= {"accuracy": each["accuracy"][place], "depth": each["depth"][place]}
+                    losses = zip(("first_loss", "second_loss"), each["losses"][place], strict=True)
+                    found.append(row | {key: float("nan") if loss is None else loss for key, loss in losses})
+    return found
+
+
+def final(trials: Sequence[Row], what: str = "accuracy") -> float:
+    """A figure in the end, averaged over trials."""
+    return float(np.mean([trial[what][-1] for trial in trials]))
+
+
+def line(title: str, of_problem: dict[str, list[Row]]) -> Row:
+    """A problem in one line: accuracies in %, the paper's beside them, and the depth of DQN."""
+    found: Row = {"problem": title}
+    for name, trials in of_problem.items():
+        found[name] = round(100 * final(trials), 1)
+        found[f"{name}, paper"] = PAPER[title][name]
+    return found | {"DQN's queries": round(final(of_problem[DQN], "depth"), 2)}
+
+
+def better(shares: dict[str, float]) -> float:
+    """The better of the two kinds of DQN."""
+    return max(shares[DQN], shares[DOUBLE])
+
+
+def claims(runs: Runs, by_setting: Sequence[Row], by_penalty: Sequence[Row]) -> list[Finding]:
+    """What the paper says, and what we say."""
+    shares = {title: {name: 100 * final(trials) for name, trials in each.items()} for title, each in runs.items()}
+    found = [*claims_on_accuracy(shares), claim_on_reports(by_setting), claim_on_depth(by_penalty)]
+    if "Poker" in shares:
+        greedy, deep = shares["Poker"][GREEDY], shares["Poker"][DQN]
+        evidence = f"Hoeffding tree {greedy:.1f} %, DQN {deep:.1f} %"
+        found.append(finding("a greedy tree is lost on Poker", holds=greedy < 60 < deep, evidence=evidence))
+    return found
+
+
+def claims_on_accuracy(shares: dict[str, dict[str, float]]) -> list[Finding]:
+    """As good as the paper's, and poor nowhere."""
+    gaps = {title: better(each) - better(PAPER[title]) for title, each in shares.items()}
+    worst = min(gaps, key=lambda title: gaps[title])
+    evidence = f"{gaps[worst]:+.1f} % on {worst}, the least"
+    claim = "the better of DQN and Double DQN is as good as the paper's"
+    first = finding(claim, holds=gaps[worst] >= 0, evidence=evidence)
+    poor = {name: min(each[name] for each in shares.values()) for name in (DQN, DOUBLE, CRITIC, GREEDY)}
+    holds = min(poor[DQN], poor[DOUBLE]) > max(poor[CRITIC], poor[GREEDY])
+    evidence = ", ".join(f"{name} {share:.1f} %" for name, share in poor.items()) + " on the worst problem of each"
+    return [
+        first,
+        finding("DQN is poor nowhere, unlike actor-critic and Hoeffding tree", holds=holds, evidence=evidence),
+    ]
+
+
+def claim_on_reports(by_setting: Sequence[Row]) -> Finding:
+    """Our change that matters most."""
+    own = {row["setting"]: 100 * row["accuracy"] for row in by_setting if row["problem"] == "Nursery"}
+    every, one = own[options.OURS], own[options.ONE_REPORT]
+    evidence = f"{every:.1f} % with all reports, {one:.1f} % with one"
+    return finding("all reports teach more than a random one (Nursery)", holds=every > one, evidence=evidence)
+
+
+def claim_on_depth(by_penalty: Sequence[Row]) -> Finding:
+    """A readable tree that is nearly always right."""
+    merged = [row for row in by_penalty if (row["problem"], row["tree"]) == ("Nursery", options.MERGED)]
+    shallow = min((row["depth"] for row in merged if row["accuracy"] >= 0.99), default=float("inf"))
+    claim = "Nursery at 99 % needs at most 3.7 columns of 8"
+    evidence = "no tree is right in 99 %" if np.isinf(shallow) else f"{shallow:.2f} columns at 99 % or more"
+    return finding(claim, holds=shallow <= 3.7, evidence=evidence)
+
+
+STUDY = Study(
+    name="rl-trees",
+    title="Decision trees by deep reinforcement learning, beside a greedy tree",
+    source="Chaouki, Read and Bifet, Table 1 and Figures 2 to 4",
+    steps=250_000,
+    trials=5,
+    n_events=lambda settings: n_parts(settings) * settings.steps,
+    run=run,
+)

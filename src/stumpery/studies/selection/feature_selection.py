@@ -1,0 +1,241 @@
+"""Figure 1 of Durand and Gagné 2014: the online rate of mistakes when only a tenth of the features may be looked at.
+
+The paper says of its network no more than its two hidden neurons and its rate: here it has tanh units, and beside it
+stands the reading with logistic ones. Of three epsilons the best is reported, as in the paper.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from stumpery.evaluation.play import Progress
+from stumpery.evaluation.regret import band
+from stumpery.studies.selection import cost as money
+from stumpery.studies.selection import problems
+from stumpery.studies.selection.picture import draw
+from stumpery.studies.selection.problems import ALL, EPSILONS, LOGISTIC, OFS, ONLINE, OURS, PERCEPTRON, THOMPSON
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.studies.table import TableResult, estimate
+
+Trials = dict[str, dict[str, list[dict[str, Any]]]]  # problem -> method -> trial by trial
+ENOUGH = 30_000  # events
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureResult(TableResult):
+    """Curves as rows, and what was looked at and paid."""
+
+    kept: dict[str, Any] = field(default_factory=dict)  # problem -> method -> each feature's share of the rounds
+    money: list[dict[str, Any]] = field(default_factory=list)
+
+    def summary(self) -> dict[str, Any]:
+        """What was looked at, and accuracy against money."""
+        return {**super().summary(), "kept": self.kept, "money": self.money}
+
+
+def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
+    """Play every method over the same permutations of every dataset, then every budget."""
+    trials: Trials = {}
+    paid: list[dict[str, Any]] = []
+    kept: dict[str, Any] = {}
+    for title, problem in problems.PROBLEMS.items():
+        data = problems.opened(problem)
+        trials[title] = all_trials(title, data, problems.n_events(problem, settings.steps), settings, parts, progress)
+        paid += money.all_budgets(title, data, problems.n_events(problem, settings.steps), settings, parts, progress)
+        kept[title] = {name: looks_of(each) for name, each in trials[title].items()}
+    rows = [row for title, of_problem in trials.items() for row in curves(title, of_problem, settings.steps)]
+    shown = {title: reported(of_problem) for title, of_problem in trials.items()}
+    enough = settings.steps >= ENOUGH and settings.trials > 1
+    return Outcome(
+        result=FeatureResult(rows, kept, paid),
+        table=[line(label, shown, trials) for label in next(iter(shown.values()))],
+        findings=weighed(claims(trials, settings.steps, settings.threads), enough=enough),
+        draw=lambda: draw(rows, kept, paid, shown, settings.trials),
+    )
+
+
+def all_trials(
+    title: str, data: problems.Data, steps: int, settings: Settings, parts: Parts, progress: Progress
+) -> dict[str, list[dict[str, Any]]]:
+    """Every method's trials on one dataset, `threads` at a time."""
+    makes: list[tuple[str, Callable[[], Any]]] = []
+    for trial in range(settings.trials):
+        for name, method in problems.methods().items():
+            make = partial(problems.played, data, method, steps, settings.seed, trial)
+            makes.append((f"{name} on {title}, trial {trial}", make))
+    found = in_threads(makes, steps, settings.threads, parts, progress)
+    n = len(problems.methods())
+    return {name: found[place::n] for place, name in enumerate(problems.methods())}
+
+
+def in_threads(
+    makes: list[tuple[str, Callable[[], Any]]], steps: int, threads: int, parts: Parts, progress: Progress
+) -> list[Any]:
+    """All parts of the work, each kept when it is done; the first error ends the rest."""
+
+    def part(name: str, make: Callable[[], Any]) -> Any:
+        def made() -> Any:
+            found = make()
+            progress(steps)
+            return found
+
+        return once(parts, name, steps, progress, made)
+
+    pool = ThreadPoolExecutor(threads)
+    try:
+        return [each.result() for each in [pool.submit(part, name, make) for name, make in makes]]
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def rates(trials: list[dict[str, Any]]) -> Any:
+    """A row for each trial: the rate of mistakes at the marks."""
+    return np.array([trial["rates"] for trial in trials])
+
+
+def last(trials: list[dict[str, Any]]) -> float:
+    """The final rate of mistakes, averaged over trials."""
+    return float(rates(trials)[:, -1].mean())
+
+
+def looks_of(trials: list[dict[str, Any]]) -> list[float]:
+    """For each feature the share of the rounds in which it was looked at."""
+    shares: list[float] = np.mean([trial["looks"] for trial in trials], axis=0).tolist()
+    return shares
+
+
+def best(of_problem: dict[str, list[dict[str, Any]]], name: str) -> str:
+    """The epsilon with the lowest final rate, as the paper reports."""
+    names = [problems.by_epsilon(name, epsilon) for epsilon in EPSILONS]
+    return min(names, key=lambda each: last(of_problem[each]))
+
+
+def reported(of_problem: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
+    """The methods to show, by label: of three epsilons the best."""
+    chosen = {name: name for name in of_problem if not name.startswith((OFS, PERCEPTRON))}
+    return {**{name: best(of_problem, name) for name in (OFS, PERCEPTRON)}, **chosen}
+
+
+def curves(title: str, of_problem: dict[str, list[dict[str, Any]]], steps: int) -> list[dict[str, Any]]:
+    """The rate of mistakes of every method at every mark, with its 95 % interval."""
+    marks = problems.marks_of(problems.n_events(problems.PROBLEMS[title], steps)).tolist()
+    rows = []
+    for name, trials in of_problem.items():
+        for mark, mean, low, high in zip(marks, *band(rates(trials)), strict=True):
+            place = {"dataset": title, "method": name, "events": mark}
+            rows.append({**place, "rate": float(mean), "low": float(low), "high": float(high)})
+    return rows
+
+
+def line(label: str, shown: dict[str, dict[str, str]], trials: Trials) -> dict[str, Any]:
+    """A method's final rate of mistakes on every dataset, with half its 95 % interval."""
+    found: dict[str, Any] = {"method": label}
+    for title, of_problem in trials.items():
+        mean, _, high = band(rates(of_problem[shown[title][label]]))
+        found[title] = estimate(float(mean[-1]), float(high[-1] - mean[-1]), ".4f")
+    return found
+
+
+def tenth(n_marks: int, n: int) -> int:
+    """The place of the mark nearest above a tenth of the events."""
+    return min(int(np.searchsorted(problems.marks_of(n), n / 10)), n_marks - 1)
+
+
+def claims(trials: Trials, steps: int, threads: int) -> list[Finding]:
+    """The paper's two, ours, and what standardising online costs."""
+    return [
+        *(claim_on_thompson(trials, steps, reading) for reading in ("", LOGISTIC)),
+        *(
+            finding(
+                f"{THOMPSON}{reading} is better than {ALL}{reading} on {title}",
+                holds=last(trials[title][THOMPSON + reading]) < last(trials[title][ALL + reading]),
+                evidence=against(trials[title], THOMPSON + reading, ALL + reading),
+            )
+            for title in ("a8a", "w8a")
+            if title in trials
+            for reading in ("", LOGISTIC)
+        ),
+        *(claim_on_ours(trials, reading) for reading in ("", LOGISTIC)),
+        *(claim_on_online(trials, name) for name in (THOMPSON, ALL, OURS)),
+        claim_on_time(trials, threads),
+    ]
+
+
+def against(of_problem: dict[str, list[dict[str, Any]]], one: str, other: str) -> str:
+    """Two final rates."""
+    return f"{last(of_problem[one]):.4f} against {last(of_problem[other]):.4f}"
+
+
+def claim_on_thompson(trials: Trials, steps: int, reading: str) -> Finding:
+    """Whether it has the lowest rate of those that do not look at everything, in the end or after a tenth."""
+    told, holds = [], True
+    for title, of_problem in trials.items():
+        rivals = [best(of_problem, name) for name in (OFS, PERCEPTRON)]
+        finals = [last(of_problem[name]) for name in (THOMPSON + reading, *rivals)]
+        means = [rates(of_problem[name]).mean(axis=0) for name in (THOMPSON + reading, *rivals)]
+        place = tenth(len(means[0]), problems.n_events(problems.PROBLEMS[title], steps))
+        early = [float(mean[place]) for mean in means]
+        holds = holds and (finals[0] == min(finals) or early[0] == min(early))
+        told.append(f"{title} {finals[0]:.4f} against {min(finals[1:]):.4f}")
+    return finding(
+        f"{THOMPSON}{reading} has fewer mistakes in the end, or sooner, than OFS and the perceptron",
+        holds=holds,
+        evidence="; ".join(told),
+    )
+
+
+def claim_on_ours(trials: Trials, reading: str) -> Finding:
+    """Whether ours beats all four of the paper on three datasets of four."""
+    told, n_won = [], 0
+    for title, of_problem in trials.items():
+        rivals = [THOMPSON + reading, ALL + reading, best(of_problem, OFS), best(of_problem, PERCEPTRON)]
+        rival = min(rivals, key=lambda name: last(of_problem[name]))
+        n_won += last(of_problem[OURS]) < last(of_problem[rival])
+        told.append(f"{title} {against(of_problem, OURS, rival)} of {rival}")
+    return finding(
+        f"ours has fewer mistakes than each of the paper's four{reading} on three datasets of four",
+        holds=n_won >= 3,
+        evidence="; ".join(told),
+    )
+
+
+def claim_on_online(trials: Trials, name: str) -> Finding:
+    """What it costs to know means and deviations only from what was looked at."""
+    costs = {title: last(each[name + ONLINE]) - last(each[name]) for title, each in trials.items()}
+    return finding(
+        f"standardising online costs {name} at most 0.01",
+        holds=max(costs.values()) <= 0.01,
+        evidence="; ".join(f"{title} {cost:+.4f}" for title, cost in costs.items()),
+    )
+
+
+def claim_on_time(trials: Trials, threads: int) -> Finding:
+    """How long the paper's four took, all three epsilons included."""
+    four = [THOMPSON, ALL, *(problems.by_epsilon(name, epsilon) for name in (OFS, PERCEPTRON) for epsilon in EPSILONS)]
+    seconds = sum(trial["seconds"] for of_problem in trials.values() for name in four for trial in of_problem[name])
+    return finding(
+        "the paper's four methods take less than 30 minutes for everything, on two cores",
+        holds=seconds / 2 < 30 * 60,
+        evidence=f"{seconds / 60:.1f} minutes of {threads} threads taken together",
+    )
+
+
+def n_events(settings: Settings) -> int:
+    """The length of the work, in events."""
+    each = [problems.n_events(problem, settings.steps) for problem in problems.PROBLEMS.values()]
+    return sum(n * len(problems.methods()) * settings.trials + money.n_events(n, settings.trials) for n in each)
+
+
+STUDY = Study(
+    name="feature-selection",
+    title="A tenth of the features: the rate of mistakes, what was looked at, and accuracy against money",
+    source="Durand and Gagné 2014, Figure 1",
+    steps=581_012,
+    trials=20,
+    n_events=n_events,
+    run=run,
+)

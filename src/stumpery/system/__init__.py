@@ -1,0 +1,1 @@
+"""The operating system: memory, files, folders, signals and optional libraries."""
