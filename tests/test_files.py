@@ -8,6 +8,7 @@ import stat
 import threading
 from fractions import Fraction
 from pathlib import Path
+from typing import get_overloads, get_type_hints
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from stumpery.array_forest import forest_kernels as trees
 from stumpery.drift import reward_drop_kernels as change
 from stumpery.policies import ContextualPolicy
 from stumpery.policies.reward_forest.trees.ring_kernels import ACTION, BYTE, FLOAT, REWARD
-from stumpery.types import State
+from stumpery.types import Saveable, State
 
 ACTIONS = ["a", "b", "c"]
 ROWS = [{"age": 20 + number % 7, "device": ["phone", "desktop", None][number % 3]} for number in range(30)]
@@ -976,3 +977,21 @@ def test_a_state_is_copied_when_it_is_restored():
     twin = st.Moments.from_state(State(state.options, state.arrays))
     twin.add(1.0)
     assert state.arrays["row"].sum() == 0.0
+
+
+def test_a_kind_that_is_asked_for_is_what_comes(tmp_path):
+    path = tmp_path / "policy"
+    st.save(st.UCB(actions=["a", "b"]), path)
+    assert type(st.load(path, kind=st.UCB)) is st.UCB
+    assert type(st.load(path, kind=st.MeansPolicy)) is st.UCB
+    with pytest.raises(ValueError, match=r"policy holds a model of the kind UCB; kind is RewardForest$"):
+        st.load(path, kind=st.RewardForest)
+    with pytest.raises(ValueError, match=r"^kind is 'UCB'; it must be a class of models, such as"):
+        st.load(path, kind="UCB")
+
+
+def test_type_checkers_know_what_is_loaded():
+    asked, unasked = get_overloads(st.load)
+    hints = get_type_hints(asked)
+    assert (hints["kind"], hints["return"]) == (type[files.Kind], files.Kind)
+    assert get_type_hints(unasked)["return"] is Saveable

@@ -87,7 +87,7 @@ def test_a_decision_is_an_action_a_chance_and_the_context(trained):
         decision = trained.decide(context)
         assert decision.action in ACTIONS
         assert 0.0 < decision.probability <= 1.0
-        assert decision.context is context
+        assert decision.context == context
 
 
 @pytest.mark.parametrize("available", [None, ["b", "d"]])

@@ -63,6 +63,14 @@ def test_a_decision_is_an_action_a_chance_and_the_context(trained):
         assert context == {"hour": 21}
 
 
+def test_a_decision_keeps_its_context_when_the_caller_changes_it(trained):
+    row, vector = {"hour": 21}, np.array([21.0])
+    by_row, by_vector = trained.decide(row), trained.decide(vector)
+    row["hour"] = vector[0] = 3.0
+    assert by_row.context == {"hour": 21}
+    assert by_vector.context.tolist() == [21.0]
+
+
 def test_the_stated_chance_is_the_frequency_of_the_choice(kind, trained):
     options, arrays = copy_of_state(trained)
     n = 4000

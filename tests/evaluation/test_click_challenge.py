@@ -189,6 +189,13 @@ def test_a_line_that_cannot_be_is_refused(line, said):
     assert (chooser.state().arrays["rng"] == before).all()
 
 
+@pytest.mark.parametrize("selector", [st.OneVersusAll(), st.UCB(actions=["a", "b"]), st.ContentSelector])
+def test_replay_says_what_it_takes(selector):
+    said = "^selector is .*; it must be a ContentSelector, whose model is a click predictor or a combination of them$"
+    with pytest.raises(ValueError, match=said):
+        replay(selector, [])
+
+
 def test_a_replay_of_nothing_has_the_widest_interval():
     result = ReplayResult(0, 0, 0, 0.0)
     assert result.rate == 0.0

@@ -206,9 +206,13 @@ def test_final_figures_come_in_order_of_regret():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"policies": {}}, "policies must map at least one name to a policy"),
-        ({"policies": [st.UCB(actions=range(4))]}, "policies must map at least one name to a policy"),
-        ({"policies": {"ucb": st.UCB}}, "policies must map at least one name to a policy"),
+        ({"policies": {}}, "policies is {}; it must be a dict from at least one name to its policy"),
+        (
+            {"policies": [st.UCB(actions=range(4))]},
+            r"policies is .*; it must be a dict from .*",
+        ),
+        ({"policies": {"ucb": st.UCB}}, r"the policy 'ucb' is <class '.*UCB'>; it must be a policy, such as .*"),
+        ({"policies": {"none": object()}}, r"the policy 'none' is <object .*>; it must be a policy, such as .*"),
         ({"policies": {"ucb": st.UCB(actions=range(3))}}, r"the stream's actions are \[0, 1, 2, 3\], the policy's .*"),
         ({"stream": None}, "stream is a NoneType; it must have .*"),
         ({"stream": GaussianArms(n_actions=4)}, "the stream's rewards go from -5 to 5, the policy's from 0 to 1"),

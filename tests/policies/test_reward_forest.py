@@ -1,6 +1,7 @@
 """The reward forest: bounded memory, growth that changes nothing, its mixture, and actions that went."""
 
 import copy
+import re
 
 import numpy as np
 import pandas as pd
@@ -582,9 +583,24 @@ def test_explaining_a_first_number_does_not_make_its_column_one_of_numbers():
     assert policy.schema.kinds == {"x": "number", "z": "name"}
 
 
-def test_a_schema_with_too_much_room_for_names_says_what_to_do():
-    with pytest.raises(ValueError, match=r"room for 64 names; 62 is the most: give max_names=62 to Schema\.infer"):
-        new(schema=st.Schema.infer([{"name": "red"}]))
+def test_a_schema_with_the_default_room_for_names_is_taken():
+    policy = new(schema=st.Schema.of({"name": "name"}))
+    for place in range(80):
+        policy.learn(policy.decide({"name": f"name {place}"}), 1.0)
+    assert len(policy.schema.columns[0].names) == 62
+
+
+def test_a_schema_with_too_many_names_says_what_to_do():
+    with pytest.raises(ValueError, match=r"column 'name' has 64 names; 62 is the most: give max_names=62 to Schema"):
+        new(schema=st.Schema.infer([{"name": f"name {place}"} for place in range(70)]))
+
+
+def test_counts_that_are_estimates_are_shown_as_such():
+    few, many = new(actions=["a"]), new(actions=["a"])
+    few.play([{"x": 1.0}] * 500, np.ones((500, 1)))
+    many.play([{"x": 1.0}] * 5000, np.ones((5000, 1)))
+    assert few.to_text() == "500 events, 'a' earns 0.999 (500 plays)"
+    assert re.fullmatch(r"about [45],\d{3} events, 'a' earns \S+ \(about [45],\d{3} plays\)", many.to_text())
 
 
 def test_any_names_can_be_drawn(tmp_path):

@@ -139,7 +139,7 @@ def test_explaining_changes_nothing(new, rows, rewards):
         ({"age": "old"}, "a value of column 'age' is 'old'; it must be a number or missing"),
         ({"device": 3}, "a value of column 'device' is 3; it must be a name or missing"),
         (np.zeros(2), "row has the shape .*; it must have the schema's 3 columns"),
-        ([1, 2, 3], "row is \\[1, 2, 3\\]; it must be a dict or a 1-D array"),
+        ([1, 2, 3], "row is \\[1, 2, 3\\]; it must be a dict, a pandas Series or a 1-D array"),
     ],
 )
 def test_a_wrong_context_is_refused_in_one_sentence(new, rows, rewards, schema, context, sentence):

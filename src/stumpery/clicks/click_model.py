@@ -253,8 +253,8 @@ def _n_rows(rows: Any) -> int:
     if not isinstance(rows, Sequence):
         open_table(rows)
     for row in rows if isinstance(rows, Sequence) else ():
-        if not isinstance(row, Mapping | np.ndarray):
-            raise ValueError(f"row is {shown(row)}; it must be a dict or a 1-D array")
+        if not isinstance(frames.as_row(row), Mapping | np.ndarray):
+            raise ValueError(f"row is {shown(row)}; it must be a dict, a pandas Series or a 1-D array")
     return n
 
 

@@ -63,9 +63,9 @@ class ContextualPolicy(Policy):
 
     def _begin(self, schema: Schema) -> None:
         before = self.schema, self._encoder
-        self.__dict__["schema"] = schema
         try:
             self._encoder = self._encoder_of(schema)
+            self.__dict__["schema"] = self._encoder.schema
             self._allocate(self._encoder.width)
         except (ValueError, MemoryError):
             self.__dict__["schema"], self._encoder = before
@@ -115,6 +115,10 @@ class ContextualPolicy(Policy):
         return isinstance(row, np.ndarray) and row.dtype.kind in "biuf"
 
     # The policy's interface, by rows.
+
+    def _settle(self, contexts: Any) -> None:
+        if self._encoder is None:
+            self._rows(contexts)
 
     def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
         played = Played.blank(1)

@@ -81,7 +81,7 @@ class DeepTree(DeclaredColumns, RiverClone):
 
     def _start(self, schema: Schema) -> None:
         self._rows = OnlineEncoder.under(schema, self.max_names)
-        self.schema = schema
+        self.schema = self._rows.schema
 
     # Learning.
 
