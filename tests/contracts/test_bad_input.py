@@ -192,7 +192,7 @@ def test_wrong_seeds_are_refused(kind, policy):
         with refused(naming="^seed is "):
             kind(actions=["a"], seed=seed)
         with refused(policy, "^seed is "):
-            policy.fresh(seed)
+            policy.clone({"seed": seed})
 
 
 def test_wrong_reward_ranges_are_refused(kind):

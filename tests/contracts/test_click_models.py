@@ -117,7 +117,7 @@ def test_an_untrained_model_can_be_saved_and_gives_every_row_the_same(new, tmp_p
 
 
 def test_the_seed_decides_and_fresh_starts_anew(new, trained):
-    again = trained.fresh(5)
+    again = trained.clone(seed=5)
     assert again.schema is not None
     again.learn_many(*rows_and_clicks(200))
     assert_same_state(again, trained)

@@ -286,7 +286,7 @@ def test_wrong_seeds_and_reward_ranges_are_refused(new, policy):
         with refused(naming="^seed is "):
             new(seed=seed)
         with refused(policy, "^seed is "):
-            policy.fresh(seed)
+            policy.clone({"seed": seed})
     for reward_range in ((1, 0), (1, 1), (0, INF), (NAN, 1), (0,), None, "01", (0, HUGE)):
         with refused(naming="^reward_range is "):
             new(reward_range=reward_range)

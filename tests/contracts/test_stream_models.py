@@ -121,7 +121,7 @@ def test_an_untrained_model_can_be_saved_and_goes_on(new, kind, tmp_path):
 
 
 def test_the_seed_decides_and_fresh_starts_anew(trained, kind):
-    again = trained.fresh(5)
+    again = trained.clone(seed=5)
     again.learn_many(*rows_and_labels(kind))
     assert outputs(again, rows_and_labels(kind)[0]).tobytes() == outputs(trained, rows_and_labels(kind)[0]).tobytes()
 

@@ -202,7 +202,7 @@ def test_bagging_voting_and_weights_take_numbers_too():
     ):
         model.learn_many(rows, numbers)
         assert abs(model.predict_one({"a": 0.9, "b": 0.5}) - 2.7) < 0.5
-        assert st.prequential(model.fresh(0), rows, numbers).metrics == ("mae", "rmse", "r2")
+        assert st.prequential(model.clone(seed=0), rows, numbers).metrics == ("mae", "rmse", "r2")
         for wrong in (10**400, math.inf, "1", None):
             with pytest.raises(ValueError, match=r"^a label is .* finite number"):
                 model.learn_one({"a": 0.9, "b": 0.5}, wrong)

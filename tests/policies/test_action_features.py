@@ -187,7 +187,7 @@ def test_a_policy_with_features_is_saved_copied_and_goes_on(tmp_path):
     rewards = np.roll(rewards, -1, axis=1)
     played = [each.play(rows[300:], rewards[300:]) for each in (policy, loaded, copied)]
     assert len({each.probabilities.tobytes() for each in played}) == 1
-    assert policy.fresh(seed=9).features == policy.features
+    assert policy.clone(seed=9).features == policy.features
 
 
 def test_whoever_changes_the_features_shown_changes_no_policy(tmp_path):

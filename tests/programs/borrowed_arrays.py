@@ -3,11 +3,11 @@
 import numpy as np
 from numba.core.runtime import rtsys
 
-from stumpery.compiling import internal
+from stumpery.compiling import internal as compiler
 from stumpery.jit import internal, kernel, prefetch
 
-borrows, decide = [], internal._only_borrows
-internal._only_borrows = lambda state: borrows.append((state.func_id.func_name, decide(state))) or borrows[-1][1]
+borrows, decide = [], compiler._only_borrows
+compiler._only_borrows = lambda state: borrows.append((state.func_id.func_name, decide(state))) or borrows[-1][1]
 
 
 @internal

@@ -13,7 +13,7 @@ for event in range(30):
 
 
 def work(seed):
-    mine = policy if seed is None else policy.clone(seed=seed)
+    mine = policy if seed is None else policy.clone(include_attributes=True, seed=seed)
     decisions = [mine.decide() for _ in range(400)]
     return [each.action for each in decisions], [each.probability for each in decisions]
 

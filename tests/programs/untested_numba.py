@@ -12,7 +12,7 @@ numba.__version__ = f"0.{minor}.1"
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     import stumpery.random  # noqa: F401 - its kernels must not warn again
-    from stumpery.compiling import EXTENDED, internal
+    from stumpery.compiling import EXTENDED
     from stumpery.jit import internal, kernel
 
 

@@ -140,7 +140,7 @@ def test_a_saved_model_goes_on_bit_for_bit(trained, kind, tmp_path):
 
 
 def test_the_seed_decides(trained):
-    again, other = trained.fresh(5), trained.fresh(6)
+    again, other = trained.clone(seed=5), trained.clone(seed=6)
     for model in (again, other):
         model.learn_many(*rows_and_labels())
     assert_same_state(again, trained)

@@ -345,7 +345,9 @@ def test_any_learner_with_rivers_verbs_may_classify_any_number_of_classes():
     for label in (None, float("nan"), ["z"]):
         with pytest.raises(ValueError, match=r"^label is .*; it must name a class, a round without one ends with skip"):
             model.tell(dict.fromkeys(model.ask(), 1.0), label)
-    with pytest.raises(ValueError, match=r"^a selector over 'Majority' cannot be saved, only over models of ours$"):
+    with pytest.raises(
+        ValueError, match=r"^a Majority among the models is none of Stumpery's own, so this cannot be saved$"
+    ):
         model.state()
 
 
@@ -704,7 +706,10 @@ def test_wrong_parts_are_refused(make, sentence):
         ),
         (lambda model: model.tell([1.0] * K, math.nan), "label is nan; classes are 0, 1"),
         (lambda model: model.tell([1.0] * K, np.ones(2)), "label is array.*; classes are 0, 1"),
-        (lambda model: setattr(model, "n_features", 2), "n_features is part of a selector's recipe and stays as it .*"),
+        (
+            lambda model: setattr(model, "n_features", 2),
+            "n_features is an option of FeatureSelector and stays as it .*",
+        ),
         (lambda model: model.tell([1.0] * K, None), "label is None; classes are 0, 1"),
         (lambda model: model.tell({}, 1), "x has no .*; what was asked is needed: .*"),
         (lambda model: model.tell(None, 1), "x has no .*; what was asked is needed: .*"),

@@ -63,7 +63,7 @@ def test_leaves_tell_every_action_s_rewards_on_the_users_scale(grown):
 
 
 def test_exploring_falls_from_one(grown):
-    fresh = grown.fresh(seed=2)
+    fresh = grown.clone(seed=2)
     assert fresh.exploring == 1.0
     assert 0.0 <= grown.exploring < 0.3
     assert "explore" in grown.explain().summary
