@@ -6,13 +6,29 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
+from importlib import import_module
+from inspect import isabstract
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from stumpery.saveable import FAMILIES
 from stumpery.types import State
 
 PROGRAMS = Path(__file__).parent / "programs"
+
+
+def public_names():
+    """What the package and its families export, by name; of classes those that are complete."""
+    found = {}
+    for module in map(import_module, ("stumpery", *(f"stumpery.{family}" for family in FAMILIES))):
+        found |= {name: getattr(module, name) for name in module.__all__}
+    return {name: member for name, member in found.items() if not isabstract(member)}
+
+
+public = SimpleNamespace(**public_names())
+public.__all__ = sorted(vars(public))
 
 
 def environment(cache, **switches):

@@ -148,7 +148,7 @@ def test_a_variable_is_passed_as_it_is_at_the_call():
     assert told_in_turn(one, two, 3) == 211121.0
 
 
-def test_named_tuples_of_the_same_name_are_told_ainternal():
+def test_named_tuples_of_the_same_name_are_told_apart():
     def two_of(first, second):
         return NamedTuple("Pair", [(first, np.ndarray), (second, np.ndarray)])
 

@@ -106,7 +106,7 @@ def n_compiled():
     return {f"{each.__module__}.{each.__name__}": len(each.signatures) for each in kernels}
 
 
-@pytest.mark.parametrize("kind", [st.UCB, st.ThompsonSampling, st.MeansPolicy, st.SuccessiveElimination])
+@pytest.mark.parametrize("kind", [st.UCB, st.ThompsonSampling, st.policies.MeansPolicy, st.SuccessiveElimination])
 def test_rewards_of_every_type_use_the_same_machine_code(kind):
     policy = kind(actions=ACTIONS)
     policy.learn(policy.decide(), 1.0)
@@ -147,7 +147,9 @@ def test_rewards_that_may_not_be_written_use_the_same_machine_code():
     assert n_compiled() == before
 
 
-@pytest.mark.parametrize("kind", [st.RewardForest, st.BanditTree, st.LinUCB, st.Banditron, st.NeuralBandit])
+@pytest.mark.parametrize(
+    "kind", [st.RewardForest, st.policies.BanditTree, st.LinUCB, st.policies.Banditron, st.NeuralBandit]
+)
 def test_contexts_of_every_layout_use_the_same_machine_code(kind):
     policy = kind(actions=ACTIONS)
     modules = (reward_forest_kernels, bandit_forest_kernels, linear_kernels, banditron_kernels, neural_kernels)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.support import bits_of, run
+from tests.support import bits_of, public, run
 
 import stumpery as st
 from stumpery.policies import ContextualPolicy, Policy
@@ -16,24 +16,31 @@ LABELS = [number % 5 > 2 for number in range(60)]
 SCHEMA = st.Schema.infer(ROWS, max_names=5)
 POLICIES = [
     kind
-    for name in st.__all__
-    if isinstance(kind := getattr(st, name), type) and issubclass(kind, Policy) and kind is not Policy
+    for name in public.__all__
+    if isinstance(kind := getattr(public, name), type) and issubclass(kind, Policy) and kind is not Policy
 ]
 OPTIONS = {
     st.RewardForest: {"n_trees": 3, "max_bytes": 500_000, "explorer": st.explorers.uniform()},
     st.BanditForest: {"n_trees": 3, "max_bytes": 50_000, "schema": SCHEMA},
-    st.BanditTree: {"max_bytes": 50_000, "schema": SCHEMA},
-    st.MeansPolicy: {"explorer": st.explorers.uniform()},
-    st.LinearPolicy: {"explorer": st.explorers.uniform()},
+    st.policies.BanditTree: {"max_bytes": 50_000, "schema": SCHEMA},
+    st.policies.MeansPolicy: {"explorer": st.explorers.uniform()},
+    st.policies.LinearPolicy: {"explorer": st.explorers.uniform()},
     st.EpsilonGreedy: {"epsilon": 0.9},
     st.SuccessiveElimination: {"explore": "drawn"},
 }
-CERTAIN = {st.Greedy, st.UCB, st.LinUCB, st.BanditForest, st.BanditTree, st.BanditStump}  # nothing is left to draw here
+CERTAIN = {
+    st.policies.Greedy,
+    st.UCB,
+    st.LinUCB,
+    st.BanditForest,
+    st.policies.BanditTree,
+    st.policies.BanditStump,
+}  # nothing is left to draw here
 LEARNERS = {
     "forest": lambda: st.ForestClassifier(n_models=3, grace_period=10, seed=5),
-    "online bagging": lambda: st.OnlineBagging(models=st.ForestClassifier(n_models=2), n_models=2, seed=5),
-    "online boosting": lambda: st.OnlineBoosting(models=st.HoeffdingTreeClassifier(), n_models=2, seed=5),
-    "bagged predictors": lambda: st.BaggedPredictors(predictors=[(st.Stump(), 4)], seed=5),
+    "online bagging": lambda: st.ensembles.OnlineBagging(models=st.ForestClassifier(n_models=2), n_models=2, seed=5),
+    "online boosting": lambda: st.ensembles.OnlineBoosting(models=st.HoeffdingTreeClassifier(), n_models=2, seed=5),
+    "bagged predictors": lambda: st.clicks.BaggedPredictors(predictors=[(st.clicks.Stump(), 4)], seed=5),
     "deep tree": lambda: st.DQNTree(warm_up=30, memory=40, batch_size=8, seed=5),
 }
 
@@ -129,10 +136,14 @@ def test_a_learners_clone_may_have_a_seed_of_its_own(name, tmp_path):
 UNTRAINED = {
     **LEARNERS,
     "tree": lambda: st.HoeffdingTreeClassifier(seed=5),
-    "random trees": lambda: st.Average(predictors=[(st.RandomHoeffdingTree(n_features=1), 9)], seed=5),
-    "bagged predictors with a schema": lambda: st.BaggedPredictors(predictors=[st.Stump()], schema=SCHEMA, seed=5),
-    "voting of deep trees": lambda: st.Voting(models=st.DQNTree(warm_up=30, memory=40, batch_size=8), n_models=2),
-    "bagging": lambda: st.Bagging(model=st.HoeffdingTreeClassifier(grace_period=5), n_models=3),
+    "random trees": lambda: st.clicks.Average(predictors=[(st.clicks.RandomHoeffdingTree(n_features=1), 9)], seed=5),
+    "bagged predictors with a schema": lambda: st.clicks.BaggedPredictors(
+        predictors=[st.clicks.Stump()], schema=SCHEMA, seed=5
+    ),
+    "voting of deep trees": lambda: st.ensembles.Voting(
+        models=st.DQNTree(warm_up=30, memory=40, batch_size=8), n_models=2
+    ),
+    "bagging": lambda: st.ensembles.Bagging(model=st.HoeffdingTreeClassifier(grace_period=5), n_models=3),
 }
 
 
@@ -183,11 +194,11 @@ def test_a_policy_that_has_seen_nothing_has_a_stream_already(kind, tmp_path):
 
 
 def test_a_selectors_model_that_has_not_begun_gets_a_seed_of_its_own():
-    content = st.ContentSelector(model=st.BaggedPredictors(predictors=[st.Stump()], seed=5), seed=5)
+    content = st.ContentSelector(model=st.clicks.BaggedPredictors(predictors=[st.clicks.Stump()], seed=5), seed=5)
     features = st.FeatureSelector(
         features=3,
         n_features=1,
-        chooser=st.choosers.thompson(),
+        chooser=st.selection.choosers.thompson(),
         classifier=st.DQNTree(warm_up=30, memory=40, batch_size=8),
     )
     for model, inner in ((content, "model"), (features, "classifier")):
@@ -197,7 +208,7 @@ def test_a_selectors_model_that_has_not_begun_gets_a_seed_of_its_own():
 
 def test_selectors_have_clones_too():
     candidates = [{"x": 1.0}, {"x": 1.0}, {"x": 1.0}]
-    content = st.ContentSelector(model=st.BaggedPredictors(predictors=[st.Stump()]), epsilon=0.5, seed=5)
+    content = st.ContentSelector(model=st.clicks.BaggedPredictors(predictors=[st.clicks.Stump()]), epsilon=0.5, seed=5)
     content.learn(content.decide(candidates), click=True)
     picked = [
         [content.clone(include_attributes=True, seed=seed).decide(candidates)[0] for _ in range(3)]
@@ -207,14 +218,20 @@ def test_selectors_have_clones_too():
     assert len({each[0] for each in picked}) == 3
 
     features = st.FeatureSelector(
-        features=9, n_features=2, chooser=st.choosers.thompson(), classifier=st.ForestClassifier(n_models=2), seed=5
+        features=9,
+        n_features=2,
+        chooser=st.selection.choosers.thompson(),
+        classifier=st.ForestClassifier(n_models=2),
+        seed=5,
     )
     features.play(np.random.default_rng(1).random((50, 9)), [0, 1] * 25)
     asked = {seed: features.clone(include_attributes=True, seed=seed).ask() for seed in range(9)}
     assert asked == {seed: features.clone(include_attributes=True, seed=seed).ask() for seed in range(9)}
     assert len(set(asked.values())) > 4
 
-    sets = st.CombinatorialThompson(actions=ACTIONS, maximiser=lambda scores: [max(scores, key=scores.get)], seed=5)
+    sets = st.selection.CombinatorialThompson(
+        actions=ACTIONS, maximiser=lambda scores: [max(scores, key=scores.get)], seed=5
+    )
     sets.learn(["a"], 1.0)
     chosen = [[sets.clone(include_attributes=True, seed=seed).decide().actions for _ in range(2)] for seed in range(20)]
     assert all(first == second for first, second in chosen)

@@ -11,19 +11,19 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.support import assert_same_state, mixed_rows, restored
+from tests.support import assert_same_state, mixed_rows, public, restored
 
 import stumpery as st
 from stumpery.clicks import ClickModel, PredictorEnsemble
 from stumpery.types import State
 
 MODELS = [
-    getattr(st, name)
-    for name in st.__all__
-    if isinstance(getattr(st, name), type) and issubclass(getattr(st, name), ClickModel)
+    getattr(public, name)
+    for name in public.__all__
+    if isinstance(getattr(public, name), type) and issubclass(getattr(public, name), ClickModel)
 ]
-OPTIONS = {st.RandomHoeffdingTree: {"grace_period": 50, "tau": 0.2}}
-PREDICTORS = [st.Stump(), st.HashedStump(), (st.RandomHoeffdingTree(grace_period=50, tau=0.2), 3)]
+OPTIONS = {st.clicks.RandomHoeffdingTree: {"grace_period": 50, "tau": 0.2}}
+PREDICTORS = [st.clicks.Stump(), st.clicks.HashedStump(), (st.clicks.RandomHoeffdingTree(grace_period=50, tau=0.2), 3)]
 
 
 def rows_and_clicks(n, seed=2):
@@ -50,7 +50,7 @@ def trained(new):
 
 
 def test_there_are_models_to_check():
-    assert {st.Stump, st.RandomHoeffdingTree, st.BaggedPredictors} <= set(MODELS)
+    assert {st.clicks.Stump, st.clicks.RandomHoeffdingTree, st.clicks.BaggedPredictors} <= set(MODELS)
 
 
 def test_learning_many_equals_learning_one_by_one(new, trained):

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import stats
-from tests.support import assert_same_play, assert_same_state, copy_of_state, restored
+from tests.support import assert_same_play, assert_same_state, copy_of_state, public, restored
 
 import stumpery as st
 from stumpery.policies import ContextualPolicy, Policy
@@ -17,15 +17,15 @@ from stumpery.types import Decision, Decisions
 
 POLICIES = [
     value
-    for value in (getattr(st, name) for name in st.__all__)
+    for value in (getattr(public, name) for name in public.__all__)
     if isinstance(value, type) and issubclass(value, ContextualPolicy)
 ]
 SMALL = {  # quick to run, and sure within a short stream
     st.RewardForest: {"n_trees": 5, "max_bytes": 2_000_000},
     st.NeuralBandit: {"committee": [(3, 0.1), (4, 0.03)], "gamma": 0.2},
-    st.Banditron: {"gamma": 0.2},
-    st.BanditStump: {"delta": 1.0, "epsilon": 0.9},
-    st.BanditTree: {"delta": 1.0, "epsilon": 0.9, "max_depth": 2},
+    st.policies.Banditron: {"gamma": 0.2},
+    st.policies.BanditStump: {"delta": 1.0, "epsilon": 0.9},
+    st.policies.BanditTree: {"delta": 1.0, "epsilon": 0.9, "max_depth": 2},
     st.BanditForest: {"delta": 1.0, "epsilon": 0.9, "n_trees": 5, "max_depth": 2},
 }
 ESTIMATED = {st.LinearThompson: 0.03}  # how far a stated probability may be from the true one
@@ -79,7 +79,7 @@ def loop(policy, rows, rewards):
 
 
 def test_there_are_policies_to_check():
-    assert {st.RewardForest, st.LinUCB, st.Banditron, st.NeuralBandit, st.BanditForest} <= set(POLICIES)
+    assert {st.RewardForest, st.LinUCB, st.policies.Banditron, st.NeuralBandit, st.BanditForest} <= set(POLICIES)
 
 
 def test_a_decision_is_an_action_a_chance_and_the_context(trained):

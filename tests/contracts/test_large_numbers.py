@@ -6,7 +6,7 @@ import re
 import numpy as np
 import polars as pl
 import pytest
-from tests.support import assert_same_state, restored
+from tests.support import assert_same_state, public, restored
 
 import stumpery as st
 from stumpery.jit import INTERPRETED
@@ -18,9 +18,9 @@ pytestmark = pytest.mark.kernels
 CLASSES = (0, 1)
 N = 240 if INTERPRETED else 1200
 KINDS = [
-    getattr(st, name)
-    for name in st.__all__
-    if isinstance(getattr(st, name), type) and issubclass(getattr(st, name), StreamModel | st.RewardForest)
+    getattr(public, name)
+    for name in public.__all__
+    if isinstance(getattr(public, name), type) and issubclass(getattr(public, name), StreamModel | st.RewardForest)
 ]
 STREAMS = [kind for kind in KINDS if issubclass(kind, StreamModel)]
 CLASSIFIERS = [kind for kind in KINDS if issubclass(kind, StreamClassifier)]

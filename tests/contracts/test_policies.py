@@ -5,7 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 from scipy import stats
-from tests.support import assert_same_play, assert_same_state, copy_of_state, restored
+from tests.support import assert_same_play, assert_same_state, copy_of_state, public, restored
 
 import stumpery as st
 from stumpery.policies import ContextualPolicy, Policy
@@ -14,14 +14,18 @@ from stumpery.streams import BernoulliArms
 from stumpery.types import Decision, Decisions, State
 
 POLICIES = [
-    getattr(st, name)
-    for name in st.__all__
-    if isinstance(getattr(st, name), type)
-    and issubclass(getattr(st, name), Policy)
-    and not issubclass(getattr(st, name), ContextualPolicy)
+    getattr(public, name)
+    for name in public.__all__
+    if isinstance(getattr(public, name), type)
+    and issubclass(getattr(public, name), Policy)
+    and not issubclass(getattr(public, name), ContextualPolicy)
 ]
 ESTIMATED = {st.ThompsonSampling: 0.03}  # how far a stated probability may be from the true one
-STUCK = {st.RandomPolicy, st.Greedy, st.MeansPolicy}  # explore always or never: not sure to find the best
+STUCK = {
+    st.policies.RandomPolicy,
+    st.policies.Greedy,
+    st.policies.MeansPolicy,
+}  # explore always or never: not sure to find the best
 ACTIONS = ("a", "b", "c", "d")
 
 
@@ -178,7 +182,8 @@ def test_rewards_may_come_late_out_of_order_and_twice(trained):
 )
 def test_the_repr_is_a_recipe(kind, options, rewards, tmp_path):
     policy = kind(actions=["a", 1, 2.5, False], **options)
-    twin = eval(repr(policy), {**{name: getattr(st, name) for name in st.__all__}, "Explorer": st.explorers.Explorer})  # noqa: S307
+    names = {**vars(public), "Explorer": st.explorers.Explorer}
+    twin = eval(repr(policy), names)  # noqa: S307
     assert type(twin) is kind
     assert repr(twin) == repr(policy)
     scaled = policy.reward_range[0] + rewards * (policy.reward_range[1] - policy.reward_range[0])

@@ -4,6 +4,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from stumpery.trees import ClickModel, StreamModel
+from tests.support import public
 
 import stumpery as st
 from stumpery.encoding.encoder import Encoder
@@ -14,11 +15,11 @@ ROWS = [{"age": 20.0 + hour % 50, "device": "phone" if hour % 3 else "tv", "x": 
 FRAME = pd.DataFrame(ROWS)
 RECORDS = FRAME.to_records(index=False)
 SCHEMA = st.Schema.infer(ROWS, max_names=10)
-PREDICTORS = [st.Stump(), st.HashedStump()]
+PREDICTORS = [st.clicks.Stump(), st.clicks.HashedStump()]
 
 
 def kinds_of(base):
-    every = [getattr(st, name) for name in st.__all__]
+    every = [getattr(public, name) for name in public.__all__]
     return [kind for kind in every if isinstance(kind, type) and issubclass(kind, base)]
 
 
@@ -83,7 +84,7 @@ def test_encoders_read_them(kind, rows):
 
 
 def test_a_content_selector_picks_among_them(rows):
-    selector = st.ContentSelector(model=st.OneVersusAll())
+    selector = st.ContentSelector(model=st.clicks.OneVersusAll())
     decision = selector.decide(rows[:3])
     assert decision.context == ROWS[decision.action]
     selector.learn(Decision(0, 1.0, rows[0]), 1)

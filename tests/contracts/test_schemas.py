@@ -3,14 +3,21 @@
 import dataclasses
 
 import pytest
+from tests.support import public
 
 import stumpery as st
 
-GIVEN = (st.BanditForest, st.BanditStump, st.BanditTree, st.BitEncoder, st.CodeEncoder)  # need cut points and names
-PREDICTORS = [st.Stump(), st.HashedStump()]
+GIVEN = (
+    st.BanditForest,
+    st.policies.BanditStump,
+    st.policies.BanditTree,
+    st.encoding.BitEncoder,
+    st.encoding.CodeEncoder,
+)  # need cut points and names
+PREDICTORS = [st.clicks.Stump(), st.clicks.HashedStump()]
 KINDS = [
     kind
-    for kind in (getattr(st, name) for name in st.__all__)
+    for kind in (getattr(public, name) for name in public.__all__)
     if isinstance(kind, type) and dataclasses.is_dataclass(kind) and "schema" in kind.__dataclass_fields__
 ]
 

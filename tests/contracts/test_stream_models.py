@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from tests.support import assert_same_state, mixed_rows, restored
+from tests.support import assert_same_state, mixed_rows, public, restored
 
 import stumpery as st
 from stumpery.streaming import StreamClassifier, StreamModel
 from stumpery.types import State
 
 MODELS = [
-    getattr(st, name)
-    for name in st.__all__
-    if isinstance(getattr(st, name), type) and issubclass(getattr(st, name), StreamModel)
+    getattr(public, name)
+    for name in public.__all__
+    if isinstance(getattr(public, name), type) and issubclass(getattr(public, name), StreamModel)
 ]
 N = 400
 

@@ -34,11 +34,11 @@ def stream(n=600, seed=0):
 
 TREE = st.HoeffdingTreeClassifier(grace_period=30)
 MAKERS = {
-    "OnlineBagging": lambda models: st.OnlineBagging(models=models, seed=3),
-    "OnlineBoosting": lambda models: st.OnlineBoosting(models=models, seed=3),
-    "OnlineStacking": lambda models: st.OnlineStacking(models=models, seed=3),
-    "ExponentialWeights": lambda models: st.ExponentialWeights(models=models, seed=3),
-    "Voting": lambda models: st.Voting(models=models, seed=3),
+    "OnlineBagging": lambda models: st.ensembles.OnlineBagging(models=models, seed=3),
+    "OnlineBoosting": lambda models: st.ensembles.OnlineBoosting(models=models, seed=3),
+    "OnlineStacking": lambda models: st.ensembles.OnlineStacking(models=models, seed=3),
+    "ExponentialWeights": lambda models: st.ensembles.ExponentialWeights(models=models, seed=3),
+    "Voting": lambda models: st.ensembles.Voting(models=models, seed=3),
 }
 
 
@@ -60,9 +60,9 @@ def test_asking_one_that_has_learned_nothing_changes_nothing(make):
 NESTED = {
     "trees": [TREE, TREE],
     "forests": [st.ForestClassifier(n_models=2, grace_period=30)] * 2,
-    "bags": [st.OnlineBagging(models=TREE, n_models=2)] * 2,
-    "boosts": [st.OnlineBoosting(models=TREE, n_models=2)] * 2,
-    "a mixture": [TREE, st.OnlineStacking(models=[TREE, st.Voting(models=[TREE, TREE])])],
+    "bags": [st.ensembles.OnlineBagging(models=TREE, n_models=2)] * 2,
+    "boosts": [st.ensembles.OnlineBoosting(models=TREE, n_models=2)] * 2,
+    "a mixture": [TREE, st.ensembles.OnlineStacking(models=[TREE, st.ensembles.Voting(models=[TREE, TREE])])],
 }
 
 
@@ -145,7 +145,7 @@ def test_an_ensemble_can_be_cloned_as_river_does(make):
 
 def test_ours_others_and_nested_ensembles_learn_together(make):
     rows, labels = stream()
-    model = make([TREE, Always(), st.Voting(models=[TREE, TREE])])
+    model = make([TREE, Always(), st.ensembles.Voting(models=[TREE, TREE])])
     model.learn_many(rows, labels)
     assert accuracy(model, *stream(200, seed=9)) > 0.8
     assert sum(model.predict_proba_one(rows[0]).values()) == pytest.approx(1.0)
@@ -165,7 +165,7 @@ def test_bad_labels_are_refused_and_change_nothing(make):
     assert model.predict_proba_many(stream(20)[0]) == before
 
 
-@pytest.mark.parametrize("wrong", [[], ["tree"], [st.Stump], None, 5], ids=str)
+@pytest.mark.parametrize("wrong", [[], ["tree"], [st.clicks.Stump], None, 5], ids=str)
 def test_what_is_no_learner_is_refused(make, wrong):
     with pytest.raises(ValueError, match=r"model"):
         make(wrong)
@@ -173,7 +173,7 @@ def test_what_is_no_learner_is_refused(make, wrong):
 
 def test_the_out_of_bag_estimate_agrees_with_test_then_learn():
     rows, labels = stream(1500)
-    model = st.OnlineBagging(models=TREE, n_models=10, seed=1)
+    model = st.ensembles.OnlineBagging(models=TREE, n_models=10, seed=1)
     right = []
     for row, label in zip(rows, labels, strict=True):
         right.append(model.predict_one(row) == label)
@@ -184,7 +184,7 @@ def test_the_out_of_bag_estimate_agrees_with_test_then_learn():
 def test_boosted_stumps_beat_one_stump():
     rows, labels = stream(1500)
     stump = st.HoeffdingTreeClassifier(max_depth=1, leaf_prediction="mc")
-    boosted = st.OnlineBoosting(models=stump, n_models=10, seed=2)
+    boosted = st.ensembles.OnlineBoosting(models=stump, n_models=10, seed=2)
     stump.learn_many(rows, labels)
     boosted.learn_many(rows, labels)
     assert accuracy(boosted, *stream(500, seed=4)) > accuracy(stump, *stream(500, seed=4)) + 0.05
@@ -195,10 +195,10 @@ def test_bagging_voting_and_weights_take_numbers_too():
     numbers = [3.0 * row["a"] for row in rows]
     tree = st.HoeffdingTreeRegressor(grace_period=30)
     for model in (
-        st.OnlineBagging(models=tree, n_models=3),
-        st.Voting(models=[tree, tree]),
-        st.ExponentialWeights(models=[tree, st.HoeffdingTreeRegressor(max_depth=0)]),
-        st.Voting(models=[st.OnlineBagging(models=tree, n_models=2), tree]),
+        st.ensembles.OnlineBagging(models=tree, n_models=3),
+        st.ensembles.Voting(models=[tree, tree]),
+        st.ensembles.ExponentialWeights(models=[tree, st.HoeffdingTreeRegressor(max_depth=0)]),
+        st.ensembles.Voting(models=[st.ensembles.OnlineBagging(models=tree, n_models=2), tree]),
     ):
         model.learn_many(rows, numbers)
         assert abs(model.predict_one({"a": 0.9, "b": 0.5}) - 2.7) < 0.5
@@ -207,9 +207,9 @@ def test_bagging_voting_and_weights_take_numbers_too():
             with pytest.raises(ValueError, match=r"^a label is .* finite number"):
                 model.learn_one({"a": 0.9, "b": 0.5}, wrong)
     with pytest.raises(ValueError, match="takes models of classes"):
-        st.OnlineBoosting(models=tree)
+        st.ensembles.OnlineBoosting(models=tree)
     with pytest.raises(ValueError, match="must all do the same"):
-        st.Voting(models=[tree, TREE])
+        st.ensembles.Voting(models=[tree, TREE])
 
 
 RIVER = {"tree": lambda models: models[0], **MAKERS}

@@ -20,7 +20,7 @@ def result(request):
     stream = BernoulliArms(means=[0.2, 0.8, 0.5])
     if request.param == "play":
         return st.play(st.UCB(actions=range(3)), stream=stream, steps=60)
-    policies = {"ucb": st.UCB(actions=range(3)), "by chance, all": st.RandomPolicy(actions=range(3))}
+    policies = {"ucb": st.UCB(actions=range(3)), "by chance, all": st.policies.RandomPolicy(actions=range(3))}
     return st.regret(policies, stream, steps=60, trials=1 if "one" in request.param else 3)
 
 
@@ -123,7 +123,7 @@ def test_regret_can_be_drawn_as_reward_per_step(axes):
 
 
 def test_the_summary_of_a_play_is_what_was_earned():
-    result = st.play(st.Greedy(actions=["a"]), rewards=[[0.25], [0.75]])
+    result = st.play(st.policies.Greedy(actions=["a"]), rewards=[[0.25], [0.75]])
     assert result.summary() == {"policy": "Greedy", "steps": 2, "average_reward": 0.5}
 
 
@@ -133,7 +133,7 @@ def test_a_long_run_prints_as_a_short_summary():
     played = st.play(policy, contexts=rows, rewards=["a", "b"] * 1500)
     curves = st.regret({"ucb": st.UCB(actions=range(2))}, BernoulliArms(n_actions=2), steps=3000, trials=2)
     tested = st.prequential(st.HoeffdingTreeClassifier(), rows, [row["hour"] > 12 for row in rows])
-    selector = st.ContentSelector(model=st.OneVersusAll())
+    selector = st.ContentSelector(model=st.clicks.OneVersusAll())
     replayed = replay(selector, [([{"item": "a"}, {"item": "b"}], place % 2, 0) for place in range(300)])
     names = ("PlayResult", "RegretResult", "PrequentialResult", "ReplayResult")
     for name, shown in zip(names, (played, curves, tested, replayed), strict=True):

@@ -21,7 +21,9 @@ def candidates(n, seed=0):
 
 
 def new(**options):
-    model = st.Average(predictors=[st.Stump(), st.OneVersusAll(), st.HashedStump(n_hashes=3)])
+    model = st.clicks.Average(
+        predictors=[st.clicks.Stump(), st.clicks.OneVersusAll(), st.clicks.HashedStump(n_hashes=3)]
+    )
     return st.ContentSelector(**{"model": model, "seed": 3, **options})
 
 
@@ -79,7 +81,7 @@ def test_frames_lists_and_matrices_of_candidates_give_the_same(trained):
     ]
     assert found[0] == found[1]
     assert found[0].context == dict(found[2].context)
-    numbers = st.ContentSelector(model=st.Stump(schema=st.Schema.of({"a": "number", "b": "number"})))
+    numbers = st.ContentSelector(model=st.clicks.Stump(schema=st.Schema.of({"a": "number", "b": "number"})))
     decision = numbers.decide(np.arange(8.0).reshape(4, 2))
     numbers.learn(decision, click=True)
     assert decision.context.shape == (2,)
@@ -170,7 +172,7 @@ def test_an_explanation_changes_nothing_and_takes_a_logged_decision(trained):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"model": None}, {"model": st.Stump}, {"epsilon": 2}, {"epsilon": -0.1}, {"seed": -1}]
+    "wrong", [{"model": None}, {"model": st.clicks.Stump}, {"epsilon": 2}, {"epsilon": -0.1}, {"seed": -1}]
 )
 def test_wrong_options_are_refused(wrong):
     with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is "):

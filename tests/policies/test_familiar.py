@@ -28,7 +28,7 @@ def learn_one(familiar, row, kinds, action, error, scores, key=NEVER):
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("n_actions", [3, 20], ids=["few actions", "actions in three buckets"])
-@pytest.mark.parametrize("told", [0.0, 0.4], ids=["probability alone", "each context has its own"])
+@pytest.mark.parametrize("told", [0.0, 0.4], ids=["chance alone", "each context has its own"])
 def test_mean_residuals_and_shrinkage_equal_the_slow_twin(told, n_actions):
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(20, N_COLUMNS)).astype(np.float32)

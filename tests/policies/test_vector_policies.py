@@ -16,8 +16,8 @@ from stumpery.types import State
 
 pytestmark = pytest.mark.kernels
 
-KINDS = [st.LinUCB, st.LinearThompson, st.LinearPolicy, st.Banditron, st.NeuralBandit]
-OPTIONS = {st.NeuralBandit: {"committee": [(3, 0.1), (4, 0.01)], "gamma": 0.3}, st.Banditron: {"gamma": 0.3}}
+KINDS = [st.LinUCB, st.LinearThompson, st.policies.LinearPolicy, st.policies.Banditron, st.NeuralBandit]
+OPTIONS = {st.NeuralBandit: {"committee": [(3, 0.1), (4, 0.01)], "gamma": 0.3}, st.policies.Banditron: {"gamma": 0.3}}
 ACTIONS = ("a", "b", "c")
 N = 60 if INTERPRETED else 300
 

@@ -7,7 +7,7 @@ import sys
 import stumpery as st
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-policy = st.RandomPolicy(actions=range(3000))
+policy = st.policies.RandomPolicy(actions=range(3000))
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 try:
     st.save(policy, sys.argv[1])

@@ -10,7 +10,7 @@ import stumpery as st
 
 def context_free():
     rewards = (np.arange(900).reshape(300, 3) * 7919 % 101 / 100.0).copy()
-    for kind in (st.UCB, st.EpsilonGreedy, st.ThompsonSampling, st.SuccessiveElimination, st.RandomPolicy):
+    for kind in (st.UCB, st.EpsilonGreedy, st.ThompsonSampling, st.SuccessiveElimination, st.policies.RandomPolicy):
         policy = kind(actions=["a", "b", "c"], seed=7)
         yield policy, st.play(policy, rewards=rewards)
 

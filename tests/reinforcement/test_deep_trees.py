@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from tests.support import assert_same_state, mixed_rows, run
+from tests.support import assert_same_state, mixed_rows, public, run
 
 import stumpery as st
 from stumpery.reinforcement import DeepTree, learn_together
@@ -18,9 +18,9 @@ from stumpery.streams.datasets import load
 from stumpery.types import State
 
 KINDS = [
-    getattr(st, name)
-    for name in st.__all__
-    if isinstance(getattr(st, name), type) and issubclass(getattr(st, name), DeepTree)
+    getattr(public, name)
+    for name in public.__all__
+    if isinstance(getattr(public, name), type) and issubclass(getattr(public, name), DeepTree)
 ]
 SMALL = {"warm_up": 60, "memory": 300, "n_cells": 4, "seed": 5, "learning_rate": 0.01}
 N = 400
@@ -70,7 +70,7 @@ def test_columns_can_be_declared_before_the_first_row(kind):
 
 
 def test_there_are_models_to_check():
-    assert {st.DQNTree, st.ActorCriticTree} <= set(KINDS)
+    assert {st.DQNTree, st.reinforcement.ActorCriticTree} <= set(KINDS)
 
 
 def test_learning_many_equals_learning_one_by_one_and_frames_equal_dicts(kind, trained):
@@ -283,7 +283,7 @@ def test_wrong_options_of_dqn_are_refused(wrong):
 @pytest.mark.parametrize("wrong", [{"entropy": -1}, {"n_step": 0}], ids=str)
 def test_wrong_options_of_the_actor_critic_are_refused(wrong):
     with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is "):
-        st.ActorCriticTree(**wrong)
+        st.reinforcement.ActorCriticTree(**wrong)
 
 
 HOSTILE = {
@@ -387,7 +387,15 @@ def test_seeds_that_learn_together_learn_as_they_would_alone():
 def test_models_that_differ_or_have_learned_cannot_learn_together(learned):
     rows, labels = rows_and_labels(10)
     twice = [new(st.DQNTree)] * 2
-    for wrong in ([], 5, {1}, [learned], twice, [new(st.DQNTree), new(st.DQNTree, width=8)], [st.OptimalTree()]):
+    for wrong in (
+        [],
+        5,
+        {1},
+        [learned],
+        twice,
+        [new(st.DQNTree), new(st.DQNTree, width=8)],
+        [st.reinforcement.OptimalTree()],
+    ):
         with pytest.raises(ValueError, match=r"^models "):
             learn_together(wrong, rows, labels)
 

@@ -386,8 +386,8 @@ class Counts:
 
 
 def test_a_model_of_ours_as_the_classifier_is_saved_with_the_selector(monkeypatch, tmp_path):
-    monkeypatch.setattr(st, "Counts", Counts, raising=False)
-    monkeypatch.setattr(st, "__all__", [*st.__all__, "Counts"])
+    monkeypatch.setattr(st.selection, "Counts", Counts, raising=False)
+    monkeypatch.setattr(st.selection, "__all__", [*st.selection.__all__, "Counts"])
     rows, labels = events(120, missing=False)
     model = st.FeatureSelector(features=K, n_features=2, chooser=choosers.thompson(), classifier=Counts())
     model.play(rows[:60], labels[:60])
@@ -409,7 +409,7 @@ def test_classes_may_have_any_names():
     assert set(only.predictions.tolist()) <= {"no", "a long name"}
 
 
-@pytest.mark.parametrize("kind", [st.FeatureSelector, st.UnivariateTree, st.HoeffdingTreeClassifier, "river's"])
+@pytest.mark.parametrize("kind", [st.FeatureSelector, st.clicks.UnivariateTree, st.HoeffdingTreeClassifier, "river's"])
 @pytest.mark.parametrize(
     "classes", [(-1, 1), (1, 2), ("no", "yes"), (False, True), (np.int64(-1), np.int64(1)), (-1.0, 1.0)], ids=str
 )
@@ -418,8 +418,8 @@ def test_two_classes_are_called_as_one_likes(kind, classes):
     labels[:] = rows[:, 3] > np.median(rows[:, 3])
     named = np.array(classes)[labels]
     options = {"classifier": Binary()} if kind == "river's" else {}
-    if kind in (st.UnivariateTree, st.HoeffdingTreeClassifier):
-        options = {"classifier": kind(**({"prior": 0.5, "m": 1.0} if kind is st.UnivariateTree else {}))}
+    if kind in (st.clicks.UnivariateTree, st.HoeffdingTreeClassifier):
+        options = {"classifier": kind(**({"prior": 0.5, "m": 1.0} if kind is st.clicks.UnivariateTree else {}))}
     made = [
         st.FeatureSelector(features=K, chooser=choosers.fixed([3, 4]), classes=names, **{**OWN, **deepcopy(options)})
         for names in (classes, classes, (0, 1))
@@ -453,9 +453,11 @@ OWN = {"classifier": classifiers.SmallNetwork()}
 OURS = {
     "tree": lambda schema: st.HoeffdingTreeClassifier(schema=schema, seed=1),
     "forest": lambda schema: st.ForestClassifier(schema=schema, n_models=3, seed=1),
-    "bagging": lambda schema: st.OnlineBagging(models=st.HoeffdingTreeClassifier(schema=schema), n_models=2),
-    "stump": lambda schema: st.Stump(schema=schema, prior=0.5, m=1.0),
-    "log-odds": lambda schema: st.LogOdds(predictors=[st.UnivariateTree(prior=0.5, m=1.0)], schema=schema),
+    "bagging": lambda schema: st.ensembles.OnlineBagging(models=st.HoeffdingTreeClassifier(schema=schema), n_models=2),
+    "stump": lambda schema: st.clicks.Stump(schema=schema, prior=0.5, m=1.0),
+    "log-odds": lambda schema: st.clicks.LogOdds(
+        predictors=[st.clicks.UnivariateTree(prior=0.5, m=1.0)], schema=schema
+    ),
 }
 
 
@@ -524,7 +526,7 @@ def test_a_feature_may_turn_out_to_hold_text_late(name):
 def test_an_optimal_tree_knows_all_columns_from_the_first_round(tmp_path):
     rng = np.random.default_rng(4)
     rows = rng.integers(0, 2, (300, 3)).astype(float)
-    model = over(st.OptimalTree(), features=["a", "b", "c"], classes=None)
+    model = over(st.reinforcement.OptimalTree(), features=["a", "b", "c"], classes=None)
     assert model.classifier.schema.names == ("a", "b", "c")
     st.save(model, tmp_path / "selector")
     again = st.load(tmp_path / "selector")
@@ -540,7 +542,7 @@ def test_a_learner_of_another_kind_gets_what_was_looked_at_by_the_features_own_n
     model = over(learner, classes=None)
     model.play(rows, labels)
     assert all(len(seen) == 2 and seen <= set(range(K)) for seen in learner.seen)
-    mixed = st.OnlineStacking(models=[st.HoeffdingTreeClassifier(), Chances()])
+    mixed = st.ensembles.OnlineStacking(models=[st.HoeffdingTreeClassifier(), Chances()])
     over(mixed).play(rows, labels)
     assert len(mixed.members[0].schema) == K
     assert {len(seen) for seen in mixed.members[1].seen} == {2}
@@ -562,10 +564,12 @@ class Chances(Majority):
             "the schema has no column 'b', 'c'; it has 'a'",
         ),
         (st.HoeffdingTreeClassifier, [1, "1"], "features hold 1 and '1', which would be one column; .*"),
-        (st.HashedStump, ["a", "b"], "HashedStump can use none of .*, taken for numbers; a schema would .*"),
+        (st.clicks.HashedStump, ["a", "b"], "HashedStump can use none of .*, taken for numbers; a schema would .*"),
         (lambda: st.HoeffdingTreeClassifier(max_bytes=100), ["a", "b"], "max_bytes .*"),
         (
-            lambda: st.OnlineBagging(models=[st.HoeffdingTreeClassifier(), st.HoeffdingTreeClassifier(max_bytes=100)]),
+            lambda: st.ensembles.OnlineBagging(
+                models=[st.HoeffdingTreeClassifier(), st.HoeffdingTreeClassifier(max_bytes=100)]
+            ),
             ["a", "b"],
             "max_bytes .*",
         ),
@@ -576,7 +580,7 @@ def test_columns_that_a_learner_of_ours_cannot_take_are_refused_at_once(learner,
     model = learner()
     with pytest.raises(ValueError, match=f"^{sentence}$"):
         over(model, features=features)
-    members = model.members if isinstance(model, st.OnlineBagging) else [model]
+    members = model.members if isinstance(model, st.ensembles.OnlineBagging) else [model]
     assert all(member.schema is None or member.schema.names == ("a",) for member in members)
 
 

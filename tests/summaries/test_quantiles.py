@@ -286,7 +286,7 @@ def test_summaries_of_different_options_do_not_merge():
         with pytest.raises(ValueError, match="different options do not merge"):
             summary.merge(other)
     with pytest.raises(ValueError, match="not with 'Moments'"):
-        summary.merge(st.Moments())
+        summary.merge(st.summaries.Moments())
     assert bits_of(summary) == before
 
 
@@ -373,7 +373,7 @@ def test_empty_summaries_merge():
 
 
 def test_a_summary_that_merges_with_itself_for_ever_is_stopped_before_its_counts_overflow():
-    summary = st.QuantileSummary(max_tuples=10)
+    summary = st.summaries.QuantileSummary(max_tuples=10)
     summary.add_many(range(30))
     with pytest.raises(ValueError, match="a summary counts up to"):
         for _ in range(70):

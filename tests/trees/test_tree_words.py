@@ -10,8 +10,8 @@ import stumpery as st
 
 ACTIONS = ["a", "b"]
 KINDS = {
-    "stump": (st.BanditStump, {}),
-    "tree": (st.BanditTree, {"max_depth": 3}),
+    "stump": (st.policies.BanditStump, {}),
+    "tree": (st.policies.BanditTree, {"max_depth": 3}),
     "forest": (st.BanditForest, {"max_depth": 3, "n_trees": 3, "epsilon": 0.6}),
     "reward forest": (st.RewardForest, {"n_trees": 3}),
 }
@@ -88,7 +88,7 @@ def test_trees_and_depths_that_are_not_there_are_refused(grown):
 
 
 def test_before_the_first_context_there_is_one_leaf_of_the_paper_and_no_tree_of_ours():
-    stump, forest = st.BanditStump(actions=ACTIONS), st.RewardForest(actions=ACTIONS)
+    stump, forest = st.policies.BanditStump(actions=ACTIONS), st.RewardForest(actions=ACTIONS)
     assert [(row["rule"], row["remains"]) for row in stump.leaves()] == [("all", True)] * 2
     for show in (forest.to_text, forest.draw, forest.leaves):
         with pytest.raises(ValueError, match="no context yet"):
