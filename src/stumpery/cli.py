@@ -27,7 +27,7 @@ def _study_names() -> list[str]:
 
 
 def _dataset_names() -> list[str]:
-    from stumpery.streams.registry import DATASETS
+    from stumpery.streams.datasets.registry import DATASETS
 
     return list(DATASETS)
 
