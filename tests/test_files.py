@@ -5,8 +5,6 @@ import json
 import os
 import pickle
 import stat
-import subprocess
-import sys
 import threading
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from safetensors import safe_open
 from safetensors.numpy import save as serialise
+from tests.support import assert_same_state, names_in, run
 
 import stumpery as st
 from stumpery import files
@@ -25,7 +24,8 @@ from stumpery.array_forest import forest_kernels as trees
 from stumpery.drift import reward_drop_kernels as change
 from stumpery.policies import ContextualPolicy
 from stumpery.policies.reward_forest.trees.ring_kernels import ACTION, BYTE, FLOAT, REWARD
-from stumpery.types import Saveable, State
+from stumpery.saveable import Saveable, restore
+from stumpery.types import State
 
 ACTIONS = ["a", "b", "c"]
 ROWS = [{"age": 20 + number % 7, "device": ["phone", "desktop", None][number % 3]} for number in range(30)]
@@ -148,17 +148,6 @@ def use(model, part=slice(None)):
     return model.kinds
 
 
-def same(first, second):
-    """Whether two models have the same recipe and the same bits."""
-    recipes = [json.dumps(model.state().options, sort_keys=True) for model in (first, second)]
-    arrays = [{name: (a.dtype, a.tobytes()) for name, a in model.state().arrays.items()} for model in (first, second)]
-    return recipes[0] == recipes[1] and arrays[0] == arrays[1]
-
-
-def names_in(folder):
-    return [path.name for path in folder.iterdir()]
-
-
 def saved(model, folder):
     path = folder / "model.safetensors"
     st.save(model, path)
@@ -200,7 +189,7 @@ def test_what_is_loaded_equals_what_was_saved(kind, tmp_path):
     use(model)
     loaded = st.load(saved(model, tmp_path))
     assert type(loaded) is type(model)
-    assert same(model, loaded)
+    assert_same_state(model, loaded)
     assert names_in(tmp_path) == ["model.safetensors"]
 
 
@@ -211,7 +200,7 @@ def test_a_loaded_model_goes_on_as_if_never_stopped(kind, tmp_path):
     resumed = st.load(saved(stopped, tmp_path))
     use(steady, slice(0, 77))
     assert use(resumed, slice(77, None)) == use(steady, slice(77, None))
-    assert same(resumed, steady)
+    assert_same_state(resumed, steady)
 
 
 @pytest.mark.parametrize("kind", POLICIES)
@@ -780,7 +769,7 @@ def test_files_of_the_first_format_still_load(path, tmp_path):
     found = model.state().arrays
     assert arrays.keys() <= found.keys()  # later versions may have more of them, or wider ones
     assert all(np.array_equal(found[name], array, equal_nan=array.dtype.kind == "f") for name, array in arrays.items())
-    assert same(model, st.load(saved(model, tmp_path)))
+    assert_same_state(model, st.load(saved(model, tmp_path)))
     use(model)
 
 
@@ -790,7 +779,7 @@ def test_a_selector_whose_learner_was_not_told_all_columns_goes_on_as_it_did():
     model = st.load(path)
     assert model.features == ("a", "b", "c")
     assert model.classifier.schema.names == ("a", "c")
-    learner = model.clone(seed=8).classifier
+    learner = model.clone(include_attributes=True, seed=8).classifier
     assert learner.schema.names == ("a", "c")
     guesses = "".join(str(int(guess)) for guess in use(model))
     assert guesses == (  # those of the version that wrote the file
@@ -894,7 +883,7 @@ def test_a_young_forest_is_a_small_file(tmp_path):
     path = saved(policy, tmp_path)
     assert policy.n_bytes > 10_000_000
     assert path.stat().st_size < 800_000
-    assert same(st.load(path), policy)
+    assert_same_state(st.load(path), policy)
 
 
 def test_a_file_is_in_proportion_to_what_it_unpacks_to(tmp_path, monkeypatch):
@@ -916,25 +905,11 @@ def test_a_deeply_nested_header_never_crashes(depth, tmp_path):
         refusal(path)
 
 
-FULL_DISK = """
-import resource, signal, sys
-import stumpery as st
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-policy = st.RandomPolicy(actions=range(3000))
-resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
-try:
-    st.save(policy, sys.argv[1])
-except OSError as error:
-    print("OSError")
-"""
-
-
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
     old = BUILDERS["UCB"]()
     path = saved(old, tmp_path)
     content = path.read_bytes()
-    done = subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "OSError"
+    assert run("full_disk.py", path) == "OSError"
     assert path.read_bytes() == content
     assert names_in(tmp_path) == [path.name]
 
@@ -992,10 +967,10 @@ def test_saves_at_the_same_time_never_leave_a_torn_file(tmp_path):
 def test_restore_changes_nothing_unless_all_fits():
     into = {"first": np.zeros(2), "second": np.zeros(2, np.int64)}
     with pytest.raises(ValueError, match=r"its array 'second' is float64\(2,\), not int64\(2,\)"):
-        files.restore(into, {"first": np.ones(2), "second": np.ones(2)})
+        restore(into, {"first": np.ones(2), "second": np.ones(2)})
     assert not into["first"].any()
     with pytest.raises(ValueError, match="its arrays are"):
-        files.restore(into, {"first": np.ones(2)})
+        restore(into, {"first": np.ones(2)})
 
 
 def test_a_state_is_copied_when_it_is_restored():

@@ -7,18 +7,14 @@ import signal
 import socket
 import stat
 import subprocess
-import sys
 import threading
 
 import pytest
+from tests.support import command_of, names_in
 
 import stumpery as st
 from stumpery import files
 from stumpery.system import writing
-
-
-def names_in(folder):
-    return sorted(path.name for path in folder.iterdir())
 
 
 def test_a_named_pipe_is_not_replaced(tmp_path):
@@ -124,21 +120,11 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path, monkeypatch):
         st.load(tmp_path / "model")
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from stumpery.system.writing import whole_file
-with whole_file(Path(sys.argv[1])) as part:
-    part.write_text("half")
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
 @pytest.mark.parametrize("name", ["model", "x" * 250, "a.b[c]*"])
 def test_the_next_save_deletes_what_a_killed_process_left(tmp_path, name):
     path = tmp_path / name
     for _ in range(2):
-        killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+        killed = subprocess.run(command_of("killed_save.py", path), check=False)
         assert killed.returncode == -signal.SIGKILL
     assert len(names_in(tmp_path)) == 1  # the second has deleted what the first had left
     st.save(st.Moments(), path)

@@ -24,6 +24,7 @@ from .ensembles import (
     Stacking,
     Voting,
 )
+from .errors import CapacityError, CorruptFile, InvalidInput, StumperyError
 from .evaluation import play, prequential, regret
 from .files import load, save
 from .policies import (
@@ -71,9 +72,11 @@ __all__ = [
     "BanditTree",
     "Banditron",
     "BitEncoder",
+    "CapacityError",
     "CodeEncoder",
     "CombinatorialThompson",
     "ContentSelector",
+    "CorruptFile",
     "CountMin",
     "DQNTree",
     "Decision",
@@ -88,6 +91,7 @@ __all__ = [
     "HashedStump",
     "HoeffdingTreeClassifier",
     "HoeffdingTreeRegressor",
+    "InvalidInput",
     "Knapsack",
     "LinUCB",
     "LinearPolicy",
@@ -113,6 +117,7 @@ __all__ = [
     "SetDecision",
     "Stacking",
     "Stump",
+    "StumperyError",
     "SuccessiveElimination",
     "ThompsonSampling",
     "UnivariateTree",

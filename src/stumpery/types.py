@@ -5,7 +5,7 @@ Everything here is plain data: a decision can be written to a log today and lear
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,17 +88,6 @@ class State(NamedTuple):
 
     options: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
-
-
-class Saveable(Protocol):
-    """What `save` and `load` need."""
-
-    def state(self) -> State:
-        """The recipe and the arrays, which `from_state` turns back into an equal object."""
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
 
 
 @dataclass(frozen=True, repr=False)

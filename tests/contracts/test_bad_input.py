@@ -1,10 +1,10 @@
 """Bad input of every kind: one sentence, and the policy as it was."""
 
 import math
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from tests.support import refused
 
 import stumpery as st
 from stumpery.policies import ContextualPolicy, Policy
@@ -84,23 +84,6 @@ def policy(kind):
     policy.play(None, np.random.default_rng(1).random((30, 3)))
     policy.remove_action("removed")
     return policy
-
-
-@contextmanager
-def refused(policy=None, naming=""):
-    """A ValueError of one short sentence, and the state as it was, bit for bit."""
-    before = {name: array.copy() for name, array in policy.state().arrays.items()} if policy else {}
-    options = policy.state().options if policy else {}
-    with pytest.raises(ValueError, match=naming) as caught:
-        yield
-    sentence = str(caught.value)
-    assert "\n" not in sentence
-    assert 10 < len(sentence) < 500
-    assert ". " not in sentence.replace("...", "").rstrip(".")
-    if policy:
-        assert policy.state().options == options
-        for name, array in policy.state().arrays.items():
-            assert array.tobytes() == before[name].tobytes()
 
 
 def test_wrong_rewards_are_refused_alone_and_among_many(policy):
@@ -209,7 +192,7 @@ def test_wrong_seeds_are_refused(kind, policy):
         with refused(naming="^seed is "):
             kind(actions=["a"], seed=seed)
         with refused(policy, "^seed is "):
-            policy.fresh(seed)
+            policy.clone({"seed": seed})
 
 
 def test_wrong_reward_ranges_are_refused(kind):

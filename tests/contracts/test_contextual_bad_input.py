@@ -1,12 +1,12 @@
 """Bad input to policies with a context: one sentence, and the policy as it was."""
 
 import math
-from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from tests.support import refused
 
 import stumpery as st
 from stumpery.policies import ContextualPolicy
@@ -111,24 +111,6 @@ def policy(new):
     policy.play(ROWS, np.random.default_rng(1).random((60, 3)))
     policy.remove_action("removed")
     return policy
-
-
-@contextmanager
-def refused(policy=None, naming="."):
-    """A ValueError of one short sentence, and the state as it was, bit for bit."""
-    options, arrays = policy.state() if policy else ({}, {})
-    before = {name: array.copy() for name, array in arrays.items()}
-    with pytest.raises(ValueError, match=naming) as caught:
-        yield
-    sentence = str(caught.value)
-    assert "\n" not in sentence
-    assert 10 < len(sentence) < 500
-    assert ". " not in sentence.replace("...", "").rstrip(".")
-    if policy:
-        assert policy.state().options == options
-        assert policy.state().arrays.keys() == before.keys()
-        for name, array in policy.state().arrays.items():
-            assert array.tobytes() == before[name].tobytes(), name
 
 
 @pytest.mark.parametrize("name", WRONG_CONTEXTS)
@@ -304,7 +286,7 @@ def test_wrong_seeds_and_reward_ranges_are_refused(new, policy):
         with refused(naming="^seed is "):
             new(seed=seed)
         with refused(policy, "^seed is "):
-            policy.fresh(seed)
+            policy.clone({"seed": seed})
     for reward_range in ((1, 0), (1, 1), (0, INF), (NAN, 1), (0,), None, "01", (0, HUGE)):
         with refused(naming="^reward_range is "):
             new(reward_range=reward_range)

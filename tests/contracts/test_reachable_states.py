@@ -173,7 +173,7 @@ def test_no_leaf_of_a_bandit_tree_has_a_mean_above_1():
 
 
 def test_a_bandit_leaf_without_room_for_children_counts_without_weights():
-    policy = lopsided_stump().fresh(seed=1)
+    policy = lopsided_stump().clone(seed=1)
     small = policy._forest._replace(nodes=policy._forest.nodes[:2])  # its root has no room for children
     policy._forest = small
     for action, probability, reward in [("a", 1e-6, 1.0)] + [("a", 0.9, 0.5)] * 60 + [("b", 0.5, 1.0)] * 3:

@@ -5,14 +5,13 @@ STUMPERY_STRESS_S says for how many seconds threads use each model: a moment in 
 
 import faulthandler
 import os
-import subprocess
-import sys
 import time
 from copy import deepcopy
 from threading import Event, Thread
 
 import numpy as np
 import pytest
+from tests.support import bits_of, run
 
 import stumpery as st
 from stumpery.clicks import ClickModel
@@ -270,10 +269,7 @@ def recording(model, name, log):
 def assert_equals_one_after_the_other(model, twin, log):
     for name, arguments in log:
         getattr(twin, name)(*arguments)
-    arrays, others = model.state().arrays, twin.state().arrays
-    assert arrays.keys() == others.keys()
-    for name, array in arrays.items():
-        assert array.tobytes() == others[name].tobytes(), name
+    assert bits_of(model)[1] == bits_of(twin)[1]
 
 
 @pytest.mark.parametrize("kind", POLICIES, ids=lambda kind: kind.__name__)
@@ -403,46 +399,8 @@ def test_a_subclass_may_override_what_runs_together(kind):
     assert model.predict_one(ROWS[0]) == 1
 
 
-INTERRUPTED = """
-import _thread, threading, time
-import stumpery as st
-
-rows = [{"age": float(age % 60), "x": age % 7 / 7} for age in range(240)]
-model = st.HoeffdingTreeClassifier(grace_period=20)
-model.learn_many(rows, [int(row["age"] > 25) for row in rows])
-model.predict_one(rows[0])
-stop, n = threading.Event(), 0
-
-def interrupt():
-    while not stop.wait(0.0005):
-        _thread.interrupt_main()
-
-thread = threading.Thread(target=interrupt)
-thread.start()
-end = time.monotonic() + 2.0
-while time.monotonic() < end:
-    try:
-        while time.monotonic() < end:
-            model.predict_one(rows[0])
-    except KeyboardInterrupt:
-        n += 1
-while thread.is_alive():
-    try:
-        stop.set()
-        thread.join()
-        time.sleep(0.01)
-    except KeyboardInterrupt:
-        pass
-other = threading.Thread(target=model.learn_one, args=(rows[0], 1), daemon=True)
-other.start()
-other.join(60.0)
-print(n > 20, other.is_alive(), set(model._readers))
-"""
-
-
 def test_interruptions_while_predicting_leave_the_lock_free():
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["True", "False", "set()"], done.stderr
+    assert run("interrupt_predictions.py") == "True False set()"
 
 
 def inner_models():

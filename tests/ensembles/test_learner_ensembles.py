@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from tests.support import assert_same_state, restored
 
 import stumpery as st
-from stumpery.types import State
 
 
 class Always:
@@ -51,21 +51,10 @@ def accuracy(model, rows, labels):
     return np.mean([guess == label for guess, label in zip(model.predict_many(rows), labels, strict=True)])
 
 
-def assert_same(found, expected):
-    assert found.state().options == expected.state().options
-    for name, array in expected.state().arrays.items():
-        assert array.tobytes() == found.state().arrays[name].tobytes(), name
-
-
 def test_asking_one_that_has_learned_nothing_changes_nothing(make):
     asked, other = make([TREE, TREE]), make([TREE, TREE])
     asked.predict_many([{"a": 1.0, "b": 0.5}])
-    assert_same(copied(asked), other)
-
-
-def copied(model):
-    options, arrays = model.state()
-    return type(model).from_state(State(options, {name: array.copy() for name, array in arrays.items()}))
+    assert_same_state(restored(asked), other)
 
 
 NESTED = {
@@ -86,12 +75,12 @@ def test_many_equals_one_by_one_and_a_saved_ensemble_goes_on(make, members, tmp_
     many.learn_many(rows, labels)
     for row, label in zip(rows, labels, strict=True):
         single.learn_one(row, label)
-    assert_same(many, single)
+    assert_same_state(many, single)
     st.save(many, tmp_path / "model")
     loaded = st.load(tmp_path / "model")
     for model in (many, loaded):
         model.learn_many(*stream(60, seed=5))
-    assert_same(loaded, many)
+    assert_same_state(loaded, many)
     assert loaded.predict_many(rows[:20]) == [many.predict_one(row) for row in rows[:20]]
 
 
@@ -99,7 +88,7 @@ def test_many_equals_one_by_one_and_a_saved_ensemble_goes_on(make, members, tmp_
 def test_wrong_rows_change_no_member(make, members):
     model = make(NESTED[members])
     model.learn_many(*stream(60))
-    before, good = copied(model), {"a": 1.0, "b": 2.0}
+    before, good = restored(model), {"a": 1.0, "b": 2.0}
     for rows, labels in (
         ([good, {"a": "much"}], ["up", "down"]),
         ([good, 5], ["up", "down"]),
@@ -108,13 +97,13 @@ def test_wrong_rows_change_no_member(make, members):
     ):
         with pytest.raises(ValueError, match=r"must be|labels"):
             model.learn_many(rows, labels)
-        assert_same(model, before)
+        assert_same_state(model, before)
     for row, label in (({"a": "much"}, "up"), (good, None)):
         with pytest.raises(ValueError, match="must be"):
             model.learn_one(row, label)
-        assert_same(model, before)
+        assert_same_state(model, before)
     model.learn_many([], [])
-    assert_same(model, before)
+    assert_same_state(model, before)
 
 
 def test_a_member_that_would_need_more_memory_keeps_the_others_from_learning(make):
@@ -124,7 +113,7 @@ def test_a_member_that_would_need_more_memory_keeps_the_others_from_learning(mak
     with pytest.raises(ValueError, match="max_bytes is 100"):
         model.learn_one({"a": 1.0}, "up")
     assert model.members[0].n_events == 0
-    assert_same(model, make([TREE, st.HoeffdingTreeClassifier(max_bytes=100)]))
+    assert_same_state(model, make([TREE, st.HoeffdingTreeClassifier(max_bytes=100)]))
 
 
 class Fails(Always):
@@ -139,18 +128,18 @@ class Fails(Always):
 def test_others_members_that_fail_undo_what_was_learned(make):
     model = make([TREE, Fails()])
     model.learn_many(*stream(40))
-    before = copied(model.members[0])
+    before = restored(model.members[0])
     with pytest.raises(KeyError):
         model.learn_many([{"a": 0.5, "b": 0.5}] * 5 + [{"a": 3.0, "b": 0.0}] * 30, ["up"] * 35)
-    assert_same(model.members[0], before)
+    assert_same_state(model.members[0], before)
     model.learn_many(*stream(40))
 
 
 def test_an_ensemble_can_be_cloned_as_river_does(make):
     model = make([TREE, TREE])
     model.learn_many(*stream(60))
-    assert_same(model.clone(include_attributes=True), model)
-    assert_same(model.clone(), make([TREE, TREE]))
+    assert_same_state(model.clone(include_attributes=True), model)
+    assert_same_state(model.clone(), make([TREE, TREE]))
     assert model.clone({"seed": 9}).seed == 9
 
 
@@ -213,7 +202,7 @@ def test_bagging_voting_and_weights_take_numbers_too():
     ):
         model.learn_many(rows, numbers)
         assert abs(model.predict_one({"a": 0.9, "b": 0.5}) - 2.7) < 0.5
-        assert st.prequential(model.fresh(0), rows, numbers).metrics == ("mae", "rmse", "r2")
+        assert st.prequential(model.clone(seed=0), rows, numbers).metrics == ("mae", "rmse", "r2")
         for wrong in (10**400, math.inf, "1", None):
             with pytest.raises(ValueError, match=r"^a label is .* finite number"):
                 model.learn_one({"a": 0.9, "b": 0.5}, wrong)

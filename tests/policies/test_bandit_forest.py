@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.reference.bandit_forest import Forest as Twin
+from tests.reference.bandit_forest import Forest as SlowForest
+from tests.support import assert_same_play, assert_same_state
 
 import stumpery as st
 from stumpery import jit
@@ -47,14 +48,6 @@ def with_rng(policy, seed):
     return type(policy).from_state(State(options, {**arrays, "rng": new_generator(seed)}))
 
 
-def assert_same_state(one, other):
-    (options, arrays), (same_options, same) = one.state(), other.state()
-    assert options == same_options
-    assert arrays.keys() == same.keys()
-    for name in arrays:
-        assert arrays[name].tobytes() == same[name].tobytes(), name
-
-
 @pytest.mark.kernels
 @pytest.mark.parametrize("name", TWINS)
 def test_the_kernels_decide_as_their_slow_twin(name):
@@ -69,7 +62,7 @@ def test_the_kernels_decide_as_their_slow_twin(name):
     contexts, rewards = events(seed=3)
     policy = kind(actions=["a", "b", "c"], seed=4, **options)
     played = policy.play(contexts, rewards)
-    twin = Twin(3, 5, 4, **twin_options)
+    twin = SlowForest(3, 5, 4, **twin_options)
     for row, (bits, paid) in enumerate(zip(contexts.tolist(), rewards.tolist(), strict=True)):
         action, probability = twin.decide(bits)
         assert played.actions[row] == action, row
@@ -89,8 +82,7 @@ def test_playing_equals_deciding_and_learning_one_by_one(name):
     contexts, rewards = events(seed=1, n_rows=min(N_ROWS, 1000))
     fast, slow = (kind(actions=range(3), seed=2, **LOOSE, **options) for _ in range(2))
     played, expected = fast.play(contexts, rewards), Policy._play(slow, contexts, rewards)
-    assert played.actions.tolist() == expected.actions.tolist()
-    assert played.probabilities.tobytes() == expected.probabilities.tobytes()
+    assert_same_play(played, expected)
     assert_same_state(fast, slow)
 
 

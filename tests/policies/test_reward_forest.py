@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from tests.support import assert_same_play, assert_same_state, copy_of_state
 
 import stumpery as st
 from stumpery.array_forest import forest_kernels as trees
@@ -161,8 +162,7 @@ def test_how_many_bytes_columns_take_changes_nothing(monkeypatch):
     expected = wide.play(rows, rewards)
     assert narrow._models.ring.widths.tolist() == [BYTE, FLOAT, FLOAT, FLOAT, BYTE]
     assert wide._models.ring.widths.tolist() == [FLOAT] * 5
-    assert played.actions.tolist() == expected.actions.tolist()
-    assert played.probabilities.tobytes() == expected.probabilities.tobytes()
+    assert_same_play(played, expected)
 
 
 @pytest.mark.parametrize("max_bytes", [130_000, 200_000, 1_000_000])
@@ -310,8 +310,7 @@ def test_a_forest_in_which_splits_were_undone_is_saved_and_goes_on(recycled, tmp
     st.save(recycled, tmp_path / "policy.safetensors")
     loaded = st.load(tmp_path / "policy.safetensors")
     played, expected = (policy.play(rows, rewards) for policy in (loaded, recycled))
-    assert played.actions.tolist() == expected.actions.tolist()
-    assert played.probabilities.tobytes() == expected.probabilities.tobytes()
+    assert_same_play(played, expected)
     others = recycled.state().arrays
     assert all(array.tobytes() == others[name].tobytes() for name, array in loaded.state().arrays.items())
 
@@ -447,8 +446,7 @@ def test_growing_changes_no_decision(grown_by_steps, first):
     policy, played = grown_by_steps[first]
     other, expected = grown_by_steps[2**20]
     assert policy.n_bytes < other.n_bytes
-    assert played.actions.tolist() == expected.actions.tolist()
-    assert played.probabilities.tobytes() == expected.probabilities.tobytes()
+    assert_same_play(played, expected)
     assert policy.n_leaves == other.n_leaves > N_TREES
 
 
@@ -517,14 +515,11 @@ def test_a_column_of_something_else_beside_those_of_the_schema_is_no_matter():
 def test_a_late_name_in_a_row_that_is_refused_changes_nothing():
     policy = new()
     policy.learn(policy.decide({"x": 1.0, "name": None}), 1.0)
-    options, arrays = policy.state()
-    before = {name: array.copy() for name, array in arrays.items()}
+    before = copy_of_state(policy)
     for contexts in ([{"x": "wide", "name": "red"}], [{"x": 0.5, "name": "red"}, {"x": "wide"}]):
         with pytest.raises(ValueError, match="column 'x'"):
             policy.decide_many(contexts)
-        assert policy.state().options == options
-        for name, array in policy.state().arrays.items():
-            assert array.tobytes() == before[name].tobytes(), name
+        assert_same_state(policy, before)
 
 
 def test_numbered_categories_are_names():

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from tests.reference.looking import all_trees, by_leaves, leaves, played
+from tests.reference.exhaustive_trees import all_trees, episode_return, leaves, value_by_leaves
 
 import stumpery as st
 from stumpery.streams.datasets import load
@@ -32,7 +32,7 @@ def as_dicts(rows):
 
 
 def value(tree, probabilities, **rewards):
-    return sum(p * played(tree, row, label, **rewards) for (row, label), p in probabilities.items())
+    return sum(p * episode_return(tree, row, label, **rewards) for (row, label), p in probabilities.items())
 
 
 @pytest.mark.parametrize("gamma", [1.0, 0.9, 0.3])
@@ -40,7 +40,7 @@ def test_the_value_of_a_policy_is_a_sum_over_the_leaves_of_its_tree(gamma):
     probabilities = probabilities_of(*events(1))
     rewards = {"gamma": gamma, "price": -0.07, "right": 1.3, "wrong": -0.4}
     for tree in all_trees((0, 1, 2), (0, 1))[::37]:
-        assert value(tree, probabilities, **rewards) == pytest.approx(by_leaves(tree, probabilities, **rewards))
+        assert value(tree, probabilities, **rewards) == pytest.approx(value_by_leaves(tree, probabilities, **rewards))
 
 
 def test_with_right_1_and_wrong_0_it_is_accuracy_less_the_price_of_the_expected_depth():

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.reference import clicks as slow
+from tests.reference import click_predictors as slow
 
 import stumpery as st
 from stumpery.clicks import univariate_kernels
@@ -115,7 +115,6 @@ def test_every_hash_function_orders_names_in_its_own_way():
 def test_a_hoeffding_tree_equals_its_slow_twin(tau):
     options = {"prior": 0.1, "m": 20.0, "delta": 1e-3, "tau": tau, "max_depth": 4}
     model = st.RandomHoeffdingTree(n_features=3, grace_period=50, max_leaves=100, **options)
-    model.schema = None
     rows, clicks = stream(N, seed=8)
     clicks = [click or row["name"] in ("v1", "v3") for click, row in zip(clicks, rows, strict=True)]
     twin = slow.HoeffdingTree(range(3), grace=50, **options)

@@ -126,7 +126,7 @@ def regret(
     stop = Event()
     for policy in policies.values():  # compiled before the clock runs
         first = next(exactly(stream_events(policy, stream, seed), min(N_FIRST, steps)))
-        policy.fresh(seed).play(first.contexts, first.rewards)
+        policy.clone(seed=seed).play(first.contexts, first.rewards)
 
     def key(name: str, trial: int) -> str:  # whatever else it holds, a trial is found only by all that shaped it
         return f"{name}, trial {trial} of seed {seed}, {steps} steps: {policies[name]!r} on {stream!r}"
@@ -137,7 +137,7 @@ def regret(
                 progress(steps)
             return
         events_seed, policy_seed = trial_seeds(seed, trial)
-        player = policies[name].fresh(policy_seed)
+        player = policies[name].clone(seed=policy_seed)
         events = exactly(stream_events(player, stream, events_seed), steps)
         found = _play_trial(player, events, checkpoints, reference or best_known, progress, stop)
         if found is not None:

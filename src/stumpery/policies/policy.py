@@ -2,21 +2,19 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files
 from stumpery.display import as_html
 from stumpery.frames import n_rows, own_row, rows
-from stumpery.models import locking
+from stumpery.models import Model, locking
 from stumpery.options import check_range, listed, shown
 from stumpery.policies.arguments import MIN_PROBABILITY, as_number, checked_actions, checked_probability
 from stumpery.random import new_generator
-from stumpery.reseeding import SeededClone
-from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers, State
+from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers
 from stumpery.validation import check_random_state
 
 _new_tuple = tuple.__new__  # a NamedTuple's own constructor is a Python function, which takes twice as long
@@ -35,7 +33,7 @@ class Played(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class Policy(SeededClone):
+class Policy(Model):
     """Choose one of several actions, then learn from the reward of that action alone.
 
     Actions are strings, numbers or booleans. Rewards lie within `reward_range`. Several threads may share a policy: one
@@ -53,12 +51,6 @@ class Policy(SeededClone):
         self._rng = new_generator(self.seed)
         self.seed = int(self.seed)
         self._renumber()
-        self._sealed = True  # a subclass settles its options before it comes here
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dataclass_fields__ and "_sealed" in self.__dict__:
-            raise ValueError(f"{name} is part of a policy's recipe and stays as it is; make a new policy instead")
-        super().__setattr__(name, value)
 
     @locking
     def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> Decision:
@@ -136,11 +128,11 @@ class Policy(SeededClone):
         if name in self._index:
             raise ValueError(f"action {shown(name)} is there already; actions must differ")
         before = self.actions
-        self.__dict__["actions"] = (*before, name)
+        self._set_option("actions", (*before, name))
         try:
             self._grow()
         except (ValueError, MemoryError):  # there is no room for it
-            self.__dict__["actions"] = before
+            self._set_option("actions", before)
             raise
         self._renumber()
 
@@ -149,7 +141,7 @@ class Policy(SeededClone):
         index = self._position(action)
         if len(self.actions) == 1:
             raise ValueError(f"{action!r} is the only action left; a policy needs at least one")
-        self.__dict__["actions"] = tuple(name for name in self.actions if name != action)
+        self._set_option("actions", tuple(name for name in self.actions if name != action))
         self._shrink(index)
         self._renumber()
 
@@ -181,36 +173,6 @@ class Policy(SeededClone):
         ]
         return as_html(f"{type(self).__name__}: {len(self.actions)} actions, {self.n_bytes:,} bytes", options)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, here or in another process, is as one that was saved and loaded: it shares nothing."""
-        return type(self).from_state, (self.snapshot(),)
-
-    def fresh(self, seed: int) -> Self:
-        """A new policy of the same recipe that has learned nothing, with another seed."""
-        return replace(self, seed=seed)
-
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the policy's arrays hold."""
-        return sum(part.nbytes for part in vars(self).values() if isinstance(part, np.ndarray))
-
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        return State(self._options(), self._arrays())
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        policy = cls._blank(state.options)
-        policy._restore(state.arrays)
-        policy._restored()
-        return policy
-
-    @classmethod
-    def _blank(cls, options: dict[str, Any]) -> Self:
-        """A policy of these options that has learned nothing."""
-        return cls(**cls._arguments(options))
-
     # What a policy brings: rewards arrive here checked and scaled to 0..1, actions as indices.
 
     @abstractmethod
@@ -220,10 +182,6 @@ class Policy(SeededClone):
     @abstractmethod
     def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
         """Take one reward."""
-
-    @abstractmethod
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        """Every array of the state, live: what is copied into them is the state."""
 
     @abstractmethod
     def _grow(self) -> None:
@@ -279,18 +237,9 @@ class Policy(SeededClone):
         return played
 
     def _options(self) -> dict[str, Any]:
-        options = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
-        return {**options, "actions": list(self.actions), "reward_range": list(self.reward_range)}
+        return {**super()._options(), "actions": list(self.actions), "reward_range": list(self.reward_range)}
 
-    @classmethod
-    def _arguments(cls, options: dict[str, Any]) -> dict[str, Any]:
-        return options
-
-    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        files.restore(self._arrays(), arrays)
-
-    def _restored(self) -> None:
-        """Refuse a state that no stream could have led to; make anew what is not saved."""
+    def _validate_state(self) -> None:
         check_random_state(self._rng)
 
     def _position(self, action: Action) -> int:
