@@ -35,14 +35,16 @@ from tests.contracts.plays import (
 from tests.support import public
 
 import stumpery as st
-from stumpery.clicks import ClickModel, PredictorEnsemble
+from stumpery.clicks import ClickModel
+from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.encoding.encoder import Encoder
 from stumpery.ensembles import LearnerEnsemble
 from stumpery.ensembles.batch import BatchEnsemble
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.reinforcement import DeepTree
 from stumpery.selection import choosers, classifiers
-from stumpery.streaming import StreamClassifier, StreamModel
+from stumpery.streaming import StreamModel
+from stumpery.streaming.classifier import StreamClassifier
 
 OPTIONS = {
     st.RewardForest: {"n_trees": 3, "max_bytes": 2_000_000},

@@ -14,7 +14,8 @@ import pytest
 from tests.support import assert_same_state, mixed_rows, public, restored
 
 import stumpery as st
-from stumpery.clicks import ClickModel, PredictorEnsemble
+from stumpery.clicks import ClickModel
+from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.types import State
 
 MODELS = [

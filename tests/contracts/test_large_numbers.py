@@ -10,7 +10,8 @@ from tests.support import assert_same_state, public, restored
 
 import stumpery as st
 from stumpery.jit import INTERPRETED
-from stumpery.streaming import StreamClassifier, StreamModel
+from stumpery.streaming import StreamModel
+from stumpery.streaming.classifier import StreamClassifier
 from stumpery.types import State
 
 pytestmark = pytest.mark.kernels

@@ -8,7 +8,8 @@ from tests.support import public
 
 import stumpery as st
 from stumpery import files
-from stumpery.clicks import ClickModel, PredictorEnsemble
+from stumpery.clicks import ClickModel
+from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.encoding.encoder import Encoder
 from stumpery.ensembles.batch import BatchEnsemble
 from stumpery.ensembles.learners import LearnerEnsemble
@@ -16,7 +17,8 @@ from stumpery.policies import ContextualPolicy, Policy
 from stumpery.policies.bandit_forest import arena_kernels as arena
 from stumpery.reinforcement import DeepTree
 from stumpery.selection import choosers, classifiers
-from stumpery.streaming import StreamClassifier, StreamModel
+from stumpery.streaming import StreamModel
+from stumpery.streaming.classifier import StreamClassifier
 from stumpery.summaries.moments import MOST_WEIGHT
 from stumpery.system import allocation
 from stumpery.types import Decision, Decisions

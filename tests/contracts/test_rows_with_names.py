@@ -3,12 +3,13 @@
 import pandas as pd
 import polars as pl
 import pytest
-from stumpery.trees import ClickModel, StreamModel
 from tests.support import public
 
 import stumpery as st
+from stumpery.clicks import ClickModel
 from stumpery.encoding.encoder import Encoder
 from stumpery.policies import ContextualPolicy
+from stumpery.streaming import StreamModel
 from stumpery.types import Decision
 
 ROWS = [{"age": 20.0 + hour % 50, "device": "phone" if hour % 3 else "tv", "x": hour / 7} for hour in range(60)]

@@ -11,7 +11,8 @@ import pytest
 from tests.support import assert_same_state, mixed_rows, public, restored
 
 import stumpery as st
-from stumpery.streaming import StreamClassifier, StreamModel
+from stumpery.streaming import StreamModel
+from stumpery.streaming.classifier import StreamClassifier
 from stumpery.types import State
 
 MODELS = [

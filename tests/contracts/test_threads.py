@@ -20,7 +20,8 @@ from stumpery.ensembles.learners import LearnerEnsemble
 from stumpery.models import Model, all_exclusive, concurrent
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.reinforcement import DeepTree
-from stumpery.streaming import StreamClassifier, StreamModel
+from stumpery.streaming import StreamModel
+from stumpery.streaming.classifier import StreamClassifier
 from stumpery.types import State
 
 KINDS = [

@@ -107,7 +107,6 @@ def draw(shown: list[ShownNode], title: str, ax: "Axes | None" = None) -> "Axes"
 def _box_text(place: ShownNode) -> str:
     """The lines of a box: a rule, shortened where it is long, and what is known."""
     rule = textwrap.shorten(place.rule, MAX_RULE_LENGTH, placeholder=" ...")
-    known = ", ".join(
-        part.replace(" ", "\xa0") if len(part) < LINE_LENGTH else part for part in place.known.split(", ")
-    )
+    parts = place.known.split(", ")
+    known = ", ".join(part.replace(" ", "\xa0") if len(part) < LINE_LENGTH else part for part in parts)
     return "\n".join(textwrap.fill(text, LINE_LENGTH, break_on_hyphens=False) for text in (rule, known) if text)
