@@ -24,8 +24,8 @@ class CorruptFile(StumperyError, ValueError):  # noqa: N818
     """A model's file, or a saved state, that cannot be loaded: damaged, foreign, inconsistent or of a newer format.
 
     >>> import stumpery as st
-    >>> options, arrays = st.Moments().state()
-    >>> st.Moments.from_state(st.types.State(options, {}))
+    >>> options, arrays = st.summaries.Moments().state()
+    >>> st.summaries.Moments.from_state(st.types.State(options, {}))
     Traceback (most recent call last):
     stumpery.errors.CorruptFile: its arrays are [], not ['row']
     """

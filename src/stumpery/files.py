@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import packing
 from stumpery.errors import CorruptFile, InvalidInput
-from stumpery.options import check_whole
+from stumpery.options import check_whole, shown
 from stumpery.reseeding import reseeded
 from stumpery.saveable import Saveable, class_named, is_ours, snapshot_of
 from stumpery.system.allocation import limited, reserve
@@ -35,6 +35,7 @@ FREE_BYTES, MULTIPLE = 2**29, 32  # what loading a file of n bytes may take: FRE
 FREE_UNPACKED, MOST_UNPACKED = 2**24, 8  # what arrays may unpack to: FREE_UNPACKED + MOST_UNPACKED * n
 PADDING = "padding"
 _KEY = "stumpery"
+Kind = TypeVar("Kind", bound=Saveable)
 _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+\\?(?:"|\Z)', re.DOTALL)
 
 
@@ -74,24 +75,41 @@ def save(model: Saveable, path: str | os.PathLike[str]) -> None:
     write_whole(target, content)
 
 
-def load(path: str | os.PathLike[str], *, seed: int | None = None, max_bytes: int | None = None) -> Any:
-    """Read what `save` wrote; a CorruptFile says what is wrong with any other file.
+@overload
+def load(
+    path: str | os.PathLike[str], *, kind: type[Kind], seed: int | None = ..., max_bytes: int | None = ...
+) -> Kind: ...
+
+
+@overload
+def load(path: str | os.PathLike[str], *, seed: int | None = ..., max_bytes: int | None = ...) -> Saveable: ...
+
+
+def load(
+    path: str | os.PathLike[str], *, kind: Any = None, seed: int | None = None, max_bytes: int | None = None
+) -> Any:
+    """Read the model that `save` wrote; a CorruptFile says what is wrong with any other file.
+
+    `kind` is the class of the model, or a base class of it, as `stumpery.RewardForest`: a model of another kind is
+    refused, and a type checker knows what comes.
 
     With a `seed` the model draws from random streams of its own, as each of several processes should. A file of n bytes
     may take 512 MB and 32 n bytes of memory, unless `max_bytes` allows more.
     """
     source = as_path(path)
+    if kind is not None and not isinstance(kind, type):
+        raise ValueError(f"kind is {shown(kind)}; it must be a class of models, such as stumpery.RewardForest")
     if seed is not None:
         check_whole("seed", seed, 0, 2**63 - 1)
     if max_bytes is not None:
         check_whole("max_bytes", max_bytes, 1)
     try:
-        return _load(source, seed, max_bytes)
+        return _load(source, kind, seed, max_bytes)
     except RecursionError:
         raise CorruptFile(f"{path} is damaged: its header is nested too deeply") from None
 
 
-def _load(path: Path, seed: int | None, max_bytes: int | None) -> Any:
+def _load(path: Path, wanted: type | None, seed: int | None, max_bytes: int | None) -> Any:
     header, tensors, n_bytes = _read(path)
     format_, writer = header.get("format"), header.get("version")
     if type(format_) is not int or format_ not in (FIRST_FORMAT, FORMAT):
@@ -106,6 +124,8 @@ def _load(path: Path, seed: int | None, max_bytes: int | None) -> Any:
     found = _digest(header, tensors) if format_ == FORMAT else _first_digest(kind, options, tensors)
     if digest != found:
         raise CorruptFile(f"{path} is damaged: its content is not what was saved")
+    if wanted is not None and not issubclass(class_named(kind), wanted):
+        raise InvalidInput(f"{path} holds a model of the kind {kind}; kind is {wanted.__name__}")
     try:
         _check_finite(options)
         with limited(FREE_BYTES + MULTIPLE * n_bytes if max_bytes is None else max_bytes):

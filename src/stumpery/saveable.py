@@ -7,6 +7,7 @@ arrays are, which models stand within it, and what a valid state is.
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from importlib import import_module
+from inspect import isabstract
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from stumpery.types import State
 Options = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
 MEMBER_LISTS = {"_members": "", "_recipes": "recipe "}  # options that list models, and what marks their arrays
+FAMILIES = ("policies", "clicks", "streaming", "ensembles", "selection", "reinforcement", "summaries", "encoding")
 MEMBER_BYTES = 1000  # that a member takes, at least
 
 
@@ -147,12 +149,13 @@ def restored(states: Sequence[Any], arrays: Arrays, mark: str = "") -> list[Any]
 
 
 def class_named(kind: str) -> Any:
-    """The public class of that name, whose models can be saved; a ValueError if there is none."""
-    package = import_module("stumpery")
-    found = getattr(package, kind) if kind in package.__all__ else None
-    if not hasattr(found, "from_state"):
-        raise CorruptFile(f"this version of Stumpery knows no model of the kind {kind!r}")
-    return found
+    """The public class of that name, whose models can be saved; a CorruptFile if there is none."""
+    for family in FAMILIES:
+        package = import_module(f"stumpery.{family}")
+        found = getattr(package, kind) if kind in package.__all__ else None
+        if hasattr(found, "from_state") and not isabstract(found):
+            return found
+    raise CorruptFile(f"this version of Stumpery knows no model of the kind {kind!r}")
 
 
 def checked_ours(member: Any) -> Any:

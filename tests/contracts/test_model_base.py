@@ -6,14 +6,15 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from tests.support import public
 from tests.test_files import ACTIONS, BUILDERS, KINDS, SCHEMA, same, use
 
 import stumpery as st
 from stumpery.models import Model
 from stumpery.saveable import Saveable
 
-MODELS = [kind for kind in KINDS if issubclass(getattr(st, kind), Model)]
-SEEDED = [kind for kind in MODELS if "seed" in getattr(st, kind).__dataclass_fields__]
+MODELS = [kind for kind in KINDS if issubclass(getattr(public, kind), Model)]
+SEEDED = [kind for kind in MODELS if "seed" in getattr(public, kind).__dataclass_fields__]
 DUPLICATES = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda model: pickle.loads(pickle.dumps(model))}  # noqa: S301
 
 
@@ -38,16 +39,18 @@ def test_every_public_model_that_learns_is_looked_at_here():
     assert set(KINDS) - set(MODELS) == {
         kind
         for kind in KINDS
-        if getattr(getattr(st, kind), "__dataclass_params__").frozen  # noqa: B009
+        if getattr(getattr(public, kind), "__dataclass_params__").frozen  # noqa: B009
     }
-    assert all(issubclass(getattr(st, kind), Saveable) for kind in KINDS)
+    assert all(issubclass(getattr(public, kind), Saveable) for kind in KINDS)
 
 
 def test_states_are_saved_loaded_and_copied_by_the_base_alone(kind):
-    own = {name for each in getattr(st, kind).__mro__ if each not in (Model, Saveable, object) for name in vars(each)}
+    own = {
+        name for each in getattr(public, kind).__mro__ if each not in (Model, Saveable, object) for name in vars(each)
+    }
     written_once = {"from_state", "snapshot", "n_bytes", "clone", "__setattr__", "__reduce__", "__copy__"}
     assert not own & written_once
-    assert getattr(st, kind).__repr__ is Model.__repr__
+    assert getattr(public, kind).__repr__ is Model.__repr__
 
 
 def test_an_option_cannot_be_changed(kind, trained):
@@ -153,7 +156,7 @@ def test_a_model_with_members_of_others_is_copied_too():
             total = sum(self.counts.values())
             return {label: count / total for label, count in self.counts.items()}
 
-    model = st.Voting(models=[Often(), st.HoeffdingTreeClassifier()])
+    model = st.ensembles.Voting(models=[Often(), st.HoeffdingTreeClassifier()])
     model.learn_many([{"a": 1.0}, {"a": 2.0}], ["x", "x"])
     for other in (copy.copy(model), copy.deepcopy(model), model.clone(include_attributes=True)):
         other.learn_one({"a": 1.0}, "y")

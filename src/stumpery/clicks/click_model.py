@@ -166,7 +166,7 @@ class ClickModel(Model):
     def _restore(self, arrays: Arrays, learned: Options) -> None:
         own = self._arrays()
         decided = {name: array.copy() for name, array in own.items() if name.rpartition(".")[2] in DECIDED}
-        restore(own, arrays)
+        restore(own, {_current_name(name): array for name, array in arrays.items()})
         if self._team is not None:
             self._team.check(decided)
 
@@ -228,14 +228,19 @@ class ClickModel(Model):
         self._begin(schema)
 
 
+def _current_name(name: str) -> str:
+    """The name of a saved array, which older files call chances."""
+    return f"{name.removesuffix('chances')}probabilities" if name.endswith(".chances") else name
+
+
 def _n_rows(rows: Any) -> int:
     """How many rows there are, once they are seen to be rows."""
     n = frames.n_rows(rows, "rows")
     if not isinstance(rows, Sequence):
         open_table(rows)
     for row in rows if isinstance(rows, Sequence) else ():
-        if not isinstance(row, Mapping | np.ndarray):
-            raise ValueError(f"row is {shown(row)}; it must be a dict or a 1-D array")
+        if not isinstance(frames.as_row(row), Mapping | np.ndarray):
+            raise ValueError(f"row is {shown(row)}; it must be a dict, a pandas Series or a 1-D array")
     return n
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from stumpery.clicks import content_selector_kernels as kernels
 from stumpery.clicks.click_model import ClickModel
 from stumpery.errors import CorruptFile
-from stumpery.frames import n_rows, rows
+from stumpery.frames import as_row, n_rows, own_row, rows
 from stumpery.labels.binary import checked_click
 from stumpery.models import Model
 from stumpery.options import check_number, check_whole, shown
@@ -58,7 +58,7 @@ class ContentSelector(Model):
         n = _checked_candidates(candidates)
         place, probability = kernels.pick(self.model.score_many(candidates), self._rng, self.epsilon)
         context = candidates[place] if isinstance(candidates, Sequence | np.ndarray) else _row(candidates, place, n)
-        return Decision(place, probability, context)
+        return Decision(place, probability, own_row(context))
 
     def learn(self, decision: Decision, click: Any) -> None:
         """Take what became of one pick: now, late, out of order, or from a log."""
@@ -124,6 +124,7 @@ def _checked_decision(decision: Any) -> Decision:
     except (TypeError, ValueError):
         form = "Decision(action, probability, context)"
         raise ValueError(f"decision is {shown(decision)}; it must be a {form}") from None
+    context = as_row(context)
     if not isinstance(context, Mapping | np.ndarray):
         raise ValueError(f"the decision's context is {shown(context)}; it must be the candidate that was picked")
     return Decision(action, probability, context)

@@ -64,9 +64,9 @@ class ContextualPolicy(SchemaModel, Policy):
 
     def _begin(self, schema: Schema) -> None:
         before, encoder = self.schema, self._encoder
-        self._set_option("schema", schema)
         try:
             self._encoder = self._encoder_of(schema)
+            self._set_option("schema", self._encoder.schema)
             self._allocate(self._encoder.width)
         except (ValueError, MemoryError):
             self._set_option("schema", before)
@@ -117,6 +117,10 @@ class ContextualPolicy(SchemaModel, Policy):
         return isinstance(row, np.ndarray) and row.dtype.kind in "biuf"
 
     # The policy's interface, by rows.
+
+    def _settle(self, contexts: Any) -> None:
+        if self._encoder is None:
+            self._rows(contexts)
 
     def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
         played = Played.blank(1)

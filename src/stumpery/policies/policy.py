@@ -2,13 +2,14 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.frames import n_rows, rows
+from stumpery.display import as_html
+from stumpery.frames import n_rows, own_row, rows
 from stumpery.locks import locking
 from stumpery.models import Model
 from stumpery.options import check_range, listed, shown
@@ -54,8 +55,15 @@ class Policy(Model):
 
     @locking
     def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> Decision:
-        """Choose an action, among those `available` if that is given."""
+        """Choose an action, among those `available` if that is given.
+
+        The decision holds a copy of the context, a dict where a pandas Series or a NumPy record came.
+        """
         with self._mutex:
+            if type(context) is dict:
+                context = context.copy()  # not by a call of `own_row`, which would take longer
+            elif context is not None:
+                context = own_row(context)
             index, probability = self._decide(context, self._all if available is None else self._mask(available))
             return _new_tuple(Decision, (self.actions[index], probability, context))
 
@@ -78,6 +86,8 @@ class Policy(Model):
             n, contexts = int(contexts), None
         else:
             n = n_rows(contexts, "contexts")
+        if n and type(self).decide is not Policy.decide:  # overridden outside the package
+            return self._decide_each(contexts, n, mask)
         actions, probabilities = self._decide_many(contexts, n, mask) if n else Played.blank(0)
         return Decisions([self.actions[index] for index in actions.tolist()], probabilities, contexts)
 
@@ -87,7 +97,11 @@ class Policy(Model):
         indices, probabilities, contexts = self._opened_many(decisions)
         if values.ndim != 1 or len(values) != len(indices):
             raise ValueError(f"there are {len(indices)} decisions and {values.size} rewards: one of each is needed")
-        if len(indices):
+        if len(indices) and type(self).learn is not Policy.learn:  # overridden outside the package
+            columns = indices.tolist(), probabilities.tolist(), _each(contexts, len(indices)), values.tolist()
+            for index, probability, context, reward in zip(*columns, strict=True):
+                self.learn(Decision(self.actions[index], probability, context), reward)
+        elif len(indices):
             self._learn_many(contexts, indices, self._unit(values), probabilities)
 
     def play(self, contexts: Any, rewards: Floats) -> Played:
@@ -101,6 +115,8 @@ class Policy(Model):
             raise ValueError(
                 f"there are {len(contexts)} contexts and {len(values)} rows of rewards: one of each is needed"
             )
+        if type(self).decide is not Policy.decide or type(self).learn is not Policy.learn:  # overridden
+            return self._play_each(contexts, values)
         return self._play(contexts, self._unit(values)) if len(values) else Played.blank(0)
 
     @abstractmethod
@@ -152,6 +168,12 @@ class Policy(Model):
             raise ValueError(f"a reward is {worst!r}; it must be a number from {self._low:g} to {self._high:g}")
         return values
 
+    def _repr_html_(self) -> str:
+        options = [
+            {"option": each.name, "value": shown(getattr(self, each.name))} for each in fields(self) if each.repr
+        ]
+        return as_html(f"{type(self).__name__}: {len(self.actions)} actions, {self.n_bytes:,} bytes", options)
+
     # What a policy brings: rewards arrive here checked and scaled to 0..1, actions as indices.
 
     @abstractmethod
@@ -174,21 +196,44 @@ class Policy(Model):
 
     def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Played:
         played = Played.blank(n)
-        for row, context in enumerate(rows(contexts) if contexts is not None else [None] * n):
+        for row, context in enumerate(_each(contexts, n)):
             played.actions[row], played.probabilities[row] = self._decide(context, available)
         return played
 
     def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
-        each = rows(contexts) if contexts is not None else [None] * len(actions)
-        for row, context in enumerate(each):
+        for row, context in enumerate(_each(contexts, len(actions))):
             self._learn(context, int(actions[row]), float(rewards[row]), float(probabilities[row]))
 
     def _play(self, contexts: Any, rewards: Floats) -> Played:
         n = len(rewards)
         played = Played.blank(n)
-        for row, context in enumerate(rows(contexts) if contexts is not None else [None] * n):
+        for row, context in enumerate(_each(contexts, n)):
             index, probability = self._decide(context, self._all)
             self._learn(context, index, float(rewards[row, index]), probability)
+            played.actions[row], played.probabilities[row] = index, probability
+        return played
+
+    # What is done instead where a subclass outside the package overrides `decide` or `learn`.
+
+    def _settle(self, contexts: Any) -> None:
+        """Take from the first contexts of many what a single one may not tell."""
+
+    def _decide_each(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Decisions:
+        self._settle(contexts)
+        names = [action for action, offered in zip(self.actions, available.tolist(), strict=True) if offered]
+        options = {} if available.all() else {"available": names}
+        decided = [self.decide(context, **options) for context in _each(contexts, n)]
+        probabilities = np.array([decision.probability for decision in decided])
+        return Decisions([decision.action for decision in decided], probabilities, contexts)
+
+    def _play_each(self, contexts: Any, rewards: Floats) -> Played:
+        played = Played.blank(len(rewards))
+        if len(rewards):
+            self._settle(contexts)
+        for row, context in enumerate(_each(contexts, len(rewards))):
+            decision = self.decide(context)
+            index, probability, _ = self._opened(decision)
+            self.learn(decision, float(rewards[row, index]))
             played.actions[row], played.probabilities[row] = index, probability
         return played
 
@@ -249,6 +294,11 @@ class Policy(Model):
         if not mask.any():
             raise ValueError("available is empty; at least one action is needed")
         return mask
+
+
+def _each(contexts: Any, n: int) -> Iterable[Context]:
+    """Each of `n` contexts, or as many times None."""
+    return rows(contexts) if contexts is not None else [None] * n
 
 
 def _action_of(decision: Any) -> Any:

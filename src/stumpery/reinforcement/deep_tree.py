@@ -77,7 +77,7 @@ class DeepTree(DeclaredColumns):
 
     def _start(self, schema: Schema) -> None:
         self._rows = OnlineEncoder.under(schema, self.max_names)
-        self._set_option("schema", schema)
+        self._set_option("schema", self._rows.schema)
 
     # Learning.
 

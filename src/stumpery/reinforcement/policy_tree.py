@@ -33,7 +33,7 @@ class PolicyTree(Saveable):
     showed, ends at the query itself, which then reports its own best class.
 
     >>> import stumpery as st
-    >>> model = st.OptimalTree(depth_penalty=0.01)
+    >>> model = st.reinforcement.OptimalTree(depth_penalty=0.01)
     >>> rows = [{"sky": sky, "day": day} for sky in ("blue", "grey") for day in ("Monday", "Sunday")]
     >>> model.learn_many(rows, ["work", "walk", "work", "read"])
     >>> print(model.tree().to_text())

@@ -36,6 +36,10 @@ class Rounds(NamedTuple):
     spent: Floats  # the prices of what was looked at
     looks: Integers  # for each feature, how often
 
+    def __repr__(self) -> str:
+        spent = f"{float(self.spent.sum()):.4g}"
+        return f"Rounds({len(self.mistakes)}: {int(self.mistakes.sum())} mistakes, {spent} spent)"
+
 
 @dataclass(kw_only=True, eq=False)
 class FeatureSelector(Model):

@@ -125,7 +125,12 @@ class StreamModel(DeclaredColumns):
         return self._words(tree).draw(tree, max_depth, ax)
 
     def to_frame(self, tree: int = 0, backend: str | None = None) -> Any:
-        """One tree as a frame: a row for each leaf, with its rule, events and what it predicts."""
+        """One tree as a frame: a row for each leaf, with its rule, events and what it predicts.
+
+        `events` is the weight of the events that the leaf's statistics hold. A tree of a forest counts each as often
+        as it drew it, `times` on average; events that were forgotten before a split are left out. Shares and means of
+        `to_text`, `draw` and `explain_one` are by these weights.
+        """
         rows = self._words(tree).leaves(tree)
         return frames.make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
