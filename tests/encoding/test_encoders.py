@@ -260,7 +260,7 @@ def test_rows_that_are_encoded_later_are_the_same_rows():
     frame = pl.DataFrame(
         {"a": rng.integers(0, 9, 10_000), "b": rng.random(10_000), "c": rng.choice(["x", "y"], 10_000)}
     )
-    _, rows = OnlineEncoder.of(frame, max_names=62).knowing(frame)
+    _, rows = OnlineEncoder.from_rows(frame, max_names=62).extend(frame)
     assert isinstance(rows, EncodedColumns) and len(rows) == 10_000
     whole = rows[:]
     assert whole.dtype == np.float64 and np.array_equal(whole[:, :2], frame[:, :2].to_numpy())

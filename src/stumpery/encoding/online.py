@@ -42,10 +42,10 @@ def distinct(data: Data) -> Data | Distinct:
 
 @dataclass(frozen=True, eq=False)
 class OnlineEncoder:
-    """A schema that learns names, and which of its columns have had a value. It never changes: `knowing` gives another.
+    """A schema that learns names, and which of its columns have had a value. It never changes: `extend` gives another.
 
-    >>> rows = OpenRows.of([{"age": 31, "device": "phone"}], max_names=62)
-    >>> rows.knowing([{"device": "watch"}])[0].one({"device": "watch"}).tolist()
+    >>> encoder = OnlineEncoder.from_rows([{"age": 31, "device": "phone"}], max_names=62)
+    >>> encoder.extend([{"device": "watch"}])[0].encode_one({"device": "watch"}).tolist()
     [-inf, 1.0]
     """
 
@@ -54,17 +54,17 @@ class OnlineEncoder:
     max_names: int
 
     @classmethod
-    def of(cls, rows: Any, max_names: int) -> Self:
+    def from_rows(cls, rows: Any, max_names: int) -> Self:
         """The columns of the first rows, their kinds alone: names get their codes as they come."""
         first = rows[:N_FIRST_ROWS] if hasattr(rows, "__getitem__") else rows
         table = open_table(as_table(first))
         kinds = {
             name: kind_in(table.column(place), name in table.categorical) for place, name in enumerate(table.names)
         }
-        return cls.under(Schema.of(kinds, max_names=max_names), max_names)
+        return cls.from_schema(Schema.of(kinds, max_names=max_names), max_names)
 
     @classmethod
-    def under(cls, schema: Schema, max_names: int) -> Self:
+    def from_schema(cls, schema: Schema, max_names: int) -> Self:
         """Under a given schema."""
         for column in schema.columns:
             if isinstance(column, Categorical) and column.max_names > max_names:
@@ -84,14 +84,14 @@ class OnlineEncoder:
         """The length of an encoded row."""
         return len(self.seen)
 
-    def one(self, row: Any) -> Floats:
+    def encode_one(self, row: Any) -> Floats:
         """One dict or array; new names count as others."""
         if self._all_seen or isinstance(row, np.ndarray):
             return self._plain(self._reader.row(row))
-        found: Floats = self.many([row])[:][0]
+        found: Floats = self.encode_many([row])[:][0]
         return found
 
-    def many(self, rows: Any) -> Rows:
+    def encode_many(self, rows: Any) -> Rows:
         """A frame, a list of dicts or a matrix; new names count as others, the first of a column as missing."""
         if self._is_plain(rows):
             return self._plain(rows)
@@ -104,16 +104,16 @@ class OnlineEncoder:
             columns[place] = np.full(table.n_rows, np.nan)
         return self._filled(table.n_rows, columns)
 
-    def knowing_one(self, row: Any) -> tuple[Self, Floats]:
+    def extend_one(self, row: Any) -> tuple[Self, Floats]:
         """What knows this row's names and kinds, and the row."""
         if self._all_seen or isinstance(row, np.ndarray):
             values = self._reader.row(row)
             if not (self._may_learn and (values == self._others).any()):
                 return (self if self._all_seen else self._noticing(values.reshape(-1, 1))), self._plain(values)
-        following = self.knowing([row])[0]
-        return following, following.one(row)
+        following = self.extend([row])[0]
+        return following, following.encode_one(row)
 
-    def knowing(self, rows: Any) -> tuple[Self, Rows]:
+    def extend(self, rows: Any) -> tuple[Self, Rows]:
         """What knows these rows' names and kinds, and the rows; a ValueError says that a value does not fit."""
         rows = as_table(rows)
         if self._all_seen and self._is_plain(rows):

@@ -80,7 +80,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         return sum(array.nbytes for array in self._arrays().values())
 
     def _start(self, schema: Schema) -> None:
-        self._rows = OnlineEncoder.under(schema, self.max_names)
+        self._rows = OnlineEncoder.from_schema(schema, self.max_names)
         self.schema = schema
 
     # Learning.
@@ -124,8 +124,8 @@ class DeepTree(DeclaredColumns, RiverClone):
             raise ValueError(f"there are {n} rows and {len(codes)} labels")
         if n == 0:
             return self._rows, np.zeros((0, 1)), self._classes, np.zeros(0, np.int64)
-        known = OnlineEncoder.of(X, self.max_names) if self._rows is None else self._rows
-        known, rows = known.knowing(X)
+        known = OnlineEncoder.from_rows(X, self.max_names) if self._rows is None else self._rows
+        known, rows = known.extend(X)
         return known, rows[:], classes, codes.astype(np.int64)
 
     def _take(self, known: OnlineEncoder, classes: list[Label]) -> None:
@@ -181,7 +181,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         n = frames.n_rows(X, "X")
         if self._rows is None or not self._classes:
             return np.zeros((n, len(self._classes)))
-        rows = self._rows.one(X[0]).reshape(1, -1) if isinstance(X, list) and n == 1 else self._rows.many(X)[:]
+        rows = self._rows.encode_one(X[0]).reshape(1, -1) if isinstance(X, list) and n == 1 else self._rows.encode_many(X)[:]
         if self._trainee is None:
             return np.tile(self._counts / self._counts.sum(), (n, 1))
         return self._probabilities(self._trainee.ask(rows)[0])
@@ -198,7 +198,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         """How many columns the policy looks at for each row."""
         if self._rows is None or self._trainee is None:
             return np.zeros(frames.n_rows(X, "X"), np.int64)
-        return self._trainee.ask(self._rows.many(X)[:])[1]
+        return self._trainee.ask(self._rows.encode_many(X)[:])[1]
 
     def tree(self, X: Any = None, *, merge: bool = True, max_nodes: int = 500_000) -> PolicyTree:  # noqa: N803
         """The policy as an explicit tree: all of it, or the part that the rows X take.
@@ -218,7 +218,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         if X is None:
             codes = np.asarray(trainee.learner.memory.codes)[: trainee.n_remembered]
         else:
-            codes = cells.coded(self._rows.many(X)[:]).codes
+            codes = cells.coded(self._rows.encode_many(X)[:]).codes
         missed = trainee.missed if X is None else None
         nodes = extraction.extracted(trainee.policy(), cells, codes, missed, max_nodes)
         tree = PolicyTree(self._rows, cells, self.classes, nodes)

@@ -106,7 +106,7 @@ class OptimalTree(DeclaredColumns):
         if known is None:
             first = Schema.infer(X[:N_FIRST_ROWS] if hasattr(X, "__getitem__") else X)
             known = _named_rows(Schema.of(dict.fromkeys(first.names, "name")))
-        known, rows = known.knowing(X)
+        known, rows = known.extend(X)
         codes = rows[:].astype(np.int64)
         has_missing = (codes == 0).any(axis=0) | self._has_missing(codes.shape[1])
         n_states = float(np.prod(_n_names(known) + has_missing + 1.0))
@@ -236,7 +236,7 @@ def _named_rows(schema: Schema) -> OnlineEncoder:
         Categorical(name=column.name, names=getattr(column, "names", ()), max_names=MAX_NAMES, numbered=True)
         for column in schema.columns
     )
-    return OnlineEncoder.under(Schema(columns=columns), MAX_NAMES)
+    return OnlineEncoder.from_schema(Schema(columns=columns), MAX_NAMES)
 
 
 def _n_names(rows: OnlineEncoder) -> Integers:

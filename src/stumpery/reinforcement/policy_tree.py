@@ -90,7 +90,7 @@ class PolicyTree:
     def reached(self, X: Any) -> Integers:  # noqa: N803
         """The node at which each row ends."""
         single = isinstance(X, list) and len(X) == 1
-        floats = self.rows.one(X[0]).reshape(1, -1) if single else self.rows.many(X)[:]
+        floats = self.rows.encode_one(X[0]).reshape(1, -1) if single else self.rows.encode_many(X)[:]
         return self._reached(self.cells.coded(floats).codes)
 
     # The tree in words.
@@ -141,7 +141,7 @@ class PolicyTree:
             owner, _, own = name.partition(".")
             part[owner][own] = array
         schema = Schema.from_state(State(state.options["schema"], part["schema"]))
-        rows = OnlineEncoder.under(schema, state.options["max_names"])
+        rows = OnlineEncoder.from_schema(schema, state.options["max_names"])
         cells = Cells.from_state(part["cells"], rows.is_categorical, as_they_are=bool(state.options["as_they_are"]))
         classes = tuple(state.options["classes"])
         if not classes or tuple(encode_classes(list(classes), [])[0]) != classes:

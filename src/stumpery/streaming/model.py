@@ -140,7 +140,7 @@ class StreamModel(DeclaredColumns, RiverClone):
         """The rules that lead to a row's prediction, tree by tree."""
         if self._model is None or self._rows is None:
             return "Nothing has been learned yet."
-        return self._words().row(self._rows.one(x), self._told(x))
+        return self._words().row(self._rows.encode_one(x), self._told(x))
 
     def feature_importances(self) -> dict[str, float]:
         """Each column's share of what all splits gained; all 0 before the first."""
@@ -267,7 +267,7 @@ class StreamModel(DeclaredColumns, RiverClone):
 
     def _start(self, schema: Schema) -> None:
         """Take columns before the first row; those of numbers may still turn out to hold names."""
-        rows = OnlineEncoder.under(schema, MAX_NAMES)
+        rows = OnlineEncoder.from_schema(schema, MAX_NAMES)
         self._check_room(rows, max(self._n_values(), 1))
         self._take(rows)
 
@@ -299,11 +299,11 @@ class StreamModel(DeclaredColumns, RiverClone):
     def _read(self, rows: Any) -> tuple[OnlineEncoder, Rows]:
         """Rows to learn from, encoded, and what knows their names; nothing changes yet."""
         if self._rows is None:
-            return OnlineEncoder.of(rows, MAX_NAMES).knowing(rows)
+            return OnlineEncoder.from_rows(rows, MAX_NAMES).extend(rows)
         if isinstance(rows, list) and len(rows) == 1:
-            known, row = self._rows.knowing_one(rows[0])
+            known, row = self._rows.extend_one(rows[0])
             return known, row.reshape(1, -1)
-        return self._rows.knowing(rows)
+        return self._rows.extend(rows)
 
     def _learn(
         self, rows: OnlineEncoder, matrix: Rows, labels: Floats, weights: Floats, outputs: Floats | None = None
@@ -390,7 +390,7 @@ class StreamModel(DeclaredColumns, RiverClone):
 
     def _known_rows(self, rows: Any) -> Rows:
         assert self._rows is not None  # noqa: S101 - a model was made for them
-        return self._rows.many(rows)
+        return self._rows.encode_many(rows)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         own = {"rng": self._rng}
