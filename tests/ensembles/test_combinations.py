@@ -8,7 +8,7 @@ import pytest
 import stumpery as st
 from stumpery.types import State
 
-SCHEMA = st.Schema.of({"a": "number", "b": "number", "name": "name"})
+SCHEMA = st.Schema.of({"a": "numerical", "b": "numerical", "name": "categorical"})
 RECIPES = [st.Stump(prior=0.2, m=5.0), st.HashedStump(prior=0.2, m=5.0)]
 
 
@@ -124,10 +124,10 @@ def test_learners_in_a_combination_hear_of_its_columns_too():
     assert model.schema.names == model._team.learners[0].schema.names == ("a", "b")
 
 
-@pytest.mark.parametrize("schema", [None, st.Schema.of({"a": "number", "b": "number"})])
+@pytest.mark.parametrize("schema", [None, st.Schema.of({"a": "numerical", "b": "numerical"})])
 @pytest.mark.parametrize("kind", [st.Average, st.BaggedPredictors])
 def test_columns_that_a_member_refuses_change_nothing(kind, schema):
-    narrow = st.HoeffdingTreeClassifier(schema=st.Schema.of({"a": "number"}))
+    narrow = st.HoeffdingTreeClassifier(schema=st.Schema.of({"a": "numerical"}))
     model = kind(predictors=[st.Stump(), st.HoeffdingTreeClassifier(), narrow], schema=schema)
     with pytest.raises(ValueError, match=r"^the schema has no column 'b'; it has 'a'$"):
         model.declare_columns(["a", "b"])
@@ -230,9 +230,9 @@ def test_what_no_stream_leaves_in_a_combination_is_refused(kind, name, value, se
 @pytest.mark.parametrize(
     ("recipe", "kinds"),
     [
-        (st.Stump(column="name"), "a name; a Stump takes a number"),
-        (st.HashedStump(column="a", n_hashes=3), "a number; a HashedStump takes a name"),
-        (st.UnivariateTree(column="name"), "a name; a UnivariateTree takes a number"),
+        (st.Stump(column="name"), "which is categorical; a Stump takes numerical columns"),
+        (st.HashedStump(column="a", n_hashes=3), "which is numerical; a HashedStump takes categorical columns"),
+        (st.UnivariateTree(column="name"), "which is categorical; a UnivariateTree takes numerical columns"),
     ],
     ids=str,
 )
@@ -255,7 +255,7 @@ def test_a_column_of_another_kind_is_refused(recipe, kinds):
         (st.OneRule, {"binary": 1}),
         (st.UnivariateTree, {"unfold": 0}),
         (st.UnivariateTree, {"max_leaves": 1}),
-        (st.UnivariateTree, {"names": "yes"}),
+        (st.UnivariateTree, {"categories": "yes"}),
         (st.RandomHoeffdingTree, {"n_features": 0}),
         (st.RandomHoeffdingTree, {"grace_period": 0}),
         (st.RandomHoeffdingTree, {"delta": 0}),

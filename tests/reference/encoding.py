@@ -28,10 +28,10 @@ def number_code(value: Any, edges: Sequence[float]) -> int:
     return 0 if is_missing(value) else 1 + sum(edge < value for edge in edges)
 
 
-def name_code(value: Any, names: Sequence[str], max_names: int) -> int:
+def name_code(value: Any, names: Sequence[str], max_categories: int) -> int:
     if is_missing(value):
         return 0
-    return 1 + names.index(value) if value in names else max_names + 1
+    return 1 + names.index(value) if value in names else max_categories + 1
 
 
 def number_bits(value: Any, edges: Sequence[float]) -> list[int]:

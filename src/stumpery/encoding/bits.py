@@ -77,7 +77,7 @@ class BitEncoder(Encoder):
         marks = [0] if self.marks else []
         if isinstance(column, Categorical):
             other = [column.other] if self.marks else []
-            return [*range(1, len(column.names) + 1), *other, *marks]
+            return [*range(1, len(column.categories) + 1), *other, *marks]
         return [*range(2 if column.is_bit else 1, n_codes), *marks]
 
     @cached_property

@@ -96,8 +96,8 @@ class CodeEncoder(Encoder):
 def _meanings(column: Column, edges: Floats) -> tuple[str, ...]:
     missing = f"{column.name} missing"
     if isinstance(column, Categorical):
-        free = ["(free)"] * (column.max_names - len(column.names))
-        return (missing, *(f"{column.name} = {each}" for each in (*column.names, *free, "other")))
+        free = ["(free)"] * (column.max_categories - len(column.categories))
+        return (missing, *(f"{column.name} = {each}" for each in (*column.categories, *free, "other")))
     if not len(edges):
         return (missing, f"{column.name} present")
     ends = [cut_text(edge, 6) for edge in edges]

@@ -19,7 +19,7 @@ class DeclaredColumns(Model):
         if self.schema is not None:
             self.schema.check_has(names)
         else:
-            self._start(Schema.of(dict.fromkeys(names, "number")))
+            self._start(Schema.of(dict.fromkeys(names, "numerical")))
 
     @abstractmethod
     def _start(self, schema: Schema) -> None:

@@ -44,35 +44,36 @@ def distinct(data: Data) -> Data | Distinct:
 class OnlineEncoder:
     """A schema that learns names, and which of its columns have had a value. It never changes: `extend` gives another.
 
-    >>> encoder = OnlineEncoder.from_rows([{"age": 31, "device": "phone"}], max_names=62)
+    >>> encoder = OnlineEncoder.from_rows([{"age": 31, "device": "phone"}], max_categories=62)
     >>> encoder.extend([{"device": "watch"}])[0].encode_one({"device": "watch"}).tolist()
     [-inf, 1.0]
     """
 
     schema: Schema
     seen: NDArray[np.bool_]
-    max_names: int
+    max_categories: int
 
     @classmethod
-    def from_rows(cls, rows: Any, max_names: int) -> Self:
+    def from_rows(cls, rows: Any, max_categories: int) -> Self:
         """The columns of the first rows, their kinds alone: names get their codes as they come."""
         first = rows[:N_FIRST_ROWS] if hasattr(rows, "__getitem__") else rows
         table = open_table(as_table(first))
         kinds = {
             name: kind_in(table.column(place), name in table.categorical) for place, name in enumerate(table.names)
         }
-        return cls.from_schema(Schema.of(kinds, max_names=max_names), max_names)
+        return cls.from_schema(Schema.of(kinds, max_categories=max_categories), max_categories)
 
     @classmethod
-    def from_schema(cls, schema: Schema, max_names: int) -> Self:
+    def from_schema(cls, schema: Schema, max_categories: int) -> Self:
         """Under a given schema."""
         for column in schema.columns:
-            if isinstance(column, Categorical) and column.max_names > max_names:
+            if isinstance(column, Categorical) and column.max_categories > max_categories:
                 raise ValueError(
-                    f"column {column.name!r} has room for {column.max_names} names; {max_names} is the most: "
-                    f"give max_names={max_names} to Schema.infer or Schema.of"
+                    f"column {column.name!r} may have {column.max_categories} categories, "
+                    f"but this model takes at most {max_categories}: "
+                    f"give max_categories={max_categories} to Schema.infer or Schema.of"
                 )
-        return cls(schema, _names(schema), max_names)
+        return cls(schema, _names(schema), max_categories)
 
     @cached_property
     def is_categorical(self) -> NDArray[np.bool_]:
@@ -173,8 +174,10 @@ class OnlineEncoder:
         for place in np.flatnonzero(~self.seen).tolist():
             name, values = columns[place].name, data[place]
             kind = kind_in(values.values if isinstance(values, Distinct) else values, name in categorical)
-            if kind != "number":
-                columns[place] = Categorical(name=name, max_names=self.max_names, numbered=kind == "numbered name")
+            if kind != "numerical":
+                columns[place] = Categorical(
+                    name=name, max_categories=self.max_categories, takes_numbers=kind == "categorical number"
+                )
         schema = Schema(columns=tuple(columns))
         return self if schema == self.schema else replace(self, schema=schema, seen=self.seen | _names(schema))
 
@@ -207,7 +210,9 @@ class OnlineEncoder:
         """The code of new names where there is room for them, else NaN."""
         return np.array(
             [
-                column.other if isinstance(column, Categorical) and len(column.names) < column.max_names else np.nan
+                column.other
+                if isinstance(column, Categorical) and len(column.categories) < column.max_categories
+                else np.nan
                 for column in self.schema.columns
             ]
         )

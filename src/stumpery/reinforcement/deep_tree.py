@@ -40,7 +40,7 @@ class DeepTree(DeclaredColumns, RiverClone):
     width: int = 32
     warm_up: int = 1000
     n_cells: int | None = 32
-    max_names: int = 256
+    max_categories: int = 256
     memory: int = 50_000
     schema: Schema | None = None
     seed: int = 0
@@ -55,7 +55,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         check_whole("warm_up", self.warm_up, 1, 1_000_000)
         if self.n_cells is not None:
             check_whole("n_cells", self.n_cells, 1, 240)
-        check_whole("max_names", self.max_names, 1, MOST_NAMES)
+        check_whole("max_categories", self.max_categories, 1, MOST_NAMES)
         check_whole("memory", self.memory, 1, 10_000_000)
         check_whole("seed", self.seed, 0, 2**63 - 1)
         register_virtual_subclass(type(self), "Classifier")
@@ -80,7 +80,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         return sum(array.nbytes for array in self._arrays().values())
 
     def _start(self, schema: Schema) -> None:
-        self._rows = OnlineEncoder.from_schema(schema, self.max_names)
+        self._rows = OnlineEncoder.from_schema(schema, self.max_categories)
         self.schema = schema
 
     # Learning.
@@ -124,7 +124,7 @@ class DeepTree(DeclaredColumns, RiverClone):
             raise ValueError(f"there are {n} rows and {len(codes)} labels")
         if n == 0:
             return self._rows, np.zeros((0, 1)), self._classes, np.zeros(0, np.int64)
-        known = OnlineEncoder.from_rows(X, self.max_names) if self._rows is None else self._rows
+        known = OnlineEncoder.from_rows(X, self.max_categories) if self._rows is None else self._rows
         known, rows = known.extend(X)
         return known, rows[:], classes, codes.astype(np.int64)
 
@@ -181,7 +181,11 @@ class DeepTree(DeclaredColumns, RiverClone):
         n = frames.n_rows(X, "X")
         if self._rows is None or not self._classes:
             return np.zeros((n, len(self._classes)))
-        rows = self._rows.encode_one(X[0]).reshape(1, -1) if isinstance(X, list) and n == 1 else self._rows.encode_many(X)[:]
+        rows = (
+            self._rows.encode_one(X[0]).reshape(1, -1)
+            if isinstance(X, list) and n == 1
+            else self._rows.encode_many(X)[:]
+        )
         if self._trainee is None:
             return np.tile(self._counts / self._counts.sum(), (n, 1))
         return self._probabilities(self._trainee.ask(rows)[0])

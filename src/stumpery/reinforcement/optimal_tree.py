@@ -105,7 +105,7 @@ class OptimalTree(DeclaredColumns):
         known = self._rows
         if known is None:
             first = Schema.infer(X[:N_FIRST_ROWS] if hasattr(X, "__getitem__") else X)
-            known = _named_rows(Schema.of(dict.fromkeys(first.names, "name")))
+            known = _named_rows(Schema.of(dict.fromkeys(first.names, "categorical")))
         known, rows = known.extend(X)
         codes = rows[:].astype(np.int64)
         has_missing = (codes == 0).any(axis=0) | self._has_missing(codes.shape[1])
@@ -233,14 +233,16 @@ class OptimalTree(DeclaredColumns):
 def _named_rows(schema: Schema) -> OnlineEncoder:
     """Rows of which every value is a name; names that are known already keep their codes."""
     columns = tuple(
-        Categorical(name=column.name, names=getattr(column, "names", ()), max_names=MAX_NAMES, numbered=True)
+        Categorical(
+            name=column.name, categories=getattr(column, "categories", ()), max_categories=MAX_NAMES, takes_numbers=True
+        )
         for column in schema.columns
     )
     return OnlineEncoder.from_schema(Schema(columns=columns), MAX_NAMES)
 
 
 def _n_names(rows: OnlineEncoder) -> Integers:
-    return np.array([len(getattr(column, "names", ())) for column in rows.schema.columns])
+    return np.array([len(getattr(column, "categories", ())) for column in rows.schema.columns])
 
 
 def _followed(

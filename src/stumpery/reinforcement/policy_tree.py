@@ -125,7 +125,7 @@ class PolicyTree:
         schema = self.rows.schema.state()
         options = {
             "schema": schema.options,
-            "max_names": self.rows.max_names,
+            "max_categories": self.rows.max_categories,
             "classes": list(self.classes),
             "as_they_are": self.cells.as_they_are,
         }
@@ -141,7 +141,7 @@ class PolicyTree:
             owner, _, own = name.partition(".")
             part[owner][own] = array
         schema = Schema.from_state(State(state.options["schema"], part["schema"]))
-        rows = OnlineEncoder.from_schema(schema, state.options["max_names"])
+        rows = OnlineEncoder.from_schema(schema, state.options["max_categories"])
         cells = Cells.from_state(part["cells"], rows.is_categorical, as_they_are=bool(state.options["as_they_are"]))
         classes = tuple(state.options["classes"])
         if not classes or tuple(encode_classes(list(classes), [])[0]) != classes:

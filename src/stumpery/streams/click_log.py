@@ -77,8 +77,8 @@ class ClickLog:
     def kinds(self) -> dict[str, str]:
         """The columns and what they hold, as Schema.of takes them."""
         names = [f"name{place}" for place in range(self.n_names - 1)]
-        numbers = {f"x{place}": "number" for place in range(self.n_numbers)}
-        return {**numbers, **dict.fromkeys([*names, "option"], "name")}
+        numbers = {f"x{place}": "numerical" for place in range(self.n_numbers)}
+        return {**numbers, **dict.fromkeys([*names, "option"], "categorical")}
 
     def blocks(self, *, seed: int, size: int) -> Iterator[ClickRows]:
         """Runs of `size` rows without end."""

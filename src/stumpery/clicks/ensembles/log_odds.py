@@ -27,7 +27,7 @@ class LogOdds(PredictorEnsemble):
     without one tell little: with `thin`, one in so many is learned and counts for all.
 
     >>> from stumpery.clicks import UnivariateTree
-    >>> model = LogOdds(predictors=[UnivariateTree(names=True, m=20.0)])
+    >>> model = LogOdds(predictors=[UnivariateTree(categories=True, m=20.0)])
     >>> rows = [{"age": event % 60, "device": ("phone", "watch")[event % 2]} for event in range(3000)]
     >>> model.learn_many(rows, [row["age"] > 40 and row["device"] == "watch" for row in rows])
     >>> best, next_best = model.score_many([{"age": 51, "device": "watch"}, {"age": 50, "device": "phone"}])

@@ -24,7 +24,7 @@ class HashedStump(UnivariatePredictor):
     n_hashes: int = 1
 
     kind: ClassVar[int] = STUMP
-    takes: ClassVar[frozenset[str]] = frozenset({"name"})
+    takes: ClassVar[frozenset[str]] = frozenset({"categorical"})
 
     def __post_init__(self) -> None:
         check_whole("n_hashes", self.n_hashes, 1, 100)

@@ -25,7 +25,7 @@ class OneRule(UnivariatePredictor):
     binary: bool = False
 
     kind: ClassVar[int] = ONE_RULE
-    takes: ClassVar[frozenset[str]] = frozenset({"number", "name"})
+    takes: ClassVar[frozenset[str]] = frozenset({"numerical", "categorical"})
 
     def __post_init__(self) -> None:
         check_bool("binary", self.binary)

@@ -19,7 +19,7 @@ class OneVersusAll(UnivariatePredictor):
     """
 
     kind: ClassVar[int] = ONE_VERSUS_ALL
-    takes: ClassVar[frozenset[str]] = frozenset({"name"})
+    takes: ClassVar[frozenset[str]] = frozenset({"categorical"})
 
     def _n_cuts(self) -> int:
         return 2

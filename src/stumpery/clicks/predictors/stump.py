@@ -21,4 +21,4 @@ class Stump(UnivariatePredictor):
     """
 
     kind: ClassVar[int] = STUMP
-    takes: ClassVar[frozenset[str]] = frozenset({"number"})
+    takes: ClassVar[frozenset[str]] = frozenset({"numerical"})
