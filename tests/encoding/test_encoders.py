@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import encoding as slow
 
-from stumpery.encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, VectorEncoder, codes_kernels
+from stumpery.encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, VectorEncoder, code_encoder_kernels
 from stumpery.encoding.chunks import EncodedColumns, chunks
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.jit import INTERPRETED
 from stumpery.types import State
 
@@ -231,9 +231,9 @@ def test_kernels_are_compiled_once_for_each_size_of_codes():
             encoder.encode_one(row)
             encoder.encode_many([row])
             encoder.encode_many(pl.DataFrame([row], schema={"x": pl.Float32, "c": pl.String}))
-    assert len(codes_kernels.encode_row.signatures) <= 2
-    assert len(codes_kernels.encode_column.signatures) <= 2
-    assert len(codes_kernels.set_ones.signatures) <= 3
+    assert len(code_encoder_kernels.encode_row.signatures) <= 2
+    assert len(code_encoder_kernels.encode_column.signatures) <= 2
+    assert len(code_encoder_kernels.set_ones.signatures) <= 3
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from tests.reference.dqn import SlowDQN
 
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.reinforcement.cells import Cells
 from stumpery.reinforcement.training import dqn, network
 from stumpery.reinforcement.training.learner import Chunk, Moments, new_learner

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.labels.classes import Label, encode_classes
 from stumpery.reinforcement.cells import Cells
 from stumpery.reinforcement.policy_nodes import LEAF, Nodes

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.encoding.declared_columns import DeclaredColumns
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.labels.classes import Label, as_array, encode_classes
 from stumpery.options import check_bool, check_number, check_whole, shown
 from stumpery.reinforcement import deep_files, extraction

@@ -11,7 +11,7 @@ from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.declared_columns import DeclaredColumns
-from stumpery.encoding.online import N_FIRST_ROWS, OnlineEncoder
+from stumpery.encoding.online_encoder import N_FIRST_ROWS, OnlineEncoder
 from stumpery.labels.classes import Label, as_array, encode_classes
 from stumpery.options import check_number, check_whole, shown
 from stumpery.reinforcement import optimal_kernels as kernels

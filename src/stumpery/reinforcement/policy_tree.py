@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.array_forest import rendering as tree_words
 from stumpery.encoding import Schema
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.labels.classes import Label, as_array, encode_classes
 from stumpery.reinforcement import policy_nodes
 from stumpery.reinforcement.cells import Cells, Codes

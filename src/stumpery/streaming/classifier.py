@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.encoding.chunks import Rows
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.labels.classes import Label, as_array, encode_classes
 from stumpery.labels.weights import checked_weights
 from stumpery.models import concurrent

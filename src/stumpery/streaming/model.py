@@ -18,7 +18,7 @@ from stumpery.compiling.pointers import pinned
 from stumpery.encoding import Schema
 from stumpery.encoding.chunks import Rows, chunks
 from stumpery.encoding.declared_columns import DeclaredColumns
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.models import concurrent
 from stumpery.options import check_bool, check_number, check_one_of, check_whole, shown
 from stumpery.random import new_generator

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from stumpery.encoding.columns.values import PLAIN_NUMBERS, Data, value_kind, value_error
+from stumpery.encoding.columns.values import PLAIN_NUMBERS, Data, value_error, value_kind
 from stumpery.options import shown
 from stumpery.types import Floats
 

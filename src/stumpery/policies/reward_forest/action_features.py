@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from stumpery.array_forest.forest_kernels import Float32s
-from stumpery.encoding.columns.values import value_kind, text_of
+from stumpery.encoding.columns.values import text_of, value_kind
 from stumpery.options import listed, shown
 from stumpery.policies.arguments import checked_actions
 from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed

@@ -18,7 +18,7 @@ from stumpery.compiling.pointers import pinned
 from stumpery.drift.reward_drop_kernels import EPOCH, N_CHANGES
 from stumpery.encoding import Schema
 from stumpery.encoding.chunks import chunks
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.options import check_number, check_whole
 from stumpery.policies.arguments import checked_actions
 from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.encoding.codes_kernels import encode_column, encode_row
+from stumpery.encoding.code_encoder_kernels import encode_column, encode_row
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.columns.numerical import N_QUANTILES
 from stumpery.encoding.columns.values import cut_text
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.ones import ragged_starts
+from stumpery.encoding.one_hot import ragged_starts
 from stumpery.encoding.reader import Row
 from stumpery.encoding.schema import Column
 from stumpery.options import check_whole

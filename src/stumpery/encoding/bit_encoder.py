@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.encoding.codes import CodeEncoder
+from stumpery.encoding.code_encoder import CodeEncoder
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.ones import Ones
+from stumpery.encoding.one_hot import Ones
 from stumpery.encoding.reader import Row
 from stumpery.encoding.schema import Column
 from stumpery.options import check_bool

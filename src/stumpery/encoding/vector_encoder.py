@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.ones import Ones
+from stumpery.encoding.one_hot import Ones
 from stumpery.encoding.reader import Row
 from stumpery.options import check_bool
 from stumpery.types import Floats
