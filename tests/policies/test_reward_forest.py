@@ -9,8 +9,8 @@ import pytest
 
 import stumpery as st
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest.scratch_kernels import splitmix64
 from stumpery.drift.reward_drop_kernels import EPOCH
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.policies.exploration import explorers_kernels as statistic_rows
 from stumpery.policies.reward_forest import capacity as reward_forest_sizes

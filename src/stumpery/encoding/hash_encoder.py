@@ -9,7 +9,7 @@ import numpy as np
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.encoder import Encoder
 from stumpery.encoding.reader import Reader, Row
-from stumpery.summaries.hashing import unit_hash
+from stumpery.hashing import unit_hash
 from stumpery.types import Floats
 
 MOST_KEPT = 4096  # hashes of a column that are kept at hand

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stumpery.frames import make_frame
+from stumpery.hashing import unit_hash
 from stumpery.options import check_number, check_whole
 from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
-from stumpery.summaries.hashing import unit_hash
 from stumpery.types import Floats, Integers
 
 WORLD, EVENTS = range(2)  # what a seed's random numbers are for

@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 
 from stumpery import files
+from stumpery.hashing import hash_name, hash_names
 from stumpery.labels.summary_classes import checked_labels
 from stumpery.models import Model, merging
 from stumpery.options import check_whole
 from stumpery.summaries import count_min_kernels as kernels
-from stumpery.summaries.hashing import hash_name, hash_names
 from stumpery.system.allocation import reserve
 from stumpery.types import Integers, State
 from stumpery.validation import check, check_total
