@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.clicks import random_trees_kernels as trees
-from stumpery.clicks.ensembles import combining_kernels as kernels
+from stumpery.clicks import tree_bank_kernels as trees
+from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
-from stumpery.clicks.partitions_kernels import CERTAIN, LIFT, OUTPUT
+from stumpery.clicks.partition_kernels import CERTAIN, LIFT, OUTPUT
 from stumpery.clicks.predictor_bank import PredictorBank
 from stumpery.clicks.predictors.predictor import Predictor
 from stumpery.encoding import Schema

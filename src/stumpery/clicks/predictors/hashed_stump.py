@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from stumpery.clicks.partitions_kernels import STUMP
+from stumpery.clicks.partition_kernels import STUMP
 from stumpery.clicks.predictors.predictor import UnivariatePredictor
 from stumpery.options import check_whole
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from stumpery.clicks.partitions_kernels import TREE
+from stumpery.clicks.partition_kernels import TREE
 from stumpery.clicks.predictors.predictor import MOST_EVENTS, UnivariatePredictor
 from stumpery.options import check_bool, check_whole
 

@@ -7,7 +7,7 @@ import pytest
 from tests.reference import clicks as slow
 
 import stumpery as st
-from stumpery.clicks import univariate_kernels
+from stumpery.clicks import univariate_bank_kernels
 from stumpery.encoding import HashEncoder
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.summaries.quantiles_kernels import new_quantiles
@@ -156,13 +156,13 @@ def test_alone_a_stump_uses_the_column_with_the_best_cut():
 
 
 def test_the_summary_of_the_challenge_takes_less_than_300_kilobytes():
-    bundle = new_quantiles(120, 100, 2, univariate_kernels.ROOM, np.int32)
+    bundle = new_quantiles(120, 100, 2, univariate_bank_kernels.ROOM, np.int32)
     assert sum(array.nbytes for array in bundle) <= 300_000
 
 
 @kernel
 def halve(streams, stream):
-    univariate_kernels.halve(streams, stream)
+    univariate_bank_kernels.halve(streams, stream)
 
 
 def test_old_events_count_half_before_32_bits_overflow():
