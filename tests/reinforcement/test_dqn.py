@@ -3,9 +3,9 @@
 import jax
 import numpy as np
 import pytest
-from tests.reference.dqn import SlowDQN
+from tests.reference.dqn import DQN
 
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.reinforcement.discretisation import Discretisation
 from stumpery.reinforcement.training import dqn, network
 from stumpery.reinforcement.training.agent_state import Chunk, ColumnMoments, new_agent_state
@@ -26,7 +26,7 @@ def some_rows(seed=3, n=N):
 
 def prepared():
     rows, labels = some_rows()
-    known, floats = OnlineEncoder.of(rows, 10).knowing(rows)
+    known, floats = OnlineEncoder.from_rows(rows, 10).extend(rows)
     cells = Discretisation.of(known.schema, floats, 4).extended(floats, known.is_categorical)
     state = new_agent_state(7, 16, 3, 4, 8, SIZE)
     codes, numbers = cells.coded(floats)
@@ -39,7 +39,7 @@ def prepared():
 def test_the_loop_equals_its_twin(double, all_reports):
     state, spans, codes, numbers, labels = prepared()
     options = {"price": 0.05, "epsilon": 0.5, "rate": 0.01, "target_every": 4}
-    slow = SlowDQN(state, spans, batch=8, double=double, all_reports=all_reports, **options)
+    slow = DQN(state, spans, batch=8, double=double, all_reports=all_reports, **options)
     kind = dqn.DQNSettings(batch=8, double=double, all_reports=all_reports)
     for start, stop, n_updates in ((0, WARM, 0), (WARM, N, 1)):
         rule = dqn.DQNOptions(*map(np.float32, (0.05, 0.5, 0.01)), *map(np.int32, (4, n_updates)))

@@ -28,7 +28,8 @@ class ActorCriticTree(DeepTree):
             them; 1000 rows place the cuts well enough.
         n_cells: Cells per numerical column, 1 to 240, cut at quantiles. With None the network receives the numbers
             themselves, as in the paper, and `tree` refuses. 32 cells lose little accuracy.
-        max_names: Names per categorical column, 1 to 30,000; later names count as missing. It bounds the memory.
+        max_categories: Categories per categorical column, 1 to 30,000; later ones count as missing. It bounds the
+            memory.
         memory: Number of latest rows, 1 to 10,000,000, that are counted in the extracted tree; they are not replayed.
         schema: Columns of a row; None infers them from the first rows.
         seed: Seed of all random numbers, from 0 to 2**63 - 1.

@@ -1,8 +1,8 @@
 """Base class of decision trees built by deep reinforcement learning: learning, prediction, extraction, files."""
 
 from abc import abstractmethod
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,23 +10,24 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.encoding.declared_columns import DeclaredColumns
-from stumpery.encoding.online import OnlineEncoder
-from stumpery.labels.classes import Label, as_array, encode_classes
+from stumpery.encoding.online_encoder import OnlineEncoder
+from stumpery.labels.classes import Label, as_array, checked_classes, encode_classes
 from stumpery.options import check_bool, check_number, check_whole, shown
 from stumpery.reinforcement import saved_agent, tree_extraction
 from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.training.agent import Agent, TrainingLog, TrainingMethod
 from stumpery.reinforcement.training.agent_state import AgentState, Chunk, ChunkResult, Spans
-from stumpery.reseeding import RiverClone
 from stumpery.river import register_virtual_subclass
+from stumpery.saveable import Arrays, Options
 from stumpery.system.extras import need
-from stumpery.types import Floats, Integers, State
+from stumpery.types import Floats, Integers
+from stumpery.validation import check
 
-MAX_NAMES_PER_COLUMN = 30_000  # codes are 16-bit integers
+MAX_CATEGORIES = 30_000  # codes are 16-bit integers
 
 
 @dataclass(kw_only=True, eq=False)
-class DeepTree(DeclaredColumns, RiverClone):
+class DeepTree(DeclaredColumns):
     """Decision tree built by deep reinforcement learning: a policy queries columns one by one, then reports a class.
 
     Base class of `DQNTree` and `ActorCriticTree`. A row is a dict, in which an absent key is a missing value, or an
@@ -39,7 +40,7 @@ class DeepTree(DeclaredColumns, RiverClone):
     width: int = 32
     warm_up: int = 1000
     n_cells: int | None = 32
-    max_names: int = 256
+    max_categories: int = 256
     memory: int = 50_000
     schema: Schema | None = None
     seed: int = 0
@@ -54,7 +55,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         check_whole("warm_up", self.warm_up, 1, 1_000_000)
         if self.n_cells is not None:
             check_whole("n_cells", self.n_cells, 1, 240)
-        check_whole("max_names", self.max_names, 1, MAX_NAMES_PER_COLUMN)
+        check_whole("max_categories", self.max_categories, 1, MAX_CATEGORIES)
         check_whole("memory", self.memory, 1, 10_000_000)
         check_whole("seed", self.seed, 0, 2**63 - 1)
         register_virtual_subclass(type(self), "Classifier")
@@ -73,14 +74,9 @@ class DeepTree(DeclaredColumns, RiverClone):
         """The classes that occurred so far."""
         return tuple(self._classes)
 
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the model's arrays hold."""
-        return sum(array.nbytes for array in self._arrays().values())
-
     def _start(self, schema: Schema) -> None:
-        self._rows = OnlineEncoder.under(schema, self.max_names)
-        self.schema = schema
+        self._rows = OnlineEncoder.from_schema(schema, self.max_categories)
+        self._set_option("schema", self._rows.schema)
 
     # Learning.
 
@@ -123,8 +119,8 @@ class DeepTree(DeclaredColumns, RiverClone):
             raise ValueError(f"there are {n} rows and {len(codes)} labels")
         if n == 0:
             return self._rows, np.zeros((0, 1)), self._classes, np.zeros(0, np.int64)
-        encoder = OnlineEncoder.of(X, self.max_names) if self._rows is None else self._rows
-        encoder, rows = encoder.knowing(X)
+        encoder = OnlineEncoder.from_rows(X, self.max_categories) if self._rows is None else self._rows
+        encoder, rows = encoder.extend(X)
         return encoder, rows[:], classes, codes.astype(np.int64)
 
     def _extend(self, encoder: OnlineEncoder, classes: list[Label]) -> None:
@@ -133,7 +129,7 @@ class DeepTree(DeclaredColumns, RiverClone):
             late = encoder.is_categorical & ~self._rows.is_categorical
             self._warm_up_rows = [(np.where(late, 0.0, rows), labels) for rows, labels in self._warm_up_rows]
         self._rows, self._classes = encoder, classes
-        self.__dict__["schema"] = encoder.schema
+        self._set_option("schema", encoder.schema)
 
     def _collect_warm_up(self, rows: Floats, labels: Integers, log: TrainingLog) -> int:
         """Store the rows that belong to the warm-up, and end it with its last one; returns how many there were."""
@@ -180,7 +176,8 @@ class DeepTree(DeclaredColumns, RiverClone):
         n = frames.n_rows(X, "X")
         if self._rows is None or not self._classes:
             return np.zeros((n, len(self._classes)))
-        rows = self._rows.one(X[0]).reshape(1, -1) if isinstance(X, list) and n == 1 else self._rows.many(X)[:]
+        single = isinstance(X, list) and n == 1
+        rows = self._rows.encode_one(X[0]).reshape(1, -1) if single else self._rows.encode_many(X)[:]
         if self._agent is None:
             return np.tile(self._counts / self._counts.sum(), (n, 1))
         return self._class_probabilities(self._agent.rollout(rows)[0])
@@ -197,7 +194,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         """The depth of each row: how many columns the policy queries."""
         if self._rows is None or self._agent is None:
             return np.zeros(frames.n_rows(X, "X"), np.int64)
-        return self._agent.rollout(self._rows.many(X)[:])[1]
+        return self._agent.rollout(self._rows.encode_many(X)[:])[1]
 
     def tree(self, X: Any = None, *, merge: bool = True, max_nodes: int = 500_000) -> PolicyTree:  # noqa: N803
         """Extract the policy as an explicit decision tree: all of it, or the branches that the rows X take.
@@ -219,7 +216,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         if X is None:
             codes = np.asarray(agent.state.memory.codes)[: agent.n_replay_rows]
         else:
-            codes = cells.coded(self._rows.many(X)[:]).codes
+            codes = cells.coded(self._rows.encode_many(X)[:]).codes
         missed = agent.missed if X is None else None
         nodes = tree_extraction.extract_tree(agent.network(), cells, codes, missed, max_nodes)
         tree = PolicyTree(self._rows, cells, self.classes, nodes)
@@ -227,48 +224,28 @@ class DeepTree(DeclaredColumns, RiverClone):
 
     # Files.
 
-    def state(self) -> State:
-        """The options and the arrays."""
-        options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        options["_classes"] = list(self._classes)
-        if self.schema is not None:
-            options["schema"] = self.schema.state().options
-        return State(options, self._arrays())
+    def _options(self) -> Options:
+        return {**super()._options(), "_classes": list(self._classes)}
 
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what is inconsistent."""
-        options, arrays = dict(state.options), dict(state.arrays)
-        classes = options.pop("_classes")
-        if options.get("schema") is not None:
-            points = {"points": arrays.pop("schema.points")}
-            options["schema"] = Schema.from_state(State(options["schema"], points))
-        model = cls(**options)
-        model._classes = saved_agent.checked_classes(classes)
-        if model._rows is None:
-            if arrays or classes:
-                raise ValueError("it has arrays or classes but no columns")
-            return model
-        model._rows = saved_agent.checked_rows(model._rows, arrays)
-        model._warm_up_rows = saved_agent.checked_warm_up(arrays, len(model._rows.seen), len(classes), model.warm_up)
-        model._agent = saved_agent.checked_agent(arrays, model._rows.is_categorical, len(classes), model)
-        labels = [labels for _, labels in model._warm_up_rows]
-        model._counts = np.bincount(np.concatenate([np.zeros(0, np.int64), *labels]), minlength=len(classes)).astype(
-            float
-        )
-        if arrays:
-            raise ValueError(f"it has arrays {sorted(arrays)}, which it should not have")
-        return model
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        found: dict[str, NDArray[Any]] = {}
-        if self._rows is not None and self.schema is not None:
-            found |= {f"schema.{name}": array for name, array in self.schema.state().arrays.items()}
-            found["seen"] = self._rows.seen
+    def _arrays(self) -> Arrays:
+        found: Arrays = {} if self._rows is None else {"seen": self._rows.seen}
         if self._warm_up_rows:
             rows, labels = zip(*self._warm_up_rows, strict=True)
             found |= {"waiting.rows": np.concatenate(rows), "waiting.labels": np.concatenate(labels)}
         return found if self._agent is None else found | self._agent.arrays()
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        self._classes = checked_classes(learned.pop("_classes"))
+        n_classes = len(self._classes)
+        if self._rows is None:
+            check(not arrays and not n_classes, "there are arrays or classes but no columns")
+            return
+        self._rows = saved_agent.checked_rows(self._rows, arrays)
+        self._warm_up_rows = saved_agent.checked_warm_up(arrays, len(self._rows.seen), n_classes, self.warm_up)
+        self._agent = saved_agent.checked_agent(arrays, self._rows.is_categorical, n_classes, self)
+        labels = np.concatenate([np.zeros(0, np.int64), *(labels for _, labels in self._warm_up_rows)])
+        self._counts = np.bincount(labels, minlength=n_classes).astype(float)
+        check(not arrays, f"unknown arrays {sorted(arrays)}")
 
     # Defined by subclasses.
 

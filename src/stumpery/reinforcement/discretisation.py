@@ -139,7 +139,7 @@ class Discretisation:
         """Whether embeddings are gathered rather than multiplied: faster with many names per column."""
         return not self.is_number.any() and n_spans > 4 * len(self.is_number)
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, NDArray[Any]]:
         """The saved arrays."""
         return {
             "is_number": self.is_number,
@@ -152,10 +152,10 @@ class Discretisation:
         }
 
     @classmethod
-    def from_state(
+    def from_arrays(
         cls, arrays: dict[str, NDArray[Any]], is_categorical: NDArray[np.bool_], *, as_they_are: bool
     ) -> Self:
-        """Rebuild from `state`; a ValueError says what is inconsistent."""
+        """Rebuild from `arrays`; a ValueError says what is inconsistent."""
         is_number, n_codes, n_cuts = arrays["is_number"], arrays["n_codes"], arrays["n_cuts"]
         kinds = [array.dtype.kind for array in (is_number, n_codes, n_cuts)]
         shapes = {is_number.shape, n_codes.shape, n_cuts.shape}
@@ -206,7 +206,7 @@ def branch_rule(schema: Schema, cells: Discretisation, index: int, codes: Iterab
     missing, taken = n_codes in taken, [code for code in taken if code < n_codes]
     terms = []
     if isinstance(column, Categorical):
-        names = [column.names[code] if code < len(column.names) else "any other" for code in taken]
+        names = [column.categories[code] if code < len(column.categories) else "any other" for code in taken]
         terms = [
             f"{column.name} = {names[0]}" if len(names) == 1 else f"{column.name} in {{{', '.join(names)}}}"
         ] * bool(names)

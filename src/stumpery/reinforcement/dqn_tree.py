@@ -29,7 +29,8 @@ class DQNTree(DeepTree):
             them; 1000 rows place the cuts well enough.
         n_cells: Cells per numerical column, 1 to 240, cut at quantiles. With None the network receives the numbers
             themselves, as in the paper, and `tree` refuses. 32 cells lose little accuracy.
-        max_names: Names per categorical column, 1 to 30,000; later names count as missing. It bounds the memory.
+        max_categories: Categories per categorical column, 1 to 30,000; later ones count as missing. It bounds the
+            memory.
         memory: Rows in the replay memory, 1 to 10,000,000; 8 bytes per column and 8 more. 50,000 follow slow changes.
         schema: Columns of a row; None infers them from the first rows.
         seed: Seed of all random numbers, from 0 to 2**63 - 1.

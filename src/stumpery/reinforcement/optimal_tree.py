@@ -1,8 +1,7 @@
 """Optimal decision tree by dynamic programming, for small problems."""
 
-from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +10,16 @@ from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.declared_columns import DeclaredColumns
-from stumpery.encoding.online import N_FIRST_ROWS, OnlineEncoder
-from stumpery.labels.classes import Label, as_array, encode_classes
+from stumpery.encoding.online_encoder import N_FIRST_ROWS, OnlineEncoder
+from stumpery.labels.classes import Label, as_array, checked_classes, encode_classes
 from stumpery.options import check_number, check_whole, shown
 from stumpery.reinforcement import optimal_tree_kernels as kernels
 from stumpery.reinforcement.discretisation import Discretisation
 from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.policy_tree_nodes import LEAF, NO_CHILD, TreeNodes
 from stumpery.river import register_virtual_subclass
-from stumpery.types import Floats, Integers, State
+from stumpery.saveable import Arrays, Options
+from stumpery.types import Floats, Integers
 from stumpery.validation import MAX_EVENT_COUNT, check, check_within
 
 MAX_NAMES = 10_000  # per column
@@ -71,6 +71,7 @@ class OptimalTree(DeclaredColumns):
         self._rows: OnlineEncoder | None = None
         self._classes: list[Label] = []
         self._table: RowCounts = {}
+        self._solution: OptimalSolution | None = None
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
@@ -78,7 +79,7 @@ class OptimalTree(DeclaredColumns):
 
     def _start(self, schema: Schema) -> None:
         self._rows = _categorical_encoder(schema)
-        self.schema = self._rows.schema
+        self._set_option("schema", self._rows.schema)
 
     @property
     def classes(self) -> tuple[Label, ...]:
@@ -88,12 +89,7 @@ class OptimalTree(DeclaredColumns):
     @property
     def value(self) -> float:
         """The objective: accuracy on the rows learned less `depth_penalty` times expected depth."""
-        return self._solution.value
-
-    @property
-    def n_bytes(self) -> int:
-        """The bytes of the counted rows as arrays."""
-        return sum(array.nbytes for array in self.state().arrays.values())
+        return self._solved.value
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn from one row and its class: count it."""
@@ -110,15 +106,15 @@ class OptimalTree(DeclaredColumns):
         encoder = self._rows
         if encoder is None:
             first = Schema.infer(X[:N_FIRST_ROWS] if hasattr(X, "__getitem__") else X)
-            encoder = _categorical_encoder(Schema.of(dict.fromkeys(first.names, "name")))
-        encoder, rows = encoder.knowing(X)
+            encoder = _categorical_encoder(Schema.of(dict.fromkeys(first.names, "categorical")))
+        encoder, rows = encoder.extend(X)
         codes = rows[:].astype(np.int64)
         has_missing = (codes == 0).any(axis=0) | self._has_missing(codes.shape[1])
         n_states = float(np.prod(_n_names(encoder) + has_missing + 1.0))
         self._check_size(n_states, len(classes))
         self._rows, self._classes = encoder, classes
-        self.__dict__["schema"] = encoder.schema
-        self.__dict__.pop("_solution", None)
+        self._set_option("schema", encoder.schema)
+        self._solution = None
         for row, label in zip(map(tuple, codes.tolist()), labels.astype(int).tolist(), strict=True):
             counts = self._table.setdefault(row, [])
             counts += [0.0] * (len(classes) - len(counts))
@@ -126,7 +122,7 @@ class OptimalTree(DeclaredColumns):
 
     def predict_one(self, x: Any) -> Label | None:
         """The reported class; None before the first row was learned."""
-        return self._solution.tree.predict_one(x) if self._table else None
+        return self._solved.tree.predict_one(x) if self._table else None
 
     def predict_many(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """The reported class of each row."""
@@ -143,7 +139,7 @@ class OptimalTree(DeclaredColumns):
         """The frequencies of `classes` in the leaf of each row, (rows, classes)."""
         if not self._table:
             return np.zeros((frames.n_rows(X, "X"), len(self._classes)))
-        counts = self._solution.counts[self._solution.tree.leaf_of_many(X)]
+        counts = self._solved.counts[self._solved.tree.leaf_of_many(X)]
         frequencies: Floats = counts / counts.sum(axis=1, keepdims=True)
         return frequencies
 
@@ -151,12 +147,17 @@ class OptimalTree(DeclaredColumns):
         """The optimal tree on the rows learned."""
         if not self._table:
             raise ValueError("nothing has been learned yet: there is no tree")
-        return self._solution.tree
+        return self._solved.tree
 
     # Dynamic programming.
 
-    @cached_property
-    def _solution(self) -> OptimalSolution:
+    @property
+    def _solved(self) -> OptimalSolution:
+        if self._solution is None:
+            self._solution = self._solve()
+        return self._solution
+
+    def _solve(self) -> OptimalSolution:
         if self._rows is None or not self._table:
             raise ValueError("nothing has been learned yet: there is no tree")
         n_names = _n_names(self._rows)
@@ -193,61 +194,50 @@ class OptimalTree(DeclaredColumns):
 
     # Files.
 
-    def state(self) -> State:
-        """The options and the counted rows."""
-        options = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
-        options["_classes"] = list(self._classes)
-        arrays: dict[str, NDArray[Any]] = {}
-        if self.schema is not None and self._rows is not None:
-            options["schema"], points = self._rows.schema.state()
-            rows = np.array(list(self._table), np.int64).reshape(-1, len(self._rows.seen))
-            counts = [own + [0.0] * (len(self._classes) - len(own)) for own in self._table.values()]
-            arrays = {f"schema.{name}": array for name, array in points.items()}
-            arrays |= {"rows": rows, "counts": np.array(counts).reshape(len(rows), len(self._classes))}
-        return State(options, arrays)
+    def _options(self) -> Options:
+        return {**super()._options(), "_classes": list(self._classes)}
 
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what is inconsistent."""
-        options, arrays = dict(state.options), dict(state.arrays)
-        classes = options.pop("_classes")
-        if options.get("schema") is not None:
-            options["schema"] = Schema.from_state(State(options["schema"], {"points": arrays.pop("schema.points")}))
-        model = cls(**options)
-        model._classes = encode_classes(classes, [])[0]
-        if model._classes != classes:
-            raise ValueError("corrupt file: the classes are not distinct")
-        if model._rows is None:
-            if arrays or classes:
-                raise ValueError("corrupt file: there are arrays but no columns")
-            return model
+    def _arrays(self) -> Arrays:
+        if self._rows is None:
+            return {}
+        rows = np.array(list(self._table), np.int64).reshape(-1, len(self._rows.seen))
+        counts = [own + [0.0] * (len(self._classes) - len(own)) for own in self._table.values()]
+        return {"rows": rows, "counts": np.array(counts).reshape(len(rows), len(self._classes))}
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        self._classes = checked_classes(learned.pop("_classes"))
+        n_classes = len(self._classes)
+        if self._rows is None:
+            check(not arrays and not n_classes, "there are arrays or classes but no columns")
+            return
         rows, counts = arrays.pop("rows"), arrays.pop("counts")
-        names = _n_names(model._rows)
+        names = _n_names(self._rows)
         is_valid = (
             rows.dtype == np.int64 and rows.ndim == 2 and rows.shape[1] == len(names) and counts.dtype == np.float64
         )
         check(is_valid and not arrays, "the arrays are not those of counted rows")
-        check(counts.shape == (len(rows), len(classes)), "the counts are not (rows, classes)")
+        check(counts.shape == (len(rows), n_classes), "the counts are not (rows, classes)")
         check_within(counts, 0.0, MAX_EVENT_COUNT, "the count of a row")
         check((counts.sum(axis=1) >= 1).all(), "a row has count 0")
-        check(((rows >= 0) & (rows <= names)).all(), "a code exceeds the names of its column")
-        model._table = dict(zip(map(tuple, rows.tolist()), counts.tolist(), strict=True))
-        check(len(model._table) == len(rows), "a row is duplicated")
-        model._check_size(float(np.prod(names + model._has_missing(len(names)) + 1.0)), len(classes))
-        return model
+        check(((rows >= 0) & (rows <= names)).all(), "a code exceeds the categories of its column")
+        self._table = dict(zip(map(tuple, rows.tolist()), counts.tolist(), strict=True))
+        check(len(self._table) == len(rows), "a row is duplicated")
+        self._check_size(float(np.prod(names + self._has_missing(len(names)) + 1.0)), n_classes)
 
 
 def _categorical_encoder(schema: Schema) -> OnlineEncoder:
     """An encoder that takes every value as a name; names of the schema keep their codes."""
     columns = tuple(
-        Categorical(name=column.name, names=getattr(column, "names", ()), max_names=MAX_NAMES, numbered=True)
+        Categorical(
+            name=column.name, categories=getattr(column, "categories", ()), max_categories=MAX_NAMES, takes_numbers=True
+        )
         for column in schema.columns
     )
-    return OnlineEncoder.under(Schema(columns=columns), MAX_NAMES)
+    return OnlineEncoder.from_schema(Schema(columns=columns), MAX_NAMES)
 
 
 def _n_names(rows: OnlineEncoder) -> Integers:
-    return np.array([len(getattr(column, "names", ())) for column in rows.schema.columns])
+    return np.array([len(getattr(column, "categories", ())) for column in rows.schema.columns])
 
 
 def _extract_nodes(

@@ -1,8 +1,9 @@
 """Decision tree extracted from a policy: prediction without jax, rules as text, table and picture."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,20 +11,22 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.array_forest import rendering
 from stumpery.encoding import Schema
-from stumpery.encoding.online import OnlineEncoder
-from stumpery.labels.classes import Label, as_array, encode_classes
+from stumpery.encoding.online_encoder import OnlineEncoder
+from stumpery.labels.classes import Label, as_array, checked_classes
 from stumpery.reinforcement import policy_tree_nodes
 from stumpery.reinforcement.discretisation import Codes, Discretisation
 from stumpery.reinforcement.policy_tree_nodes import LEAF, NO_CHILD, TreeNodes
 from stumpery.reinforcement.policy_tree_rendering import PolicyTreeRendering
-from stumpery.types import Integers, State
+from stumpery.saveable import Arrays, Options, Saveable, taken
+from stumpery.types import Integers
+from stumpery.validation import check
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
-class PolicyTree:
+class PolicyTree(Saveable):
     """Decision tree over mixed columns with a branch for each answer to a query; `tree` of a model returns one.
 
     `DQNTree`, `ActorCriticTree` and `OptimalTree` extract their policy as such a tree. An answer without a branch,
@@ -36,7 +39,7 @@ class PolicyTree:
         nodes: Nodes as arrays.
 
     >>> import stumpery as st
-    >>> model = st.OptimalTree(depth_penalty=0.01)
+    >>> model = st.reinforcement.OptimalTree(depth_penalty=0.01)
     >>> rows = [{"sky": sky, "day": day} for sky in ("blue", "grey") for day in ("Monday", "Sunday")]
     >>> model.learn_many(rows, ["work", "walk", "work", "read"])
     >>> print(model.tree().to_text())
@@ -96,7 +99,7 @@ class PolicyTree:
     def leaf_of_many(self, X: Any) -> Integers:  # noqa: N803
         """The node at which each row ends, usually a leaf."""
         single = isinstance(X, list) and len(X) == 1
-        floats = self.rows.one(X[0]).reshape(1, -1) if single else self.rows.many(X)[:]
+        floats = self.rows.encode_one(X[0]).reshape(1, -1) if single else self.rows.encode_many(X)[:]
         return self._descend(self.cells.coded(floats).codes)
 
     # Rendering.
@@ -126,37 +129,38 @@ class PolicyTree:
 
     # Files.
 
-    def state(self) -> State:
-        """The options and the arrays."""
-        schema = self.rows.schema.state()
-        options = {
-            "schema": schema.options,
-            "max_names": self.rows.max_names,
+    def _options(self) -> Options:
+        return {
+            "max_categories": self.rows.max_categories,
             "classes": list(self.classes),
             "as_they_are": self.cells.as_they_are,
         }
-        arrays = {f"schema.{name}": array for name, array in schema.arrays.items()}
-        arrays |= {f"cells.{name}": array for name, array in self.cells.state().items()}
-        return State(options, arrays | {f"nodes.{name}": array for name, array in self.nodes._asdict().items()})
+
+    def _members(self) -> Mapping[str, Any]:
+        return {"schema": self.rows.schema}
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what is inconsistent."""
-        part: dict[str, dict[str, NDArray[Any]]] = {"schema": {}, "cells": {}, "nodes": {}}
-        for name, array in state.arrays.items():
-            owner, _, own = name.partition(".")
-            part[owner][own] = array
-        schema = Schema.from_state(State(state.options["schema"], part["schema"]))
-        rows = OnlineEncoder.under(schema, state.options["max_names"])
-        cells = Discretisation.from_state(
-            part["cells"], rows.is_categorical, as_they_are=bool(state.options["as_they_are"])
-        )
-        classes = tuple(state.options["classes"])
-        if not classes or tuple(encode_classes(list(classes), [])[0]) != classes:
-            raise ValueError("corrupt file: the classes are not distinct")
-        nodes = TreeNodes(**part["nodes"])
+    def _member_kinds(cls, options: Options) -> Mapping[str, type[Saveable]]:
+        return {"schema": Schema}
+
+    def _arrays(self) -> Arrays:
+        cells = {f"cells.{name}": array for name, array in self.cells.arrays().items()}
+        return cells | {f"nodes.{name}": array for name, array in self.nodes._asdict().items()}
+
+    @classmethod
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
+        rows = OnlineEncoder.from_schema(options["schema"], options["max_categories"])
+        own = taken(arrays, "cells.")
+        cells = Discretisation.from_arrays(own, rows.is_categorical, as_they_are=bool(options["as_they_are"]))
+        classes = tuple(checked_classes(options["classes"]))
+        check(classes, "there are no classes")
+        nodes = TreeNodes(**taken(arrays, "nodes."))
         policy_tree_nodes.validate(nodes, cells.n_codes, len(classes))
-        return cls(rows, cells, classes, nodes)
+        return {"rows": rows, "cells": cells, "classes": classes, "nodes": nodes}
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        """All of it was given to the constructor."""
+        check(not arrays, f"unknown arrays {sorted(arrays)}")
 
     # Descent.
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files
-from stumpery.encoding.online import OnlineEncoder
-from stumpery.labels.classes import Label, encode_classes
+from stumpery.encoding.online_encoder import OnlineEncoder
+from stumpery.errors import CorruptFile
+from stumpery.labels.classes import Label
 from stumpery.reinforcement.discretisation import Discretisation
 from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.policy_tree_nodes import LEAF, TreeNodes
@@ -22,19 +22,10 @@ from stumpery.reinforcement.training.agent_state import (
     named_arrays,
     new_agent_state,
 )
+from stumpery.saveable import Arrays, restore
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
 from stumpery.validation import check, check_within
-
-Arrays = dict[str, NDArray[Any]]
-
-
-def checked_classes(classes: Any) -> list[Label]:
-    """Saved classes, which must be distinct."""
-    distinct = encode_classes(classes, [])[0]
-    if distinct != classes:
-        raise ValueError("corrupt file: the classes are not distinct")
-    return distinct
 
 
 def checked_rows(rows: OnlineEncoder, arrays: Arrays) -> OnlineEncoder:
@@ -62,7 +53,7 @@ def checked_agent(arrays: Arrays, is_categorical: NDArray[np.bool_], n_classes: 
         return None
     missed = _flags(arrays.pop("missed"), least=np.zeros(len(is_categorical), bool))
     own = {name.removeprefix("cells."): arrays.pop(name) for name in list(arrays) if name.startswith("cells.")}
-    cells = Discretisation.from_state(own, is_categorical, as_they_are=options.n_cells is None)
+    cells = Discretisation.from_arrays(own, is_categorical, as_they_are=options.n_cells is None)
     own = {name.removeprefix("learner."): arrays.pop(name) for name in list(arrays) if name.startswith("learner.")}
     return Agent(options.seed, cells, _checked_learner(own, cells, n_classes, options), missed)
 
@@ -70,14 +61,14 @@ def checked_agent(arrays: Arrays, is_categorical: NDArray[np.bool_], n_classes: 
 def _checked_learner(arrays: Arrays, cells: Discretisation, n_classes: int, options: Any) -> AgentState:
     n_spans, n_reports = len(arrays["weights.into"]), arrays["weights.reports"].shape[1]
     if (len(arrays["memory.labels"]), len(arrays["weights.first"])) != (options.memory, options.width):
-        raise ValueError("corrupt file: the network or the replay memory has another size than width and memory")
+        raise CorruptFile("the network or the replay memory has another size than width and memory")
     if len(cells.spans) > n_spans or n_classes > n_reports:
-        raise ValueError("corrupt file: the network is too small for its cells and classes")
+        raise CorruptFile("the network is too small for its cells and classes")
     n_columns, width = len(cells.n_codes), options.width
     n_weights = width * (n_spans + 3 * n_columns + n_reports + width + 3) + n_columns + n_reports
     reserve(16 * n_weights + options.memory * (8 * n_columns + 8))
     template = new_agent_state(0, n_spans, n_columns, n_reports, width, options.memory)
-    files.restore(
+    restore(
         {name: np.atleast_1d(array) for name, array in named_arrays(template)}, arrays
     )  # into views of the template's arrays
     state: AgentState = from_named_arrays(template, dict(named_arrays(template)))

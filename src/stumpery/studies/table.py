@@ -21,6 +21,9 @@ class TableResult(Result):
         """The number of rows."""
         return {"n_rows": len(self.rows)}
 
+    def _overview(self) -> list[dict[str, Any]]:
+        return self.rows
+
 
 def estimate(mean: float, half_width: float, form: str) -> str:
     """A mean and the half-width of its confidence interval, as text; a single trial has no interval.

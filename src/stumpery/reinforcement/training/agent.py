@@ -161,7 +161,7 @@ class Agent:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything that is saved, by name."""
-        arrays = {f"cells.{name}": array for name, array in self.cells.state().items()}
+        arrays = {f"cells.{name}": array for name, array in self.cells.arrays().items()}
         arrays |= {f"learner.{name}": np.atleast_1d(np.asarray(array)) for name, array in named_arrays(self.state)}
         return arrays | {"missed": self.missed}
 
