@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from tests.reference.reward_forest import Twin
 
+from stumpery.array_forest import event_lists_kernels as event_lists
 from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest import nodes_kernels as nodes
 from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, new_scratch, splitmix64
 from stumpery.jit import INTERPRETED, LINE, kernel
 from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as stats
@@ -43,7 +45,7 @@ def learn_rows(forest, ring, scratch, rows, played, begins, seed):
     epoch = 0
     reached, moving = np.zeros(N_TREES, np.int32), np.zeros(N_TREES, np.int32)
     for place in range(rows.shape[0]):
-        trees.descend(forest, rows[place], reached, moving)
+        nodes.descend(forest, rows[place], reached, moving)
         if place in begins:
             epoch = place
         action, reward = int(played[place, 0]), played[place, 1]
@@ -71,7 +73,7 @@ def find_leaves(forest, reached, rows, found):
     """Write every row's leaf in every tree into `found`, in place."""
     moving = np.zeros_like(reached)
     for place in range(rows.shape[0]):
-        trees.descend(forest, rows[place], reached, moving)
+        nodes.descend(forest, rows[place], reached, moving)
         found[place] = reached
 
 
@@ -79,19 +81,19 @@ def find_leaves(forest, reached, rows, found):
 def note_all(forest, leaf, numbers):
     """Note events in a leaf, in place."""
     for number in numbers:
-        trees.append_event(forest, leaf, number)
+        event_lists.append_event(forest, leaf, number)
 
 
 @kernel
 def found_from(forest, leaf, oldest, found):
     """Write a leaf's numbers from `oldest` on into `found`, in place; give how many."""
-    return trees.event_numbers(forest, leaf, oldest, found)
+    return event_lists.event_numbers(forest, leaf, oldest, found)
 
 
 @kernel
 def trimmed(forest, leaf, oldest):
     """Give back a leaf's blocks whose events are all older than `oldest`, in place; give how many were in them."""
-    return trees.release_old_blocks(forest, leaf, oldest)
+    return event_lists.release_old_blocks(forest, leaf, oldest)
 
 
 def stream(name, seed, n_rows=N_ROWS):

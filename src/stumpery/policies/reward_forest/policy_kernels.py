@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest import nodes_kernels as nodes
 from stumpery.array_forest.forest_kernels import (
     COUNTER_NODES,
     COUNTER_TIME,
@@ -96,7 +97,7 @@ def score(models: RewardForestState, work: RewardForestWorkspace, row: Floats, s
     """Ask every scorer; write their mixture, no less than the least reward, and the uncertainty into the action statistics, in place."""
     predictions = work.predictions
     found = contexts.look_up(models.familiar, row, models.forest.kinds)
-    trees.descend(models.forest, row, work.reached, work.moving)
+    nodes.descend(models.forest, row, work.reached, work.moving)
     stats.score(models.forest, work.reached, work.known, statistics, predictions[CORRECTED])
     for action in range(statistics.shape[1]):
         predictions[FOREST, action] = statistics[SCORE, action]

@@ -14,15 +14,8 @@ from numpy.typing import NDArray
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.forest_kernels import MAX_CODES, MIN_CHILD_EVENTS
 from stumpery.array_forest.precision_kernels import DOUBLE, Doubles, gather_doubles
-from stumpery.array_forest.scratch_kernels import (
-    Scratch,
-    assign_bins,
-    best_split,
-    bin_doubles,
-    choose_thresholds,
-    round_up_to_lanes,
-    splitmix64,
-)
+from stumpery.array_forest.scratch_kernels import Scratch, round_up_to_lanes, splitmix64
+from stumpery.array_forest.thresholds_kernels import assign_bins, best_split, bin_doubles, choose_thresholds
 from stumpery.jit import internal
 from stumpery.streaming.trees.criterion_kernels import (
     GINI,

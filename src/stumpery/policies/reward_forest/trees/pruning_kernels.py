@@ -7,7 +7,8 @@ to split. So a forest that has all the memory it may have goes on learning where
 import numpy as np
 
 from stumpery.array_forest import allocation_kernels as arena
-from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest import event_lists_kernels as event_lists
+from stumpery.array_forest import nodes_kernels as nodes
 from stumpery.array_forest.forest_kernels import (
     COUNTER_NODES,
     LEAF_N_EVENTS,
@@ -48,7 +49,7 @@ def above(forest: ForestState, tree: int, row: Floats) -> int:
         child = as_int64(forest.nodes[node, NODE_CHILD])
         if child == node:
             return found
-        node, found = child + int(trees.goes_right(forest, node, row)), node
+        node, found = child + int(nodes.goes_right(forest, node, row)), node
 
 
 @internal
@@ -127,16 +128,19 @@ def least_twig(forest: ForestState, key: np.uint64, kept: int) -> int:
 def merge_events(forest: ForestState, scratch: Scratch, leaf: int, other: int, oldest: int) -> None:
     """Let a leaf have the events of another too, in place, in the order of time and from the `oldest` on."""
     own, given = scratch.arms, scratch.places
-    n_own, n_given = trees.event_numbers(forest, leaf, oldest, own), trees.event_numbers(forest, other, oldest, given)
-    trees.free_blocks(forest, leaf)
-    trees.free_blocks(forest, other)
+    n_own, n_given = (
+        event_lists.event_numbers(forest, leaf, oldest, own),
+        event_lists.event_numbers(forest, other, oldest, given),
+    )
+    event_lists.free_blocks(forest, leaf)
+    event_lists.free_blocks(forest, other)
     while n_own > 0 or n_given > 0:
         if n_given == 0 or (n_own > 0 and own[n_own - 1] < given[n_given - 1]):
             n_own -= 1
-            trees.append_event(forest, leaf, as_int64(own[n_own]))
+            event_lists.append_event(forest, leaf, as_int64(own[n_own]))
         else:
             n_given -= 1
-            trees.append_event(forest, leaf, as_int64(given[n_given]))
+            event_lists.append_event(forest, leaf, as_int64(given[n_given]))
 
 
 @internal
@@ -146,7 +150,7 @@ def collapse(forest: ForestState, scratch: Scratch, node: int, oldest: int) -> i
     leaf, other = as_int64(forest.nodes[child, NODE_LEAF]), as_int64(forest.nodes[child + 1, NODE_LEAF])
     stats.merge(forest.stats[leaf], forest.stats[other])
     merge_events(forest, scratch, leaf, other, oldest)
-    trees.make_leaf(forest, node, leaf)
+    nodes.make_leaf(forest, node, leaf)
     arena.free_pair(forest, child)
     arena.free_leaf(forest, other)
     return leaf

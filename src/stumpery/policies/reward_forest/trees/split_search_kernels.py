@@ -14,17 +14,8 @@ from numpy.typing import NDArray
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.forest_kernels import MIN_CHILD_EVENTS
 from stumpery.array_forest.precision_kernels import DOUBLE
-from stumpery.array_forest.scratch_kernels import (
-    Scratch,
-    SplitTable,
-    assign_bins,
-    best_split,
-    bin_doubles,
-    choose_thresholds,
-    copy_events,
-    round_up_to_lanes,
-    splitmix64,
-)
+from stumpery.array_forest.scratch_kernels import Scratch, SplitTable, copy_events, round_up_to_lanes, splitmix64
+from stumpery.array_forest.thresholds_kernels import assign_bins, best_split, bin_doubles, choose_thresholds
 from stumpery.jit import internal
 from stumpery.policies.reward_forest.trees.ring_kernels import ACTION, REWARD, Ring, fill_doubles, fill_values
 from stumpery.types import Floats

@@ -14,7 +14,9 @@ import math
 import numpy as np
 
 from stumpery.array_forest import allocation_kernels as arena
+from stumpery.array_forest import event_lists_kernels as event_lists
 from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest import nodes_kernels as nodes
 from stumpery.array_forest.forest_kernels import (
     COUNTER_FREE_BLOCK,
     COUNTER_FREE_BLOCKS,
@@ -81,7 +83,7 @@ def check(
     """
     leaves, leaf = forest.leaves, as_int64(reached[tree])
     time = forest.counters[trees.COUNTER_TIME]
-    n = trees.event_numbers(forest, leaf, oldest, scratch.found)
+    n = event_lists.event_numbers(forest, leaf, oldest, scratch.found)
     n_active = cuts.gather(ring, scratch, n, time)
     if has_changed(forest.stats[leaf], scratch.active, scratch.totals, n):
         begin_anew(forest, scratch, n, leaf)
@@ -162,7 +164,7 @@ def begin_anew(forest: ForestState, scratch: Scratch, n: int, leaf: int) -> None
 @internal
 def enter_epoch(forest: ForestState, leaf: int) -> None:
     """Let a leaf forget its events, in place; the next ones will say whether what it knows still holds."""
-    trees.free_blocks(forest, leaf)
+    event_lists.free_blocks(forest, leaf)
     forest.leaves[leaf, LEAF_NEXT_CHECK] = trees.INITIAL_CHECK
 
 
@@ -186,15 +188,15 @@ def undo(forest: ForestState, scratch: Scratch, twig: int, oldest: int) -> None:
 @internal
 def forget(forest: ForestState, found: Int32s, n: int, leaf: int) -> None:
     """Keep only the `found` events of a leaf, in place: the others make room."""
-    trees.free_blocks(forest, leaf)
+    event_lists.free_blocks(forest, leaf)
     for index in range(n - 1, -1, -1):  # oldest first
-        trees.append_event(forest, leaf, as_int64(found[index]))
+        event_lists.append_event(forest, leaf, as_int64(found[index]))
 
 
 @internal
 def outlive(forest: ForestState, leaf: int, oldest: int) -> None:
     """Let go of a leaf's events before `oldest`, in place; as many new ones as before make it due."""
-    n = trees.release_old_blocks(forest, leaf, oldest)
+    n = event_lists.release_old_blocks(forest, leaf, oldest)
     forest.leaves[leaf, LEAF_N_EVENTS] -= n
     forest.leaves[leaf, LEAF_NEXT_CHECK] -= n
 
@@ -230,10 +232,10 @@ def split(forest: ForestState, scratch: Scratch, n: int, leaf: int, cut: Cut, ch
     for row in range(trees.N_STATS):
         for action in range(forest.stats.shape[2]):
             forest.stats[other, row, action] = forest.stats[leaf, row, action]
-    trees.make_split(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
+    nodes.make_split(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
     sums_of_sides(forest, scratch, n, node)
     for index in range(n - 1, -1, -1):  # oldest first
-        trees.append_event(forest, leaf if scratch.places[index] == 0 else other, as_int64(scratch.found[index]))
+        event_lists.append_event(forest, leaf if scratch.places[index] == 0 else other, as_int64(scratch.found[index]))
     for side in range(2):
         here = leaf if side == 0 else other
         stats.know(forest.stats[here], scratch.totals[2 * side], scratch.totals[2 * side + 1])
@@ -252,10 +254,10 @@ def sums_of_sides(forest: ForestState, scratch: Scratch, n: int, node: int) -> N
     for row in range(totals.shape[0]):
         for action in range(totals.shape[1]):
             totals[row, action] = 0.0
-    column = int(trees.column_of(forest, node)) if node != NO_INDEX else 0
+    column = int(nodes.column_of(forest, node)) if node != NO_INDEX else 0
     for index in range(n - 1, -1, -1):
         event = scratch.events.floats[index]
-        side = int(trees.side(forest, node, value_of(scratch.events, index, column))) if node != NO_INDEX else 0
+        side = int(nodes.side(forest, node, value_of(scratch.events, index, column))) if node != NO_INDEX else 0
         scratch.places[index] = side
         action = int(event[ACTION])
         if action != NO_INDEX:
@@ -283,7 +285,7 @@ def learn(
     when all have learned: a split may take the place of leaves in another tree.
     """
     time = forest.counters[trees.COUNTER_TIME]
-    trees.update_column_kinds(forest, row)
+    nodes.update_column_kinds(forest, row)
     oldest = max(time + 1 - ring.bytes.shape[0], epoch)
     if is_kept:
         remember(ring, time, row, action, reward)
@@ -296,9 +298,9 @@ def learn(
             enter_epoch(forest, leaf)
         stats.update(forest.stats[leaf], action, reward, stats.dither(key, tree))
         if is_kept:
-            if forest.counters[COUNTER_FREE_BLOCK] == NO_INDEX and trees.is_full(forest.leaves[leaf], time):
+            if forest.counters[COUNTER_FREE_BLOCK] == NO_INDEX and event_lists.is_full(forest.leaves[leaf], time):
                 outlive(forest, leaf, oldest)
-            trees.append_event(forest, leaf, time)
+            event_lists.append_event(forest, leaf, time)
     if not is_kept:
         return
     for tree in range(reached.shape[0]):
