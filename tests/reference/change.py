@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from stumpery.drift import reward_drop_kernels as change
+from stumpery.drift import reward_drop_kernels as reward_drop
 
 
 class Twin:
@@ -17,13 +17,15 @@ class Twin:
         """Whether this error is one too many."""
         self.all.append(error)
         self.since.append(error)
-        if len(self.since) < change.PATIENCE:
+        if len(self.since) < reward_drop.MIN_CONCEPT_EVENTS:
             return False
-        latest = np.array(self.all[: -20 * int(1 / change.SHORT) : -1])
-        lately = change.SHORT * (latest * (1 - change.SHORT) ** np.arange(len(latest))).sum()
+        latest = np.array(self.all[: -20 * int(1 / reward_drop.RECENT_RATE) : -1])
+        lately = reward_drop.RECENT_RATE * (latest * (1 - reward_drop.RECENT_RATE) ** np.arange(len(latest))).sum()
         mean, square = self.usually(1), self.usually(2)
-        n = 2 / change.SHORT
-        allowed = change.DEVIATIONS * math.sqrt((square - mean**2) / n) + change.DEVIATIONS**2 / (6 * n)
+        n = 2 / reward_drop.RECENT_RATE
+        allowed = reward_drop.DROP_DEVIATIONS * math.sqrt((square - mean**2) / n) + reward_drop.DROP_DEVIATIONS**2 / (
+            6 * n
+        )
         if min(mean, 0.0) - lately <= allowed:
             return False
         self.since = []
@@ -32,6 +34,6 @@ class Twin:
 
     def usually(self, power):
         """The mean of all since the last change; with very many, old ones fade."""
-        rates = np.maximum(1 / np.arange(1, len(self.since) + 1), change.LONG)
+        rates = np.maximum(1 / np.arange(1, len(self.since) + 1), reward_drop.REFERENCE_RATE)
         stays = np.append(np.cumprod(1 - rates[:0:-1])[::-1], 1.0)  # of an error, after all that came later
         return float((rates * stays * np.array(self.since) ** power).sum())

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from stumpery.array_forest import forest_kernels as trees
+from stumpery.policies.reward_forest.trees import criterion_kernels as criterion
 from stumpery.policies.reward_forest.trees import pruning_kernels as pruning
 from stumpery.policies.reward_forest.trees import splitting_kernels as splitting
 
@@ -103,7 +104,7 @@ class Twin:
                 self.n_entered += 1
             leaf.counts[action] += 1
             dither = (key * (2 * tree + 1) % 2**64 >> 40) / 2**24
-            step = (65535.0 * reward - leaf.steps[action]) / (leaf.counts[action] + trees.PRIOR)
+            step = (65535.0 * reward - leaf.steps[action]) / (leaf.counts[action] + trees.PRIOR_COUNT)
             leaf.steps[action] = np.floor(leaf.steps[action] + step + dither)
             if is_kept:
                 leaf.newest = len(self.history) - 1
@@ -126,7 +127,7 @@ class Twin:
         if node is None or any(child.children for child in node.children):
             return False
         one, two = node.children
-        if one.counts.sum() + two.counts.sum() < splitting.LEAST_JUDGED:
+        if one.counts.sum() + two.counts.sum() < pruning.MIN_PRUNING_PLAYS:
             return False
         gain, spreads = 0.0, []
         for action in range(self.n_actions):
@@ -137,7 +138,7 @@ class Twin:
                 spreads.append(mean * (1 - mean))
                 within = (n1 * m1 * (1 - m1) + n0 * m0 * (1 - m0)) / (n1 + n0)
                 gain += n1 * n0 / (n1 + n0) * apart**2 / (active.get(action, within) + 0.01)
-        return bool(spreads) and gain < plain(splitting.bar)(len(spreads), sum(spreads), 1, 1.0)
+        return bool(spreads) and gain < plain(criterion.split_threshold)(len(spreads), sum(spreads), 1, 1.0)
 
     def has_changed(self, leaf, events, active):
         """Whether the plays that are no longer remembered earned otherwise."""
@@ -154,7 +155,7 @@ class Twin:
                 gain += len(now) * before / plays * apart**2 / (active.get(action, max(within, 0.0)) + 0.01)
                 spreads.append(usual * (1 - usual))
         turns = max(leaf.counts.sum(), 1) / max(len(events), 1)
-        return bool(spreads) and gain > 2 * plain(splitting.bar)(len(spreads), sum(spreads), 1, turns)
+        return bool(spreads) and gain > 2 * plain(criterion.split_threshold)(len(spreads), sum(spreads), 1, turns)
 
     def check(self, leaf):
         """Split if the best cut is worth more than the bar, or undo the split above."""
@@ -167,16 +168,16 @@ class Twin:
             for _, action, reward in events:
                 leaf.counts[action] += 1
                 sums[action] += reward
-            leaf.steps = nearest((65535.0 * sums + trees.PRIOR * leaf.steps) / (leaf.counts + trees.PRIOR))
+            leaf.steps = nearest((65535.0 * sums + trees.PRIOR_COUNT * leaf.steps) / (leaf.counts + trees.PRIOR_COUNT))
             leaf.events = numbers[::-1]
-            leaf.next_check = plain(splitting.next_check)(len(leaf.events), splitting.LEAST_ROOM)
+            leaf.next_check = plain(criterion.next_check)(len(leaf.events), criterion.MIN_CHECK_GROWTH)
             return
         parent = self.above(leaf)
         if self.is_void(parent, active):
             self.n_undone += 1
             self.collapse(parent)
             return
-        needed = splitting.MOST_ROOM
+        needed = criterion.MAX_CHECK_GROWTH
         if active and len(events) >= 2 * trees.MIN_CHILD_EVENTS:
             gain, cut, n_tried = self.best_cut(events, active, leaf.number)
             turns = max(leaf.counts.sum(), 1) / len(events)
@@ -189,7 +190,7 @@ class Twin:
             needed = bar / gain if gain > 0.0 else math.inf
         if len(numbers) < len(leaf.events) - trees.GAPS_PER_BLOCK:
             leaf.events = numbers[::-1]
-        leaf.next_check = plain(splitting.next_check)(len(leaf.events), needed)
+        leaf.next_check = plain(criterion.next_check)(len(leaf.events), needed)
 
     def active(self, events):
         """Actions with two rewards or more that are not all equal, and the variance of these."""
@@ -250,7 +251,7 @@ class Twin:
     def points(self, column, events):
         """Half-way between neighbours among some of the leaf's own values, at most one for every `spacing` of these."""
         n = len(events)
-        size = min(n, self.spacing * min(trees.MAX_CUTS, n // trees.MIN_CHILD_EVENTS) + 1)
+        size = min(n, self.spacing * min(trees.MAX_THRESHOLDS, n // trees.MIN_CHILD_EVENTS) + 1)
         is_narrow = all(float(np.float32(row[column])) == row[column] for row, *_ in events)
         kind = np.float32 if is_narrow else np.float64
         sample = sorted(kind(events[index * n // size][0][column]) for index in range(size))
@@ -285,19 +286,19 @@ class Twin:
         twigs = [node for node in map(self.nodes.__getitem__, order) if node.children and is_twig(node, leaf)]
         if not twigs:
             return None
-        self.collapse(min(twigs[: pruning.LOOKED_AT], key=explained))
+        self.collapse(min(twigs[: pruning.MAX_EVICTION_CANDIDATES], key=explained))
         self.n_collapsed += 1
         return self.free.pop()
 
     def collapse(self, node):
         """Make a leaf of a twig: what its two leaves knew, and those of their events that are remembered."""
         one, two = node.children
-        weights = one.counts + trees.PRIOR, two.counts + trees.PRIOR
+        weights = one.counts + trees.PRIOR_COUNT, two.counts + trees.PRIOR_COUNT
         node.steps = nearest((weights[0] * one.steps + weights[1] * two.steps) / (weights[0] + weights[1]))
         node.counts = one.counts + two.counts
         node.events = sorted(number for number in one.events + two.events if number >= self.oldest)
         node.newest = node.events[-1] if node.events else one.newest
-        node.next_check = plain(splitting.next_check)(len(node.events), splitting.MOST_ROOM)
+        node.next_check = plain(criterion.next_check)(len(node.events), criterion.MAX_CHECK_GROWTH)
         node.children, one.gone, two.gone = None, True, True
         del self.nodes[one.number], self.nodes[two.number]
         self.free.append(one.number)
@@ -313,8 +314,8 @@ class Twin:
                 _, action, reward = self.history[number]
                 counts[action] += 1
                 sums[action] += reward
-            steps = nearest((65535.0 * sums + trees.PRIOR * leaf.steps) / (counts + trees.PRIOR))
-            next_check = max(trees.INITIAL_CHECK, plain(splitting.next_check)(len(events), splitting.LEAST_ROOM))
+            steps = nearest((65535.0 * sums + trees.PRIOR_COUNT * leaf.steps) / (counts + trees.PRIOR_COUNT))
+            next_check = max(trees.INITIAL_CHECK, plain(criterion.next_check)(len(events), criterion.MIN_CHECK_GROWTH))
             number = first + len(children)
             children.append(Node(number, steps, counts, events, events[-1], next_check))
             self.nodes[number] = children[-1]

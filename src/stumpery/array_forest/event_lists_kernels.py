@@ -16,7 +16,7 @@ from stumpery.array_forest.forest_kernels import (
     LEAF_N_GAPS,
     LEAF_NEWEST,
     LONG_GAP,
-    N_GAPS,
+    N_GAP_WORDS,
     NO_INDEX,
     ForestState,
     Int32s,
@@ -26,7 +26,7 @@ from stumpery.jit import internal
 
 
 @internal
-def new_block(forest: ForestState) -> int:
+def take_block(forest: ForestState) -> int:
     """Take a block from the free ones; NOTHING where there is none."""
     block: int = forest.counters[COUNTER_FREE_BLOCK]
     if block != NO_INDEX:
@@ -36,33 +36,33 @@ def new_block(forest: ForestState) -> int:
 
 
 @internal
-def is_full(line: Int32s, time: int) -> bool:
+def is_leaf_full(line: Int32s, time: int) -> bool:
     """Whether a leaf's own line has no place for one more event, and for all that must be skipped before it."""
     gap = time - line[LEAF_NEWEST]
     return bool(line[LEAF_N_GAPS] > 0 and (gap < 0 or line[LEAF_N_GAPS] + gap // (LONG_GAP - 1) >= GAPS_PER_BLOCK))
 
 
 @internal
-def n_events_in(words: Int32s, newest: int) -> int:
+def count_events(words: Int32s, newest: int) -> int:
     """How many events are in a line or a block, whose newest number stands at that place in `words`."""
     n = 0
-    for place in range(newest + 1, newest + 1 + N_GAPS):
+    for place in range(newest + 1, newest + 1 + N_GAP_WORDS):
         gaps = words[place]
         n += int(0 < gaps >> 16 < LONG_GAP) + int(0 < gaps & 0xFFFF < LONG_GAP)
     return n
 
 
 @internal
-def spill(forest: ForestState, leaf: int) -> None:
+def spill_to_block(forest: ForestState, leaf: int) -> None:
     """Move the numbers in a leaf's own line into a block, in place; without a free one they are forgotten."""
     line = forest.leaves[leaf]
-    block = new_block(forest)
+    block = take_block(forest)
     if block == NO_INDEX:
-        line[LEAF_N_EVENTS] -= n_events_in(line, LEAF_NEWEST)
+        line[LEAF_N_EVENTS] -= count_events(line, LEAF_NEWEST)
     else:
         forest.blocks[block, BLOCK_PREVIOUS] = line[LEAF_BLOCK]
         line[LEAF_BLOCK] = block
-        for place in range(1 + N_GAPS):
+        for place in range(1 + N_GAP_WORDS):
             forest.blocks[block, BLOCK_NEWEST + place] = line[LEAF_NEWEST + place]
     line[LEAF_N_GAPS] = 0
 
@@ -71,11 +71,11 @@ def spill(forest: ForestState, leaf: int) -> None:
 def append_event(forest: ForestState, leaf: int, time: int) -> None:
     """Note the number of an event in a leaf, in place; without a free block its newest ones make way."""
     line = forest.leaves[leaf]
-    if is_full(line, time):
-        spill(forest, leaf)
+    if is_leaf_full(line, time):
+        spill_to_block(forest, leaf)
     fill, gap = as_int64(line[LEAF_N_GAPS]), 0
     if fill == 0:
-        for place in range(N_GAPS):
+        for place in range(N_GAP_WORDS):
             line[LEAF_NEWEST + 1 + place] = 0
     else:
         gap = time - line[LEAF_NEWEST]
@@ -94,7 +94,7 @@ def release_blocks(forest: ForestState, block: int) -> int:
     """Free a block and all before it, in place; give how many events were in them."""
     n = 0
     while block != NO_INDEX:
-        n += n_events_in(forest.blocks[block], BLOCK_NEWEST)
+        n += count_events(forest.blocks[block], BLOCK_NEWEST)
         before = forest.blocks[block, BLOCK_PREVIOUS]
         forest.blocks[block, BLOCK_PREVIOUS] = forest.counters[COUNTER_FREE_BLOCK]
         forest.counters[COUNTER_FREE_BLOCK] = block
@@ -135,7 +135,7 @@ def delta_decode(words: Int32s, newest: int, oldest: int, found: Int32s, n: int)
     The newest of them stands at a place in `words`, the gaps behind it.
     """
     number = as_int64(words[newest])
-    for place in range(newest + N_GAPS, newest, -1):
+    for place in range(newest + N_GAP_WORDS, newest, -1):
         gaps = as_int64(words[place])
         for gap in (gaps >> 16, gaps & 0xFFFF):
             found[n] = number
@@ -145,7 +145,7 @@ def delta_decode(words: Int32s, newest: int, oldest: int, found: Int32s, n: int)
 
 
 @internal
-def event_numbers(forest: ForestState, leaf: int, oldest: int, found: Int32s) -> int:
+def fill_event_numbers(forest: ForestState, leaf: int, oldest: int, found: Int32s) -> int:
     """Write the numbers of a leaf's events from `oldest` on into `found`, in place, newest first; give how many."""
     n = 0
     if forest.leaves[leaf, LEAF_N_GAPS] > 0:

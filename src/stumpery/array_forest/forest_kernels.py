@@ -21,7 +21,7 @@ from stumpery.types import Floats
 NODE_CHILD, NODE_COLUMN = range(2)  # of a node's four words; the last two are its threshold or mask
 NODE_PAYLOAD = 1  # the same two words, seen as the second of two wide ones
 NODE_LEAF = 2  # the first of them in a node that is a leaf: its number; with the other it is no threshold but NaN
-NAN = np.uint64(0x7FF8000000000000)
+NAN_BITS = np.uint64(0x7FF8000000000000)
 STAT_MEAN, STAT_UNCERTAINTY, STAT_CORRECTION = range(
     3
 )  # of a leaf, for each action; WEIGHT corrects, a uncertainty says how many plays there were
@@ -31,15 +31,15 @@ CORRECTION_ZERO, CORRECTION_UNIT = 2.0**15, 2.0**15  # what stands for a weight 
 MAX_PLAYS = 2.0**20  # that a uncertainty can tell
 # Of a leaf; NEWEST is the number of the last event that it ever had, and behind it come gaps between numbers.
 LEAF_NODE, LEAF_N_EVENTS, LEAF_NEXT_CHECK, LEAF_BLOCK, LEAF_N_GAPS, LEAF_NEWEST = range(6)
-N_GAPS = 10  # words of gaps: two in each, plus 1, and the earlier in its lower half; 0 where nothing is noted
-GAPS_PER_BLOCK = 2 * N_GAPS  # gaps in a line or a block
+N_GAP_WORDS = 10  # words of gaps: two in each, plus 1, and the earlier in its lower half; 0 where nothing is noted
+GAPS_PER_BLOCK = 2 * N_GAP_WORDS  # gaps in a line or a block
 LONG_GAP = 2**15 - 1  # noted instead of a gap: SKIP - 1 events that were elsewhere
-N_LEAF_FIELDS = LEAF_NEWEST + 1 + N_GAPS  # one line of memory
+N_LEAF_FIELDS = LEAF_NEWEST + 1 + N_GAP_WORDS  # one line of memory
 BLOCK_PREVIOUS, BLOCK_NEWEST = range(
     2
 )  # of a block: the block before it, and its newest number; then gaps as in a leaf
-N_BLOCK_FIELDS = BLOCK_NEWEST + 1 + N_GAPS
-PRIOR = 1.0  # events that the parent's estimate is worth
+N_BLOCK_FIELDS = BLOCK_NEWEST + 1 + N_GAP_WORDS
+PRIOR_COUNT = 1.0  # events that the parent's estimate is worth
 INITIAL_STATS = (2**15, 2**16 - 1, 2**15)  # a mean of a half, all uncertainty, and no weight
 NO_INDEX = -1
 NUMERICAL, CATEGORICAL, BINARY = range(3)  # kinds of columns; a bit is a number that was only ever 0 or 1
@@ -56,7 +56,7 @@ NUMERICAL, CATEGORICAL, BINARY = range(3)  # kinds of columns; a bit is a number
 ) = range(8)  # of the counters
 N_COUNTERS = 8
 
-MAX_CUTS = 15
+MAX_THRESHOLDS = 15
 MAX_CODES = 64  # codes of a name: one bit each
 MAX_EVENT_NUMBER = 2**30  # of an event: from here on they are numbered anew
 INITIAL_CHECK = 20
@@ -66,7 +66,7 @@ Float32s = NDArray[np.float32]
 Int32s = NDArray[np.int32]
 Stats = NDArray[Any]  # of reward forests in steps, of the trees of streams floats
 
-VIEWS = ("words", "thresholds", "masks")  # of the nodes' memory, end to end: quicker to find one's way in
+NODE_VIEWS = ("words", "thresholds", "masks")  # of the nodes' memory, end to end: quicker to find one's way in
 
 
 class ForestState(NamedTuple):
@@ -104,7 +104,7 @@ def new_forest(
     n_leaves = n_nodes // 2 + n_trees
     forest = ForestState(
         nodes,
-        *views(nodes),
+        *node_views(nodes),
         aligned_zeros((n_leaves, N_LEAF_FIELDS), np.int32),
         aligned_zeros((n_leaves, N_STATS, n_actions), np.uint16),
         aligned_zeros((n_blocks, N_BLOCK_FIELDS), np.int32),
@@ -116,7 +116,7 @@ def new_forest(
     forest.stats[:n_trees] = np.array(INITIAL_STATS)[:, None]
     roots = np.arange(n_trees)
     forest.nodes[:n_trees, NODE_CHILD] = roots
-    forest.masks[NODE_PAYLOAD : 2 * n_trees : 2] = NAN | roots.astype(np.uint64)
+    forest.masks[NODE_PAYLOAD : 2 * n_trees : 2] = NAN_BITS | roots.astype(np.uint64)
     forest.leaves[:n_trees, LEAF_NODE] = roots
     forest.leaves[:n_trees, LEAF_NEXT_CHECK] = INITIAL_CHECK
     forest.leaves[:n_trees, LEAF_BLOCK] = NO_INDEX
@@ -126,7 +126,7 @@ def new_forest(
     return forest
 
 
-def views(nodes: Int32s) -> tuple[Int32s, Floats, NDArray[np.uint64]]:
+def node_views(nodes: Int32s) -> tuple[Int32s, Floats, NDArray[np.uint64]]:
     """The nodes' memory as words, thresholds and masks."""
     words = nodes.reshape(-1)
     return words, words.view(np.float64), words.view(np.uint64)

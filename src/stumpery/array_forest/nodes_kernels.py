@@ -16,7 +16,7 @@ from stumpery.array_forest.forest_kernels import (
     LEAF_N_GAPS,
     LEAF_NEXT_CHECK,
     LEAF_NODE,
-    NAN,
+    NAN_BITS,
     NO_INDEX,
     NODE_CHILD,
     NODE_COLUMN,
@@ -35,7 +35,7 @@ def make_leaf(forest: ForestState, node: int, leaf: int) -> None:
     """Turn a node into a leaf, in place; its events and statistics stay."""
     forest.nodes[node, NODE_CHILD] = node
     forest.nodes[node, NODE_COLUMN] = 0
-    forest.masks[2 * node + NODE_PAYLOAD] = NAN | np.uint64(leaf)
+    forest.masks[2 * node + NODE_PAYLOAD] = NAN_BITS | np.uint64(leaf)
     forest.leaves[leaf, LEAF_NODE] = node
 
 
@@ -74,7 +74,7 @@ def column_of(forest: ForestState, node: int) -> np.uint32:
 
 
 @internal
-def side(forest: ForestState, node: int, value: float) -> np.int32:
+def value_goes_right(forest: ForestState, node: int, value: float) -> np.int32:
     """Which child of a node a value leads to: 0 or 1; both questions are answered, to do without a branch."""
     place = np.uint32(node)
     column = forest.words[np.uint32(4) * place + np.uint32(NODE_COLUMN)]
@@ -88,7 +88,7 @@ def side(forest: ForestState, node: int, value: float) -> np.int32:
 @internal
 def goes_right(forest: ForestState, node: int, row: Floats) -> np.int32:
     """Which child of a node a row belongs to."""
-    return side(forest, node, row[column_of(forest, node)])
+    return value_goes_right(forest, node, row[column_of(forest, node)])
 
 
 @internal

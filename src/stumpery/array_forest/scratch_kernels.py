@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stumpery.array_forest.forest_kernels import (
     MAX_CODES,
-    MAX_CUTS,
+    MAX_THRESHOLDS,
     Float32s,
     Int32s,
     aligned_zeros,
@@ -22,10 +22,10 @@ from stumpery.types import Floats
 
 MAX_SPLIT_EVENTS = 8192  # of a leaf that are looked at, and a few more where there are spare places
 LANES = 16  # loops go to a multiple of it, past what counts: the compiler then leaves no rest to go through one by one
-PADDING = (
+SCRATCH_PADDING = (
     256  # places: loops go past the last, and arrays that begin at the same place of a page get in each other's way
 )
-SORTED_SAMPLE = 2 * LANES  # values of a column that are put in order
+MAX_SAMPLE = 2 * LANES  # values of a column that are put in order
 PREFETCH_DISTANCE = 12  # events that are asked for before they are copied
 
 
@@ -41,25 +41,25 @@ class SplitTable(NamedTuple):
 class Scratch(NamedTuple):
     """Room to think, used by one check at a time."""
 
-    found: Int32s  # (events,)
-    arms: Int32s  # (events,): 1 + the place among the active actions, or 0
+    event_numbers: Int32s  # (events,)
+    active_numbers: Int32s  # (events,): 1 + the index among the active actions, or 0
     rewards: Float32s  # (events,)
     events: Any  # copies of the events, side by side: (events, values), or a ring
     values: Float32s  # (events,): one column of them
-    places: Int32s  # (events,): between which cuts, or of which code
+    bins: Int32s  # (events,): the bin between two thresholds, or the code
     table: SplitTable  # by place, of one column
     ordered: SplitTable  # the same, in another order
     bits: SplitTable  # by column: the events whose bit is set
     totals: Floats  # (6, actions)
     active: Int32s  # (actions + 1,): 1 + the place of each action among the active ones, or 0; last: of no action
-    cuts: Float32s  # (MAX_CUTS,)
+    thresholds: Float32s  # (MAX_CUTS,)
     sample: Float32s  # (SAMPLE,): values that are put in order
     sorted: Float32s  # (SAMPLE,)
     order: Int32s  # (N_CODES,)
     codes: Floats  # (3, N_CODES): key, count and sum
-    wide_values: Floats  # (events,): one column of 64 bits
-    wide_cuts: Floats  # (MAX_CUTS,)
-    wide_sample: Floats  # (SAMPLE,)
+    double_values: Floats  # (events,): one column of 64 bits
+    double_thresholds: Floats  # (MAX_CUTS,)
+    double_sample: Floats  # (SAMPLE,)
 
 
 def whole_lanes(n: int) -> int:
@@ -79,7 +79,7 @@ def new_table(n_actions: int, n_cuts: int) -> SplitTable:
 
 def scratch_size(n_events: int) -> int:
     """For how many events there must be room to look at a leaf, if so many are remembered."""
-    return min(whole_lanes(n_events), MAX_SPLIT_EVENTS) + PADDING
+    return min(whole_lanes(n_events), MAX_SPLIT_EVENTS) + SCRATCH_PADDING
 
 
 def new_scratch(n_actions: int, n_values: int, copies: Any, n_events: int) -> Scratch:
@@ -97,23 +97,15 @@ def new_scratch(n_actions: int, n_values: int, copies: Any, n_events: int) -> Sc
         new_table(n_actions, n_values),
         aligned_zeros((6, n_actions), np.float64),
         aligned_zeros((n_actions + 1,), np.int32),
-        aligned_zeros((MAX_CUTS,), np.float32),
-        aligned_zeros((SORTED_SAMPLE,), np.float32),
-        aligned_zeros((SORTED_SAMPLE,), np.float32),
+        aligned_zeros((MAX_THRESHOLDS,), np.float32),
+        aligned_zeros((MAX_SAMPLE,), np.float32),
+        aligned_zeros((MAX_SAMPLE,), np.float32),
         aligned_zeros((MAX_CODES,), np.int32),
         aligned_zeros((3, MAX_CODES), np.float64),
         aligned_zeros((width,), np.float64),
-        aligned_zeros((MAX_CUTS,), np.float64),
-        aligned_zeros((SORTED_SAMPLE,), np.float64),
+        aligned_zeros((MAX_THRESHOLDS,), np.float64),
+        aligned_zeros((MAX_SAMPLE,), np.float64),
     )
-
-
-@internal
-def splitmix64(key: np.uint64) -> np.uint64:
-    """Scatter the bits of a key (the finaliser of splitmix64)."""
-    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return key ^ (key >> np.uint64(31))
 
 
 @internal

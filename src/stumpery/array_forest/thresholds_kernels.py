@@ -6,7 +6,7 @@ criteria; this is what their split searches share.
 
 import numpy as np
 
-from stumpery.array_forest.forest_kernels import MAX_CUTS, MIN_CHILD_EVENTS, NO_INDEX, Float32s
+from stumpery.array_forest.forest_kernels import MAX_THRESHOLDS, MIN_CHILD_EVENTS, NO_INDEX, Float32s
 from stumpery.array_forest.scratch_kernels import Scratch, SplitTable, round_up_to_lanes
 from stumpery.jit import internal
 from stumpery.types import Floats
@@ -39,7 +39,7 @@ def choose_thresholds(scratch: Scratch, n: int, spacing: int, cuts: Float32s) ->
     Half-way between numbers that have none between them is the lower one.
     """
     values, sample, ordered = scratch.values, scratch.sample, scratch.sorted
-    size = min(n, spacing * min(MAX_CUTS, n // MIN_CHILD_EVENTS) + 1)
+    size = min(n, spacing * min(MAX_THRESHOLDS, n // MIN_CHILD_EVENTS) + 1)
     # One division for all: times the index, its 20 bits of fraction dropped.
     step = ((np.uint64(n) << np.uint64(20)) + np.uint64(size - 1)) // np.uint64(size)
     for index in range(size):
@@ -61,8 +61,8 @@ def choose_thresholds(scratch: Scratch, n: int, spacing: int, cuts: Float32s) ->
 
 @internal
 def assign_bins(scratch: Scratch, n: int, cuts: Float32s, n_cuts: int) -> None:
-    """Write into `scratch.places` between which cuts every value lies, in place; cut by cut, so that it vectorises."""
-    values, places = scratch.values, scratch.places
+    """Write into `scratch.bins` between which cuts every value lies, in place; cut by cut, so that it vectorises."""
+    values, places = scratch.values, scratch.bins
     width = round_up_to_lanes(n)
     for index in range(width):
         places[index] = 0
@@ -74,9 +74,9 @@ def assign_bins(scratch: Scratch, n: int, cuts: Float32s, n_cuts: int) -> None:
 
 @internal
 def bin_doubles(scratch: Scratch, n: int, spacing: int, cuts: Floats) -> int:
-    """Both for a column of 64 bits, in `scratch.wide_values`; there are few, so this is quick to compile instead."""
-    values, ordered, places = scratch.wide_values, scratch.wide_sample, scratch.places
-    size = min(n, spacing * min(MAX_CUTS, n // MIN_CHILD_EVENTS) + 1)
+    """Both for a column of 64 bits, in `scratch.double_values`; there are few, so this is quick to compile instead."""
+    values, ordered, places = scratch.double_values, scratch.double_sample, scratch.bins
+    size = min(n, spacing * min(MAX_THRESHOLDS, n // MIN_CHILD_EVENTS) + 1)
     step = ((np.uint64(n) << np.uint64(20)) + np.uint64(size - 1)) // np.uint64(size)
     for index in range(size):
         value, place = values[(np.uint64(index) * step) >> np.uint64(20)], index
@@ -92,7 +92,7 @@ def bin_doubles(scratch: Scratch, n: int, spacing: int, cuts: Floats) -> int:
             cuts[n_cuts] = middle if middle < above else value
             n_cuts += 1
             due = place + spacing
-    for cut in range(n_cuts, MAX_CUTS):
+    for cut in range(n_cuts, MAX_THRESHOLDS):
         cuts[cut] = np.inf
     for index in range(n):
         place = 0
@@ -103,7 +103,7 @@ def bin_doubles(scratch: Scratch, n: int, spacing: int, cuts: Floats) -> int:
 
 
 @internal
-def best_split(table: SplitTable, first: int, end: int, n: int, gain: float) -> int:
+def best_candidate(table: SplitTable, first: int, end: int, n: int, gain: float) -> int:
     """The cut that is worth most, and more than `gain`, with enough events on both sides; NOTHING where none is."""
     found = NO_INDEX
     for cut in range(first, end):

@@ -23,7 +23,7 @@ from stumpery.array_forest.forest_kernels import (
     Float32s,
 )
 from stumpery.array_forest.precision_kernels import DOUBLE, gather_doubles
-from stumpery.array_forest.scratch_kernels import Scratch, copy_events, splitmix64
+from stumpery.array_forest.scratch_kernels import Scratch, copy_events
 from stumpery.jit import internal
 from stumpery.streaming.trees import criterion_kernels as gains
 from stumpery.streaming.trees import eviction_kernels as room
@@ -49,6 +49,7 @@ from stumpery.streaming.trees.leaf_prediction_kernels import (
     StreamState,
 )
 from stumpery.streaming.trees.split_search_kernels import Cut, best_cut
+from stumpery.summaries.hashing_kernels import mix
 from stumpery.types import Floats
 
 ROOM = 1.3  # a leaf that fails is asked again when it has so many times the events, or grace_period more
@@ -97,12 +98,12 @@ def check(model: StreamState, scratch: Scratch, leaf: int, rule: Floats, seed: n
     forest, time = model.forest, model.forest.counters[COUNTER_TIME]
     criterion, n, n_rows = int(rule[CRITERION]), 0, 0
     if criterion == VARIANCE or is_mixed(forest.stats[leaf, ALL]):
-        n = event_lists.event_numbers(forest, leaf, time - model.events.shape[0], scratch.found)
-        copy_events(model.events, scratch.found, n, time, scratch.events)
+        n = event_lists.fill_event_numbers(forest, leaf, time - model.events.shape[0], scratch.event_numbers)
+        copy_events(model.events, scratch.event_numbers, n, time, scratch.events)
         n_rows = gains.gather(scratch, n, criterion) if n > 0 else 0
     if n_rows > 1 and n >= 2 * MIN_CHILD_EVENTS and model.marks[leaf, DEPTH] < rule[MAX_DEPTH]:
         scratch.totals[WHOLE, 2] = n_rows
-        key = splitmix64(splitmix64(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, LEAF_NODE]))
+        key = mix(mix(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, LEAF_NODE]))
         multiway = rule[MULTIWAY] > 0.0
         cut = best_cut(forest.kinds, model.doubles, scratch, n, n_rows, criterion, int(rule[N_DRAWN]), multiway, key)
         if cut.gain > 0.0 and is_good(cut, scratch.totals, rule) and arena.has_pair(model.forest):
@@ -147,12 +148,12 @@ def split(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: Cut, rul
     bequeath(model, leaf, other, rule)
     is_double = model.doubles.widths[column] == DOUBLE
     if is_double:
-        gather_doubles(model.doubles, scratch.found, n, column, scratch.wide_values)
+        gather_doubles(model.doubles, scratch.event_numbers, n, column, scratch.double_values)
     for index in range(n - 1, -1, -1):  # oldest first
         event = scratch.events[index]
-        value = scratch.wide_values[index] if is_double else np.float64(event[column])
-        here = leaf if nodes.side(forest, node, value) == 0 else other
-        event_lists.append_event(forest, here, scratch.found[index])
+        value = scratch.double_values[index] if is_double else np.float64(event[column])
+        here = leaf if nodes.value_goes_right(forest, node, value) == 0 else other
+        event_lists.append_event(forest, here, scratch.event_numbers[index])
         if rule[CRITERION] == VARIANCE:
             leaves.add_moment(forest.stats[here, ALL], np.float64(event[LABEL]), np.float64(event[WEIGHT]))
         else:
@@ -192,7 +193,7 @@ def without(scratch: Scratch, n: int, column: int, mask: np.uint64) -> int:
         event = scratch.events[index]
         if (mask >> np.uint64(event[column])) & np.uint64(1):
             continue
-        scratch.found[kept] = scratch.found[index]
+        scratch.event_numbers[kept] = scratch.event_numbers[index]
         for each in range(event.shape[0]):
             scratch.events[kept, each] = event[each]
         kept += 1
