@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.reference.change import Twin
+from tests.reference.drift_detector import DriftDetector
 
 import stumpery as st
 from stumpery.drift import reward_drop_kernels as reward_drop
@@ -38,12 +38,12 @@ def errors_of(probability, expected, n, seed=1):
 
 
 @pytest.mark.kernels
-def test_changes_are_noticed_when_the_slow_twin_does():
+def test_drift_is_detected_when_the_slow_twin_detects_it():
     calm = 1300 if INTERPRETED else 6000
     errors = [errors_of(0.9, 0.9, calm), errors_of(0.1, 0.9, 100), errors_of(0.5, 0.5, 1300), errors_of(0.1, 0.5, 200)]
-    twin, errors = Twin(), np.concatenate(errors)
-    assert noticed(errors) == [number for number, error in enumerate(errors.tolist()) if twin.note(error)]
-    assert twin.n_changes == 2
+    twin, errors = DriftDetector(), np.concatenate(errors)
+    assert noticed(errors) == [number for number, error in enumerate(errors.tolist()) if twin.update(error)]
+    assert twin.n_drifts == 2
 
 
 @pytest.mark.skipif(INTERPRETED, reason="a long stream")

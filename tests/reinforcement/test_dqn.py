@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 import pytest
-from tests.reference.dqn import SlowDQN
+from tests.reference.dqn import DQN
 
 from stumpery.encoding.online import OnlineEncoder
 from stumpery.reinforcement.cells import Cells
@@ -39,7 +39,7 @@ def prepared():
 def test_the_loop_equals_its_twin(double, all_reports):
     learner, spans, codes, numbers, labels = prepared()
     options = {"price": 0.05, "epsilon": 0.5, "rate": 0.01, "target_every": 4}
-    slow = SlowDQN(learner, spans, batch=8, double=double, all_reports=all_reports, **options)
+    slow = DQN(learner, spans, batch=8, double=double, all_reports=all_reports, **options)
     kind = dqn.Kind(batch=8, double=double, all_reports=all_reports)
     for start, stop, n_updates in ((0, WARM, 0), (WARM, N, 1)):
         rule = dqn.Rule(*map(np.float32, (0.05, 0.5, 0.01)), *map(np.int32, (4, n_updates)))

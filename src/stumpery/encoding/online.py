@@ -65,13 +65,18 @@ class OnlineEncoder:
 
     @classmethod
     def under(cls, schema: Schema, max_names: int) -> Self:
-        """Under a given schema."""
-        for column in schema.columns:
-            if isinstance(column, Categorical) and column.max_names > max_names:
+        """Under a given schema, whose columns of names hold at most `max_names`."""
+        columns = list(schema.columns)
+        for place, column in enumerate(columns):
+            if not isinstance(column, Categorical) or column.max_names <= max_names:
+                continue
+            if len(column.names) > max_names:
                 raise ValueError(
-                    f"column {column.name!r} has room for {column.max_names} names; {max_names} is the most: "
-                    f"give max_names={max_names} to Schema.infer or Schema.of"
+                    f"column {column.name!r} has {len(column.names)} names; {max_names} is the most: "
+                    f"give max_names={max_names} to Schema.infer, or declare fewer"
                 )
+            columns[place] = replace(column, max_names=max_names)
+        schema = replace(schema, columns=tuple(columns))
         return cls(schema, _names(schema), max_names)
 
     @cached_property

@@ -3,25 +3,26 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
+from stumpery.encoding.declared_columns import SchemaModel
 from stumpery.encoding.encoder import Encoder
 from stumpery.encoding.online import OnlineEncoder
 from stumpery.frames import n_rows
 from stumpery.policies.exploration.explorers_kernels import DECIDES, LEARNS
 from stumpery.policies.policy import Played, Policy
-from stumpery.types import Context, Floats, Integers, State
+from stumpery.types import Context, Floats, Integers
 
 N_FIRST_ROWS = 1000  # of a frame, from which a schema is inferred
 NO_REWARDS = np.zeros((0, 1))
 
 
 @dataclass(kw_only=True, eq=False)
-class ContextualPolicy(Policy):
+class ContextualPolicy(SchemaModel, Policy):
     """A policy whose context is a row of columns.
 
     The columns are those of `schema`, or of the first rows that come. A context is a dict, in which an absent key is a
@@ -62,13 +63,14 @@ class ContextualPolicy(Policy):
     # How contexts become rows.
 
     def _begin(self, schema: Schema) -> None:
-        before = self.schema, self._encoder
-        self.__dict__["schema"] = schema
+        before, encoder = self.schema, self._encoder
         try:
             self._encoder = self._encoder_of(schema)
+            self._set_option("schema", self._encoder.schema)
             self._allocate(self._encoder.width)
         except (ValueError, MemoryError):
-            self.__dict__["schema"], self._encoder = before
+            self._set_option("schema", before)
+            self._encoder = encoder
             raise
 
     def _rows(self, contexts: Any) -> NDArray[Any]:
@@ -116,6 +118,10 @@ class ContextualPolicy(Policy):
 
     # The policy's interface, by rows.
 
+    def _settle(self, contexts: Any) -> None:
+        if self._encoder is None:
+            self._rows(contexts)
+
     def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
         played = Played.blank(1)
         self._run(self._row(context)[None], NO_REWARDS, played, available, DECIDES)
@@ -137,25 +143,6 @@ class ContextualPolicy(Policy):
         played = Played.blank(len(rewards))
         self._run(self._rows(contexts), rewards, played, self._all, DECIDES | LEARNS)
         return played
-
-    # Saving: the schema's points travel with the arrays.
-
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        options, arrays = super().state()
-        if self.schema is None:
-            return State({**options, "schema": None}, arrays)
-        schema, points = self.schema.state()
-        return State({**options, "schema": schema}, {**arrays, **{f"schema.{k}": v for k, v in points.items()}})
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options, arrays = dict(state.options), dict(state.arrays)
-        if options.get("schema") is not None:
-            points = {name.removeprefix("schema."): arrays.pop(name) for name in list(arrays) if "schema." in name}
-            options["schema"] = Schema.from_state(State(options["schema"], points))
-        return super().from_state(State(options, arrays))
 
 
 def _matrix(rows: Sequence[Any]) -> NDArray[Any]:

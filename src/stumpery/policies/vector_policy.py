@@ -63,11 +63,6 @@ class VectorPolicy(ContextualPolicy):
         self._run(row[None], NO_REWARDS, Played.blank(1), self._all, 0)
         return self._statistics.copy()
 
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the policy's arrays hold."""
-        return super().n_bytes + int(sum(array.nbytes for array in self._model))
-
     def explain(self, decision: Decision | None = None) -> Explanation:
         """Every action's rewards, and for a decision's context its score, uncertainty, value and probability now."""
         said = f"After {int(self._clock[0])} rewards "
@@ -134,8 +129,8 @@ class VectorPolicy(ContextualPolicy):
         self._statistics = statistic_rows.new_action_statistics(len(self.actions))
         self._model = type(self._model)(*(np.delete(array, action, axis=0) for array in self._model))
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         moments.validate(self._arms)
         moments.validate(self._columns)
         check_within(self._arms[:, moments.MEAN], 0.0, 1.0, "the mean of rewards")

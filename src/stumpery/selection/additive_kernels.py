@@ -48,7 +48,7 @@ def pair_slot(first: int, second: int) -> int:
 
 @internal
 def worth(grounds: Floats, feature: int) -> float:
-    """Twice the log-loss per event that a feature can save, less what probability alone would show; 0 or more."""
+    """Twice the log-loss per event that a feature can save, less what chance alone would show; 0 or more."""
     saved, by_chance = 0.0, -1.0
     for wide in range(N_WIDE):
         error, curve = grounds[feature, ERRORS + wide], grounds[feature, CURVES + wide]

@@ -116,7 +116,10 @@ class Unsaved:
 
     def __call__(self, scores: Mapping[Action, float]) -> list[Action]:
         """Say what is to be done."""
-        raise ValueError("the maximiser was a function, which no file holds; set it anew: policy.maximiser = ...")
+        raise ValueError(
+            "the maximiser was a function, which no file holds; give it anew: "
+            "policy.clone({'maximiser': ...}, include_attributes=True)"
+        )
 
 
 def check_maximiser(maximiser: Any) -> None:
@@ -148,9 +151,7 @@ def recipe(maximiser: Any) -> dict[str, Any] | None:
     return {"kind": name, **options}
 
 
-def from_recipe(options: Any) -> Any:
+def from_recipe(options: dict[str, Any]) -> Any:
     """The maximiser of a recipe."""
-    if options is None:
-        return None
     plain = {key: dict(value) if isinstance(value, list) else value for key, value in options.items() if key != "kind"}
     return KINDS[options["kind"]](**plain)

@@ -12,6 +12,7 @@ from stumpery.array_forest.precision_kernels import DOUBLE, SINGLE
 from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS as MOST_LOOKED_AT
 from stumpery.array_forest.scratch_kernels import new_scratch, scratch_size
 from stumpery.drift import adaptive_window_kernels as drift_kernels
+from stumpery.errors import CorruptFile
 from stumpery.streaming.capacity import LEAST_EVENTS, Shape, Sizes, sizes_within
 from stumpery.streaming.trees import eviction_kernels as room
 from stumpery.streaming.trees import leaf_prediction_kernels as leaves
@@ -224,5 +225,5 @@ def checked_widths(widths: NDArray[Any], is_categorical: NDArray[np.bool_]) -> N
     """A ValueError says that saved widths are none of these columns."""
     fits = widths.dtype == np.uint8 and widths.shape == is_categorical.shape
     if not fits or not np.isin(widths, (SINGLE, DOUBLE)).all() or (widths[is_categorical] != SINGLE).any():
-        raise ValueError(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
+        raise CorruptFile(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
     return widths.copy()

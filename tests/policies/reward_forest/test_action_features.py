@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pandas as pd
 import pytest
-from tests.reference.shared import Twin
+from tests.reference.shared_model import SharedModel
 
 import stumpery as st
 from stumpery.jit import INTERPRETED, kernel
@@ -25,12 +25,12 @@ def one_event(model, codes, means, sums, statistics, action, reward):
 
 
 @pytest.mark.kernels
-def test_scores_doubts_and_weights_are_those_of_the_slow_twin():
+def test_scores_uncertainties_and_weights_equal_the_slow_twin():
     rng = np.random.default_rng(3)
     features = np.round(rng.normal(size=(6, 5)), 2) * (rng.random((6, 5)) < 0.7)
     features[:, 0] = 1.0
     features[4] = 0.0  # an action without features
-    twin = Twin([{place: value for place, value in enumerate(row.tolist()) if value} for row in features], 3.0)
+    twin = SharedModel([{place: value for place, value in enumerate(row.tolist()) if value} for row in features], 3.0)
     model = shared.SharedModel(features, linear_kernels.new_linear(N_CODES, 5), 3.0)
     sums = shared.FeatureSums(np.zeros(5), np.zeros(5))
     for event in range(N_EVENTS):
@@ -42,7 +42,7 @@ def test_scores_doubts_and_weights_are_those_of_the_slow_twin():
             np.sqrt((means * (1.0 - means) + 0.1) / (1.0 + rng.integers(0, 9, 6))),
         )
         before = statistics.copy()
-        expected = twin.lend(codes.tolist(), statistics[0].tolist(), statistics[1].tolist(), means.tolist())
+        expected = twin.shrink(codes.tolist(), statistics[0].tolist(), statistics[1].tolist(), means.tolist())
         action = int(rng.integers(6))
         reward = float(rng.random() < 1 / (1 + np.exp(-features[action] @ [0, 2, -2, 1, 0])))
         one_event(model, codes, means, sums, statistics, action, reward)
@@ -187,7 +187,7 @@ def test_a_policy_with_features_is_saved_copied_and_goes_on(tmp_path):
     rewards = np.roll(rewards, -1, axis=1)
     played = [each.play(rows[300:], rewards[300:]) for each in (policy, loaded, copied)]
     assert len({each.probabilities.tobytes() for each in played}) == 1
-    assert policy.fresh(seed=9).features == policy.features
+    assert policy.clone(seed=9).features == policy.features
 
 
 def test_whoever_changes_the_features_shown_changes_no_policy(tmp_path):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.reference.familiar import Bucket, Twin
+from tests.reference.context_memory import ContextBucket, ContextMemory
 
 import stumpery as st
 from stumpery import RewardForest
@@ -28,18 +28,18 @@ def learn_one(familiar, row, kinds, action, error, scores, key=NEVER):
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("n_actions", [3, 20], ids=["few actions", "actions in three buckets"])
-@pytest.mark.parametrize("told", [0.0, 0.4], ids=["probability alone", "each context has its own"])
-def test_errors_and_trust_are_those_of_the_slow_twin(told, n_actions):
+@pytest.mark.parametrize("told", [0.0, 0.4], ids=["chance alone", "each context has its own"])
+def test_mean_residuals_and_shrinkage_equal_the_slow_twin(told, n_actions):
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(20, N_COLUMNS)).astype(np.float32)
     rows[:, 1] = -np.inf  # as if it were missing
     own = rng.choice([-told, told], (len(rows), n_actions))
-    familiar, twin = new_context_memory(2**13), Twin()
+    familiar, twin = new_context_memory(2**13), ContextMemory()
     for _ in range(N_EVENTS):
         context, action = int(rng.integers(len(rows))), int(rng.integers(n_actions))
         error, scores = float(own[context, action] + rng.normal() / 4), np.zeros(n_actions)
         learn_one(familiar, rows[context], NUMBERS, action, error, scores)
-        expected = [twin.trust() * twin.mean(context, each) for each in range(n_actions)]
+        expected = [twin.shrinkage() * twin.mean(context, each) for each in range(n_actions)]
         assert scores == pytest.approx(expected, abs=1e-9)
         twin.learn(context, action, error)
     assert INTERPRETED or (
@@ -48,9 +48,9 @@ def test_errors_and_trust_are_those_of_the_slow_twin(told, n_actions):
 
 
 @pytest.mark.kernels
-def test_a_bucket_knows_what_its_slow_twin_does():
+def test_a_bucket_has_the_entries_of_its_slow_twin():
     rng = np.random.default_rng(6)
-    familiar, twin, scores = new_context_memory(1), Bucket(), np.zeros(N_ACTIONS)
+    familiar, twin, scores = new_context_memory(1), ContextBucket(), np.zeros(N_ACTIONS)
     rows = rng.normal(size=(15, N_COLUMNS)).astype(np.float32)
     refused = 0
     for _ in range(N_EVENTS):
@@ -61,7 +61,7 @@ def test_a_bucket_knows_what_its_slow_twin_does():
         found = int(learn_one(familiar, rows[context], NUMBERS, action, error, scores, key))
         twin.learn(found >> 40, action, error, key % 8 == 0)
         known = [(print_, action, mean, plays) for print_, action, plays, mean in of_bucket(familiar) if print_]
-        assert known == twin.known
+        assert known == twin.entries
         refused += (familiar.buckets[0, :-1] == before[0, :-1]).all()
     assert INTERPRETED or refused > 100
 

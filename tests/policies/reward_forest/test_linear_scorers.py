@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.reference.hashed import Twin
+from tests.reference.hashed_linear import HashedLinear
 
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.jit import INTERPRETED, kernel
@@ -37,9 +37,9 @@ def learn_one(linear, slots, action, reward, scale, settles, scores):
 
 
 @pytest.mark.parametrize("settles", [False, True], ids=["follow", "settle"])
-def test_weights_move_as_in_the_slow_twin(settles):
+def test_weights_equal_the_slow_twin(settles):
     rng = np.random.default_rng(1)
-    linear, twin = linear_kernels.new_linear(N_SLOTS, N_ACTIONS), Twin()
+    linear, twin = linear_kernels.new_linear(N_SLOTS, N_ACTIONS), HashedLinear()
     for _ in range(N_EVENTS):
         slots = rng.permutation(N_SLOTS)[: rng.integers(1, 9)].astype(np.int32)
         reward = float(rng.random() < 0.2 + 0.6 * (slots[0] % 2))
@@ -47,9 +47,9 @@ def test_weights_move_as_in_the_slow_twin(settles):
         before, _ = learn_one(linear, slots, ACTION, reward, SCALE, settles, np.zeros(N_ACTIONS))
         assert before == pytest.approx(expected, abs=1e-4)
         if settles:
-            twin.settle(slots.tolist(), reward - expected, HASTE, N_SLOTS)
+            twin.averaging_step(slots.tolist(), reward - expected, HASTE, N_SLOTS)
         else:
-            twin.follow(slots.tolist(), reward - expected, HASTE, SCALE)
+            twin.adagrad_step(slots.tolist(), reward - expected, HASTE, SCALE)
     for place, kept in (
         (linear[:, linear_kernels.SLOT_WEIGHT], twin.weights),
         (linear[:, linear_kernels.SLOT_HISTORY], twin.past),

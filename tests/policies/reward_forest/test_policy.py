@@ -1,11 +1,13 @@
 """The reward forest: bounded memory, growth that changes nothing, its mixture, and actions that went."""
 
 import copy
+import re
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from tests.support import assert_same_play, assert_same_state, copy_of_state
 
 import stumpery as st
 from stumpery.array_forest import forest_kernels as trees
@@ -104,7 +106,7 @@ def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch, tmp_path,
         rewards[1400:] = np.roll(rewards[1400:], 1, axis=1)
     straight, renumbered = (new(max_bytes=200_000) for _ in range(2))
     expected = straight.play(rows, rewards)
-    monkeypatch.setattr(trees, "LAST_NUMBER", 1500)
+    monkeypatch.setattr(trees, "MAX_EVENT_NUMBER", 1500)
     actions = []
     for start in range(0, len(rows), 50):
         actions += renumbered.play(rows[start : start + 50], rewards[start : start + 50]).actions.tolist()
@@ -126,7 +128,7 @@ def test_leaves_that_have_not_noticed_a_change_notice_it_after_events_are_number
     rewards = (rng.random((6000, 3)) < 0.1 + 0.8 * (best[:, None] == np.arange(3))).astype(float)
     straight, renumbered = (new(max_bytes=200_000) for _ in range(2))
     expected = straight.play(rows, rewards).actions.tolist()
-    monkeypatch.setattr(trees, "LAST_NUMBER", 4000)
+    monkeypatch.setattr(trees, "MAX_EVENT_NUMBER", 4000)
     found, n_waiting = [], 0
     for start in range(0, 6000, 50):
         if renumbered._models is not None and renumbered._models.forest.counters[trees.COUNTER_TIME] >= 4000:
@@ -160,8 +162,7 @@ def test_how_many_bytes_columns_take_changes_nothing(monkeypatch):
     expected = wide.play(rows, rewards)
     assert narrow._models.ring.widths.tolist() == [BYTE, FLOAT, FLOAT, FLOAT, BYTE]
     assert wide._models.ring.widths.tolist() == [FLOAT] * 5
-    assert played.actions.tolist() == expected.actions.tolist()
-    assert played.probabilities.tobytes() == expected.probabilities.tobytes()
+    assert_same_play(played, expected)
 
 
 @pytest.mark.parametrize("max_bytes", [130_000, 200_000, 1_000_000])
@@ -176,9 +177,9 @@ def test_columns_that_turn_out_to_be_wide_stay_within_the_bytes(max_bytes, tmp_p
         st.save(parts, tmp_path / "policy.safetensors")
         parts = st.load(tmp_path / "policy.safetensors")
     assert found == expected
-    remembered = memory.remembered(parts._models)
+    remembered = memory.stored_events(parts._models)
     latest = np.where(np.isnan(rows), -np.inf, rows)[-len(remembered) :].astype(np.float32)
-    assert np.array_equal(ring.rows(parts._models.ring, remembered), latest)
+    assert np.array_equal(ring.event_rows(parts._models.ring, remembered), latest)
 
 
 @pytest.mark.parametrize(("n_trees", "max_bytes", "n_columns"), [(None, 1_000_000, 8), (20, 200_000, 5)])
@@ -227,11 +228,11 @@ def test_what_nodes_do_not_need_goes_to_events(tmp_path):
         st.save(parts, tmp_path / "policy.safetensors")
         parts = st.load(tmp_path / "policy.safetensors")
         known = parts.explain().rows
-        remembered = memory.remembered(parts._models)
+        remembered = memory.stored_events(parts._models)
         assert sum(row["rewards"] for row in known) == len(remembered) <= sizes[-1][0]
         numbers = start + 400 - len(remembered) + np.arange(len(remembered))
         expected_rows = np.where(np.isnan(rows[numbers]), -np.inf, rows[numbers])
-        assert np.array_equal(ring.rows(parts._models.ring, remembered), expected_rows)
+        assert np.array_equal(ring.event_rows(parts._models.ring, remembered), expected_rows)
     assert found == expected
     assert sizes[-1][0] > 1.2 * sizes[5][0]
     assert sizes[-1][1] < sizes[5][1]
@@ -309,8 +310,7 @@ def test_a_forest_in_which_splits_were_undone_is_saved_and_goes_on(recycled, tmp
     st.save(recycled, tmp_path / "policy.safetensors")
     loaded = st.load(tmp_path / "policy.safetensors")
     played, expected = (policy.play(rows, rewards) for policy in (loaded, recycled))
-    assert played.actions.tolist() == expected.actions.tolist()
-    assert played.probabilities.tobytes() == expected.probabilities.tobytes()
+    assert_same_play(played, expected)
     others = recycled.state().arrays
     assert all(array.tobytes() == others[name].tobytes() for name, array in loaded.state().arrays.items())
 
@@ -446,8 +446,7 @@ def test_growing_changes_no_decision(grown_by_steps, first):
     policy, played = grown_by_steps[first]
     other, expected = grown_by_steps[2**20]
     assert policy.n_bytes < other.n_bytes
-    assert played.actions.tolist() == expected.actions.tolist()
-    assert played.probabilities.tobytes() == expected.probabilities.tobytes()
+    assert_same_play(played, expected)
     assert policy.n_leaves == other.n_leaves > N_TREES
 
 
@@ -516,14 +515,11 @@ def test_a_column_of_something_else_beside_those_of_the_schema_is_no_matter():
 def test_a_late_name_in_a_row_that_is_refused_changes_nothing():
     policy = new()
     policy.learn(policy.decide({"x": 1.0, "name": None}), 1.0)
-    options, arrays = policy.state()
-    before = {name: array.copy() for name, array in arrays.items()}
+    before = copy_of_state(policy)
     for contexts in ([{"x": "wide", "name": "red"}], [{"x": 0.5, "name": "red"}, {"x": "wide"}]):
         with pytest.raises(ValueError, match="column 'x'"):
             policy.decide_many(contexts)
-        assert policy.state().options == options
-        for name, array in policy.state().arrays.items():
-            assert array.tobytes() == before[name].tobytes(), name
+        assert_same_state(policy, before)
 
 
 def test_numbered_categories_are_names():
@@ -587,9 +583,24 @@ def test_explaining_a_first_number_does_not_make_its_column_one_of_numbers():
     assert policy.schema.kinds == {"x": "number", "z": "name"}
 
 
-def test_a_schema_with_too_much_room_for_names_says_what_to_do():
-    with pytest.raises(ValueError, match=r"room for 64 names; 62 is the most: give max_names=62 to Schema\.infer"):
-        new(schema=st.Schema.infer([{"name": "red"}]))
+def test_a_schema_with_the_default_room_for_names_is_taken():
+    policy = new(schema=st.Schema.of({"name": "name"}))
+    for place in range(80):
+        policy.learn(policy.decide({"name": f"name {place}"}), 1.0)
+    assert len(policy.schema.columns[0].names) == 62
+
+
+def test_a_schema_with_too_many_names_says_what_to_do():
+    with pytest.raises(ValueError, match=r"column 'name' has 64 names; 62 is the most: give max_names=62 to Schema"):
+        new(schema=st.Schema.infer([{"name": f"name {place}"} for place in range(70)]))
+
+
+def test_counts_that_are_estimates_are_shown_as_such():
+    few, many = new(actions=["a"]), new(actions=["a"])
+    few.play([{"x": 1.0}] * 500, np.ones((500, 1)))
+    many.play([{"x": 1.0}] * 5000, np.ones((5000, 1)))
+    assert few.to_text() == "500 events, 'a' earns 0.999 (500 plays)"
+    assert re.fullmatch(r"about [45],\d{3} events, 'a' earns \S+ \(about [45],\d{3} plays\)", many.to_text())
 
 
 def test_any_names_can_be_drawn(tmp_path):

@@ -1,8 +1,8 @@
-"""The array forest against its slow twin: the same trees, leaf for leaf, on numbers, names and bits."""
+"""The array forest against its slow twin: the same trees, leaf for leaf, on numbers, categories and bits."""
 
 import numpy as np
 import pytest
-from tests.reference.reward_forest import Twin
+from tests.reference.reward_forest import RewardForestTrees
 
 from stumpery.array_forest import event_lists_kernels as event_lists
 from stumpery.array_forest import forest_kernels as trees
@@ -184,13 +184,13 @@ def assert_same_node(forest, node, twin):
 @pytest.mark.parametrize("n_kept", [N_ROWS, N_ROWS // 5], ids=["all kept", "ring"])
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("name", KINDS)
-def test_the_trees_are_those_of_the_slow_twin(name, seed, n_kept):
+def test_the_trees_equal_the_slow_twin(name, seed, n_kept):
     forest, *columns = grown(name, seed, n_kept)
-    twin = Twin(N_TREES, N_ACTIONS, KINDS[name], n_kept, seed)
+    twin = RewardForestTrees(N_TREES, N_ACTIONS, KINDS[name], n_kept, seed)
     for row, action, reward in zip(*(column.tolist() for column in columns), strict=True):
         twin.learn(row, action, reward)
     assert forest.counters[trees.COUNTER_NODES] == twin.n_nodes > N_TREES
-    assert INTERPRETED or twin.n_undone or name in ("one number", "one name", "bits")
+    assert INTERPRETED or twin.n_pruned or name in ("one number", "one name", "bits")
     for tree, root in enumerate(twin.roots):
         assert_same_node(forest, tree, root)
 
@@ -198,9 +198,9 @@ def test_the_trees_are_those_of_the_slow_twin(name, seed, n_kept):
 @pytest.mark.parametrize("n_kept", [N_ROWS, N_ROWS // 8], ids=["no ring", "ring"])
 @pytest.mark.parametrize("every", [2, 3])
 @pytest.mark.parametrize("name", ["mixed", "names", "bits"])
-def test_what_is_not_kept_counts_in_the_leaves_as_in_the_slow_twin(name, every, n_kept):
+def test_events_that_are_not_kept_update_leaf_statistics_as_in_the_slow_twin(name, every, n_kept):
     forest, *columns = grown(name, 4, n_kept, every=every)
-    twin = Twin(N_TREES, N_ACTIONS, KINDS[name], n_kept, 4)
+    twin = RewardForestTrees(N_TREES, N_ACTIONS, KINDS[name], n_kept, 4)
     for number, event in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
         twin.learn(*event, is_kept=number % every == 0)
     assert forest.counters[trees.COUNTER_TIME] == len(twin.history) < N_ROWS
@@ -213,12 +213,12 @@ def test_what_is_not_kept_counts_in_the_leaves_as_in_the_slow_twin(name, every, 
 @pytest.mark.parametrize("n_kept", [N_ROWS, N_ROWS // 5], ids=["all kept", "ring"])
 @pytest.mark.parametrize("n_nodes", [N_TREES + 4, N_TREES + 7, N_TREES + 12])
 @pytest.mark.parametrize("name", ["mixed", "names", "one name"])
-def test_without_room_for_nodes_the_split_that_tells_least_makes_way_as_in_the_slow_twin(name, n_nodes, n_kept):
+def test_at_maximum_nodes_the_split_that_explains_least_is_pruned_as_in_the_slow_twin(name, n_nodes, n_kept):
     forest, *columns = grown(name, 9, n_kept, n_nodes=n_nodes)
-    twin = Twin(N_TREES, N_ACTIONS, KINDS[name], n_kept, 9, n_nodes)
+    twin = RewardForestTrees(N_TREES, N_ACTIONS, KINDS[name], n_kept, 9, n_nodes)
     for row, action, reward in zip(*(column.tolist() for column in columns), strict=True):
         twin.learn(row, action, reward)
-    assert INTERPRETED or twin.n_collapsed > 3
+    assert INTERPRETED or twin.n_recycled > 3
     assert forest.counters[trees.COUNTER_NODES] == twin.n_nodes <= n_nodes
     for tree, root in enumerate(twin.roots):
         assert_same_node(forest, tree, root)
@@ -227,14 +227,14 @@ def test_without_room_for_nodes_the_split_that_tells_least_makes_way_as_in_the_s
 @pytest.mark.parametrize("n_nodes", [600, N_TREES + 8], ids=["all nodes", "few nodes"])
 @pytest.mark.parametrize("n_kept", [N_ROWS, N_ROWS // 5], ids=["all kept", "ring"])
 @pytest.mark.parametrize("name", KINDS)
-def test_when_an_epoch_begins_leaves_forget_as_in_the_slow_twin(name, n_kept, n_nodes):
+def test_after_a_drift_leaves_forget_as_in_the_slow_twin(name, n_kept, n_nodes):
     begins = (N_ROWS // 3, N_ROWS // 2, N_ROWS - 30)
     forest, *columns = grown(name, 6, n_kept, n_nodes=n_nodes, begins=begins)
-    twin = Twin(N_TREES, N_ACTIONS, KINDS[name], n_kept, 6, n_nodes)
+    twin = RewardForestTrees(N_TREES, N_ACTIONS, KINDS[name], n_kept, 6, n_nodes)
     for number, (row, action, reward) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
         twin.learn(row, action, reward, max((begin for begin in begins if begin <= number), default=0))
-    assert twin.n_entered >= len(begins) * N_TREES
-    assert INTERPRETED or name == "names" or twin.n_anew > 0
+    assert twin.n_forgets >= len(begins) * N_TREES
+    assert INTERPRETED or name == "names" or twin.n_resets > 0
     for tree, root in enumerate(twin.roots):
         assert_same_node(forest, tree, root)
 

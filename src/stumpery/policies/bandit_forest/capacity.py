@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import CorruptFile
 from stumpery.policies.bandit_forest import arena_kernels as arena
 from stumpery.policies.bandit_forest import growth_kernels as growth
 from stumpery.policies.bandit_forest.arena_kernels import (
@@ -100,10 +101,10 @@ def unpacked(
 ) -> Forest:
     """A forest with the room and the content that were saved; a ValueError says what does not fit."""
     if set(arena) != set(ARENA):
-        raise ValueError(f"its trees have {sorted(arena)}, not {sorted(ARENA)}")
+        raise CorruptFile(f"its trees have {sorted(arena)}, not {sorted(ARENA)}")
     sizes, pool = arena["room"], arena["pool"]
     if sizes.dtype != np.int64 or sizes.shape != (2,) or pool.dtype != np.int32 or pool.ndim != 1 or len(pool) < STACK:
-        raise ValueError("its trees say nothing of their room")
+        raise CorruptFile("its trees say nothing of their room")
     place = Room(*sizes.tolist())
     size = place.n_leaves * leaf_bytes(n_actions) + place.n_blocks * block_bytes(n_actions, width)
     n_nodes, n_leaves, n_blocks, n_free, _ = pool[:STACK].tolist()
@@ -114,13 +115,13 @@ def unpacked(
         and 0 <= n_free <= n_blocks <= place.n_blocks
         and size <= max_bytes
     ):
-        raise ValueError("its trees are larger than their room")
+        raise CorruptFile("its trees are larger than their room")
     forest = new_forest(place, n_actions, width, trees, rule)
     forest.pool[:STACK] = pool[:STACK]
     for name, part in used(forest).items():
         if arena[name].dtype != part.dtype or arena[name].shape != part.shape:
             what = f"{arena[name].dtype}{arena[name].shape}"
-            raise ValueError(f"its array {name!r} is {what}, not {part.dtype}{part.shape}")
+            raise CorruptFile(f"its array {name!r} is {what}, not {part.dtype}{part.shape}")
         np.copyto(part, arena[name])
     validate(forest)
     _bound_sums(forest)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from stumpery.array_forest import rendering as tree_words
 from stumpery.encoding import BitEncoder, Schema
 from stumpery.encoding.columns.numerical import Numerical
+from stumpery.errors import CorruptFile
 from stumpery.options import check_number, check_one_of, check_whole
 from stumpery.policies.bandit_forest import arena_kernels as arena
 from stumpery.policies.bandit_forest import capacity as bandit_rooms
@@ -22,8 +23,9 @@ from stumpery.policies.bandit_forest.sample_complexity import plays_until_elimin
 from stumpery.policies.contextual import ContextualPolicy
 from stumpery.policies.policy import Played
 from stumpery.random import integer, new_generator, uniform
+from stumpery.saveable import Arrays, Options, restore
 from stumpery.system.allocation import provisional
-from stumpery.types import Bits, Decision, Explanation, Floats, RandomState, State
+from stumpery.types import Bits, Decision, Explanation, Floats, RandomState
 from stumpery.validation import check
 
 if TYPE_CHECKING:
@@ -83,11 +85,6 @@ class BanditTrees(ContextualPolicy):
     def exploring(self) -> float:
         """The share of the last thousand decisions, fading, that explored; 1 before the first."""
         return float(self._clock[voting.EXPLORING]) if self._clock[voting.N_DECIDED] else 1.0
-
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the policy's arrays hold; it grows no more once the columns are known."""
-        return super().n_bytes + (sum(part.nbytes for part in self._forest) if self._forest else 0)
 
     def to_text(self, tree: int = 0, max_depth: int = 4) -> str:
         """One tree as indented lines: the variable of each node, the state of each leaf."""
@@ -213,35 +210,32 @@ class BanditTrees(ContextualPolicy):
 
     # Saving: of the arena only what is in use.
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _own_arrays(self) -> Arrays:
         return {"rng": self._rng, "clock": self._clock}
 
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        options, arrays = super().state()
-        return State(options, arrays | (bandit_rooms.packed(self._forest) if self._forest else {}))
+    def _arrays(self) -> Arrays:
+        return self._own_arrays() | (self._forest._asdict() if self._forest else {})
 
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        arrays = dict(state.arrays)
+    def _saved_arrays(self) -> Arrays:
+        return self._own_arrays() | (bandit_rooms.packed(self._forest) if self._forest else {})
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
         arena = {name: arrays.pop(name) for name in bandit_rooms.ARENA if name in arrays}
-        policy = super().from_state(State(state.options, arrays))
-        if (policy._forest is None) != (not arena):
-            raise ValueError("its columns and its trees do not belong together")
-        if policy._forest is not None:
-            width, own = policy._forest.marks.shape[1], (policy._forest.trees, policy._forest.rule)
-            policy._forest = None  # frees its memory before the next is taken
-            policy._forest = bandit_rooms.unpacked(arena, len(policy.actions), width, *own, policy.max_bytes)
-        return policy
+        restore(self._own_arrays(), arrays)
+        if (self._forest is None) != (not arena):
+            raise CorruptFile("its columns and its trees do not belong together")
+        if self._forest is not None:
+            width, own = self._forest.marks.shape[1], (self._forest.trees, self._forest.rule)
+            self._forest = None  # frees its memory before the next is taken
+            self._forest = bandit_rooms.unpacked(arena, len(self.actions), width, *own, self.max_bytes)
 
     @classmethod
-    def _blank(cls, options: dict[str, Any]) -> Self:
+    def _new(cls, arguments: Options) -> Self:
         with provisional():  # arrays of other sizes take the place of these
-            return super()._blank(options)
+            return super()._new(arguments)
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         exploring, n_decided, turn = self._clock.tolist()
         check(0 <= exploring <= 1, f"the share of decisions that explored is {exploring:g}")
         check(0 <= n_decided <= voting.RECENT, f"the number of recent decisions is {n_decided:g}")
@@ -254,7 +248,7 @@ class BanditTrees(ContextualPolicy):
         try:
             self._regrow([*range(len(self.actions) - 1), arena.NOTHING])
         except ValueError:
-            self.__dict__["actions"] = self.actions[:-1]
+            self._set_option("actions", self.actions[:-1])
             raise
 
     def _shrink(self, action: int) -> None:

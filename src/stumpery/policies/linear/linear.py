@@ -11,6 +11,7 @@ from stumpery.policies.exploration import explorers
 from stumpery.policies.exploration.explorers import Explorer
 from stumpery.policies.linear import linear_kernels
 from stumpery.policies.vector_policy import VectorPolicy
+from stumpery.saveable import Arrays, Options
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 from stumpery.validation import check, check_within
@@ -63,8 +64,8 @@ class LinearPolicy(VectorPolicy):
         named = [f"{names[place]} ({shares[place]:+.4g})" for place in most if shares[place] != 0.0]
         return f"; most weight on {self.actions[action]!r} have {', '.join(named)}" if named else ""
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         inverses = self._model.inverses
         variances = np.diagonal(inverses, axis1=1, axis2=2)
         most = (1.0 + 1e-9) / self.ridge  # rewards only make them smaller
@@ -76,7 +77,7 @@ class LinearPolicy(VectorPolicy):
         return {**options, "explorer": self.explorer.options()} if "explorer" in options else options
 
     @classmethod
-    def _arguments(cls, options: dict[str, Any]) -> dict[str, Any]:
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
         return {**options, "explorer": Explorer(**options["explorer"])} if "explorer" in options else options
 
 

@@ -46,7 +46,7 @@ class NeuralBandit(VectorPolicy):
         self.gamma, self.explore = float(self.gamma), float(self.explore)
         members = _checked(self.committee)
         self.committee = tuple(members)
-        self._members = networks.new_committee(members)
+        self._committee = networks.new_committee(members)
         super().__post_init__()
 
     def _new_rule(self) -> Floats:
@@ -55,25 +55,25 @@ class NeuralBandit(VectorPolicy):
     def _new_model(self, n_actions: int, size: int) -> networks.Networks:
         n_units = sum(each for each, _ in self.committee)
         reserve(8 * n_actions * n_units * (size + 2))
-        return networks.new_networks(self._rng, self._members, n_actions, size)
+        return networks.new_networks(self._rng, self._committee, n_actions, size)
 
     def _known(self) -> tuple[Floats, ...]:
-        return (self._members, *self._model)
+        return (self._committee, *self._model)
 
     def _reasons(self, row: Floats, action: int) -> str:
-        trusted = neural_kernels.trust(self._rule, self._members)
+        trusted = neural_kernels.trust(self._rule, self._committee)
         n_units, rate = self.committee[int(trusted.argmax())]
         return f"; most trust, {trusted.max():.4g}, has the network of {n_units} units and rate {rate:g}"
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {**super()._arrays(), "credits": self._members[:, networks.CREDIT]}
+        return {**super()._arrays(), "credits": self._committee[:, networks.CREDIT]}
 
     def _options(self) -> dict[str, Any]:
         return {**super()._options(), "committee": [list(member) for member in self.committee]}
 
-    def _restored(self) -> None:
-        super()._restored()
-        earned = self._members[:, networks.CREDIT]
+    def _validate_state(self) -> None:
+        super()._validate_state()
+        earned = self._committee[:, networks.CREDIT]
         check_learned(earned, "a network's credit")
         check(earned.max() == 0.0, "no network has the highest credit, which is 0")
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.forest_kernels import GAPS_PER_BLOCK
+from stumpery.errors import CorruptFile
 from stumpery.policies.reward_forest.scorers import codes_kernels as feature_codes
 from stumpery.policies.reward_forest.scorers.context_memory import BUCKET_BYTES
 from stumpery.policies.reward_forest.trees import ring
@@ -53,7 +54,7 @@ class RewardForestCapacity(NamedTuple):
         """The sizes of saved arrays; a ValueError says that they are none, or more than they may be."""
         names = ("ring.bytes", "forest.nodes", "forest.blocks", "pairs", "familiar.buckets")
         if missing := [name for name in names if name not in arrays]:
-            raise ValueError(f"its array {missing[0]!r} is missing, as in a file of another version of Stumpery")
+            raise CorruptFile(f"its array {missing[0]!r} is missing, as in a file of another version of Stumpery")
         found = RewardForestCapacity(*(len(arrays[name]) if arrays[name].ndim else 0 for name in names))
         if 0 in found or sum(array.nbytes for array in arrays.values()) > MAX_EXCESS * max_bytes:
             raise ValueError(
@@ -61,7 +62,7 @@ class RewardForestCapacity(NamedTuple):
             )
         for part, n, places in (("pairs", found.n_slots, "slots"), ("contexts", found.n_buckets, "buckets")):
             if n & (n - 1):
-                raise ValueError(f"its {part} have {n} {places}, which is no power of two")
+                raise CorruptFile(f"its {part} have {n} {places}, which is no power of two")
         return found
 
     def may_grow(self, most: "RewardForestCapacity") -> bool:

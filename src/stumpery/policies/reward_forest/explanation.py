@@ -18,7 +18,7 @@ from stumpery.policies.exploration import explorers_kernels as statistic_rows
 from stumpery.policies.reward_forest.policy_kernels import RewardForestState
 from stumpery.policies.reward_forest.state import stored_events
 from stumpery.policies.reward_forest.trees import ring
-from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import plays_of_many
+from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import MAX_EXACT_PLAYS, plays_of_many
 from stumpery.policies.reward_forest.trees.ring_kernels import EVENT_ACTION, EVENT_REWARD, Ring
 from stumpery.types import Action, Explanation, Floats
 
@@ -193,5 +193,11 @@ class RewardForestExplainer:
             return "no events yet"
         average = (counts * means).sum(axis=0) / np.maximum(totals, 1.0)
         best = int(np.argmax(np.where(totals > 0, average, -np.inf)))
-        earned = f"{self.actions[best]!r} earns {self.reward(float(average[best])):.3g} ({int(totals[best])} plays)"
-        return f"{int(totals.sum())} events, {earned}"
+        plays = _counted(counts[:, best])
+        earned = f"{self.actions[best]!r} earns {self.reward(float(average[best])):.3g} ({plays} plays)"
+        return f"{_counted(counts)} events, {earned}"
+
+
+def _counted(counts: Floats) -> str:
+    """The sum of some counts of leaves, and whether it is an estimate."""
+    return f"{'about ' if (counts >= MAX_EXACT_PLAYS).any() else ''}{int(counts.sum()):,}"

@@ -1,6 +1,6 @@
 """How a stream's trees grow.
 
-After `grace_period` events a leaf looks at its own cuts. It splits at the best one if that is beyond probability (the probability
+After `grace_period` events a leaf looks at its own cuts. It splits at the best one if that is beyond chance (the probability
 of so good a cut among as many as were tried is below delta) and beats the best cut of any other column by the Hoeffding
 bound, or if that bound is below tau: then two columns are as good (Domingos and Hulten 2000). Its events go on to the
 children.

@@ -10,6 +10,7 @@ from stumpery.array_forest.forest_kernels import aligned_zeros
 from stumpery.array_forest.precision import doubles_of, needs_double
 from stumpery.array_forest.precision_kernels import DOUBLE
 from stumpery.array_forest.scratch_kernels import LANES, scratch_size
+from stumpery.errors import CorruptFile
 from stumpery.policies.reward_forest.trees.ring_kernels import (
     BYTE,
     EVENT_ACTION,
@@ -119,7 +120,7 @@ def validate(ring: Ring, n_actions: int, is_categorical: NDArray[np.bool_]) -> N
 def check_widths(widths: NDArray[np.generic] | None, is_categorical: NDArray[np.bool_]) -> None:
     """A ValueError says that saved widths are none of these columns."""
     if widths is None:
-        raise ValueError("its array 'ring.widths' is missing, as in a file of another version of Stumpery")
+        raise CorruptFile("its array 'ring.widths' is missing, as in a file of another version of Stumpery")
     fits = widths.dtype == np.uint8 and widths.shape == is_categorical.shape
     if not fits or not np.isin(widths, (BYTE, SHORT, FLOAT, DOUBLE)).all() or (widths[is_categorical] != BYTE).any():
-        raise ValueError(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
+        raise CorruptFile(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")

