@@ -38,7 +38,9 @@ class BatchEnsemble(Model):
             learns = hasattr(model, "fit") or (hasattr(model, "learn_many") and isinstance(model, Model))
             chances = hasattr(model, "predict_proba") or hasattr(model, "predict_proba_many")
             if isinstance(model, type) or not (learns and chances):
-                raise ValueError(f"a model is {shown(model)}; it must have fit or learn_many, and predict probabilities")
+                raise ValueError(
+                    f"a model is {shown(model)}; it must have fit or learn_many, and predict probabilities"
+                )
         self.members: list[Any] = []
         self.classes: list[Any] = []
 
