@@ -19,7 +19,7 @@ from safetensors.numpy import save as serialise
 from tests.support import assert_same_state, names_in, public, run
 
 import stumpery as st
-from stumpery import files
+from stumpery import files, former_names
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.drift import reward_drop_kernels as change
 from stumpery.policies import ContextualPolicy
@@ -31,7 +31,7 @@ ACTIONS = ["a", "b", "c"]
 ROWS = [{"age": 20 + number % 7, "device": ["phone", "desktop", None][number % 3]} for number in range(30)]
 REWARDS = (np.arange(600).reshape(200, 3) * 7919 % 101) / 100.0
 CONTEXTS = [ROWS[number % 30] for number in range(200)]
-SCHEMA = st.Schema.infer(ROWS, max_names=5)
+SCHEMA = st.Schema.infer(ROWS, max_categories=5)
 PREDICTORS = [
     st.clicks.Stump(),
     st.clicks.HashedStump(n_hashes=2),
@@ -55,7 +55,9 @@ BUILDERS = {
     "HashEncoder": lambda: st.encoding.HashEncoder(schema=st.Schema.infer(ROWS)),
     "HashedStump": lambda: st.clicks.HashedStump(schema=SCHEMA, n_hashes=2),
     "LinearRanker": lambda: st.clicks.LinearRanker(**COMBINED),
-    "LogOdds": lambda: st.clicks.LogOdds(predictors=[(st.clicks.UnivariateTree(names=True), 3)], schema=SCHEMA, thin=3),
+    "LogOdds": lambda: st.clicks.LogOdds(
+        predictors=[(st.clicks.UnivariateTree(categories=True), 3)], schema=SCHEMA, thin=3
+    ),
     "OneRule": lambda: st.clicks.OneRule(schema=SCHEMA, max_tuples=4, binary=True),
     "OneVersusAll": lambda: st.clicks.OneVersusAll(schema=SCHEMA, m=5.0),
     "BaggedPredictors": lambda: st.clicks.BaggedPredictors(**COMBINED),
@@ -244,7 +246,7 @@ def test_a_loaded_model_shares_nothing_with_its_file(tmp_path):
 def test_the_header_is_versioned_json(tmp_path):
     with safe_open(saved(st.summaries.Moments(), tmp_path), framework="numpy") as file:
         header = json.loads(file.metadata()["stumpery"])
-    assert (header["format"], header["kind"], header["options"]) == (2, "Moments", {})
+    assert (header["format"], header["kind"], header["options"]) == (files.FORMAT, "Moments", {})
     assert header["version"] == st.__version__
     assert len(header["digest"]) == 64
 
@@ -381,7 +383,7 @@ def test_a_missing_file_and_a_folder_are_no_files(tmp_path):
             st.load(path)
 
 
-@pytest.mark.parametrize("number", [3, 99, 0, None, "1", [1], {}, True, 2.0])
+@pytest.mark.parametrize("number", [4, 99, 0, None, "1", [1], {}, True, 2.0])
 def test_another_format_is_refused_and_named(tmp_path, number):
     sentence = refusal(forged(tmp_path, "Moments", header={"format": number, "version": "9.9"}))
     assert f"has format {number!r} and was written by Stumpery '9.9'" in sentence
@@ -496,11 +498,11 @@ HOSTILE_OPTIONS = {
     "a column of an unknown kind": ("Schema", {"columns": [{"kind": "load", "name": "x"}]}),
     "more points than there are": (
         "Schema",
-        {"columns": [{"kind": "number", "name": "x", "n_points": 10**18, "given": False}]},
+        {"columns": [{"kind": "numerical", "name": "x", "n_points": 10**18, "given": False}]},
     ),
     "a negative number of points": (
         "Schema",
-        {"columns": [{"kind": "number", "name": "x", "n_points": -1, "given": False}]},
+        {"columns": [{"kind": "numerical", "name": "x", "n_points": -1, "given": False}]},
     ),
     "schema is null": ("BitEncoder", {"schema": None}),
     "schema is a list": ("VectorEncoder", {"schema": []}),
@@ -776,6 +778,56 @@ def test_a_forest_of_another_version_is_refused(name, forest):
 
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures" / "format-1").iterdir())
+SECOND_FIXTURES = sorted((Path(__file__).parent / "fixtures" / "format-2").iterdir())
+
+
+@pytest.mark.parametrize("path", SECOND_FIXTURES, ids=lambda path: path.stem)
+def test_files_of_the_second_format_still_load(path, tmp_path):
+    model = st.load(path)
+    assert type(model).__name__ == path.stem
+    assert_same_state(st.load(saved(model, tmp_path)), model)
+    use(model, slice(60, 120))
+
+
+def test_what_users_named_keeps_its_name_in_files_of_former_formats():
+    options = {
+        "actions": ["number", "name"],
+        "features": [{"names": ["name"], "max_names": 3.0}],
+        "schema": {
+            "columns": [{"kind": "name", "name": "number", "names": ["name"], "max_names": 1, "numbered": False}]
+        },
+        "_members": [["Stump", {"schema": {"names": "number", "columns": "numbered name"}, "column": "name"}]],
+    }
+    column = {
+        "kind": "categorical",
+        "name": "number",
+        "categories": ["name"],
+        "max_categories": 1,
+        "takes_numbers": False,
+    }
+    stump = {"schema": {"names": "numerical", "columns": "categorical number"}, "column": "name"}
+    assert former_names.renamed_options(options) == {
+        "actions": ["number", "name"],
+        "features": [{"names": ["name"], "max_names": 3.0}],
+        "schema": {"columns": [column]},
+        "_members": [["Stump", stump]],
+    }
+
+
+def test_arrays_are_renamed_wherever_their_model_stands(monkeypatch):
+    monkeypatch.setattr(former_names, "ARRAYS", {"marks": "flags", "QuantileSummary/marks": "labels"})
+    array = np.zeros(1)
+    names = ["marks", "1:marks", "recipe 0:1:marks", "classifier.marks", "0:classifier.3.marks", "streams.marks"]
+    found = former_names.renamed_arrays("Voting", dict.fromkeys(names, array))
+    assert list(found) == [
+        "flags",
+        "1:flags",
+        "recipe 0:1:flags",
+        "classifier.flags",
+        "0:classifier.3.flags",
+        "streams.marks",
+    ]
+    assert list(former_names.renamed_arrays("QuantileSummary", {"marks": array})) == ["labels"]
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
@@ -784,7 +836,7 @@ def test_files_of_the_first_format_still_load(path, tmp_path):
     assert type(model).__name__ == path.stem.partition("-")[0]
     with safe_open(path, framework="numpy") as file:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    found = model.state().arrays
+    arrays, found = former_names.renamed_arrays(type(model).__name__, arrays), model.state().arrays
     assert arrays.keys() <= found.keys()  # later versions may have more of them, or wider ones
     assert all(np.array_equal(found[name], array, equal_nan=array.dtype.kind == "f") for name, array in arrays.items())
     assert_same_state(model, st.load(saved(model, tmp_path)))
@@ -840,7 +892,13 @@ def test_a_name_that_comes_twice_in_the_header_is_refused(tmp_path):
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
 def test_a_number_that_json_does_not_know_is_refused(number, tmp_path):
-    content = {"format": 2, "version": "0", "kind": "UCB", "options": {"rho": json.loads(number)}, "packed": {}}
+    content = {
+        "format": files.FORMAT,
+        "version": "0",
+        "kind": "UCB",
+        "options": {"rho": json.loads(number)},
+        "packed": {},
+    }
     content["digest"] = files._digest(content, {})
     text = json.dumps(content).replace('"rho": Infinity', f'"rho": {number}')
     path = tmp_path / "model"
@@ -872,7 +930,7 @@ def test_text_in_the_header_does_not_count_as_nesting(tmp_path):
 
 def forged_packed(folder, forms, tensors, options=None):
     """A file whose packed arrays have these types and shapes."""
-    content = {"format": 2, "version": "0", "kind": "Moments", "options": options or {}, "packed": forms}
+    content = {"format": files.FORMAT, "version": "0", "kind": "Moments", "options": options or {}, "packed": forms}
     content["digest"] = files._digest(content, tensors)
     path = folder / "packed"
     path.write_bytes(serialise(tensors, metadata={"stumpery": json.dumps(content)}))

@@ -6,8 +6,8 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from tests.support import public
-from tests.test_files import ACTIONS, BUILDERS, KINDS, SCHEMA, same, use
+from tests.support import bits_of, public
+from tests.test_files import ACTIONS, BUILDERS, KINDS, SCHEMA, use
 
 import stumpery as st
 from stumpery.models import Model
@@ -15,6 +15,12 @@ from stumpery.saveable import Saveable
 
 MODELS = [kind for kind in KINDS if issubclass(getattr(public, kind), Model)]
 SEEDED = [kind for kind in MODELS if "seed" in getattr(public, kind).__dataclass_fields__]
+
+
+def same(one, other):
+    return bits_of(one) == bits_of(other)
+
+
 DUPLICATES = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda model: pickle.loads(pickle.dumps(model))}  # noqa: S301
 
 

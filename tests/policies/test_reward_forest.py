@@ -11,8 +11,8 @@ from tests.support import assert_same_play, assert_same_state, copy_of_state
 
 import stumpery as st
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest.scratch_kernels import splitmix64
 from stumpery.drift.reward_drop_kernels import EPOCH
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.policies.exploration import explorers_kernels as statistic_rows
 from stumpery.policies.reward_forest import capacity as reward_forest_sizes
@@ -364,7 +364,7 @@ def test_a_full_forest_stays_within_its_bytes_however_few(n_columns, n_actions):
     n_trees = trees_for(n_columns)
     least = least_bytes(n_trees, n_actions, n_columns)
     for max_bytes in (least, int(1.3 * least), 3 * least):
-        schema = st.Schema.of({f"x{column}": "number" for column in range(n_columns)})
+        schema = st.Schema.of({f"x{column}": "numerical" for column in range(n_columns)})
         policy = st.RewardForest(actions=range(n_actions), schema=schema, max_bytes=max_bytes)
         policy._models = memory.resized(policy._models, policy._most)
         assert policy.n_bytes <= max_bytes
@@ -529,14 +529,14 @@ def test_numbered_categories_are_names():
     policy = new(actions=["a", "b"])
     played = policy.play(frame, np.column_stack([codes > 2, codes <= 2]).astype(float))
     assert len(played.actions) == 300
-    assert policy.schema.kinds == {"store": "name", "x": "number"}
+    assert policy.schema.kinds == {"store": "categorical", "x": "numerical"}
 
 
 def test_names_beyond_all_codes_share_one():
     policy = new(actions=["a", "b"])
     rows = [{"name": f"name {place % 150}", "x": float(place % 7)} for place in range(600)]
     policy.play(rows, np.random.default_rng(1).random((600, 2)))
-    assert len(policy.schema.columns[0].names) < trees.MAX_CODES
+    assert len(policy.schema.columns[0].categories) < trees.MAX_CODES
     assert policy.decide({"name": "name 149", "x": 1.0}).action in ("a", "b")
 
 
@@ -566,7 +566,7 @@ def test_a_forest_that_has_grown_after_a_copy_is_the_same():
 
 
 def test_a_column_of_numbers_stays_one_when_its_numbers_are_forgotten():
-    policy = new(max_bytes=200_000, schema=st.Schema.of({"x": "number", "z": "number"}))
+    policy = new(max_bytes=200_000, schema=st.Schema.of({"x": "numerical", "z": "numerical"}))
     policy.play(np.ones((10, 2)), np.ones((10, 3)))
     n = 2 * policy._most.n_events
     policy.play(np.column_stack([np.ones(n), np.full(n, np.nan)]), np.ones((n, 3)))
@@ -580,18 +580,20 @@ def test_explaining_a_first_number_does_not_make_its_column_one_of_numbers():
     policy.decide({"x": 1.0, "z": None})
     policy.explain(Decision("a", 0.5, {"x": 1.0, "z": 3.0}))
     policy.decide({"x": 1.0, "z": "red"})
-    assert policy.schema.kinds == {"x": "number", "z": "name"}
+    assert policy.schema.kinds == {"x": "numerical", "z": "categorical"}
 
 
 def test_a_schema_with_the_default_room_for_names_is_taken():
-    policy = new(schema=st.Schema.of({"name": "name"}))
+    policy = new(schema=st.Schema.of({"name": "categorical"}))
     for place in range(80):
         policy.learn(policy.decide({"name": f"name {place}"}), 1.0)
-    assert len(policy.schema.columns[0].names) == 62
+    assert len(policy.schema.columns[0].categories) == 62
 
 
 def test_a_schema_with_too_many_names_says_what_to_do():
-    with pytest.raises(ValueError, match=r"column 'name' has 64 names; 62 is the most: give max_names=62 to Schema"):
+    with pytest.raises(
+        ValueError, match=r"column 'name' has 64 names; 62 is the most: give max_categories=62 to Schema"
+    ):
         new(schema=st.Schema.infer([{"name": f"name {place}"} for place in range(70)]))
 
 

@@ -5,7 +5,8 @@ import pytest
 from tests.reference.reward_forest import RewardForestTrees
 
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, new_scratch, splitmix64
+from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, new_scratch
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import INTERPRETED, LINE, kernel
 from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as stats
 from stumpery.policies.reward_forest.trees import pruning_kernels as pruning

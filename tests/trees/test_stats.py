@@ -12,7 +12,7 @@ from stumpery.array_forest.forest_kernels import (
     STAT_UNCERTAINTY,
     STAT_UNIT,
 )
-from stumpery.array_forest.scratch_kernels import splitmix64
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as stats
 

@@ -111,14 +111,6 @@ def new_scratch(n_actions: int, n_values: int, copies: Any, n_events: int) -> Sc
 
 
 @internal
-def splitmix64(key: np.uint64) -> np.uint64:
-    """Scatter the bits of a key (the finaliser of splitmix64)."""
-    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return key ^ (key >> np.uint64(31))
-
-
-@internal
 def store_event(events: Float32s, doubles: Doubles, time: int, row: Floats, label: float, weight: float) -> None:
     """Put one event into a ring of floats, in place."""
     number = time % events.shape[0]

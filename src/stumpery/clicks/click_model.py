@@ -138,7 +138,7 @@ class ClickModel(Model):
             return
         model = self.clone()  # a member may refuse the columns
         try:
-            model._begin(Schema.of(dict.fromkeys(names, "number")))
+            model._begin(Schema.of(dict.fromkeys(names, "numerical")))
         except ValueError as error:
             raise ValueError(f"{error}, taken for numbers; a schema would say what they hold") from None
         if model._team is not None:
@@ -244,6 +244,10 @@ def _columns(schema: Schema | None) -> dict[str, Any] | None:
     if schema is None:
         return None
     return {
-        column.name: "number" if not isinstance(column, Categorical) else "numbered name" if column.numbered else "name"
+        column.name: "numerical"
+        if not isinstance(column, Categorical)
+        else "categorical number"
+        if column.takes_numbers
+        else "categorical"
         for column in schema.columns
     }

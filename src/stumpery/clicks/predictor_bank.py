@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.clicks import random_trees_kernels as trees
-from stumpery.clicks import univariate_kernels as univariate
-from stumpery.clicks.bank_validation import validate_random_trees, validate_univariate
+from stumpery.clicks import tree_bank_kernels as trees
+from stumpery.clicks import univariate_bank_kernels as univariate
+from stumpery.clicks.predictor_bank_validation import validate_random_trees, validate_univariate
 from stumpery.options import is_number, shown
 from stumpery.summaries.quantiles_kernels import Quantiles, Tuples, new_tuples
 from stumpery.types import Floats, Integers

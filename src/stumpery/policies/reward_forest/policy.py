@@ -17,7 +17,7 @@ from stumpery.compiling.pointers import pinned
 from stumpery.drift.reward_drop_kernels import EPOCH, N_CHANGES
 from stumpery.encoding import Schema
 from stumpery.encoding.chunks import chunks
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.errors import CorruptFile
 from stumpery.options import check_number, check_whole
 from stumpery.policies.arguments import checked_actions
@@ -162,7 +162,7 @@ class RewardForest(ContextualPolicy):
         if decision is None:
             return self._words().overall()
         chosen, probability, context = self._opened(decision)
-        row = self._encoder.one(context)  # without learning a name or a column's kind from it
+        row = self._encoder.encode_one(context)  # without learning a name or a column's kind from it
         return self._words().decision(row, chosen, probability)
 
     def to_text(self, tree: int = 0, max_depth: int = 4) -> str:
@@ -220,11 +220,11 @@ class RewardForest(ContextualPolicy):
     # Contexts: numbers as they are with -inf for missing, names as codes with 0 for missing; new names get a code.
 
     def _encoder_of(self, schema: Schema) -> OnlineEncoder:
-        return OnlineEncoder.under(schema, MAX_NAMES)
+        return OnlineEncoder.from_schema(schema, MAX_NAMES)
 
     def _rows(self, contexts: Any) -> Any:
         contexts = self._table(contexts)
-        known, rows = (self._encoder or OnlineEncoder.of(contexts, MAX_NAMES)).knowing(contexts)
+        known, rows = (self._encoder or OnlineEncoder.from_rows(contexts, MAX_NAMES)).extend(contexts)
         self._take(known)
         return rows
 
@@ -233,7 +233,7 @@ class RewardForest(ContextualPolicy):
             first: Floats = self._rows(context if context is None else [context])[0]
             return first
         encoder: OnlineEncoder = self._encoder
-        known, row = encoder.knowing_one(context)
+        known, row = encoder.extend_one(context)
         self._take(known)
         return row
 

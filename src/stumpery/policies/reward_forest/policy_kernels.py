@@ -21,8 +21,9 @@ from stumpery.array_forest.forest_kernels import (
     Int32s,
 )
 from stumpery.array_forest.precision_kernels import round_row
-from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, Scratch, splitmix64
+from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, Scratch
 from stumpery.drift import reward_drop_kernels as change
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal, kernel
 from stumpery.policies.exploration import explorers_kernels as explorers
 from stumpery.policies.exploration.explorers_kernels import DECIDES, LEARNS, SCORE

@@ -21,8 +21,8 @@ from stumpery.array_forest.scratch_kernels import (
     bin_doubles,
     choose_thresholds,
     round_up_to_lanes,
-    splitmix64,
 )
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
 from stumpery.streaming.trees.criterion_kernels import (
     GINI,

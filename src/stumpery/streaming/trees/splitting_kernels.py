@@ -22,7 +22,8 @@ from stumpery.array_forest.forest_kernels import (
     Float32s,
 )
 from stumpery.array_forest.precision_kernels import DOUBLE, gather_doubles
-from stumpery.array_forest.scratch_kernels import Scratch, copy_events, splitmix64
+from stumpery.array_forest.scratch_kernels import Scratch, copy_events
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
 from stumpery.streaming.trees import criterion_kernels as gains
 from stumpery.streaming.trees import eviction_kernels as room

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest.forest_kernels import CATEGORICAL
-from stumpery.array_forest.scratch_kernels import splitmix64
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import bitcast, internal, prefetch
 from stumpery.types import Floats, RandomState
 

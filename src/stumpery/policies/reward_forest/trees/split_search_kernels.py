@@ -23,8 +23,8 @@ from stumpery.array_forest.scratch_kernels import (
     choose_thresholds,
     copy_events,
     round_up_to_lanes,
-    splitmix64,
 )
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
 from stumpery.policies.reward_forest.trees.ring_kernels import ACTION, REWARD, Ring, fill_doubles, fill_values
 from stumpery.types import Floats

@@ -31,7 +31,8 @@ from stumpery.array_forest.forest_kernels import (
     Stats,
     as_int64,
 )
-from stumpery.array_forest.scratch_kernels import Scratch, splitmix64
+from stumpery.array_forest.scratch_kernels import Scratch
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
 from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as stats
 from stumpery.policies.reward_forest.trees import pruning_kernels as pruning
