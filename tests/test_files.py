@@ -21,9 +21,9 @@ from tests.support import assert_same_state, names_in, public, run
 import stumpery as st
 from stumpery import files, former_names
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.drift import reward_drop_kernels as change
+from stumpery.drift import reward_drop_kernels as reward_drop
 from stumpery.policies import ContextualPolicy
-from stumpery.policies.reward_forest.trees.ring_kernels import ACTION, BYTE, FLOAT, REWARD
+from stumpery.policies.reward_forest.trees.ring_kernels import BYTE, EVENT_ACTION, EVENT_REWARD, FLOAT
 from stumpery.saveable import Saveable, restore
 from stumpery.types import State
 
@@ -685,11 +685,11 @@ HOSTILE_FORESTS = {
     "a value that is not a number": put_event(np.float32, 2, NAN),
     "something in a spare byte": put_event(np.int8, 13, 1),
     "something in the last byte": put_event(np.int8, -1, -1),
-    "an action beyond the last": put_event(np.float32, ACTION, 3),
-    "an action between two": put_event(np.float32, ACTION, 0.5),
-    "an action that is not a number": put_event(np.float32, ACTION, NAN),
-    "a reward that is not a number": put_event(np.float32, REWARD, NAN),
-    "a reward that is too high": put_event(np.float32, REWARD, 7.0),
+    "an action beyond the last": put_event(np.float32, EVENT_ACTION, 3),
+    "an action between two": put_event(np.float32, EVENT_ACTION, 0.5),
+    "an action that is not a number": put_event(np.float32, EVENT_ACTION, NAN),
+    "a reward that is not a number": put_event(np.float32, EVENT_REWARD, NAN),
+    "a reward that is too high": put_event(np.float32, EVENT_REWARD, 7.0),
     "a column of three bytes": put("ring.widths", 0, 3),
     "a number that is said to take a byte": put("ring.widths", 0, BYTE),
     "a name that is said to be a float": put("ring.widths", 1, FLOAT),
@@ -721,12 +721,12 @@ HOSTILE_FORESTS = {
     "a sum of products that is not a number": put("familiar.trust", 1, NAN),
     "squares without end": put("familiar.trust", 2, np.inf),
     "a negative sum of squared means": put("familiar.trust", 2, -1.0),
-    "an error of late that is not a number": put("watch", change.LATELY, NAN),
-    "a negative mean of squares": put("watch", change.SQUARES, -1.0),
-    "less than no events since a change": put("watch", change.SINCE, -1.0),
-    "an epoch that is yet to come": put("watch", change.EPOCH, 1e9),
-    "an epoch before all events": put("watch", change.EPOCH, -2.0),
-    "less than no changes": put("watch", change.N_CHANGES, -1.0),
+    "an error of late that is not a number": put("watch", reward_drop.DROP_RECENT_MEAN, NAN),
+    "a negative mean of squares": put("watch", reward_drop.DROP_SQUARES, -1.0),
+    "less than no events since a change": put("watch", reward_drop.DROP_N_EVENTS, -1.0),
+    "an epoch that is yet to come": put("watch", reward_drop.DROP_CONCEPT_START, 1e9),
+    "an epoch before all events": put("watch", reward_drop.DROP_CONCEPT_START, -2.0),
+    "less than no changes": put("watch", reward_drop.DROP_N_DRIFTS, -1.0),
     "a clock that is not a number": put("clock", 0, NAN),
     "a clock that goes backwards": put("clock", 0, -1.0),
     **{f"counter {place} is negative": put("forest.counters", place, -2) for place in range(trees.N_COUNTERS)},

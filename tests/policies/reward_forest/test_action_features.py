@@ -9,8 +9,8 @@ from tests.reference.shared_model import SharedModel
 
 import stumpery as st
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies.reward_forest.action_features import LARGEST_WEIGHT, MAX_TERMS, ActionFeatures
-from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed
+from stumpery.policies.reward_forest.action_features import MAX_SLOT_WEIGHT, MAX_TERMS, ActionFeatures
+from stumpery.policies.reward_forest.scorers import linear_kernels
 from stumpery.policies.reward_forest.scorers import shrinkage_kernels as shared
 
 N_CODES, N_EVENTS = 24, 150 if INTERPRETED else 1500
@@ -20,7 +20,7 @@ TOPICS = ("art", "law", "war", "tea")
 @kernel
 def one_event(model, codes, means, sums, statistics, action, reward):
     """Borrow into the action statistics, then learn, in place."""
-    shared.lend(model, model.features, codes, codes.shape[0], means, sums, statistics)
+    shared.shrink_scores(model, model.features, codes, codes.shape[0], means, sums, statistics)
     shared.learn(model, model.features, codes, codes.shape[0], action, reward)
 
 
@@ -31,8 +31,8 @@ def test_scores_uncertainties_and_weights_equal_the_slow_twin():
     features[:, 0] = 1.0
     features[4] = 0.0  # an action without features
     twin = SharedModel([{place: value for place, value in enumerate(row.tolist()) if value} for row in features], 3.0)
-    model = shared.SharedModel(features, hashed.new_linear(N_CODES, 5), 3.0)
-    sums = shared.Sums(np.zeros(5), np.zeros(5))
+    model = shared.SharedModel(features, linear_kernels.new_linear(N_CODES, 5), 3.0)
+    sums = shared.FeatureSums(np.zeros(5), np.zeros(5))
     for event in range(N_EVENTS):
         codes = np.unique(rng.integers(0, N_CODES, 4)).astype(np.int32)
         means = rng.random(6)
@@ -50,8 +50,8 @@ def test_scores_uncertainties_and_weights_equal_the_slow_twin():
         assert statistics[:2] == pytest.approx(np.array(expected), abs=2e-3), event
         assert (statistics[:, 4] == before[:, 4]).all()
     kept = [[twin.weights[code, name] for name in range(5)] for code in range(N_CODES)]
-    assert model.linear[:, hashed.WEIGHT] == pytest.approx(np.array(kept), abs=2e-3)
-    assert not np.array_equal(model.linear[:, hashed.WEIGHT], np.zeros((N_CODES, 5)))
+    assert model.linear[:, linear_kernels.SLOT_WEIGHT] == pytest.approx(np.array(kept), abs=2e-3)
+    assert not np.array_equal(model.linear[:, linear_kernels.SLOT_WEIGHT], np.zeros((N_CODES, 5)))
 
 
 def problem(n, n_actions, seed=0):
@@ -133,7 +133,7 @@ def test_what_is_borrowed_can_be_chosen():
     assert not np.array_equal(played[1], played[2])
     whole = new(features, borrowing=4)
     assert np.array_equal(played[1], whole.play(rows, rewards).probabilities)
-    assert isinstance(whole._models.shared.strength, float)
+    assert isinstance(whole._models.shared_model.strength, float)
     for wrong in (-1.0, float("nan"), "much"):
         with pytest.raises(ValueError, match=r"^borrowing is"):
             new(features, borrowing=wrong)
@@ -152,7 +152,7 @@ def test_features_come_and_go_with_their_actions():
     assert list(policy.features) == ["d"]
     policy.remove_action("d")
     assert policy.features == {}
-    assert policy._models.shared.linear.shape[2] == 0
+    assert policy._models.shared_model.linear.shape[2] == 0
     policy.play(rows, np.ones((40, 2)))
 
 
@@ -160,7 +160,7 @@ def test_weights_predict_the_same_when_terms_move_or_change_their_scale():
     rng = np.random.default_rng(2)
     described = {"a": {"size": 2.0, "kind": "x"}, "b": {"size": -1.0, "kind": "y"}}
     before = ActionFeatures.of(described, ["a", "b"])
-    linear = hashed.new_linear(6, 1 + len(before.terms))
+    linear = linear_kernels.new_linear(6, 1 + len(before.terms))
     linear[:, 0] = rng.normal(size=(6, 4))
     linear[:, 1] = rng.random((6, 4)) * 9.0
     more = {"new": {"weight": 3.0, "size": 8.0}, **described}
@@ -299,7 +299,7 @@ def test_numbers_of_any_size_keep_the_scores_finite():
     policy.remove_action("a0")
     policy.add_action("a0", features={"v": -1e15})
     played = policy.play(rows, rewards)
-    assert np.isfinite(policy._models.shared.linear).all()
+    assert np.isfinite(policy._models.shared_model.linear).all()
     assert ((played.probabilities > 0.0) & (played.probabilities <= 1.0)).all()
 
 
@@ -319,11 +319,11 @@ def test_numbers_far_apart_come_and_go(sizes, tmp_path):
 
 def test_weights_stay_finite_where_small_features_meet_large_weights():
     features = np.array([[1.0, 1e-5, 1e-5, 1e-5], [1.0, 1.0, 1e-5, 1e-5], [1.0, 1.0, 1.0, 1e-5], [1.0, 1.0, 1.0, 1.0]])
-    model = shared.SharedModel(features, hashed.new_linear(2, 4), 4.0)
-    model.linear[:, hashed.WEIGHT] = LARGEST_WEIGHT
-    sums = shared.Sums(np.zeros(4), np.zeros(4))
+    model = shared.SharedModel(features, linear_kernels.new_linear(2, 4), 4.0)
+    model.linear[:, linear_kernels.SLOT_WEIGHT] = MAX_SLOT_WEIGHT
+    sums = shared.FeatureSums(np.zeros(4), np.zeros(4))
     for event in range(200):
         statistics = np.full((4, 4), 0.5)
         one_event(model, np.arange(2, dtype=np.int32), statistics[0], sums, statistics, event * 7 % 4, float(event % 2))
         assert np.isfinite(statistics).all()
-        assert (abs(model.linear[:, hashed.WEIGHT]) <= LARGEST_WEIGHT).all()
+        assert (abs(model.linear[:, linear_kernels.SLOT_WEIGHT]) <= MAX_SLOT_WEIGHT).all()

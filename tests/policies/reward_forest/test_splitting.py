@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 from tests.reference.reward_forest import RewardForestTrees
 
+from stumpery.array_forest import event_lists_kernels as event_lists
 from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest import nodes_kernels as nodes
 from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, new_scratch
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import INTERPRETED, LINE, kernel
 from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as stats
+from stumpery.policies.reward_forest.trees import learning_kernels as learning
 from stumpery.policies.reward_forest.trees import pruning_kernels as pruning
-from stumpery.policies.reward_forest.trees import splitting_kernels as splitting
-from stumpery.policies.reward_forest.trees.ring import new_copies, new_ring, widths_of
+from stumpery.policies.reward_forest.trees.ring import new_event_copies, new_ring, widths_of
 
 pytestmark = pytest.mark.kernels
 
@@ -44,18 +46,18 @@ def learn_rows(forest, ring, scratch, rows, played, begins, seed):
     epoch = 0
     reached, moving = np.zeros(N_TREES, np.int32), np.zeros(N_TREES, np.int32)
     for place in range(rows.shape[0]):
-        trees.descend(forest, rows[place], reached, moving)
+        nodes.descend(forest, rows[place], reached, moving)
         if place in begins:
             epoch = place
         action, reward = int(played[place, 0]), played[place, 1]
         key = splitmix64(seed + np.uint64(place))
         is_kept = played[place, 2] > 0.0
-        splitting.learn(forest, ring, scratch, reached, rows[place], action, reward, epoch, seed, key, is_kept)
+        learning.learn(forest, ring, scratch, reached, rows[place], action, reward, epoch, seed, key, is_kept)
 
 
 def learn_all(forest, events, rows, actions, rewards, begins, seed, *, every=1):
     """The same, with room to think."""
-    scratch = new_scratch(forest.stats.shape[2], rows.shape[1], new_copies(events), len(events.bytes))
+    scratch = new_scratch(forest.stats.shape[2], rows.shape[1], new_event_copies(events), len(events.bytes))
     learn_rows(
         forest,
         events,
@@ -72,7 +74,7 @@ def find_leaves(forest, reached, rows, found):
     """Write every row's leaf in every tree into `found`, in place."""
     moving = np.zeros_like(reached)
     for place in range(rows.shape[0]):
-        trees.descend(forest, rows[place], reached, moving)
+        nodes.descend(forest, rows[place], reached, moving)
         found[place] = reached
 
 
@@ -80,19 +82,19 @@ def find_leaves(forest, reached, rows, found):
 def note_all(forest, leaf, numbers):
     """Note events in a leaf, in place."""
     for number in numbers:
-        trees.append_event(forest, leaf, number)
+        event_lists.append_event(forest, leaf, number)
 
 
 @kernel
 def found_from(forest, leaf, oldest, found):
     """Write a leaf's numbers from `oldest` on into `found`, in place; give how many."""
-    return trees.event_numbers(forest, leaf, oldest, found)
+    return event_lists.fill_event_numbers(forest, leaf, oldest, found)
 
 
 @kernel
 def trimmed(forest, leaf, oldest):
     """Give back a leaf's blocks whose events are all older than `oldest`, in place; give how many were in them."""
-    return trees.release_old_blocks(forest, leaf, oldest)
+    return event_lists.release_old_blocks(forest, leaf, oldest)
 
 
 def stream(name, seed, n_rows=N_ROWS):
@@ -167,7 +169,7 @@ def assert_same_node(forest, node, twin):
         assert forest.stats[leaf, trees.STAT_MEAN].tolist() == twin.steps.tolist()
         uncertainties = forest.stats[leaf, trees.STAT_UNCERTAINTY]
         assert uncertainties / trees.STAT_UNIT == pytest.approx(1.0 / np.sqrt(twin.counts + 1.0), abs=2e-5)
-        assert stats.plays_in(uncertainties).tolist() == twin.counts.tolist()
+        assert stats.plays_of_many(uncertainties).tolist() == twin.counts.tolist()
         return
     if twin.threshold is None:
         assert column == ~twin.column
@@ -374,4 +376,4 @@ def test_equal_rewards_never_split():
     events = new_ring(N_ROWS, widths_of(rows))
     learn_all(forest, events, rows, actions, np.full(N_ROWS, 0.75), np.array([0]), np.uint64(1))
     assert forest.counters[trees.COUNTER_NODES] == N_TREES
-    assert stats.plays_in(forest.stats[:N_TREES, trees.STAT_UNCERTAINTY]).sum() == N_ROWS * N_TREES
+    assert stats.plays_of_many(forest.stats[:N_TREES, trees.STAT_UNCERTAINTY]).sum() == N_ROWS * N_TREES

@@ -11,16 +11,16 @@ from tests.support import assert_same_play, assert_same_state, copy_of_state
 
 import stumpery as st
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.drift.reward_drop_kernels import EPOCH
+from stumpery.drift.reward_drop_kernels import DROP_CONCEPT_START
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.policies.exploration import explorers_kernels as statistic_rows
 from stumpery.policies.reward_forest import capacity as reward_forest_sizes
 from stumpery.policies.reward_forest import state as memory
-from stumpery.policies.reward_forest.capacity import sizes_within, trees_for
-from stumpery.policies.reward_forest.policy_kernels import NEXT_SHARES, is_kept
+from stumpery.policies.reward_forest.capacity import capacity_within, default_n_trees
+from stumpery.policies.reward_forest.policy_kernels import CLOCK_NEXT_REBALANCING, is_stored
 from stumpery.policies.reward_forest.trees import ring
-from stumpery.policies.reward_forest.trees.ring_kernels import ACTION, BYTE, FLOAT
+from stumpery.policies.reward_forest.trees.ring_kernels import BYTE, EVENT_ACTION, FLOAT
 from stumpery.types import Decision, State
 
 N_TREES = 5
@@ -133,7 +133,7 @@ def test_leaves_that_have_not_noticed_a_change_notice_it_after_events_are_number
     for start in range(0, 6000, 50):
         if renumbered._models is not None and renumbered._models.forest.counters[trees.COUNTER_TIME] >= 4000:
             newest = renumbered._models.forest.leaves[: renumbered.n_leaves, trees.LEAF_NEWEST]
-            n_waiting += (newest < renumbered._models.watch[EPOCH]).sum()
+            n_waiting += (newest < renumbered._models.drift[DROP_CONCEPT_START]).sum()
         found += renumbered.play(rows[start : start + 50], rewards[start : start + 50]).actions.tolist()
     assert n_waiting > 0
     assert found == expected
@@ -177,9 +177,9 @@ def test_columns_that_turn_out_to_be_wide_stay_within_the_bytes(max_bytes, tmp_p
         st.save(parts, tmp_path / "policy.safetensors")
         parts = st.load(tmp_path / "policy.safetensors")
     assert found == expected
-    remembered = memory.remembered(parts._models)
+    remembered = memory.stored_events(parts._models)
     latest = np.where(np.isnan(rows), -np.inf, rows)[-len(remembered) :].astype(np.float32)
-    assert np.array_equal(ring.rows(parts._models.ring, remembered), latest)
+    assert np.array_equal(ring.event_rows(parts._models.ring, remembered), latest)
 
 
 @pytest.mark.parametrize(("n_trees", "max_bytes", "n_columns"), [(None, 1_000_000, 8), (20, 200_000, 5)])
@@ -190,7 +190,7 @@ def test_columns_that_are_wide_only_after_memory_was_shared_anew_stay_within_the
     policy = new(n_trees=n_trees, max_bytes=max_bytes)
     policy.play(rows, rewards)
     n_before = len(policy._models.ring.bytes)
-    assert n_before > sizes_within(max_bytes, policy._n_trees, 3, 0, policy._models.ring.widths).n_events
+    assert n_before > capacity_within(max_bytes, policy._n_trees, 3, 0, policy._models.ring.widths).n_events
     for start in range(0, 16_000, 1000):
         policy.play(rows[start : start + 1000] + 0.5, rewards[start : start + 1000])
         assert policy.n_bytes <= max_bytes
@@ -202,7 +202,7 @@ def test_a_column_that_becomes_wider_when_memory_is_due_to_be_shared_anew_keeps_
     for value in (1.0, 300.0):
         policy, half = new(n_trees=20, max_bytes=200_000), np.full((20_000, 3), 0.5)
         policy.play(np.zeros((1, 2)), half[:1])
-        due = int(policy._models.clock[NEXT_SHARES])
+        due = int(policy._models.clock[CLOCK_NEXT_REBALANCING])
         assert due > 0
         policy.play(np.zeros((due - 1, 2)), half[: due - 1])
         policy.play(np.full((1, 2), value), half[:1])
@@ -228,11 +228,11 @@ def test_what_nodes_do_not_need_goes_to_events(tmp_path):
         st.save(parts, tmp_path / "policy.safetensors")
         parts = st.load(tmp_path / "policy.safetensors")
         known = parts.explain().rows
-        remembered = memory.remembered(parts._models)
+        remembered = memory.stored_events(parts._models)
         assert sum(row["rewards"] for row in known) == len(remembered) <= sizes[-1][0]
         numbers = start + 400 - len(remembered) + np.arange(len(remembered))
         expected_rows = np.where(np.isnan(rows[numbers]), -np.inf, rows[numbers])
-        assert np.array_equal(ring.rows(parts._models.ring, remembered), expected_rows)
+        assert np.array_equal(ring.event_rows(parts._models.ring, remembered), expected_rows)
     assert found == expected
     assert sizes[-1][0] > 1.2 * sizes[5][0]
     assert sizes[-1][1] < sizes[5][1]
@@ -248,7 +248,7 @@ def n_kept_of(models, statistics, action, epoch, n):
     """How many of `n` events like this would be remembered."""
     found = 0
     for number in range(n):
-        found += is_kept(models, statistics, action, epoch, splitmix64(np.uint64(number)))
+        found += is_stored(models, statistics, action, epoch, splitmix64(np.uint64(number)))
     return found
 
 
@@ -283,7 +283,7 @@ def test_a_forest_that_keeps_fewer_events_is_saved_and_goes_on(tmp_path):
     loaded = st.load(tmp_path / "policy.safetensors")
     played, expected = (each.play(rows[20_000:], rewards[20_000:]) for each in (loaded, policy))
     assert played.actions.tolist() == expected.actions.tolist()
-    assert np.array_equal(memory.remembered(loaded._models), memory.remembered(policy._models))
+    assert np.array_equal(memory.stored_events(loaded._models), memory.stored_events(policy._models))
 
 
 @pytest.fixture
@@ -351,7 +351,7 @@ def least_bytes(n_trees, n_actions, n_columns):
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            sizes_within(middle, n_trees, n_actions, 0, np.ones(n_columns, np.uint8))
+            capacity_within(middle, n_trees, n_actions, 0, np.ones(n_columns, np.uint8))
             high = middle
         except ValueError:
             low = middle
@@ -361,7 +361,7 @@ def least_bytes(n_trees, n_actions, n_columns):
 @pytest.mark.parametrize("n_columns", [1, 2, 13, 14, 15, 200])
 @pytest.mark.parametrize("n_actions", [1, 10, 100])
 def test_a_full_forest_stays_within_its_bytes_however_few(n_columns, n_actions):
-    n_trees = trees_for(n_columns)
+    n_trees = default_n_trees(n_columns)
     least = least_bytes(n_trees, n_actions, n_columns)
     for max_bytes in (least, int(1.3 * least), 3 * least):
         schema = st.Schema.of({f"x{column}": "numerical" for column in range(n_columns)})
@@ -377,7 +377,7 @@ def test_what_is_enough_for_some_actions_is_enough_for_fewer(n_trees, n_columns)
     assert least == sorted(least)
     for n_actions, enough in enumerate(least, start=1):
         for share in np.geomspace(1.0, 8.0, 40):  # more is enough as well
-            sizes_within(int(enough * share), n_trees, n_actions, 0, np.ones(n_columns, np.uint8))
+            capacity_within(int(enough * share), n_trees, n_actions, 0, np.ones(n_columns, np.uint8))
 
 
 def test_a_refused_first_context_leaves_the_forest_as_it_was():
@@ -392,12 +392,12 @@ def test_a_refused_first_context_leaves_the_forest_as_it_was():
 def full():
     """A forest that holds all that it may and has forgotten events; with one action less, more would fit."""
     policy = new(max_bytes=300_000)
-    sizes = [sizes_within(300_000, N_TREES, n_actions, 0, np.ones(4, np.uint8)) for n_actions in (2, 3)]
+    sizes = [capacity_within(300_000, N_TREES, n_actions, 0, np.ones(4, np.uint8)) for n_actions in (2, 3)]
     assert sizes[0].n_slots > sizes[1].n_slots
     policy.play(*stream(12_000))
     assert not policy._may_grow
     assert policy._models.forest.counters[trees.COUNTER_TIME] > len(policy._models.ring.bytes)
-    assert policy._models.clock[NEXT_SHARES] == 0.0  # memory has been shared anew
+    assert policy._models.clock[CLOCK_NEXT_REBALANCING] == 0.0  # memory has been shared anew
     return policy
 
 
@@ -430,14 +430,14 @@ def test_a_full_forest_takes_actions_while_it_can_still_be_loaded(full, tmp_path
 def grown_by_steps():
     """The same stream, with room for it all from the start and with room that grows many times."""
     rows, rewards = stream(3000)
-    before, found = reward_forest_sizes.FIRST_EVENTS, {}
+    before, found = reward_forest_sizes.INITIAL_EVENTS, {}
     try:
         for first in (16, 200, 2**20):
-            reward_forest_sizes.FIRST_EVENTS = first
+            reward_forest_sizes.INITIAL_EVENTS = first
             policy = new(max_bytes=30_000_000)
             found[first] = (policy, policy.play(rows, rewards))
     finally:
-        reward_forest_sizes.FIRST_EVENTS = before
+        reward_forest_sizes.INITIAL_EVENTS = before
     return found
 
 
@@ -481,7 +481,7 @@ def test_events_of_a_removed_action_are_of_no_action():
     rows, rewards = stream(n)
     played = policy.play(rows, rewards)
     policy.remove_action("b")
-    kept = policy._models.ring.floats[:n, ACTION]
+    kept = policy._models.ring.floats[:n, EVENT_ACTION]
     expected = np.array([0, -1, 1])[played.actions]
     assert kept.tolist() == expected.tolist()
     assert policy._models.forest.stats.shape[2] == 2

@@ -5,7 +5,7 @@ import pytest
 from tests.reference.drift_detector import DriftDetector
 
 import stumpery as st
-from stumpery.drift import reward_drop_kernels as change
+from stumpery.drift import reward_drop_kernels as reward_drop
 from stumpery.jit import INTERPRETED, kernel
 
 N_ROWS = 16_000
@@ -16,9 +16,9 @@ def note_all(watch, errors, found):
     """Note errors and write down where changes are noticed, in place; give how many there were."""
     n = 0
     for number in range(errors.shape[0]):
-        before = watch[change.N_CHANGES]
-        change.note(watch, errors[number], number)
-        if watch[change.N_CHANGES] > before:
+        before = watch[reward_drop.DROP_N_DRIFTS]
+        reward_drop.update(watch, errors[number], number)
+        if watch[reward_drop.DROP_N_DRIFTS] > before:
             found[n] = number
             n += 1
     return n
@@ -26,9 +26,9 @@ def note_all(watch, errors, found):
 
 def noticed(errors):
     """The events at which changes are noticed."""
-    watch, found = np.zeros(change.N_WATCH), np.zeros(len(errors), np.int64)
+    watch, found = np.zeros(reward_drop.N_DROP_FIELDS), np.zeros(len(errors), np.int64)
     n = note_all(watch, errors, found)
-    assert watch[change.EPOCH] == (found[n - 1] if n else 0)
+    assert watch[reward_drop.DROP_CONCEPT_START] == (found[n - 1] if n else 0)
     return found[:n].tolist()
 
 

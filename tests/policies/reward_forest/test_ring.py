@@ -9,15 +9,15 @@ from stumpery.array_forest.scratch_kernels import copy_events
 from stumpery.jit import kernel
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring_kernels import (
-    ACTION,
     BYTE,
+    EVENT_ACTION,
+    EVENT_REWARD,
     FLOAT,
-    REWARD,
     SHORT,
     fill_values,
-    fits,
-    remember,
+    fits_widths,
     value_of,
+    write_event,
 )
 
 N = 60
@@ -27,13 +27,13 @@ N = 60
 def put_all(events, first, rows):
     """Remember rows from a time on, in place: action 2 earns a quarter."""
     for place in range(rows.shape[0]):
-        remember(events, first + place, rows[place], 2, 0.25)
+        write_event(events, first + place, rows[place], 2, 0.25)
 
 
 @kernel
 def has_place(events, row):
     """Whether a row fits."""
-    return fits(events, row)
+    return fits_widths(events, row)
 
 
 @kernel
@@ -58,8 +58,8 @@ def read(events, copies, found, time, values):
     for column in range(values.shape[0] - 2):
         fill_values(copies, column, n, values[column])
     for index in range(n):
-        values[-2, index] = copies.floats[index, ACTION]
-        values[-1, index] = copies.floats[index, REWARD]
+        values[-2, index] = copies.floats[index, EVENT_ACTION]
+        values[-1, index] = copies.floats[index, EVENT_REWARD]
 
 
 def mixed(n=N, seed=1):
@@ -106,7 +106,7 @@ def test_events_come_out_as_they_went_in(n_kept):
     put_all(events, 0, rows)
     found = np.arange(max(N - n_kept, 0), N, dtype=np.int32)[::-1].copy()
     values = np.zeros((rows.shape[1] + 2, len(found)), np.float32)
-    read(events, ring.new_copies(events), found, N, values)
+    read(events, ring.new_event_copies(events), found, N, values)
     assert np.array_equal(values[:-2].T, rows[found])
     assert set(values[-2]) == {2.0}
     assert set(values[-1]) == {0.25}
@@ -121,10 +121,10 @@ def test_a_ring_laid_out_anew_has_the_latest_events(n_kept, n_after, widths):
     rows = mixed()
     events = ring.new_ring(n_kept, ring.widths_of(rows))
     put_all(events, 0, rows)
-    after = ring.relaid(events, np.array(widths, np.uint8), n_after, N)
+    after = ring.with_layout(events, np.array(widths, np.uint8), n_after, N)
     numbers = np.arange(max(N - min(n_kept, n_after), 0), N)
     assert np.array_equal(ring.rows(after, numbers % n_after), rows[numbers])
-    assert set(after.floats[numbers % n_after, ACTION]) == {2.0}
+    assert set(after.floats[numbers % n_after, EVENT_ACTION]) == {2.0}
     ring.validate(after, 3, np.zeros(6, np.bool_))
 
 
@@ -139,7 +139,7 @@ def test_events_take_whole_words(n_columns, width, size):
 def test_an_event_of_an_action_that_does_not_exist_is_refused(value):
     events = ring.new_ring(4, np.array([BYTE], np.uint8))
     ring.validate(events, 2, np.array([True]))
-    events.floats[1, ACTION] = value
+    events.floats[1, EVENT_ACTION] = value
     with pytest.raises(ValueError, match=r"^corrupt file: the action of an event does not exist$"):
         ring.validate(events, 2, np.array([True]))
 
@@ -188,7 +188,7 @@ def test_columns_become_wider_with_the_same_values(n_after):
     rows = mixed()
     events = ring.new_ring(N, ring.widths_of(rows))
     put_all(events, 0, rows)
-    wider = ring.relaid(events, np.full(rows.shape[1], DOUBLE, np.uint8), n_after, N)
+    wider = ring.with_layout(events, np.full(rows.shape[1], DOUBLE, np.uint8), n_after, N)
     numbers = np.arange(N - n_after, N)
     assert np.array_equal(ring.rows(wider, numbers % n_after), rows[numbers])
 

@@ -9,7 +9,7 @@ from stumpery import RewardForest
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.policies.reward_forest.scorers import context_memory_kernels as contexts
-from stumpery.policies.reward_forest.scorers.context_memory import followed, new_familiar
+from stumpery.policies.reward_forest.scorers.context_memory import memory_with_actions, new_context_memory
 
 N_ACTIONS, N_COLUMNS = 3, 4
 NUMBERS = np.full(N_COLUMNS, trees.NUMERICAL, np.uint8)
@@ -20,8 +20,8 @@ N_EVENTS = 150 if INTERPRETED else 2000
 @kernel
 def learn_one(familiar, row, kinds, action, error, scores, key=NEVER):
     """Add what is known of a row to the scores, then learn an error, in place; give the row's print."""
-    found = contexts.look_up(familiar, row, kinds)
-    contexts.recall(familiar, found, scores)
+    found = contexts.hash_and_prefetch(familiar, row, kinds)
+    contexts.add_residuals(familiar, found, scores)
     contexts.learn(familiar, found, action, error, key)
     return found
 
@@ -34,7 +34,7 @@ def test_mean_residuals_and_shrinkage_equal_the_slow_twin(told, n_actions):
     rows = rng.normal(size=(20, N_COLUMNS)).astype(np.float32)
     rows[:, 1] = -np.inf  # as if it were missing
     own = rng.choice([-told, told], (len(rows), n_actions))
-    familiar, twin = new_familiar(2**13), ContextMemory()
+    familiar, twin = new_context_memory(2**13), ContextMemory()
     for _ in range(N_EVENTS):
         context, action = int(rng.integers(len(rows))), int(rng.integers(n_actions))
         error, scores = float(own[context, action] + rng.normal() / 4), np.zeros(n_actions)
@@ -42,13 +42,15 @@ def test_mean_residuals_and_shrinkage_equal_the_slow_twin(told, n_actions):
         expected = [twin.shrinkage() * twin.mean(context, each) for each in range(n_actions)]
         assert scores == pytest.approx(expected, abs=1e-9)
         twin.learn(context, action, error)
-    assert INTERPRETED or (familiar.trust[contexts.SHARE] > 0.8 if told else familiar.trust[contexts.SHARE] < 0.3)
+    assert INTERPRETED or (
+        familiar.trust[contexts.SHRINKAGE_FACTOR] > 0.8 if told else familiar.trust[contexts.SHRINKAGE_FACTOR] < 0.3
+    )
 
 
 @pytest.mark.kernels
 def test_a_bucket_has_the_entries_of_its_slow_twin():
     rng = np.random.default_rng(6)
-    familiar, twin, scores = new_familiar(1), ContextBucket(), np.zeros(N_ACTIONS)
+    familiar, twin, scores = new_context_memory(1), ContextBucket(), np.zeros(N_ACTIONS)
     rows = rng.normal(size=(15, N_COLUMNS)).astype(np.float32)
     refused = 0
     for _ in range(N_EVENTS):
@@ -67,8 +69,8 @@ def test_a_bucket_has_the_entries_of_its_slow_twin():
 @pytest.mark.kernels
 def test_what_never_comes_again_goes_at_last():
     rng = np.random.default_rng(6)
-    familiar, scores = new_familiar(1), np.zeros(N_ACTIONS)
-    old, new = rng.normal(size=(2, contexts.WAYS, N_COLUMNS)).astype(np.float32)
+    familiar, scores = new_context_memory(1), np.zeros(N_ACTIONS)
+    old, new = rng.normal(size=(2, contexts.BUCKET_SIZE, N_COLUMNS)).astype(np.float32)
     for row in old:
         for _ in range(100):  # as telling as can be
             learn_one(familiar, row, NUMBERS, 1, 1.0, scores)
@@ -83,8 +85,8 @@ def test_what_never_comes_again_goes_at_last():
 def test_of_more_contexts_in_turn_than_there_is_room_for_the_most_telling_are_known_again():
     rng = np.random.default_rng(6)
     n_buckets = 4
-    familiar, scores = new_familiar(n_buckets), np.zeros(N_ACTIONS)
-    rows = rng.normal(size=(3 * n_buckets * contexts.WAYS, N_COLUMNS)).astype(np.float32)
+    familiar, scores = new_context_memory(n_buckets), np.zeros(N_ACTIONS)
+    rows = rng.normal(size=(3 * n_buckets * contexts.BUCKET_SIZE, N_COLUMNS)).astype(np.float32)
     errors = rng.permutation(np.linspace(0.1, 1.0, len(rows)))
     for _ in range(4):
         for row, error in zip(rows, errors, strict=True):
@@ -96,8 +98,8 @@ def test_of_more_contexts_in_turn_than_there_is_room_for_the_most_telling_are_kn
 
 @pytest.mark.kernels
 def test_what_a_context_earned_is_added_when_it_comes_again():
-    familiar, scores = new_familiar(1), np.zeros(N_ACTIONS)
-    familiar.trust[contexts.SHARE] = 1.0
+    familiar, scores = new_context_memory(1), np.zeros(N_ACTIONS)
+    familiar.trust[contexts.SHRINKAGE_FACTOR] = 1.0
     row = np.ones(N_COLUMNS, np.float32)
     found = int(learn_one(familiar, row, NUMBERS, 2, 1.0, scores))
     assert not scores.any()
@@ -115,7 +117,7 @@ def of_bucket(familiar):
 @pytest.mark.kernels
 @pytest.mark.parametrize("error", [-1e300, -3.0, 3.0, 1e300])
 def test_an_error_beyond_all_measure_is_the_largest_there_is(error):
-    familiar, row = new_familiar(1), np.zeros(N_COLUMNS, np.float32)
+    familiar, row = new_context_memory(1), np.zeros(N_COLUMNS, np.float32)
     for _ in range(300):
         learn_one(familiar, row, NUMBERS, 1, error, np.zeros(N_ACTIONS))
     assert of_bucket(familiar)[0][1:] == (1, 63, pytest.approx(np.copysign(2.0, error), abs=1e-4))
@@ -125,33 +127,33 @@ def test_an_error_beyond_all_measure_is_the_largest_there_is(error):
 @pytest.mark.kernels
 def test_an_action_is_known_once_where_there_are_more_of_them_than_places():
     n_actions = 100
-    familiar, scores, row = new_familiar(2), np.zeros(n_actions), np.zeros(N_COLUMNS, np.float32)
-    familiar.trust[contexts.SHARE] = 1.0
+    familiar, scores, row = new_context_memory(2), np.zeros(n_actions), np.zeros(N_COLUMNS, np.float32)
+    familiar.trust[contexts.SHRINKAGE_FACTOR] = 1.0
     for action in range(n_actions):
         learn_one(familiar, row, NUMBERS, action, 1.0, scores)
     scores[:] = 0.0
     learn_one(familiar, row, NUMBERS, 0, 1.0, scores)
-    assert np.count_nonzero(scores) == 2 * contexts.WAYS
+    assert np.count_nonzero(scores) == 2 * contexts.BUCKET_SIZE
     assert set(scores.tolist()) == {0.0, 0.5}
 
 
 @pytest.mark.kernels
 def test_of_very_many_actions_the_first_are_known_again():
     n_actions, row = 65_540, np.zeros(N_COLUMNS, np.float32)
-    familiar, scores = new_familiar(2**14), np.zeros(n_actions)
-    familiar.trust[contexts.SHARE] = 1.0
+    familiar, scores = new_context_memory(2**14), np.zeros(n_actions)
+    familiar.trust[contexts.SHRINKAGE_FACTOR] = 1.0
     for action in (0, 7, 65_535, 65_536, 65_539):
         learn_one(familiar, row, NUMBERS, action, 1.0, scores)
     scores[:] = 0.0
     known(familiar, row, NUMBERS, scores)
     assert np.flatnonzero(scores).tolist() == [0, 7, 65_535]
-    known(followed(familiar, [*range(1, n_actions), None]), row, NUMBERS, scores)
+    known(memory_with_actions(familiar, [*range(1, n_actions), None]), row, NUMBERS, scores)
     assert np.flatnonzero(scores).tolist() == [0, 6, 7, 65_534, 65_535]
 
 
 @pytest.mark.kernels
 def test_a_mean_does_not_stay_with_rare_errors():
-    familiar, row, rng = new_familiar(1), np.zeros(N_COLUMNS, np.float32), np.random.default_rng(8)
+    familiar, row, rng = new_context_memory(1), np.zeros(N_COLUMNS, np.float32), np.random.default_rng(8)
     means = []
     for error in (rng.random(500 if INTERPRETED else 40_000) < 0.002) - 0.002:
         learn_one(familiar, row, NUMBERS, 1, float(error), np.zeros(N_ACTIONS))
@@ -161,7 +163,7 @@ def test_a_mean_does_not_stay_with_rare_errors():
 
 @pytest.mark.kernels
 def test_missing_values_and_zeros_have_one_print_each():
-    familiar, scores = new_familiar(2**10), np.zeros(N_ACTIONS)
+    familiar, scores = new_context_memory(2**10), np.zeros(N_ACTIONS)
     kinds = np.array([trees.CATEGORICAL, trees.NUMERICAL, trees.BINARY, trees.CATEGORICAL], np.uint8)
 
     def print_of(row, kinds=kinds):
@@ -175,7 +177,7 @@ def test_missing_values_and_zeros_have_one_print_each():
 
 @pytest.mark.kernels
 def test_values_that_only_64_bits_tell_apart_have_prints_of_their_own():
-    familiar, scores = new_familiar(2**10), np.zeros(N_ACTIONS)
+    familiar, scores = new_context_memory(2**10), np.zeros(N_ACTIONS)
 
     def print_of(row, kind=np.float64):
         return learn_one(familiar, np.array(row, kind), NUMBERS[:2], 0, 1.0, scores)
@@ -189,7 +191,7 @@ def test_values_that_only_64_bits_tell_apart_have_prints_of_their_own():
 @kernel
 def known(familiar, row, kinds, scores):
     """Add what is known of a row to the scores, in place."""
-    contexts.recall(familiar, contexts.look_up(familiar, row, kinds), scores)
+    contexts.add_residuals(familiar, contexts.hash_and_prefetch(familiar, row, kinds), scores)
 
 
 def all_known(familiar, rows, n_actions):
@@ -202,12 +204,12 @@ def all_known(familiar, rows, n_actions):
 def filled(n_buckets, n_contexts, n_actions):
     """A table of contexts, the rows, and what it knows of them."""
     rng = np.random.default_rng(7)
-    familiar = new_familiar(n_buckets)
+    familiar = new_context_memory(n_buckets)
     rows = rng.normal(size=(n_contexts, N_COLUMNS)).astype(np.float32)
     for row in rows:
         for action in rng.permutation(n_actions)[: n_actions // 2]:
             learn_one(familiar, row, NUMBERS, int(action), float(rng.normal()), np.zeros(n_actions))
-    familiar.trust[contexts.SHARE] = 1.0
+    familiar.trust[contexts.SHRINKAGE_FACTOR] = 1.0
     return familiar, rows, all_known(familiar, rows, n_actions)
 
 
@@ -215,18 +217,18 @@ def filled(n_buckets, n_contexts, n_actions):
 def test_contexts_follow_their_actions():
     familiar, rows, before = filled(n_buckets=256, n_contexts=10, n_actions=20)
     keep = [3, None, 19, 0, 11]
-    after = all_known(followed(familiar, keep), rows, len(keep))
+    after = all_known(memory_with_actions(familiar, keep), rows, len(keep))
     assert before.any()
     for place, old in enumerate(keep):
         assert np.array_equal(after[:, place], np.zeros(len(rows)) if old is None else before[:, old])
 
 
 def test_what_was_played_last_stays_where_too_many_come_to_one_bucket():
-    familiar = new_familiar(2)
+    familiar = new_context_memory(2)
     for bucket in range(2):
         for way, context in enumerate([1, 3] * 4):
             familiar.buckets[bucket, way] = (context << 40) + (8 * bucket + way // 2 << 24) + (1 << 18)
-    after = followed(familiar, [0, 1, 2, 3, 8, 9, 10, 11])  # all of them in the first bucket
+    after = memory_with_actions(familiar, [0, 1, 2, 3, 8, 9, 10, 11])  # all of them in the first bucket
     assert [each[:2] for each in of_bucket(after)] == [(1, 0), (1, 4), (3, 0), (3, 4), (1, 1), (1, 5), (3, 1), (3, 5)]
     assert not after.buckets[1].any()
 
@@ -275,7 +277,7 @@ def test_what_contexts_earned_is_saved_and_follows_the_actions(tmp_path):
     for each in (policy, again):
         each.remove_action("a")
         each.add_action("d")
-    words = again._models.familiar.buckets
+    words = again._models.context_memory.buckets
     assert {int(word) >> 24 & 0xFFFF for word in words[words != 0]} == {0, 1}  # "b" and "c"
     assert policy.decide_many(rows).actions == again.decide_many(rows).actions
 

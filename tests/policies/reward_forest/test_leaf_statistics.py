@@ -30,7 +30,7 @@ def play(known, rewards, seed):
 def push(known, step, n, seed):
     """Move the first action's weight n times, in place."""
     for place in range(n):
-        stats.move(known, 0, step, stats.dither(splitmix64(seed + np.uint64(place)), 3))
+        stats.update_correction(known, 0, step, stats.dither(splitmix64(seed + np.uint64(place)), 3))
 
 
 @kernel
@@ -45,7 +45,7 @@ def dithers(n, tree):
 @kernel
 def joined(one, two):
     """Let a leaf know what two knew, in place."""
-    stats.merge(one, two)
+    stats.merge_statistics(one, two)
 
 
 def new_leaf(n_actions=2):
@@ -58,7 +58,7 @@ def test_up_to_six_hundred_plays_are_counted_exactly():
     rng = np.random.default_rng(1)
     for n in range(1, 601):
         play(leaf, rng.random(1), np.uint64(n))
-        assert stats.plays_in(leaf[STAT_UNCERTAINTY]).tolist() == [n, 0]
+        assert stats.plays_of_many(leaf[STAT_UNCERTAINTY]).tolist() == [n, 0]
 
 
 @pytest.mark.skipif(INTERPRETED, reason="it takes many plays")
@@ -68,7 +68,7 @@ def test_more_plays_are_counted_roughly(n, off):
     for seed in range(20):
         leaf = new_leaf()
         play(leaf, np.ones(n), np.uint64(10**9 * seed))
-        found.append(stats.plays_in(leaf[STAT_UNCERTAINTY])[0])
+        found.append(stats.plays_of_many(leaf[STAT_UNCERTAINTY])[0])
     assert np.mean(found) == pytest.approx(n, rel=off)
     assert np.std(found) < off * n
 
@@ -124,4 +124,4 @@ def test_two_leaves_become_one_that_knows_what_both_knew():
     joined(one, two)
     assert one[[STAT_MEAN, STAT_CORRECTION], 0].tolist() == pytest.approx(expected, abs=0.5)
     assert one[STAT_CORRECTION, 1] == CORRECTION_ZERO
-    assert stats.plays_in(one[STAT_UNCERTAINTY]).tolist() == [40, 0]
+    assert stats.plays_of_many(one[STAT_UNCERTAINTY]).tolist() == [40, 0]
