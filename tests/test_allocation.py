@@ -43,12 +43,15 @@ def wider(options):
         found.append({**options, "actions": many})
     if "features" in options:
         found.append({**options, "features": many})
-    names = [{"kind": "name", "name": name, "names": [], "max_names": 65534, "numbered": False} for name in many]
+    names = [
+        {"kind": "categorical", "name": name, "categories": [], "max_categories": 65534, "takes_numbers": False}
+        for name in many
+    ]
     schema = {"columns": names}
     if isinstance(options.get("schema"), dict) and "columns" in options["schema"]:
         found += [{**each, "schema": schema} for each in (options, *found)]
     elif isinstance(options.get("schema"), dict):
-        found.append({**options, "schema": dict.fromkeys(many, "number")})
+        found.append({**options, "schema": dict.fromkeys(many, "numerical")})
     if "columns" in options:
         found.append(schema)
     if "_classes" in options:
@@ -62,7 +65,7 @@ def wider(options):
 
 def peak_of_loading(folder, kind, options, arrays):
     """The most memory that loading took, and the size of the file."""
-    content = {"format": 2, "version": "0", "kind": kind, "options": options, "packed": {}}
+    content = {"format": files.FORMAT, "version": "0", "kind": kind, "options": options, "packed": {}}
     content["digest"] = files._digest(content, arrays)
     path = folder / "bomb"
     path.write_bytes(serialise(arrays, metadata={"stumpery": json.dumps(content)}))
@@ -92,7 +95,7 @@ def test_no_header_makes_load_take_more_than_its_share_of_memory(kind, tmp_path)
 
 def test_columns_of_very_many_codes_are_counted_before_they_are_listed(tmp_path):
     n = 3000
-    column = {"kind": "name", "names": [], "max_names": 10, "numbered": False}
+    column = {"kind": "categorical", "categories": [], "max_categories": 10, "takes_numbers": False}
     options, arrays = BUILDERS["PolicyTree"]().state()
     options = {**options, "schema": {"columns": [{**column, "name": f"a{place}"} for place in range(n)]}}
     cells = {

@@ -19,7 +19,7 @@ from safetensors.numpy import save as serialise
 from tests.support import assert_same_state, names_in, public, run
 
 import stumpery as st
-from stumpery import files
+from stumpery import files, former_names
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.drift import reward_drop_kernels as reward_drop
 from stumpery.policies import ContextualPolicy
@@ -31,7 +31,7 @@ ACTIONS = ["a", "b", "c"]
 ROWS = [{"age": 20 + number % 7, "device": ["phone", "desktop", None][number % 3]} for number in range(30)]
 REWARDS = (np.arange(600).reshape(200, 3) * 7919 % 101) / 100.0
 CONTEXTS = [ROWS[number % 30] for number in range(200)]
-SCHEMA = st.Schema.infer(ROWS, max_names=5)
+SCHEMA = st.Schema.infer(ROWS, max_categories=5)
 PREDICTORS = [
     st.clicks.Stump(),
     st.clicks.HashedStump(n_hashes=2),
@@ -55,7 +55,9 @@ BUILDERS = {
     "HashEncoder": lambda: st.encoding.HashEncoder(schema=st.Schema.infer(ROWS)),
     "HashedStump": lambda: st.clicks.HashedStump(schema=SCHEMA, n_hashes=2),
     "LinearRanker": lambda: st.clicks.LinearRanker(**COMBINED),
-    "LogOdds": lambda: st.clicks.LogOdds(predictors=[(st.clicks.UnivariateTree(names=True), 3)], schema=SCHEMA, thin=3),
+    "LogOdds": lambda: st.clicks.LogOdds(
+        predictors=[(st.clicks.UnivariateTree(categories=True), 3)], schema=SCHEMA, thin=3
+    ),
     "OneRule": lambda: st.clicks.OneRule(schema=SCHEMA, max_tuples=4, binary=True),
     "OneVersusAll": lambda: st.clicks.OneVersusAll(schema=SCHEMA, m=5.0),
     "BaggedPredictors": lambda: st.clicks.BaggedPredictors(**COMBINED),
@@ -244,7 +246,7 @@ def test_a_loaded_model_shares_nothing_with_its_file(tmp_path):
 def test_the_header_is_versioned_json(tmp_path):
     with safe_open(saved(st.summaries.Moments(), tmp_path), framework="numpy") as file:
         header = json.loads(file.metadata()["stumpery"])
-    assert (header["format"], header["kind"], header["options"]) == (2, "Moments", {})
+    assert (header["format"], header["kind"], header["options"]) == (files.FORMAT, "Moments", {})
     assert header["version"] == st.__version__
     assert len(header["digest"]) == 64
 
@@ -381,7 +383,7 @@ def test_a_missing_file_and_a_folder_are_no_files(tmp_path):
             st.load(path)
 
 
-@pytest.mark.parametrize("number", [3, 99, 0, None, "1", [1], {}, True, 2.0])
+@pytest.mark.parametrize("number", [4, 99, 0, None, "1", [1], {}, True, 2.0])
 def test_another_format_is_refused_and_named(tmp_path, number):
     sentence = refusal(forged(tmp_path, "Moments", header={"format": number, "version": "9.9"}))
     assert f"has format {number!r} and was written by Stumpery '9.9'" in sentence
@@ -496,11 +498,11 @@ HOSTILE_OPTIONS = {
     "a column of an unknown kind": ("Schema", {"columns": [{"kind": "load", "name": "x"}]}),
     "more points than there are": (
         "Schema",
-        {"columns": [{"kind": "number", "name": "x", "n_points": 10**18, "given": False}]},
+        {"columns": [{"kind": "numerical", "name": "x", "n_points": 10**18, "given": False}]},
     ),
     "a negative number of points": (
         "Schema",
-        {"columns": [{"kind": "number", "name": "x", "n_points": -1, "given": False}]},
+        {"columns": [{"kind": "numerical", "name": "x", "n_points": -1, "given": False}]},
     ),
     "schema is null": ("BitEncoder", {"schema": None}),
     "schema is a list": ("VectorEncoder", {"schema": []}),
@@ -540,7 +542,7 @@ def forest():
     pays = [[row["device"] == "phone", row["age"] > 23, False] for row in CONTEXTS]
     for _ in range(4):
         policy.play([{**row, "age": row["age"] + 0.5} for row in CONTEXTS], np.array(pays, dtype=float))
-    assert policy._models.ring.widths.tolist() == [FLOAT, BYTE]
+    assert policy._arena.state.ring.widths.tolist() == [FLOAT, BYTE]
     assert policy.n_leaves > policy.n_trees
     return policy.state()
 
@@ -697,11 +699,11 @@ HOSTILE_FORESTS = {
     "a float that is called a bit": put("forest.kinds", 0, trees.BINARY),
     "a number that is called a name": put("forest.kinds", 0, trees.CATEGORICAL),
     "a name that is called a number": put("forest.kinds", 1, trees.NUMERICAL),
-    "a weight of a column that is not a number": put("plain", (0, 0, 0), NAN),
-    "a weight of a pair that is not a number": put("pairs", (0, 0, 0), NAN),
-    "a negative sum of squares": put("pairs", (0, 1, 0), -1.0),
-    "a correction that is not a number": put("corrected", (0, 0, 0), NAN),
-    "a weight of the latest events that is not a number": put("recent", (0, 0, 0), NAN),
+    "a weight of a column that is not a number": put("linear", (0, 0, 0), NAN),
+    "a weight of a pair that is not a number": put("quadratic", (0, 0, 0), NAN),
+    "a negative sum of squares": put("quadratic", (0, 1, 0), -1.0),
+    "a correction that is not a number": put("residual", (0, 0, 0), NAN),
+    "a weight of the latest events that is not a number": put("fast_linear", (0, 0, 0), NAN),
     "an edge that is not a number": put("edges", (0, 0), NAN),
     "a moment that is not a number": put("moments", (0, 0), NAN),
     "a share that is negative": put("weights", slice(None), [-0.5, 0.5, 0.5, 0.5, 0.0]),
@@ -711,20 +713,20 @@ HOSTILE_FORESTS = {
     "free pairs that go round": free(0, 2, 0),
     "a free pair that is a root": put("forest.counters", trees.COUNTER_FREE_PAIR, 0),
     "a free leaf that is in a tree": put("forest.counters", trees.COUNTER_FREE_LEAF, 0),
-    "a context without a print": put("familiar.buckets", (0, 0), 1),
-    "a context's action that there is not": put("familiar.buckets", (0, 0), 2**40 + 2**26),
-    "trust that is not a number": put("familiar.trust", 0, NAN),
-    "trust beyond all": put("familiar.trust", 0, 1.5),
-    "trust below nothing": put("familiar.trust", 0, -0.5),
-    "a sum of products that is not a number": put("familiar.trust", 1, NAN),
-    "squares without end": put("familiar.trust", 2, np.inf),
-    "a negative sum of squared means": put("familiar.trust", 2, -1.0),
-    "an error of late that is not a number": put("watch", reward_drop.DROP_RECENT_MEAN, NAN),
-    "a negative mean of squares": put("watch", reward_drop.DROP_SQUARES, -1.0),
-    "less than no events since a change": put("watch", reward_drop.DROP_N_EVENTS, -1.0),
-    "an epoch that is yet to come": put("watch", reward_drop.DROP_CONCEPT_START, 1e9),
-    "an epoch before all events": put("watch", reward_drop.DROP_CONCEPT_START, -2.0),
-    "less than no changes": put("watch", reward_drop.DROP_N_DRIFTS, -1.0),
+    "a context without a print": put("context_memory.buckets", (0, 0), 1),
+    "a context's action that there is not": put("context_memory.buckets", (0, 0), 2**40 + 2**26),
+    "trust that is not a number": put("context_memory.shrinkage", 0, NAN),
+    "trust beyond all": put("context_memory.shrinkage", 0, 1.5),
+    "trust below nothing": put("context_memory.shrinkage", 0, -0.5),
+    "a sum of products that is not a number": put("context_memory.shrinkage", 1, NAN),
+    "squares without end": put("context_memory.shrinkage", 2, np.inf),
+    "a negative sum of squared means": put("context_memory.shrinkage", 2, -1.0),
+    "an error of late that is not a number": put("drift", reward_drop.DROP_RECENT_MEAN, NAN),
+    "a negative mean of squares": put("drift", reward_drop.DROP_SQUARES, -1.0),
+    "less than no events since a change": put("drift", reward_drop.DROP_N_EVENTS, -1.0),
+    "an epoch that is yet to come": put("drift", reward_drop.DROP_CONCEPT_START, 1e9),
+    "an epoch before all events": put("drift", reward_drop.DROP_CONCEPT_START, -2.0),
+    "less than no changes": put("drift", reward_drop.DROP_N_DRIFTS, -1.0),
     "a clock that is not a number": put("clock", 0, NAN),
     "a clock that goes backwards": put("clock", 0, -1.0),
     **{f"counter {place} is negative": put("forest.counters", place, -2) for place in range(trees.N_COUNTERS)},
@@ -748,9 +750,9 @@ def test_trees_that_no_stream_leaves_are_refused(name, forest):
         "forest.nodes",
         "forest.blocks",
         "forest.leaves",
-        "pairs",
+        "quadratic",
         "edges",
-        "familiar.buckets",
+        "context_memory.buckets",
     ],
 )
 def test_a_forest_of_another_size_is_refused(name, forest):
@@ -759,7 +761,7 @@ def test_a_forest_of_another_size_is_refused(name, forest):
             st.RewardForest.from_state(State(forest.options, {**forest.arrays, name: part}))
 
 
-@pytest.mark.parametrize("name", ["ring.bytes", "forest.nodes", "forest.blocks", "pairs", "familiar.buckets"])
+@pytest.mark.parametrize("name", ["ring.bytes", "forest.nodes", "forest.blocks", "quadratic", "context_memory.buckets"])
 def test_a_forest_that_would_need_more_memory_than_its_file_has_is_refused(name, forest):
     for part in (np.zeros((2**40, 0), forest.arrays[name].dtype), np.zeros(forest.arrays[name].shape, np.uint8)):
         with pytest.raises(ValueError, match=r"^its array [^\n]+ which does not fit its other parts$"):
@@ -767,7 +769,8 @@ def test_a_forest_that_would_need_more_memory_than_its_file_has_is_refused(name,
 
 
 @pytest.mark.parametrize(
-    "name", ["ring.bytes", "ring.widths", "forest.nodes", "pairs", "recent", "weights", "familiar.buckets"]
+    "name",
+    ["ring.bytes", "ring.widths", "forest.nodes", "quadratic", "fast_linear", "weights", "context_memory.buckets"],
 )
 def test_a_forest_of_another_version_is_refused(name, forest):
     arrays = {key: array for key, array in forest.arrays.items() if key != name}
@@ -776,6 +779,56 @@ def test_a_forest_of_another_version_is_refused(name, forest):
 
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures" / "format-1").iterdir())
+SECOND_FIXTURES = sorted((Path(__file__).parent / "fixtures" / "format-2").iterdir())
+
+
+@pytest.mark.parametrize("path", SECOND_FIXTURES, ids=lambda path: path.stem)
+def test_files_of_the_second_format_still_load(path, tmp_path):
+    model = st.load(path)
+    assert type(model).__name__ == path.stem
+    assert_same_state(st.load(saved(model, tmp_path)), model)
+    use(model, slice(60, 120))
+
+
+def test_what_users_named_keeps_its_name_in_files_of_former_formats():
+    options = {
+        "actions": ["number", "name"],
+        "features": [{"names": ["name"], "max_names": 3.0}],
+        "schema": {
+            "columns": [{"kind": "name", "name": "number", "names": ["name"], "max_names": 1, "numbered": False}]
+        },
+        "_members": [["Stump", {"schema": {"names": "number", "columns": "numbered name"}, "column": "name"}]],
+    }
+    column = {
+        "kind": "categorical",
+        "name": "number",
+        "categories": ["name"],
+        "max_categories": 1,
+        "takes_numbers": False,
+    }
+    stump = {"schema": {"names": "numerical", "columns": "categorical number"}, "column": "name"}
+    assert former_names.renamed_options(options) == {
+        "actions": ["number", "name"],
+        "features": [{"names": ["name"], "max_names": 3.0}],
+        "schema": {"columns": [column]},
+        "_members": [["Stump", stump]],
+    }
+
+
+def test_arrays_are_renamed_wherever_their_model_stands(monkeypatch):
+    monkeypatch.setattr(former_names, "ARRAYS", {"marks": "flags", "QuantileSummary/marks": "labels"})
+    array = np.zeros(1)
+    names = ["marks", "1:marks", "recipe 0:1:marks", "classifier.marks", "0:classifier.3.marks", "streams.marks"]
+    found = former_names.renamed_arrays("Voting", dict.fromkeys(names, array))
+    assert list(found) == [
+        "flags",
+        "1:flags",
+        "recipe 0:1:flags",
+        "classifier.flags",
+        "0:classifier.3.flags",
+        "streams.marks",
+    ]
+    assert list(former_names.renamed_arrays("QuantileSummary", {"marks": array})) == ["labels"]
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
@@ -784,7 +837,7 @@ def test_files_of_the_first_format_still_load(path, tmp_path):
     assert type(model).__name__ == path.stem.partition("-")[0]
     with safe_open(path, framework="numpy") as file:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    found = model.state().arrays
+    arrays, found = former_names.renamed_arrays(type(model).__name__, arrays), model.state().arrays
     assert arrays.keys() <= found.keys()  # later versions may have more of them, or wider ones
     assert all(np.array_equal(found[name], array, equal_nan=array.dtype.kind == "f") for name, array in arrays.items())
     assert_same_state(model, st.load(saved(model, tmp_path)))
@@ -840,7 +893,13 @@ def test_a_name_that_comes_twice_in_the_header_is_refused(tmp_path):
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
 def test_a_number_that_json_does_not_know_is_refused(number, tmp_path):
-    content = {"format": 2, "version": "0", "kind": "UCB", "options": {"rho": json.loads(number)}, "packed": {}}
+    content = {
+        "format": files.FORMAT,
+        "version": "0",
+        "kind": "UCB",
+        "options": {"rho": json.loads(number)},
+        "packed": {},
+    }
     content["digest"] = files._digest(content, {})
     text = json.dumps(content).replace('"rho": Infinity', f'"rho": {number}')
     path = tmp_path / "model"
@@ -872,7 +931,7 @@ def test_text_in_the_header_does_not_count_as_nesting(tmp_path):
 
 def forged_packed(folder, forms, tensors, options=None):
     """A file whose packed arrays have these types and shapes."""
-    content = {"format": 2, "version": "0", "kind": "Moments", "options": options or {}, "packed": forms}
+    content = {"format": files.FORMAT, "version": "0", "kind": "Moments", "options": options or {}, "packed": forms}
     content["digest"] = files._digest(content, tensors)
     path = folder / "packed"
     path.write_bytes(serialise(tensors, metadata={"stumpery": json.dumps(content)}))

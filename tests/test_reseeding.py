@@ -13,7 +13,7 @@ ACTIONS = ["a", "b", "c"]
 ROWS = [{"age": float(20 + number % 7), "device": ["phone", "desk", None][number % 3]} for number in range(60)]
 REWARDS = np.random.default_rng(1).random((60, 3))
 LABELS = [number % 5 > 2 for number in range(60)]
-SCHEMA = st.Schema.infer(ROWS, max_names=5)
+SCHEMA = st.Schema.infer(ROWS, max_categories=5)
 POLICIES = [
     kind
     for name in public.__all__

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import packing
+from stumpery import former_names, packing
 from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.options import check_whole, shown
 from stumpery.reseeding import reseeded
@@ -27,8 +27,9 @@ from stumpery.system.allocation import limited, reserve
 from stumpery.system.writing import as_path, kind_of, resolved, write_whole
 from stumpery.types import State
 
-FORMAT = 2
-FIRST_FORMAT = 1  # of which the digest covers kind, options and arrays, and no array is packed
+FORMAT = 3
+SECOND_FORMAT = 2  # with former names of arrays and options
+FIRST_FORMAT = 1  # with former names; its digest covers kind, options and arrays, and no array is packed
 MAX_HEADER_BYTES = 2**26
 MAX_DEPTH = 100  # of lists and objects within each other
 FREE_BYTES, MULTIPLE = 2**29, 32  # what loading a file of n bytes may take: FREE_BYTES + MULTIPLE * n
@@ -112,16 +113,17 @@ def load(
 def _load(path: Path, wanted: type | None, seed: int | None, max_bytes: int | None) -> Any:
     header, tensors, n_bytes = _read(path)
     format_, writer = header.get("format"), header.get("version")
-    if type(format_) is not int or format_ not in (FIRST_FORMAT, FORMAT):
+    if type(format_) is not int or format_ not in (FIRST_FORMAT, SECOND_FORMAT, FORMAT):
         raise CorruptFile(
             f"{path} has format {format_!r} and was written by Stumpery {writer!r}: "
-            f"this version reads formats {FIRST_FORMAT} and {FORMAT}, please upgrade"
+            f"this version reads formats {FIRST_FORMAT} to {FORMAT}, please upgrade"
         )
     kind, options = header.get("kind"), header.get("options")
     if not isinstance(kind, str) or not isinstance(options, dict) or not isinstance(writer, str):
         raise CorruptFile(f"{path} is damaged: its header names no model")
     digest = header.pop("digest", None)
-    found = _digest(header, tensors) if format_ == FORMAT else _first_digest(kind, options, tensors)
+    is_first = format_ == FIRST_FORMAT
+    found = _first_digest(kind, options, tensors) if is_first else _digest(header, tensors)
     if digest != found:
         raise CorruptFile(f"{path} is damaged: its content is not what was saved")
     if wanted is not None and not issubclass(class_named(kind), wanted):
@@ -129,7 +131,9 @@ def _load(path: Path, wanted: type | None, seed: int | None, max_bytes: int | No
     try:
         _check_finite(options)
         with limited(FREE_BYTES + MULTIPLE * n_bytes if max_bytes is None else max_bytes):
-            state = State(options, _unpacked(tensors, header.get("packed") if format_ == FORMAT else {}))
+            state = State(options, _unpacked(tensors, {} if is_first else header.get("packed")))
+            if format_ != FORMAT:
+                state = former_names.renamed(kind, state)
             return class_named(kind).from_state(state if seed is None else reseeded(state, seed))
     except MemoryError:
         raise CorruptFile(f"{path} does not hold a usable {kind}: it needs more memory than there is") from None

@@ -136,7 +136,7 @@ def deep_trees(kind):
 
 
 def encoders(kind):
-    schema = st.Schema.of({"x": "number", "device": "name"}) if kind is st.encoding.HashEncoder else SCHEMA
+    schema = st.Schema.of({"x": "numerical", "device": "categorical"}) if kind is st.encoding.HashEncoder else SCHEMA
     yield "", lambda: encoded(kind(schema=schema))
 
 

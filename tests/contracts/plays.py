@@ -48,7 +48,7 @@ def signal(row):
 
 
 ROWS = make_rows(400)
-SCHEMA = st.Schema.infer(ROWS[: len(ROWS) // 2], max_names=10)
+SCHEMA = st.Schema.infer(ROWS[: len(ROWS) // 2], max_categories=10)
 NUMBERS = [signal(row) + 0.2 * ((7919 * place) % 101 / 101.0 - 0.5) for place, row in enumerate(ROWS)]
 CLASSES = ["low" if number < 0.6 else "high" if number > 1.1 else "middle" for number in NUMBERS]
 CLICKS = [number > 1.0 for number in NUMBERS]
@@ -114,7 +114,7 @@ def played(policy, contexts):
     waiting = deque()
     for place in range(250, 310):
         if place == 270:
-            policy.add_action(LATE_ACTION, **({"features": LATE_FEATURES} if hasattr(policy, "borrowing") else {}))
+            policy.add_action(LATE_ACTION, **({"features": LATE_FEATURES} if hasattr(policy, "shrinkage") else {}))
         elif place == 280:
             policy = reloaded(policy)
         elif place == 295:

@@ -255,7 +255,7 @@ def test_encoded_rows_have_the_columns_of_the_schema(trained):
 def test_rows_may_be_arrays(new, n):
     rows, clicks = rows_and_clicks(n)
     names = ("age", "device", "x")
-    schema = st.Schema.of({"age": "number", "device": "name", "x": "number"})
+    schema = st.Schema.of({"age": "numerical", "device": "categorical", "x": "numerical"})
     dicts, arrays = new(schema=schema), new(schema=schema)
     dicts.learn_many(rows, clicks)
     arrays.learn_many([np.array([row[name] for name in names], dtype=object) for row in rows], clicks)

@@ -27,7 +27,7 @@ SMALL = {
     st.BanditForest: {"n_trees": 3},
 }
 ROWS = [{"age": 20.5 + place % 40, "device": ["phone", "desk", None][place % 3]} for place in range(60)]
-SCHEMA = st.Schema.infer(ROWS, max_names=10)
+SCHEMA = st.Schema.infer(ROWS, max_categories=10)
 WRONG_REWARDS = [NAN, INF, -INF, -0.1, 1.0001, HUGE, "1", "high", b"1", None, [], [0.5], np.ones(2), 1j, {}]
 WRONG_PROBABILITIES = [0, 0.0, -0.5, 1.0001, NAN, INF, HUGE, None, "0.5", [0.5], np.array([0.5, 0.5])]
 WRONG_ACTIONS = ["unknown", "", 0, NAN, None, ["a"], {"a"}, np.eye(30), ("a", "b"), "removed"]
@@ -91,7 +91,7 @@ WRONG_OPTIONS = [
     *((st.BanditForest, {"variables": share}) for share in (0, 1.1, None)),
     *((st.BanditForest, {"n_trees": n}) for n in (0, 1.5, None, 10**9)),
     *((st.BanditForest, {name: "unheard"}) for name in ("explore", "weights", "leaf", "n_bins")),
-    *((kind, {"schema": schema}) for kind in POLICIES for schema in ("age", 3, {"age": "number"}, [ROWS[0]])),
+    *((kind, {"schema": schema}) for kind in POLICIES for schema in ("age", 3, {"age": "numerical"}, [ROWS[0]])),
 ]
 
 

@@ -48,7 +48,7 @@ def make_rows(n=N):
 
 
 ROWS = make_rows()
-SCHEMA = st.Schema.infer(ROWS, max_names=10)
+SCHEMA = st.Schema.infer(ROWS, max_categories=10)
 MATRIX = np.random.default_rng(3).integers(0, 2, size=(N, 5)).astype(np.uint8)
 REWARDS = np.random.default_rng(2).integers(0, 5, size=(N, 4)) / 4  # they scale to other ranges without rounding
 
@@ -315,7 +315,7 @@ def test_one_action_is_always_taken_for_sure(new):
 @pytest.mark.parametrize("column", ["age", "device", "member"])
 def test_one_column_is_enough(new, column):
     rows = [{column: row[column]} for row in ROWS]
-    schema = st.Schema.infer(rows, max_names=10)
+    schema = st.Schema.infer(rows, max_categories=10)
     fast, slow = new(schema=schema), new(schema=schema)
     assert_same_play(fast.play(rows, REWARDS), loop(slow, rows, REWARDS))
 

@@ -56,7 +56,7 @@ ROWS = {
     "many names": [{"x": float(place), "y": f"name {place}", "z": place % 2} for place in range(N)],
     "huge": [{"x": (-1.0) ** place * 10.0 ** (place % 300), "y": "", "z": 0} for place in range(N)],
 }
-SCHEMA = st.Schema.infer(ROWS["ordinary"], max_names=5)
+SCHEMA = st.Schema.infer(ROWS["ordinary"], max_categories=5)
 LABELS = {
     "alternate": [place % 2 for place in range(N)],
     "equal": [1] * N,
@@ -132,7 +132,7 @@ def test_policies_load_after_any_logged_probabilities(policy, probabilities, rew
 
 @pytest.mark.parametrize("rows", ROWS)
 def test_policies_load_after_one_action_and_odd_columns(policy, rows):
-    for schema in (SCHEMA, st.Schema.infer(ROWS[rows], max_names=60)):
+    for schema in (SCHEMA, st.Schema.infer(ROWS[rows], max_categories=60)):
         more = {"schema": schema} if issubclass(policy, ContextualPolicy) else {}
         try:
             made = new_policy(policy, **more)

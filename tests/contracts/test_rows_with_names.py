@@ -15,7 +15,7 @@ from stumpery.types import Decision
 ROWS = [{"age": 20.0 + hour % 50, "device": "phone" if hour % 3 else "tv", "x": hour / 7} for hour in range(60)]
 FRAME = pd.DataFrame(ROWS)
 RECORDS = FRAME.to_records(index=False)
-SCHEMA = st.Schema.infer(ROWS, max_names=10)
+SCHEMA = st.Schema.infer(ROWS, max_categories=10)
 PREDICTORS = [st.clicks.Stump(), st.clicks.HashedStump()]
 
 
@@ -60,7 +60,7 @@ def test_policies_decide_and_learn(kind, rows):
 def test_the_first_context_may_be_one(rows):
     policy = st.RewardForest(actions=["a", "b"], n_trees=3)
     policy.decide(rows[0])
-    assert policy.schema.kinds == {"age": "number", "device": "name", "x": "number"}
+    assert policy.schema.kinds == {"age": "numerical", "device": "categorical", "x": "numerical"}
 
 
 @pytest.mark.parametrize("kind", [*kinds_of(StreamModel), *kinds_of(ClickModel)], ids=lambda kind: kind.__name__)

@@ -161,7 +161,7 @@ def test_millions_of_names_share_what_room_there_is(new, kind):
             else [row["x"] for row in rows]
         )
         model.learn_many(rows, labels)
-    assert len(model.schema.columns[0].names) == 62
+    assert len(model.schema.columns[0].categories) == 62
     assert model.predict_one({"id": "nobody", "x": 1.0}) in ("a", pytest.approx(1.0, abs=0.3))
 
 
@@ -169,7 +169,7 @@ def test_a_column_that_was_missing_at_first_may_hold_names(new, kind):
     model = new()
     model.learn_many([{"x": 1.0, "late": None}] * 40, [a_label(kind)] * 40)
     model.learn_one({"x": 1.0, "late": "here"}, a_label(kind))
-    assert model.schema.kinds == {"x": "number", "late": "name"}
+    assert model.schema.kinds == {"x": "numerical", "late": "categorical"}
     assert_same_state(restored(model), model)
 
 

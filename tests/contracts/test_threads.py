@@ -35,7 +35,7 @@ STUCK_S = 120.0  # nothing waits that long, on any machine
 ACTIONS = ("a", "b", "c")
 ROWS = [{"age": float(age % 60), "device": ("phone", "watch", "desk")[age % 3], "x": age % 7 / 7} for age in range(240)]
 LABELS = [int(row["age"] > 25 or row["device"] == "watch") for row in ROWS]
-SCHEMA = st.Schema.infer(ROWS, max_names=8)
+SCHEMA = st.Schema.infer(ROWS, max_categories=8)
 NUMBERS = np.array([[row["age"], row["x"]] for row in ROWS])
 
 

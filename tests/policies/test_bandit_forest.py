@@ -334,7 +334,7 @@ WRONG_OPTIONS = [
     *(("explore", value) for value in ("round robin", None)),
     *(("max_bytes", value) for value in (0, 1e6, None)),
     *(("n_bins", value) for value in (1, 2.5, None)),
-    ("schema", {"x": "number"}),
+    ("schema", {"x": "numerical"}),
 ]
 
 
@@ -428,7 +428,7 @@ def test_sums_that_round_differently_are_saved_and_loaded():
 
 def test_columns_without_any_bit_are_refused():
     with pytest.raises(ValueError, match=r"^schema has no bit: no column knows a name; show rows to Schema\.extend$"):
-        st.policies.BanditTree(actions=["a", "b"], schema=st.Schema.of({"device": "name"}))
+        st.policies.BanditTree(actions=["a", "b"], schema=st.Schema.of({"device": "categorical"}))
 
 
 @pytest.mark.parametrize(

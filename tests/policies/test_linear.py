@@ -162,7 +162,7 @@ def test_a_file_with_impossible_inverses_is_refused(value):
 
 
 def test_a_file_with_a_lopsided_inverse_is_refused():
-    options, arrays = LinUCB(actions=["a"], schema=Schema.of({"x": "number"})).state()
+    options, arrays = LinUCB(actions=["a"], schema=Schema.of({"x": "numerical"})).state()
     arrays["inverses"][0, 0, 1] = 0.5
     with pytest.raises(ValueError, match=r"^corrupt file: (a variance|an inverse) is [^\n]+$"):
         LinUCB.from_state(State(options, arrays))

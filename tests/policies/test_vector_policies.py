@@ -137,7 +137,7 @@ def test_explaining_changes_nothing(new, rows, rewards):
     [
         (None, ".* needs a context to decide on; none came"),
         ({"age": "old"}, "a value of column 'age' is 'old'; it must be a number or missing"),
-        ({"device": 3}, "a value of column 'device' is 3; it must be a name or missing"),
+        ({"device": 3}, "a value of column 'device' is 3; it must be a string or missing"),
         (np.zeros(2), "row has the shape .*; it must have the schema's 3 columns"),
         ([1, 2, 3], "row is \\[1, 2, 3\\]; it must be a dict, a pandas Series or a 1-D array"),
     ],

@@ -58,11 +58,11 @@ def trained(learned):
 def test_columns_can_be_declared_before_the_first_row(kind):
     rows, labels = rows_and_labels(200)
     sparse = [{name: row[name] for name in ("device", "x")[: 1 + event % 2]} for event, row in enumerate(rows)]
-    declared, known = new(kind), new(kind, schema=st.Schema.of({"x": "number", "device": "number"}))
+    declared, known = new(kind), new(kind, schema=st.Schema.of({"x": "numerical", "device": "numerical"}))
     declared.declare_columns(["x", "device"])
     for model in (declared, known):
         model.learn_many(sparse, labels)
-    assert declared.schema.kinds == {"x": "number", "device": "name"}
+    assert declared.schema.kinds == {"x": "numerical", "device": "categorical"}
     assert declared.predict_proba_many(rows).tolist() == known.predict_proba_many(rows).tolist()
     declared.declare_columns(["device"])
     with pytest.raises(ValueError, match=r"^the schema has no column 'age'; it has 'x', 'device'$"):
@@ -180,17 +180,17 @@ def test_classes_names_and_kinds_that_come_late_are_learned(kind):
     for row, label in zip(rows, labels, strict=True):
         single.learn_one(row, label)
     assert_same_state(single, together)
-    assert together.schema.kinds == {"a": "name", "late": "name"}
+    assert together.schema.kinds == {"a": "categorical", "late": "categorical"}
     assert len(together.classes) == 4
     assert set(together.predict_proba_one(rows[-1])) == set(together.classes)
     assert_same_state(together.clone(include_attributes=True), together)
 
 
 def test_one_column_is_enough_and_names_beyond_the_room_share_a_place(kind):
-    model = new(kind, max_names=3)
+    model = new(kind, max_categories=3)
     rows = [{"id": f"user {place}"} for place in range(200)]
     model.learn_many(rows, [place % 2 for place in range(200)])
-    assert len(model.schema.columns[0].names) == 3
+    assert len(model.schema.columns[0].categories) == 3
     assert (model.tree().predict_many(rows) == model.predict_many(rows)).all()
 
 
@@ -251,7 +251,7 @@ WRONG = [
     {"warm_up": 0},
     {"n_cells": 0},
     {"n_cells": 241},
-    {"max_names": 0},
+    {"max_categories": 0},
     {"memory": 0},
     {"schema": {}},
     {"seed": -1},
@@ -448,7 +448,7 @@ def test_models_interrupted_while_they_learn_together_have_learned_the_warm_up(m
 
 
 def test_a_thousand_late_names_take_few_steps_of_room():
-    trainee = Agent.of(st.Schema.of({"id": "name"}), np.ones((1, 1), np.float32), 2, new(st.DQNTree))
+    trainee = Agent.of(st.Schema.of({"id": "categorical"}), np.ones((1, 1), np.float32), 2, new(st.DQNTree))
     sizes = []
     for code in range(1, 1001):
         trainee._make_room(np.full((1, 1), code, np.float32), np.zeros(1, np.int64), np.array([True]))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from tests.reference.dqn import DQN
 
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.reinforcement.cells import Cells
 from stumpery.reinforcement.training import dqn, network
 from stumpery.reinforcement.training.learner import Chunk, Moments, new_learner
@@ -26,7 +26,7 @@ def some_rows(seed=3, n=N):
 
 def prepared():
     rows, labels = some_rows()
-    known, floats = OnlineEncoder.of(rows, 10).knowing(rows)
+    known, floats = OnlineEncoder.from_rows(rows, 10).extend(rows)
     cells = Cells.of(known.schema, floats, 4).knowing(floats, known.is_categorical)
     learner = new_learner(7, 16, 3, 4, 8, SIZE)
     codes, numbers = cells.coded(floats)

@@ -482,7 +482,7 @@ def test_a_learner_of_ours_knows_all_columns_from_the_first_round(name, names):
     rows, labels = one_rule()
     columns = [str(name) for name in (range(K) if names == K else names)]
     inferred = over(OURS[name](None), features=names)
-    declared = over(OURS[name](st.Schema.of(dict.fromkeys(columns, "number"))), features=names)
+    declared = over(OURS[name](st.Schema.of(dict.fromkeys(columns, "numerical"))), features=names)
     mistakes = inferred.play(rows, labels).mistakes
     assert mistakes.tolist() == declared.play(rows, labels).mistakes.tolist()
     assert mistakes[-500:].mean() < 0.05
@@ -559,7 +559,7 @@ class Chances(Majority):
     ("learner", "features", "sentence"),
     [
         (
-            lambda: st.HoeffdingTreeClassifier(schema=st.Schema.of({"a": "number"})),
+            lambda: st.HoeffdingTreeClassifier(schema=st.Schema.of({"a": "numerical"})),
             ["a", "b", "c"],
             "the schema has no column 'b', 'c'; it has 'a'",
         ),

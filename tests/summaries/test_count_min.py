@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import stumpery as st
+from stumpery.hashing import hash_names, unit_hash
 from stumpery.jit import INTERPRETED
 from stumpery.summaries import CountMin
-from stumpery.summaries.hashing import hash_names, unit_hash
 from stumpery.types import State
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]

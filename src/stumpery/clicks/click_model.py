@@ -138,7 +138,7 @@ class ClickModel(Model):
             return
         model = self.clone()  # a member may refuse the columns
         try:
-            model._begin(Schema.of(dict.fromkeys(names, "number")))
+            model._begin(Schema.of(dict.fromkeys(names, "numerical")))
         except ValueError as error:
             raise ValueError(f"{error}, taken for numbers; a schema would say what they hold") from None
         if model._team is not None:
@@ -166,7 +166,7 @@ class ClickModel(Model):
     def _restore(self, arrays: Arrays, learned: Options) -> None:
         own = self._arrays()
         decided = {name: array.copy() for name, array in own.items() if name.rpartition(".")[2] in DECIDED}
-        restore(own, {_current_name(name): array for name, array in arrays.items()})
+        restore(own, arrays)
         if self._team is not None:
             self._team.check(decided)
 
@@ -228,11 +228,6 @@ class ClickModel(Model):
         self._begin(schema)
 
 
-def _current_name(name: str) -> str:
-    """The name of a saved array, which older files call chances."""
-    return f"{name.removesuffix('chances')}probabilities" if name.endswith(".chances") else name
-
-
 def _n_rows(rows: Any) -> int:
     """How many rows there are, once they are seen to be rows."""
     n = frames.n_rows(rows, "rows")
@@ -249,6 +244,10 @@ def _columns(schema: Schema | None) -> dict[str, Any] | None:
     if schema is None:
         return None
     return {
-        column.name: "number" if not isinstance(column, Categorical) else "numbered name" if column.numbered else "name"
+        column.name: "numerical"
+        if not isinstance(column, Categorical)
+        else "categorical number"
+        if column.takes_numbers
+        else "categorical"
         for column in schema.columns
     }

@@ -31,7 +31,7 @@ class DeclaredColumns(SchemaModel):
         if self.schema is not None:
             self.schema.check_has(names)
         else:
-            self._start(Schema.of(dict.fromkeys(names, "number")))
+            self._start(Schema.of(dict.fromkeys(names, "numerical")))
 
     @abstractmethod
     def _start(self, schema: Schema) -> None:

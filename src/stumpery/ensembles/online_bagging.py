@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.clicks.ensembles import combining_kernels as kernels
+from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.ensembles.learners import LearnerEnsemble
 from stumpery.ensembles.members import likeliest
 from stumpery.random import new_generator

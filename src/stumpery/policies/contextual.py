@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stumpery.encoding import Schema
 from stumpery.encoding.declared_columns import SchemaModel
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.frames import n_rows
 from stumpery.policies.exploration.explorers_kernels import DECIDES, LEARNS
 from stumpery.policies.policy import Played, Policy

@@ -200,7 +200,7 @@ def rule_of(schema: Schema, cells: Cells, place: int, codes: Iterable[int]) -> s
     missing, chosen = cells.n_codes[place] in chosen, [code for code in chosen if code < cells.n_codes[place]]
     words = []
     if isinstance(column, Categorical):
-        meant = [column.names[code] if code < len(column.names) else "any other" for code in chosen]
+        meant = [column.categories[code] if code < len(column.categories) else "any other" for code in chosen]
         words = [
             f"{column.name} = {meant[0]}" if len(meant) == 1 else f"{column.name} in {{{', '.join(meant)}}}"
         ] * bool(meant)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.errors import CorruptFile
 from stumpery.labels.classes import Label
 from stumpery.reinforcement.cells import Cells

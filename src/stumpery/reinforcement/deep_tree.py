@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.encoding.declared_columns import DeclaredColumns
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.labels.classes import Label, as_array, checked_classes, encode_classes
 from stumpery.options import check_bool, check_number, check_whole, shown
 from stumpery.reinforcement import deep_files, extraction
@@ -41,7 +41,7 @@ class DeepTree(DeclaredColumns):
     width: int = 32
     warm_up: int = 1000
     n_cells: int | None = 32
-    max_names: int = 256
+    max_categories: int = 256
     memory: int = 50_000
     schema: Schema | None = None
     seed: int = 0
@@ -56,7 +56,7 @@ class DeepTree(DeclaredColumns):
         check_whole("warm_up", self.warm_up, 1, 1_000_000)
         if self.n_cells is not None:
             check_whole("n_cells", self.n_cells, 1, 240)
-        check_whole("max_names", self.max_names, 1, MOST_NAMES)
+        check_whole("max_categories", self.max_categories, 1, MOST_NAMES)
         check_whole("memory", self.memory, 1, 10_000_000)
         check_whole("seed", self.seed, 0, 2**63 - 1)
         register_virtual_subclass(type(self), "Classifier")
@@ -76,7 +76,7 @@ class DeepTree(DeclaredColumns):
         return tuple(self._classes)
 
     def _start(self, schema: Schema) -> None:
-        self._rows = OnlineEncoder.under(schema, self.max_names)
+        self._rows = OnlineEncoder.from_schema(schema, self.max_categories)
         self._set_option("schema", self._rows.schema)
 
     # Learning.
@@ -120,8 +120,8 @@ class DeepTree(DeclaredColumns):
             raise ValueError(f"there are {n} rows and {len(codes)} labels")
         if n == 0:
             return self._rows, np.zeros((0, 1)), self._classes, np.zeros(0, np.int64)
-        known = OnlineEncoder.of(X, self.max_names) if self._rows is None else self._rows
-        known, rows = known.knowing(X)
+        known = OnlineEncoder.from_rows(X, self.max_categories) if self._rows is None else self._rows
+        known, rows = known.extend(X)
         return known, rows[:], classes, codes.astype(np.int64)
 
     def _take(self, known: OnlineEncoder, classes: list[Label]) -> None:
@@ -177,7 +177,11 @@ class DeepTree(DeclaredColumns):
         n = frames.n_rows(X, "X")
         if self._rows is None or not self._classes:
             return np.zeros((n, len(self._classes)))
-        rows = self._rows.one(X[0]).reshape(1, -1) if isinstance(X, list) and n == 1 else self._rows.many(X)[:]
+        rows = (
+            self._rows.encode_one(X[0]).reshape(1, -1)
+            if isinstance(X, list) and n == 1
+            else self._rows.encode_many(X)[:]
+        )
         if self._trainee is None:
             return np.tile(self._counts / self._counts.sum(), (n, 1))
         return self._probabilities(self._trainee.ask(rows)[0])
@@ -194,7 +198,7 @@ class DeepTree(DeclaredColumns):
         """How many columns the policy looks at for each row."""
         if self._rows is None or self._trainee is None:
             return np.zeros(frames.n_rows(X, "X"), np.int64)
-        return self._trainee.ask(self._rows.many(X)[:])[1]
+        return self._trainee.ask(self._rows.encode_many(X)[:])[1]
 
     def tree(self, X: Any = None, *, merge: bool = True, max_nodes: int = 500_000) -> PolicyTree:  # noqa: N803
         """The policy as an explicit tree: all of it, or the part that the rows X take.
@@ -214,7 +218,7 @@ class DeepTree(DeclaredColumns):
         if X is None:
             codes = np.asarray(trainee.learner.memory.codes)[: trainee.n_remembered]
         else:
-            codes = cells.coded(self._rows.many(X)[:]).codes
+            codes = cells.coded(self._rows.encode_many(X)[:]).codes
         missed = trainee.missed if X is None else None
         nodes = extraction.extracted(trainee.policy(), cells, codes, missed, max_nodes)
         tree = PolicyTree(self._rows, cells, self.classes, nodes)

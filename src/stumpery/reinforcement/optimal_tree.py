@@ -10,7 +10,7 @@ from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.declared_columns import DeclaredColumns
-from stumpery.encoding.online import N_FIRST_ROWS, OnlineEncoder
+from stumpery.encoding.online_encoder import N_FIRST_ROWS, OnlineEncoder
 from stumpery.labels.classes import Label, as_array, checked_classes, encode_classes
 from stumpery.options import check_number, check_whole, shown
 from stumpery.reinforcement import optimal_kernels as kernels
@@ -101,8 +101,8 @@ class OptimalTree(DeclaredColumns):
         known = self._rows
         if known is None:
             first = Schema.infer(X[:N_FIRST_ROWS] if hasattr(X, "__getitem__") else X)
-            known = _named_rows(Schema.of(dict.fromkeys(first.names, "name")))
-        known, rows = known.knowing(X)
+            known = _named_rows(Schema.of(dict.fromkeys(first.names, "categorical")))
+        known, rows = known.extend(X)
         codes = rows[:].astype(np.int64)
         has_missing = (codes == 0).any(axis=0) | self._has_missing(codes.shape[1])
         n_states = float(np.prod(_n_names(known) + has_missing + 1.0))
@@ -221,14 +221,16 @@ class OptimalTree(DeclaredColumns):
 def _named_rows(schema: Schema) -> OnlineEncoder:
     """Rows of which every value is a name; names that are known already keep their codes."""
     columns = tuple(
-        Categorical(name=column.name, names=getattr(column, "names", ()), max_names=MAX_NAMES, numbered=True)
+        Categorical(
+            name=column.name, categories=getattr(column, "categories", ()), max_categories=MAX_NAMES, takes_numbers=True
+        )
         for column in schema.columns
     )
-    return OnlineEncoder.under(Schema(columns=columns), MAX_NAMES)
+    return OnlineEncoder.from_schema(Schema(columns=columns), MAX_NAMES)
 
 
 def _n_names(rows: OnlineEncoder) -> Integers:
-    return np.array([len(getattr(column, "names", ())) for column in rows.schema.columns])
+    return np.array([len(getattr(column, "categories", ())) for column in rows.schema.columns])
 
 
 def _followed(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.array_forest import rendering as tree_words
 from stumpery.encoding import Schema
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.labels.classes import Label, as_array, checked_classes
 from stumpery.reinforcement import policy_nodes
 from stumpery.reinforcement.cells import Cells, Codes
@@ -93,7 +93,7 @@ class PolicyTree(Saveable):
     def reached(self, X: Any) -> Integers:  # noqa: N803
         """The node at which each row ends."""
         single = isinstance(X, list) and len(X) == 1
-        floats = self.rows.one(X[0]).reshape(1, -1) if single else self.rows.many(X)[:]
+        floats = self.rows.encode_one(X[0]).reshape(1, -1) if single else self.rows.encode_many(X)[:]
         return self._reached(self.cells.coded(floats).codes)
 
     # The tree in words.
@@ -125,7 +125,7 @@ class PolicyTree(Saveable):
 
     def _options(self) -> Options:
         return {
-            "max_names": self.rows.max_names,
+            "max_categories": self.rows.max_categories,
             "classes": list(self.classes),
             "as_they_are": self.cells.as_they_are,
         }
@@ -143,7 +143,7 @@ class PolicyTree(Saveable):
 
     @classmethod
     def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
-        rows = OnlineEncoder.under(options["schema"], options["max_names"])
+        rows = OnlineEncoder.from_schema(options["schema"], options["max_categories"])
         own = taken(arrays, "cells.")
         cells = Cells.from_arrays(own, rows.is_categorical, as_they_are=bool(options["as_they_are"]))
         classes = tuple(checked_classes(options["classes"]))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.encoding.chunks import Rows
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.labels.classes import Label, as_array, checked_classes, encode_classes
 from stumpery.labels.weights import checked_weights
 from stumpery.locks import concurrent
@@ -101,7 +101,7 @@ class StreamClassifier(StreamModel):
             return np.zeros((frames.n_rows(X, "X"), len(self._classes)))
         n_classes = len(self._classes)
         single = isinstance(X, list) and len(X) == 1
-        rows = self._rows.one(X[0]).reshape(1, -1) if single else self._known_rows(X)
+        rows = self._rows.encode_one(X[0]).reshape(1, -1) if single else self._known_rows(X)
         probabilities = self._predicted(rows, n_classes)
         if not (single and probabilities.any()):
             probabilities[probabilities.sum(axis=1) == 0.0] = 1.0 / n_classes  # trees that know nothing yet

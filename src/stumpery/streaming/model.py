@@ -17,7 +17,7 @@ from stumpery.compiling.pointers import pinned
 from stumpery.encoding import Schema
 from stumpery.encoding.chunks import Rows, chunks
 from stumpery.encoding.declared_columns import DeclaredColumns
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.locks import concurrent
 from stumpery.options import check_bool, check_number, check_one_of, check_whole, shown
 from stumpery.random import new_generator
@@ -139,7 +139,7 @@ class StreamModel(DeclaredColumns):
         """The rules that lead to a row's prediction, tree by tree."""
         if self._model is None or self._rows is None:
             return "Nothing has been learned yet."
-        return self._words().row(self._rows.one(x), self._told(x))
+        return self._words().row(self._rows.encode_one(x), self._told(x))
 
     def feature_importances(self) -> dict[str, float]:
         """Each column's share of what all splits gained; all 0 before the first."""
@@ -230,7 +230,7 @@ class StreamModel(DeclaredColumns):
 
     def _start(self, schema: Schema) -> None:
         """Take columns before the first row; those of numbers may still turn out to hold names."""
-        rows = OnlineEncoder.under(schema, MAX_NAMES)
+        rows = OnlineEncoder.from_schema(schema, MAX_NAMES)
         self._check_room(rows, max(self._n_values(), 1))
         self._take(rows)
 
@@ -262,11 +262,11 @@ class StreamModel(DeclaredColumns):
     def _read(self, rows: Any) -> tuple[OnlineEncoder, Rows]:
         """Rows to learn from, encoded, and what knows their names; nothing changes yet."""
         if self._rows is None:
-            return OnlineEncoder.of(rows, MAX_NAMES).knowing(rows)
+            return OnlineEncoder.from_rows(rows, MAX_NAMES).extend(rows)
         if isinstance(rows, list) and len(rows) == 1:
-            known, row = self._rows.knowing_one(rows[0])
+            known, row = self._rows.extend_one(rows[0])
             return known, row.reshape(1, -1)
-        return self._rows.knowing(rows)
+        return self._rows.extend(rows)
 
     def _learn(
         self, rows: OnlineEncoder, matrix: Rows, labels: Floats, weights: Floats, outputs: Floats | None = None
@@ -353,7 +353,7 @@ class StreamModel(DeclaredColumns):
 
     def _known_rows(self, rows: Any) -> Rows:
         assert self._rows is not None  # noqa: S101 - a model was made for them
-        return self._rows.many(rows)
+        return self._rows.encode_many(rows)
 
     def _arrays(self) -> Arrays:
         own = {"rng": self._rng, **({} if self._rows is None else {"seen": self._rows.seen})}

@@ -6,13 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from stumpery.hashing import hash_name, hash_names
 from stumpery.labels.summary_classes import checked_labels
 from stumpery.locks import merging
 from stumpery.models import Model
 from stumpery.options import check_whole
 from stumpery.saveable import Arrays, Options
 from stumpery.summaries import count_min_kernels as kernels
-from stumpery.summaries.hashing import hash_name, hash_names
 from stumpery.system.allocation import reserve
 from stumpery.types import Integers
 from stumpery.validation import check, check_total

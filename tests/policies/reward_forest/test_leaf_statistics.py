@@ -12,9 +12,9 @@ from stumpery.array_forest.forest_kernels import (
     STAT_UNCERTAINTY,
     STAT_UNIT,
 )
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as stats
-from stumpery.summaries.hashing_kernels import mix
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
@@ -23,14 +23,14 @@ pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 def play(known, rewards, seed):
     """Fold rewards of the first action into a leaf, in place."""
     for place in range(rewards.shape[0]):
-        stats.update(known, 0, rewards[place], stats.dither(mix(seed + np.uint64(place)), 3))
+        stats.update(known, 0, rewards[place], stats.dither(splitmix64(seed + np.uint64(place)), 3))
 
 
 @kernel
 def push(known, step, n, seed):
     """Move the first action's weight n times, in place."""
     for place in range(n):
-        stats.update_correction(known, 0, step, stats.dither(mix(seed + np.uint64(place)), 3))
+        stats.update_correction(known, 0, step, stats.dither(splitmix64(seed + np.uint64(place)), 3))
 
 
 @kernel
@@ -38,7 +38,7 @@ def dithers(n, tree):
     """One for each of n events."""
     found = np.empty(n)
     for place in range(n):
-        found[place] = stats.dither(mix(np.uint64(place)), tree)
+        found[place] = stats.dither(splitmix64(np.uint64(place)), tree)
     return found
 
 

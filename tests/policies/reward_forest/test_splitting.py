@@ -8,12 +8,12 @@ from stumpery.array_forest import event_lists_kernels as event_lists
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest import nodes_kernels as nodes
 from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, new_scratch
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import INTERPRETED, LINE, kernel
 from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as stats
 from stumpery.policies.reward_forest.trees import learning_kernels as learning
 from stumpery.policies.reward_forest.trees import pruning_kernels as pruning
 from stumpery.policies.reward_forest.trees.ring import new_event_copies, new_ring, widths_of
-from stumpery.summaries.hashing_kernels import mix
 
 pytestmark = pytest.mark.kernels
 
@@ -50,7 +50,7 @@ def learn_rows(forest, ring, scratch, rows, played, begins, seed):
         if place in begins:
             epoch = place
         action, reward = int(played[place, 0]), played[place, 1]
-        key = mix(seed + np.uint64(place))
+        key = splitmix64(seed + np.uint64(place))
         is_kept = played[place, 2] > 0.0
         learning.learn(forest, ring, scratch, reached, rows[place], action, reward, epoch, seed, key, is_kept)
 

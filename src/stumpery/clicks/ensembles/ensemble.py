@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.clicks.click_model import ClickModel
-from stumpery.clicks.ensembles import combining_kernels as kernels
+from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.clicks.predictor_bank import PredictorBank, PredictorConfig, TreeBank
 from stumpery.clicks.predictors.predictor import Predictor
 from stumpery.encoding import Schema

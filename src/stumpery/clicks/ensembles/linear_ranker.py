@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.clicks.ensembles import combining_kernels as kernels
+from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.types import Floats, Integers
 from stumpery.validation import MAX_EVENT_COUNT, check_learned, check_within

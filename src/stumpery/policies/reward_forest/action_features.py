@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from stumpery.array_forest.forest_kernels import Float32s
-from stumpery.encoding.columns.values import kind_of, text_of
+from stumpery.encoding.columns.values import text_of, value_kind
 from stumpery.options import listed, shown
 from stumpery.policies.arguments import checked_actions
 from stumpery.policies.reward_forest.scorers.linear_kernels import (
@@ -114,7 +114,7 @@ def _checked(features: Any, action: Action) -> Features:
 
 
 def _plain(name: str, value: Any) -> Feature | None:
-    if kind_of(type(value)) != "strange":
+    if value_kind(type(value)) != "other":
         return _one(name, value)
     if not isinstance(value, list | tuple | Set) and not (isinstance(value, np.ndarray) and value.ndim == 1):
         raise ValueError(_refusal(name, value))
@@ -128,13 +128,13 @@ def _plain(name: str, value: Any) -> Feature | None:
 
 def _one(name: str, value: Any) -> float | str | None:
     """A category, a number, or None where it is missing."""
-    kind = kind_of(type(value))
+    kind = value_kind(type(value))
     if kind == "missing":
         return None
-    if kind == "name":
+    if kind == "string":
         return text_of(value)
     number = value.item() if isinstance(value, np.generic) else value  # 1e15 is infinite to a number of 16 bits
-    if kind == "strange" or not (number != number or -MAX_FEATURE <= number <= MAX_FEATURE):  # noqa: PLR0124 - or a NaN
+    if kind == "other" or not (number != number or -MAX_FEATURE <= number <= MAX_FEATURE):  # noqa: PLR0124 - or a NaN
         raise ValueError(_refusal(name, value))
     return None if number != number else float(number)  # noqa: PLR0124
 

@@ -142,9 +142,13 @@ def _max_events(state: RewardForestState, widths: Widths, limit: RewardForestCap
 def grown(state: RewardForestState, limit: RewardForestCapacity) -> RewardForestState:
     """The state with twice the capacity, within a limit."""
     doubled = [max(n, min(2 * n, most)) for n, most in zip(capacity_of(state), limit, strict=True)]
-    capacity = RewardForestCapacity(*doubled)
+    return with_capacity(state, RewardForestCapacity(*doubled))
+
+
+def with_capacity(state: RewardForestState, capacity: RewardForestCapacity) -> RewardForestState:
+    """The state with a larger capacity of events, nodes and blocks."""
     events = ring.ring_over(resized(state.ring.bytes, capacity.n_events), state.ring.widths)
-    return state._replace(forest=_with_capacity(state.forest, capacity), ring=events)
+    return state._replace(forest=_forest_with_capacity(state.forest, capacity), ring=events)
 
 
 def widened(state: RewardForestState, widths: Widths, n_trees: int, max_bytes: int) -> RewardForestState:
@@ -184,10 +188,10 @@ def rebalanced(state: RewardForestState, n_trees: int) -> RewardForestState:
     capacity = capacity_of(state)._replace(n_events=n_more, n_nodes=n_nodes, n_blocks=n_blocks)
     clock[CLOCK_FIRST_STORED] = max(clock[CLOCK_FIRST_STORED], clock[CLOCK_EVENTS] - n_events)
     events = ring.with_layout(state.ring, state.ring.widths, n_more, int(forest.counters[COUNTER_TIME]))
-    return state._replace(forest=_with_capacity(forest, capacity), ring=events, clock=clock)
+    return state._replace(forest=_forest_with_capacity(forest, capacity), ring=events, clock=clock)
 
 
-def _with_capacity(forest: ForestState, capacity: RewardForestCapacity) -> ForestState:
+def _forest_with_capacity(forest: ForestState, capacity: RewardForestCapacity) -> ForestState:
     """The trees with another capacity; nodes that were never in use may go, blocks may not."""
     nodes = resized(forest.nodes, capacity.n_nodes)
     n_leaves = len(forest.leaves) - len(forest.nodes) // 2 + capacity.n_nodes // 2

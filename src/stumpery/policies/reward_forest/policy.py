@@ -14,7 +14,7 @@ from stumpery.array_forest import rendering
 from stumpery.drift.reward_drop_kernels import DROP_N_DRIFTS
 from stumpery.encoding import Schema
 from stumpery.encoding.chunks import chunks
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.errors import CorruptFile
 from stumpery.options import check_number, check_whole
 from stumpery.policies.arguments import checked_actions
@@ -163,7 +163,7 @@ class RewardForest(ContextualPolicy):
         if decision is None:
             return self._explainer().overall()
         chosen, probability, context = self._opened(decision)
-        row = self._encoder.one(context)  # no new category is learned
+        row = self._encoder.encode_one(context)  # no new category is learned
         return self._explainer().decision(row, chosen, probability)
 
     def to_text(self, tree: int = 0, max_depth: int = 4) -> str:
@@ -220,11 +220,11 @@ class RewardForest(ContextualPolicy):
     # Contexts: numbers with -inf for missing, categories as codes with 0 for missing; new categories get a code.
 
     def _encoder_of(self, schema: Schema) -> OnlineEncoder:
-        return OnlineEncoder.under(schema, MAX_NAMES)
+        return OnlineEncoder.from_schema(schema, MAX_NAMES)
 
     def _rows(self, contexts: Any) -> Any:
         contexts = self._table(contexts)
-        encoder, rows = (self._encoder or OnlineEncoder.of(contexts, MAX_NAMES)).knowing(contexts)
+        encoder, rows = (self._encoder or OnlineEncoder.from_rows(contexts, MAX_NAMES)).extend(contexts)
         self._extend(encoder)
         return rows
 
@@ -232,7 +232,7 @@ class RewardForest(ContextualPolicy):
         if self._encoder is None or context is None:
             first: Floats = self._rows(context if context is None else [context])[0]
             return first
-        encoder, row = self._encoder.knowing_one(context)
+        encoder, row = self._encoder.extend_one(context)
         self._extend(encoder)
         one: Floats = row
         return one

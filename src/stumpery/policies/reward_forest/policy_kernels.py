@@ -25,6 +25,7 @@ from stumpery.array_forest.nodes_kernels import descend
 from stumpery.array_forest.precision_kernels import round_row
 from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, Scratch
 from stumpery.drift import reward_drop_kernels as reward_drop
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal, kernel
 from stumpery.policies.exploration.explorers_kernels import DECIDES, LEARNS, SCORE, choose
 from stumpery.policies.reward_forest.scorers import binning_kernels as binning
@@ -39,7 +40,6 @@ from stumpery.policies.reward_forest.scorers.shrinkage_kernels import FeatureSum
 from stumpery.policies.reward_forest.trees import learning_kernels as trees
 from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import average_leaves
 from stumpery.policies.reward_forest.trees.ring_kernels import Ring, fits_widths
-from stumpery.summaries.hashing_kernels import mix
 from stumpery.types import Floats, Integers, RandomState
 
 SCORER_FOREST, SCORER_LINEAR, SCORER_QUADRATIC, SCORER_FAST_LINEAR, SCORER_RESIDUAL = range(5)
@@ -184,7 +184,7 @@ def learn_event(
     time = clock[CLOCK_EVENTS] + 1.0
     clock[CLOCK_EVENTS] = time
     error = reward - stacking.stacked_score(predictions, state.weights, action)
-    key = mix(seed + np.uint64(time))  # the event's own random bits: rounding, aging, storing
+    key = splitmix64(seed + np.uint64(time))  # the event's own random bits: rounding, aging, storing
     context_memory.learn(state.context_memory, row_codes.context, action, error, key)
     number = state.forest.counters[COUNTER_TIME]
     first_stored = number - int(time - 1.0 - clock[CLOCK_FIRST_STORED])  # before the ring once it has gone round

@@ -16,6 +16,7 @@ from stumpery.array_forest.forest_kernels import MAX_CODES, MIN_CHILD_EVENTS
 from stumpery.array_forest.precision_kernels import DOUBLE, Doubles, gather_doubles
 from stumpery.array_forest.scratch_kernels import Scratch, round_up_to_lanes
 from stumpery.array_forest.thresholds_kernels import assign_bins, best_candidate, bin_doubles, choose_thresholds
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
 from stumpery.streaming.trees.criterion_kernels import (
     GINI,
@@ -29,7 +30,6 @@ from stumpery.streaming.trees.criterion_kernels import (
     count_places,
     weigh,
 )
-from stumpery.summaries.hashing_kernels import mix
 
 
 class Cut(NamedTuple):
@@ -204,7 +204,7 @@ def best_cut(
     best = Cut(0.0, n_columns, 0.0, np.uint64(0), 0.0, 0, 2)
     needed = n_drawn
     for column in range(n_columns):
-        key = mix(key + np.uint64(0x9E3779B97F4A7C15))
+        key = splitmix64(key + np.uint64(0x9E3779B97F4A7C15))
         if (key >> np.uint64(32)) % np.uint64(n_columns - column) >= np.uint64(needed):
             continue
         needed -= 1

@@ -24,6 +24,7 @@ from stumpery.array_forest.forest_kernels import (
 )
 from stumpery.array_forest.precision_kernels import DOUBLE, gather_doubles
 from stumpery.array_forest.scratch_kernels import Scratch, copy_events
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
 from stumpery.streaming.trees import criterion_kernels as gains
 from stumpery.streaming.trees import eviction_kernels as room
@@ -49,7 +50,6 @@ from stumpery.streaming.trees.leaf_prediction_kernels import (
     StreamState,
 )
 from stumpery.streaming.trees.split_search_kernels import Cut, best_cut
-from stumpery.summaries.hashing_kernels import mix
 from stumpery.types import Floats
 
 ROOM = 1.3  # a leaf that fails is asked again when it has so many times the events, or grace_period more
@@ -103,7 +103,7 @@ def check(model: StreamState, scratch: Scratch, leaf: int, rule: Floats, seed: n
         n_rows = gains.gather(scratch, n, criterion) if n > 0 else 0
     if n_rows > 1 and n >= 2 * MIN_CHILD_EVENTS and model.marks[leaf, DEPTH] < rule[MAX_DEPTH]:
         scratch.totals[WHOLE, 2] = n_rows
-        key = mix(mix(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, LEAF_NODE]))
+        key = splitmix64(splitmix64(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, LEAF_NODE]))
         multiway = rule[MULTIWAY] > 0.0
         cut = best_cut(forest.kinds, model.doubles, scratch, n, n_rows, criterion, int(rule[N_DRAWN]), multiway, key)
         if cut.gain > 0.0 and is_good(cut, scratch.totals, rule) and arena.has_pair(model.forest):

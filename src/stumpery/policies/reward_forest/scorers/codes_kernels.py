@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest.forest_kernels import BINARY, NUMERICAL, Float32s, Int32s
+from stumpery.hashing_kernels import GOLDEN
 from stumpery.jit import internal, prefetch
-from stumpery.summaries.hashing_kernels import GOLDEN
 from stumpery.types import Floats
 
 CODES_PER_COLUMN = 64

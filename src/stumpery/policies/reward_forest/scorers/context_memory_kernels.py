@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest.forest_kernels import CATEGORICAL
+from stumpery.hashing_kernels import GOLDEN, splitmix64
 from stumpery.jit import bitcast, internal, prefetch
-from stumpery.summaries.hashing_kernels import GOLDEN, mix
 from stumpery.types import Floats, RandomState
 
 BUCKET_SIZE = 8  # entries: a cache line
@@ -54,7 +54,7 @@ def context_hash(row: Floats, kinds: NDArray[np.uint8]) -> np.uint64:
         code ^= code >> np.uint64(32)
     if n_doubles > 0:
         code = hash_doubles(code, row)
-    return mix(code) | (np.uint64(1) << HASH_SHIFT)
+    return splitmix64(code) | (np.uint64(1) << HASH_SHIFT)
 
 
 @internal

@@ -27,6 +27,7 @@ from stumpery.array_forest.forest_kernels import (
 )
 from stumpery.array_forest.nodes_kernels import update_column_kinds
 from stumpery.array_forest.scratch_kernels import Scratch
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
 from stumpery.policies.reward_forest.trees import criterion_kernels as criterion
 from stumpery.policies.reward_forest.trees import eviction_kernels as eviction
@@ -37,7 +38,6 @@ from stumpery.policies.reward_forest.trees.pruning_kernels import parent_of_leaf
 from stumpery.policies.reward_forest.trees.ring_kernels import Ring, write_event
 from stumpery.policies.reward_forest.trees.split_search_kernels import best_split
 from stumpery.policies.reward_forest.trees.splitting_kernels import allocate_children, split_leaf
-from stumpery.summaries.hashing_kernels import mix
 from stumpery.types import Floats
 
 
@@ -48,14 +48,16 @@ def try_split(
     """Split a leaf whose `n` events are gathered if the gain passes the threshold, or set its next check, in place."""
     growth = MAX_CHECK_GROWTH
     if n_active > 0 and n >= 2 * MIN_CHILD_EVENTS:
-        key = mix(mix(seed + np.uint64(forest.leaves[leaf, LEAF_NODE])) + np.uint64(n))  # other columns each time
+        key = splitmix64(
+            splitmix64(seed + np.uint64(forest.leaves[leaf, LEAF_NODE])) + np.uint64(n)
+        )  # other columns each time
         split = best_split(forest.kinds, scratch, n, n_active, key)
         noise = criterion.reward_noise(scratch.totals, n_active)
         ratio = criterion.resampling_ratio(forest.stats[leaf], n)
         growth = criterion.split_threshold(n_active, noise, split.n_tried, ratio) / max(split.gain, 1e-9)
         if growth < 1.0:
             time = forest.counters[COUNTER_TIME]
-            child, other = allocate_children(forest, scratch, leaf, oldest, mix(seed + np.uint64(time)))
+            child, other = allocate_children(forest, scratch, leaf, oldest, splitmix64(seed + np.uint64(time)))
             if child != NO_INDEX:
                 split_leaf(forest, scratch, n, leaf, split, child, other)
                 return

@@ -13,11 +13,11 @@ from stumpery.array_forest.forest_kernels import BINARY, CATEGORICAL, MIN_CHILD_
 from stumpery.array_forest.precision_kernels import DOUBLE
 from stumpery.array_forest.scratch_kernels import Scratch, round_up_to_lanes
 from stumpery.array_forest.thresholds_kernels import assign_bins, best_candidate, bin_doubles, choose_thresholds
+from stumpery.hashing_kernels import GOLDEN, splitmix64
 from stumpery.jit import internal
 from stumpery.policies.reward_forest.trees.criterion_kernels import fill_gains
 from stumpery.policies.reward_forest.trees.histogram_kernels import accumulate_bins, clear_table, fill_histogram
 from stumpery.policies.reward_forest.trees.ring_kernels import fill_doubles, fill_values
-from stumpery.summaries.hashing_kernels import GOLDEN, mix
 
 THRESHOLD_SPACING = 1  # between thresholds, in sampled values
 
@@ -166,7 +166,7 @@ def best_split(kinds: NDArray[np.uint8], scratch: Scratch, n: int, n_active: int
             fill_binary_gains(scratch, n, n_active)
             break
     for column in range(n_columns):
-        key = mix(key + GOLDEN)
+        key = splitmix64(key + GOLDEN)
         if ((key >> np.uint64(32)) * np.uint64(n_columns - column)) >> np.uint64(32) >= np.uint64(needed):
             continue
         needed -= 1

@@ -1,16 +1,16 @@
-"""Names as hashes."""
+"""Hashes of strings and whole numbers: the same 64 bits on every machine and in every process."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from stumpery import hashing_kernels as kernels
 from stumpery.options import shown
-from stumpery.summaries import hashing_kernels as kernels
 from stumpery.types import RandomState
 
 TO_UNIT = 2.0**-53
-ZERO = "\0"
+SEPARATOR = "\0"
 
 
 def hash_names(names: Any) -> RandomState:
@@ -49,12 +49,12 @@ def unit_hash(text: str) -> float:
 
 
 def _hash_texts(texts: list[str]) -> RandomState:
-    data = ZERO.join([*texts, ""]).encode("utf-8", "surrogatepass")
+    data = SEPARATOR.join([*texts, ""]).encode("utf-8", "surrogatepass")
     hashes = np.empty(len(texts), np.uint64)
     if data.count(0) == len(texts):
         kernels.hash_texts(hashes, np.frombuffer(data or b"-", np.uint8))
         return hashes
-    for place, text in enumerate(texts):  # some hold the letter that parts them
+    for index, text in enumerate(texts):  # some contain the separator
         letters = bytearray(text, "utf-8", "surrogatepass")
-        kernels.hash_bytes(hashes, place, np.array(letters, np.uint8))
+        kernels.hash_bytes(hashes, index, np.array(letters, np.uint8))
     return hashes

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.clicks import partitions_kernels as partition
-from stumpery.clicks.partitions_kernels import Partitions
+from stumpery.clicks import partition_kernels as partition
+from stumpery.clicks.partition_kernels import Partitions
+from stumpery.hashing_kernels import rehash
 from stumpery.jit import internal, kernel
-from stumpery.summaries.hashing_kernels import rehash
 from stumpery.summaries.quantiles_kernels import Quantiles, Tuples, flush, new_quantiles
 from stumpery.types import Floats, Integers
 

@@ -8,7 +8,7 @@ import pytest
 import stumpery as st
 from stumpery.types import State
 
-SCHEMA = st.Schema.of({"a": "number", "b": "number", "name": "name"})
+SCHEMA = st.Schema.of({"a": "numerical", "b": "numerical", "name": "categorical"})
 RECIPES = [st.clicks.Stump(prior=0.2, m=5.0), st.clicks.HashedStump(prior=0.2, m=5.0)]
 
 
@@ -135,10 +135,10 @@ def test_learners_in_a_combination_hear_of_its_columns_too():
     assert model.schema.names == model._team.learners[0].schema.names == ("a", "b")
 
 
-@pytest.mark.parametrize("schema", [None, st.Schema.of({"a": "number", "b": "number"})])
+@pytest.mark.parametrize("schema", [None, st.Schema.of({"a": "numerical", "b": "numerical"})])
 @pytest.mark.parametrize("kind", [st.clicks.Average, st.clicks.BaggedPredictors])
 def test_columns_that_a_member_refuses_change_nothing(kind, schema):
-    narrow = st.HoeffdingTreeClassifier(schema=st.Schema.of({"a": "number"}))
+    narrow = st.HoeffdingTreeClassifier(schema=st.Schema.of({"a": "numerical"}))
     model = kind(predictors=[st.clicks.Stump(), st.HoeffdingTreeClassifier(), narrow], schema=schema)
     with pytest.raises(ValueError, match=r"^the schema has no column 'b'; it has 'a'$"):
         model.declare_columns(["a", "b"])
@@ -265,9 +265,9 @@ def test_what_no_stream_leaves_in_a_combination_is_refused(kind, name, value, se
 @pytest.mark.parametrize(
     ("recipe", "kinds"),
     [
-        (st.clicks.Stump(column="name"), "a name; a Stump takes a number"),
-        (st.clicks.HashedStump(column="a", n_hashes=3), "a number; a HashedStump takes a name"),
-        (st.clicks.UnivariateTree(column="name"), "a name; a UnivariateTree takes a number"),
+        (st.clicks.Stump(column="name"), "which is categorical; a Stump takes numerical columns"),
+        (st.clicks.HashedStump(column="a", n_hashes=3), "which is numerical; a HashedStump takes categorical columns"),
+        (st.clicks.UnivariateTree(column="name"), "which is categorical; a UnivariateTree takes numerical columns"),
     ],
     ids=str,
 )
@@ -290,7 +290,7 @@ def test_a_column_of_another_kind_is_refused(recipe, kinds):
         (st.clicks.OneRule, {"binary": 1}),
         (st.clicks.UnivariateTree, {"unfold": 0}),
         (st.clicks.UnivariateTree, {"max_leaves": 1}),
-        (st.clicks.UnivariateTree, {"names": "yes"}),
+        (st.clicks.UnivariateTree, {"categories": "yes"}),
         (st.clicks.RandomHoeffdingTree, {"n_features": 0}),
         (st.clicks.RandomHoeffdingTree, {"grace_period": 0}),
         (st.clicks.RandomHoeffdingTree, {"delta": 0}),

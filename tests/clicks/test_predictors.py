@@ -7,7 +7,7 @@ import pytest
 from tests.reference import click_predictors as slow
 
 import stumpery as st
-from stumpery.clicks import univariate_kernels
+from stumpery.clicks import univariate_bank_kernels
 from stumpery.encoding import HashEncoder
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.summaries.quantiles_kernels import new_quantiles
@@ -53,7 +53,7 @@ def twin_of(model):
 def test_a_predictor_equals_its_slow_twin(name):
     kind, options = KINDS[name]
     options = {"column": "x", "prior": 0.1, "m": 10.0, **options}
-    model = kind(**options, schema=st.Schema.of({"x": "number", "few": "number", "name": "name"}))
+    model = kind(**options, schema=st.Schema.of({"x": "numerical", "few": "numerical", "name": "categorical"}))
     twin = twin_of(model)
     rows, clicks = stream(N)
     encoder = HashEncoder(schema=model.schema)
@@ -74,7 +74,7 @@ def test_a_univariate_tree_finds_a_rich_interval_on_either_side():
         values, draws = rng.random(n), rng.random(n)
         clicks = draws < np.where((values > 0.90) & (values <= 0.92), 0.5, 0.1)
         for mirrored in (False, True):
-            model = st.clicks.UnivariateTree(schema=st.Schema.of({"x": "number"}), unfold=100, max_leaves=12, m=10.0)
+            model = st.clicks.UnivariateTree(schema=st.Schema.of({"x": "numerical"}), unfold=100, max_leaves=12, m=10.0)
             model.learn_many(1.0 - values[:, np.newaxis] if mirrored else values[:, np.newaxis], clicks)
             inside = np.linspace(0.904, 0.916, 13)[:, np.newaxis]
             found.append(model.predict_proba_many(1.0 - inside if mirrored else inside)[:, 1].mean())
@@ -84,8 +84,10 @@ def test_a_univariate_tree_finds_a_rich_interval_on_either_side():
 
 
 def test_log_odds_are_the_sum_of_what_slow_twins_add():
-    tree = st.clicks.UnivariateTree(names=True, prior=0.1, m=30.0, unfold=100, max_leaves=6)
-    model = st.clicks.LogOdds(predictors=[tree], schema=st.Schema.of({"x": "number", "few": "number", "name": "name"}))
+    tree = st.clicks.UnivariateTree(categories=True, prior=0.1, m=30.0, unfold=100, max_leaves=6)
+    model = st.clicks.LogOdds(
+        predictors=[tree], schema=st.Schema.of({"x": "numerical", "few": "numerical", "name": "categorical"})
+    )
     options = {"prior": 0.1, "m": 30.0, "unfold": 100, "n_leaves": 6, "lift": True}
     twins = [slow.Univariate("tree", **options) for _ in range(3)]
     for event, (row, click) in enumerate(zip(*stream(N), strict=True)):
@@ -99,7 +101,7 @@ def test_log_odds_are_the_sum_of_what_slow_twins_add():
 
 
 def test_thinned_rows_count_for_those_left_out():
-    model = st.clicks.LogOdds(predictors=[st.clicks.Stump(m=1.0)], thin=4, schema=st.Schema.of({"x": "number"}))
+    model = st.clicks.LogOdds(predictors=[st.clicks.Stump(m=1.0)], thin=4, schema=st.Schema.of({"x": "numerical"}))
     model.learn_many([{"x": float(event)} for event in range(400)], [event % 10 == 0 for event in range(400)])
     streams = model._team.stumps.streams
     assert streams.counts[0, : streams.sizes[0]].sum() + (streams.marks[0, : streams.fills[0]] // 2).sum() == 400
@@ -107,7 +109,7 @@ def test_thinned_rows_count_for_those_left_out():
 
 
 def test_every_hash_function_orders_names_in_its_own_way():
-    model = st.clicks.HashedStump(n_hashes=5, column="name", schema=st.Schema.of({"name": "name"}))
+    model = st.clicks.HashedStump(n_hashes=5, column="name", schema=st.Schema.of({"name": "categorical"}))
     rows, clicks = stream(200)
     model.learn_many(rows, clicks)
     streams = model._team.stumps.streams
@@ -158,13 +160,13 @@ def test_alone_a_stump_uses_the_column_with_the_best_cut():
 
 
 def test_the_summary_of_the_challenge_takes_less_than_300_kilobytes():
-    bundle = new_quantiles(120, 100, 2, univariate_kernels.ROOM, np.int32)
+    bundle = new_quantiles(120, 100, 2, univariate_bank_kernels.ROOM, np.int32)
     assert sum(array.nbytes for array in bundle) <= 300_000
 
 
 @kernel
 def halve(streams, stream):
-    univariate_kernels.halve(streams, stream)
+    univariate_bank_kernels.halve(streams, stream)
 
 
 def test_old_events_count_half_before_32_bits_overflow():
@@ -178,7 +180,7 @@ def test_old_events_count_half_before_32_bits_overflow():
 
 
 def test_a_value_that_never_came_with_a_click_ranks_below_one_that_did():
-    model = st.clicks.UnivariateTree(names=True, unfold=10)
+    model = st.clicks.UnivariateTree(categories=True, unfold=10)
     model.learn_many([{"item": name} for name in ["a", "b", "c", "d"] * 100], [0, 1, 0, 0] * 100)
     probabilities = [model.predict_proba_one({"item": name})[True] for name in "abcd"]
     assert probabilities[1] == max(probabilities)

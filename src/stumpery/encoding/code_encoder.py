@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.encoding.codes_kernels import encode_column, encode_row
+from stumpery.encoding.code_encoder_kernels import encode_column, encode_row
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.columns.numerical import N_QUANTILES
 from stumpery.encoding.columns.values import cut_text
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.ones import ragged_starts
+from stumpery.encoding.one_hot import ragged_starts
 from stumpery.encoding.reader import Row
 from stumpery.encoding.schema import Column
 from stumpery.options import check_whole
@@ -96,8 +96,8 @@ class CodeEncoder(Encoder):
 def _meanings(column: Column, edges: Floats) -> tuple[str, ...]:
     missing = f"{column.name} missing"
     if isinstance(column, Categorical):
-        free = ["(free)"] * (column.max_names - len(column.names))
-        return (missing, *(f"{column.name} = {each}" for each in (*column.names, *free, "other")))
+        free = ["(free)"] * (column.max_categories - len(column.categories))
+        return (missing, *(f"{column.name} = {each}" for each in (*column.categories, *free, "other")))
     if not len(edges):
         return (missing, f"{column.name} present")
     ends = [cut_text(edge, 6) for edge in edges]

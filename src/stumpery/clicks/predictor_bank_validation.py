@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from stumpery.clicks.random_trees_kernels import NONE, RandomTrees
-from stumpery.clicks.univariate_kernels import Univariate
+from stumpery.clicks.tree_bank_kernels import NONE, RandomTrees
+from stumpery.clicks.univariate_bank_kernels import Univariate
 from stumpery.summaries import quantiles_validation
 from stumpery.validation import check, check_all, check_within, corrupt
 

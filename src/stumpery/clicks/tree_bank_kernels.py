@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.clicks import partitions_kernels as partition
+from stumpery.clicks import partition_kernels as partition
 from stumpery.jit import internal, kernel
 from stumpery.summaries.quantiles_kernels import Quantiles, Tuples, flush, new_quantiles
 from stumpery.system.allocation import reserve

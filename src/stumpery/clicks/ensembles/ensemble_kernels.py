@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from stumpery.clicks.partitions_kernels import CERTAIN, lifted
+from stumpery.clicks.partition_kernels import CERTAIN, lifted
 from stumpery.jit import kernel
 from stumpery.random import poisson
 from stumpery.types import Floats, Integers, RandomState

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.encoding.codes import CodeEncoder
+from stumpery.encoding.code_encoder import CodeEncoder
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.ones import Ones
+from stumpery.encoding.one_hot import Ones
 from stumpery.encoding.reader import Row
 from stumpery.encoding.schema import Column
 from stumpery.options import check_bool
@@ -77,7 +77,7 @@ class BitEncoder(Encoder):
         marks = [0] if self.marks else []
         if isinstance(column, Categorical):
             other = [column.other] if self.marks else []
-            return [*range(1, len(column.names) + 1), *other, *marks]
+            return [*range(1, len(column.categories) + 1), *other, *marks]
         return [*range(2 if column.is_bit else 1, n_codes), *marks]
 
     @cached_property

@@ -9,7 +9,7 @@ import numpy as np
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.encoder import Encoder
 from stumpery.encoding.reader import Reader, Row
-from stumpery.summaries.hashing import unit_hash
+from stumpery.hashing import unit_hash
 from stumpery.types import Floats
 
 MOST_KEPT = 4096  # hashes of a column that are kept at hand
@@ -23,7 +23,7 @@ class HashEncoder(Encoder):
     on every machine and in every process.
 
     >>> from stumpery.encoding import Schema
-    >>> encoder = HashEncoder(schema=Schema.of({"age": "number", "device": "name"}))
+    >>> encoder = HashEncoder(schema=Schema.of({"age": "numerical", "device": "categorical"}))
     >>> encoder.encode_one({"age": 31, "device": "watch"}).round(4)
     array([31.    ,  0.7742])
     """
@@ -39,7 +39,9 @@ class HashEncoder(Encoder):
     @cached_property
     def _reader(self) -> Reader:
         columns = (
-            _HashedName(name=column.name, numbered=column.numbered) if isinstance(column, Categorical) else column
+            _HashedName(name=column.name, takes_numbers=column.takes_numbers)
+            if isinstance(column, Categorical)
+            else column
             for column in self.schema.columns
         )
         return Reader(replace(self.schema, columns=tuple(columns)))

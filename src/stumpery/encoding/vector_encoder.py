@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.ones import Ones
+from stumpery.encoding.one_hot import Ones
 from stumpery.encoding.reader import Row
 from stumpery.options import check_bool
 from stumpery.types import Floats
@@ -23,7 +23,7 @@ class VectorEncoder(Encoder):
     others; a missing name sets none.
 
     >>> from stumpery.encoding import Schema
-    >>> schema = Schema.of({"age": "number", "device": ["phone", "desktop"]})
+    >>> schema = Schema.of({"age": "numerical", "device": ["phone", "desktop"]})
     >>> VectorEncoder(schema=schema).encode_one({"age": 31, "device": "desktop"})
     array([31.,  2.])
     >>> encoder = VectorEncoder(schema=schema, one_hot=True)
@@ -57,7 +57,7 @@ class VectorEncoder(Encoder):
         return tuple(
             f"{column.name} = {each}" if isinstance(column, Categorical) else each
             for column in self.schema.columns
-            for each in ((*column.names, "other") if isinstance(column, Categorical) else (column.name,))
+            for each in ((*column.categories, "other") if isinstance(column, Categorical) else (column.name,))
         )
 
     def _spread(self, values: Floats) -> Floats:
@@ -68,13 +68,13 @@ class VectorEncoder(Encoder):
 
     @cached_property
     def _is_number(self) -> NDArray[np.bool_]:
-        return np.array([kind == "number" for kind in self.schema.kinds.values()])
+        return np.array([kind == "numerical" for kind in self.schema.kinds.values()])
 
     @cached_property
     def _ones(self) -> Ones:
         """Places for the codes of names; a number takes one place, which no code sets."""
         coded = [
-            [*range(1, len(column.names) + 1), column.other] if isinstance(column, Categorical) else []
+            [*range(1, len(column.categories) + 1), column.other] if isinstance(column, Categorical) else []
             for column in self.schema.columns
         ]
         n_codes = [codes[-1] + 1 if codes else 1 for codes in coded]

@@ -81,7 +81,7 @@ def test_frames_lists_and_matrices_of_candidates_give_the_same(trained):
     ]
     assert found[0] == found[1]
     assert found[0].context == dict(found[2].context)
-    numbers = st.ContentSelector(model=st.clicks.Stump(schema=st.Schema.of({"a": "number", "b": "number"})))
+    numbers = st.ContentSelector(model=st.clicks.Stump(schema=st.Schema.of({"a": "numerical", "b": "numerical"})))
     decision = numbers.decide(np.arange(8.0).reshape(4, 2))
     numbers.learn(decision, click=True)
     assert decision.context.shape == (2,)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.encoding.codes_kernels import NO_PLACE, set_ones
+from stumpery.encoding.code_encoder_kernels import NO_PLACE, set_ones
 from stumpery.system.allocation import reserve
 from stumpery.types import Integers
 

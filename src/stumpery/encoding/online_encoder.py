@@ -42,42 +42,42 @@ def distinct(data: Data) -> Data | Distinct:
 
 @dataclass(frozen=True, eq=False)
 class OnlineEncoder:
-    """A schema that learns names, and which of its columns have had a value. It never changes: `knowing` gives another.
+    """A schema that learns names, and which of its columns have had a value. It never changes: `extend` gives another.
 
-    >>> rows = OpenRows.of([{"age": 31, "device": "phone"}], max_names=62)
-    >>> rows.knowing([{"device": "watch"}])[0].one({"device": "watch"}).tolist()
+    >>> encoder = OnlineEncoder.from_rows([{"age": 31, "device": "phone"}], max_categories=62)
+    >>> encoder.extend([{"device": "watch"}])[0].encode_one({"device": "watch"}).tolist()
     [-inf, 1.0]
     """
 
     schema: Schema
     seen: NDArray[np.bool_]
-    max_names: int
+    max_categories: int
 
     @classmethod
-    def of(cls, rows: Any, max_names: int) -> Self:
+    def from_rows(cls, rows: Any, max_categories: int) -> Self:
         """The columns of the first rows, their kinds alone: names get their codes as they come."""
         first = rows[:N_FIRST_ROWS] if hasattr(rows, "__getitem__") else rows
         table = open_table(as_table(first))
         kinds = {
             name: kind_in(table.column(place), name in table.categorical) for place, name in enumerate(table.names)
         }
-        return cls.under(Schema.of(kinds, max_names=max_names), max_names)
+        return cls.from_schema(Schema.of(kinds, max_categories=max_categories), max_categories)
 
     @classmethod
-    def under(cls, schema: Schema, max_names: int) -> Self:
-        """Under a given schema, whose columns of names hold at most `max_names`."""
+    def from_schema(cls, schema: Schema, max_categories: int) -> Self:
+        """Under a given schema, whose columns of names hold at most `max_categories`."""
         columns = list(schema.columns)
         for place, column in enumerate(columns):
-            if not isinstance(column, Categorical) or column.max_names <= max_names:
+            if not isinstance(column, Categorical) or column.max_categories <= max_categories:
                 continue
-            if len(column.names) > max_names:
+            if len(column.categories) > max_categories:
                 raise ValueError(
-                    f"column {column.name!r} has {len(column.names)} names; {max_names} is the most: "
-                    f"give max_names={max_names} to Schema.infer, or declare fewer"
+                    f"column {column.name!r} has {len(column.categories)} names; {max_categories} is the most: "
+                    f"give max_categories={max_categories} to Schema.infer, or declare fewer"
                 )
-            columns[place] = replace(column, max_names=max_names)
+            columns[place] = replace(column, max_categories=max_categories)
         schema = replace(schema, columns=tuple(columns))
-        return cls(schema, _names(schema), max_names)
+        return cls(schema, _names(schema), max_categories)
 
     @cached_property
     def is_categorical(self) -> NDArray[np.bool_]:
@@ -89,14 +89,14 @@ class OnlineEncoder:
         """The length of an encoded row."""
         return len(self.seen)
 
-    def one(self, row: Any) -> Floats:
+    def encode_one(self, row: Any) -> Floats:
         """One dict or array; new names count as others."""
         if self._all_seen or isinstance(row, np.ndarray):
             return self._plain(self._reader.row(row))
-        found: Floats = self.many([row])[:][0]
+        found: Floats = self.encode_many([row])[:][0]
         return found
 
-    def many(self, rows: Any) -> Rows:
+    def encode_many(self, rows: Any) -> Rows:
         """A frame, a list of dicts or a matrix; new names count as others, the first of a column as missing."""
         if self._is_plain(rows):
             return self._plain(rows)
@@ -109,16 +109,16 @@ class OnlineEncoder:
             columns[place] = np.full(table.n_rows, np.nan)
         return self._filled(table.n_rows, columns)
 
-    def knowing_one(self, row: Any) -> tuple[Self, Floats]:
+    def extend_one(self, row: Any) -> tuple[Self, Floats]:
         """What knows this row's names and kinds, and the row."""
         if self._all_seen or isinstance(row, np.ndarray):
             values = self._reader.row(row)
             if not (self._may_learn and (values == self._others).any()):
                 return (self if self._all_seen else self._noticing(values.reshape(-1, 1))), self._plain(values)
-        following = self.knowing([row])[0]
-        return following, following.one(row)
+        following = self.extend([row])[0]
+        return following, following.encode_one(row)
 
-    def knowing(self, rows: Any) -> tuple[Self, Rows]:
+    def extend(self, rows: Any) -> tuple[Self, Rows]:
         """What knows these rows' names and kinds, and the rows; a ValueError says that a value does not fit."""
         rows = as_table(rows)
         if self._all_seen and self._is_plain(rows):
@@ -178,8 +178,10 @@ class OnlineEncoder:
         for place in np.flatnonzero(~self.seen).tolist():
             name, values = columns[place].name, data[place]
             kind = kind_in(values.values if isinstance(values, Distinct) else values, name in categorical)
-            if kind != "number":
-                columns[place] = Categorical(name=name, max_names=self.max_names, numbered=kind == "numbered name")
+            if kind != "numerical":
+                columns[place] = Categorical(
+                    name=name, max_categories=self.max_categories, takes_numbers=kind == "categorical number"
+                )
         schema = Schema(columns=tuple(columns))
         return self if schema == self.schema else replace(self, schema=schema, seen=self.seen | _names(schema))
 
@@ -212,7 +214,9 @@ class OnlineEncoder:
         """The code of new names where there is room for them, else NaN."""
         return np.array(
             [
-                column.other if isinstance(column, Categorical) and len(column.names) < column.max_names else np.nan
+                column.other
+                if isinstance(column, Categorical) and len(column.categories) < column.max_categories
+                else np.nan
                 for column in self.schema.columns
             ]
         )
