@@ -12,7 +12,7 @@ from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.scratch_kernels import splitmix64
 from stumpery.drift.reward_drop_kernels import EPOCH
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies.exploration import explorers_kernels as statistic_rows
+from stumpery.policies.exploration import explorer_kernels as statistic_rows
 from stumpery.policies.reward_forest import capacity as reward_forest_sizes
 from stumpery.policies.reward_forest import state as memory
 from stumpery.policies.reward_forest.capacity import sizes_within, trees_for

@@ -10,7 +10,8 @@ from tests.reference import selection as slow
 
 import stumpery as st
 from stumpery.jit import INTERPRETED
-from stumpery.selection import choosers, classifiers, selector_kernels
+from stumpery.selection import choosers, classifiers
+from stumpery.selection import feature_selector_kernels as selector_kernels
 from stumpery.types import State
 
 N, K, M = (120 if INTERPRETED else 900), 9, 3

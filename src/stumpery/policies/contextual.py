@@ -12,7 +12,7 @@ from stumpery.encoding import Schema
 from stumpery.encoding.encoder import Encoder
 from stumpery.encoding.online import OnlineEncoder
 from stumpery.frames import n_rows
-from stumpery.policies.exploration.explorers_kernels import DECIDES, LEARNS
+from stumpery.policies.exploration.explorer_kernels import DECIDES, LEARNS
 from stumpery.policies.policy import Played, Policy
 from stumpery.types import Context, Floats, Integers, State
 

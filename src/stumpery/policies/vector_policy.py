@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stumpery.encoding import Schema, VectorEncoder
 from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
-from stumpery.policies.exploration import explorers_kernels as statistic_rows
+from stumpery.policies.exploration import explorer_kernels as statistic_rows
 from stumpery.policies.policy import Played
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Decision, Explanation, Floats

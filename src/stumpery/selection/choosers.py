@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from stumpery.options import check_number, check_one_of, check_whole
-from stumpery.selection import choosing_kernels as kernels
+from stumpery.selection import choosers_kernels as kernels
 from stumpery.selection.arguments import checked_names
 from stumpery.selection.combinatorial_thompson import checked_prior
 from stumpery.types import Action, Floats

@@ -8,7 +8,7 @@ by back-propagation of half the squared error. Its units are tanh with classes -
 import math
 
 from stumpery.jit import internal
-from stumpery.selection.choosing_kernels import take_top
+from stumpery.selection.choosers_kernels import take_top
 from stumpery.types import Floats, Integers
 
 # The kinds of classifiers; OTHER is whatever has river's verbs.

@@ -13,7 +13,7 @@ from stumpery.models import merging
 from stumpery.options import check_number, check_whole, is_number, listed, shown
 from stumpery.random import new_generator
 from stumpery.reseeding import SeededClone
-from stumpery.selection import choosing_kernels as kernels
+from stumpery.selection import choosers_kernels as kernels
 from stumpery.selection import maximisers
 from stumpery.selection.arguments import checked_names
 from stumpery.types import Action, Context, Explanation, Floats, State

@@ -13,14 +13,16 @@ from stumpery.options import check_bool, check_whole, shown
 from stumpery.random import new_generator
 from stumpery.reseeding import SeededClone
 from stumpery.selection import additive_kernels as tables
-from stumpery.selection import choosers, choosing_kernels, classifiers, recipes
-from stumpery.selection import selector_kernels as kernels
+from stumpery.selection import choosers, classifiers
+from stumpery.selection import choosers_kernels as choosing_kernels
+from stumpery.selection import feature_selector_kernels as kernels
+from stumpery.selection import selector_options as recipes
 from stumpery.selection.arguments import checked_names
 from stumpery.selection.choosers import Chooser
 from stumpery.selection.classifiers import Classifier, Learner
+from stumpery.selection.feature_values import LARGEST, checked_rows, looked_at, numbers_looked_at
 from stumpery.selection.labels import checked_label, checked_labels, class_type
-from stumpery.selection.learning import LoadedLearner, SelectedLearner
-from stumpery.selection.rows import LARGEST, checked_rows, looked_at, numbers_looked_at
+from stumpery.selection.learner_adapter import LoadedLearner, SelectedLearner
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Action, Explanation, Floats, Integers, State
 from stumpery.validation import MAX_EVENT_COUNT, check, check_learned, check_random_state, check_within

@@ -14,8 +14,8 @@ from stumpery.options import check_number, check_one_of, check_whole
 from stumpery.policies.bandit_forest import arena_kernels as arena
 from stumpery.policies.bandit_forest import capacity as bandit_rooms
 from stumpery.policies.bandit_forest import explanation as bandit_words
-from stumpery.policies.bandit_forest import forest_kernels as kernels
 from stumpery.policies.bandit_forest import growth_kernels as growth
+from stumpery.policies.bandit_forest import trees_kernels as kernels
 from stumpery.policies.bandit_forest import votes_kernels as voting
 from stumpery.policies.bandit_forest.arena_kernels import Forest
 from stumpery.policies.bandit_forest.sample_complexity import plays_until_elimination

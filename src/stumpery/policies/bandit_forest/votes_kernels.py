@@ -25,7 +25,7 @@ from stumpery.policies.bandit_forest.arena_kernels import (
     THOMPSON,
     Forest,
 )
-from stumpery.policies.exploration import explorers_kernels as explorers
+from stumpery.policies.exploration import explorer_kernels as explorers
 from stumpery.random import integer
 from stumpery.types import Floats, RandomState
 

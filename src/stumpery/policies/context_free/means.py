@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from stumpery.options import is_number
 from stumpery.policies.context_free import means_kernels
+from stumpery.policies.exploration import explorer_kernels as statistic_rows
 from stumpery.policies.exploration import explorers
-from stumpery.policies.exploration import explorers_kernels as statistic_rows
 from stumpery.policies.exploration.explorers import Explorer
 from stumpery.policies.policy import Played, Policy
 from stumpery.summaries import moments_kernels as moments

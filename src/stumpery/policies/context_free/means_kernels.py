@@ -7,8 +7,8 @@ but the explorer's choice.
 import numpy as np
 
 from stumpery.jit import kernel
-from stumpery.policies.exploration import explorers_kernels as explorers
-from stumpery.policies.exploration.explorers_kernels import SCORE, UNCERTAINTY
+from stumpery.policies.exploration import explorer_kernels as explorers
+from stumpery.policies.exploration.explorer_kernels import SCORE, UNCERTAINTY
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Floats, Integers, RandomState
 

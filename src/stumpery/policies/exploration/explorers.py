@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from stumpery.options import check_number, check_one_of, is_number
-from stumpery.policies.exploration import explorers_kernels as kernels
+from stumpery.policies.exploration import explorer_kernels as kernels
 from stumpery.types import Floats
 
 KINDS = {

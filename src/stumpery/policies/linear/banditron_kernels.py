@@ -8,8 +8,8 @@ import numpy as np
 
 from stumpery.jit import internal, kernel
 from stumpery.policies import standardisation_kernels as features
-from stumpery.policies.exploration import explorers_kernels as explorers
-from stumpery.policies.exploration.explorers_kernels import DECIDES, LEARNS, SCORE, UNCERTAINTY, VALUE
+from stumpery.policies.exploration import explorer_kernels as explorers
+from stumpery.policies.exploration.explorer_kernels import DECIDES, LEARNS, SCORE, UNCERTAINTY, VALUE
 from stumpery.policies.standardisation_kernels import Sparse
 from stumpery.types import Floats, Integers, RandomState
 

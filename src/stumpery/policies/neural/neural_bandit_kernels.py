@@ -11,7 +11,7 @@ import numpy as np
 
 from stumpery.jit import internal, kernel
 from stumpery.policies import standardisation_kernels as features
-from stumpery.policies.exploration.explorers_kernels import DECIDES, LEARNS, PROBABILITY, SCORE, UNCERTAINTY, VALUE
+from stumpery.policies.exploration.explorer_kernels import DECIDES, LEARNS, PROBABILITY, SCORE, UNCERTAINTY, VALUE
 from stumpery.policies.neural.network_kernels import CREDIT, Networks, correct, think
 from stumpery.random import choice
 from stumpery.types import Floats, Integers, RandomState

@@ -14,7 +14,7 @@ from stumpery.array_forest.forest_kernels import ForestState
 from stumpery.array_forest.rendering import ShownNode
 from stumpery.array_forest.rules import rules_of
 from stumpery.encoding import Schema
-from stumpery.policies.exploration import explorers_kernels as statistic_rows
+from stumpery.policies.exploration import explorer_kernels as statistic_rows
 from stumpery.policies.reward_forest.policy_kernels import RewardForestState
 from stumpery.policies.reward_forest.state import remembered
 from stumpery.policies.reward_forest.trees import ring

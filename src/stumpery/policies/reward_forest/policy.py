@@ -22,8 +22,8 @@ from stumpery.encoding.online import OnlineEncoder
 from stumpery.options import check_number, check_whole
 from stumpery.policies.arguments import checked_actions
 from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
+from stumpery.policies.exploration import explorer_kernels as statistic_rows
 from stumpery.policies.exploration import explorers
-from stumpery.policies.exploration import explorers_kernels as statistic_rows
 from stumpery.policies.exploration.explorers import Explorer
 from stumpery.policies.policy import Played
 from stumpery.policies.reward_forest import policy_kernels as kernels

@@ -24,8 +24,8 @@ from stumpery.array_forest.precision_kernels import round_row
 from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, Scratch, splitmix64
 from stumpery.drift import reward_drop_kernels as change
 from stumpery.jit import internal, kernel
-from stumpery.policies.exploration import explorers_kernels as explorers
-from stumpery.policies.exploration.explorers_kernels import DECIDES, LEARNS, SCORE
+from stumpery.policies.exploration import explorer_kernels as explorers
+from stumpery.policies.exploration.explorer_kernels import DECIDES, LEARNS, SCORE
 from stumpery.policies.reward_forest.scorers import context_memory_kernels as contexts
 from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed
 from stumpery.policies.reward_forest.scorers import residual_kernels as correction

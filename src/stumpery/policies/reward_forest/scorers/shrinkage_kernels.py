@@ -18,7 +18,7 @@ import numpy as np
 
 from stumpery.array_forest.forest_kernels import Float32s, Int32s
 from stumpery.jit import internal
-from stumpery.policies.exploration.explorers_kernels import SCORE, UNCERTAINTY
+from stumpery.policies.exploration.explorer_kernels import SCORE, UNCERTAINTY
 from stumpery.policies.reward_forest.scorers.hashed_linear_kernels import LONGEST, PAST, WEIGHT, pace
 from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import spread
 from stumpery.types import Floats

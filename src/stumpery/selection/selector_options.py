@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from stumpery import files
 from stumpery.models import snapshot_of
 from stumpery.options import check_number, check_whole, listed, shown
-from stumpery.selection import choosing_kernels as choosing
+from stumpery.selection import choosers_kernels as choosing
 from stumpery.selection import classifiers
 from stumpery.selection import classifiers_kernels as kinds
 from stumpery.selection.arguments import checked_names
 from stumpery.selection.choosers import Chooser
 from stumpery.selection.classifiers import Classifier
-from stumpery.selection.rows import LARGEST
+from stumpery.selection.feature_values import LARGEST
 from stumpery.types import Action, Floats, Integers, State
 
 INNER = "classifier."  # before the names of a classifier's own arrays

@@ -7,9 +7,9 @@ from tests.reference.linear import Linear
 from stumpery.encoding import Schema
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.policies import LinearPolicy, LinearThompson, LinUCB
+from stumpery.policies.exploration import explorer_kernels as statistic_rows
 from stumpery.policies.exploration import explorers
-from stumpery.policies.exploration import explorers_kernels as statistic_rows
-from stumpery.policies.linear import linear_kernels as kernels
+from stumpery.policies.linear import linear_policy_kernels as kernels
 from stumpery.policies.standardisation_kernels import sparse
 from stumpery.random import new_generator
 from stumpery.types import Decision, State

@@ -6,7 +6,7 @@ from tests.reference import banditron
 
 from stumpery.jit import INTERPRETED
 from stumpery.policies import Banditron
-from stumpery.policies.exploration import explorers_kernels as statistic_rows
+from stumpery.policies.exploration import explorer_kernels as statistic_rows
 from stumpery.types import Decision
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]

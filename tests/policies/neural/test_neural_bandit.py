@@ -6,7 +6,7 @@ from tests.reference import neural
 
 from stumpery.jit import INTERPRETED
 from stumpery.policies import NeuralBandit
-from stumpery.policies.exploration import explorers_kernels as statistic_rows
+from stumpery.policies.exploration import explorer_kernels as statistic_rows
 from stumpery.policies.neural import network_kernels as networks
 from stumpery.policies.neural import neural_bandit_kernels as neural_kernels
 from stumpery.types import Decision

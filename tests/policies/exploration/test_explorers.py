@@ -10,8 +10,8 @@ from scipy import stats
 from tests.reference import bandits
 
 from stumpery.jit import INTERPRETED
+from stumpery.policies.exploration import explorer_kernels as kernels
 from stumpery.policies.exploration import explorers
-from stumpery.policies.exploration import explorers_kernels as kernels
 from stumpery.random import new_generator
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]

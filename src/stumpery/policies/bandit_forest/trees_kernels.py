@@ -35,7 +35,7 @@ from stumpery.policies.bandit_forest.arena_kernels import (
     Int32s,
 )
 from stumpery.policies.bandit_forest.votes_kernels import Places
-from stumpery.policies.exploration.explorers_kernels import DECIDES, LEARNS
+from stumpery.policies.exploration.explorer_kernels import DECIDES, LEARNS
 from stumpery.types import Bits, Floats, Integers, RandomState
 
 _U = np.uint32

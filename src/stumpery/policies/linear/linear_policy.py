@@ -9,7 +9,7 @@ from stumpery.options import check_number
 from stumpery.policies import standardisation_kernels as features_kernels
 from stumpery.policies.exploration import explorers
 from stumpery.policies.exploration.explorers import Explorer
-from stumpery.policies.linear import linear_kernels
+from stumpery.policies.linear import linear_policy_kernels as linear_kernels
 from stumpery.policies.vector_policy import VectorPolicy
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats

@@ -13,9 +13,9 @@ import numpy as np
 
 from stumpery.jit import internal, kernel
 from stumpery.selection import additive_kernels as tables
-from stumpery.selection import choosing_kernels as choosing
+from stumpery.selection import choosers_kernels as choosing
 from stumpery.selection import classifiers_kernels as classifiers
-from stumpery.selection.choosing_kernels import Arms
+from stumpery.selection.choosers_kernels import Arms
 from stumpery.selection.classifiers_kernels import ADDITIVE, NETWORK, PERCEPTRON, SPARSE
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Floats, Integers, RandomState
