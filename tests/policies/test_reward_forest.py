@@ -12,7 +12,7 @@ from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.scratch_kernels import splitmix64
 from stumpery.drift.reward_drop_kernels import EPOCH
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies.exploration import explorer_kernels as statistic_rows
+from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.policies.reward_forest import capacity as reward_forest_sizes
 from stumpery.policies.reward_forest import state as memory
 from stumpery.policies.reward_forest.capacity import sizes_within, trees_for
@@ -258,7 +258,7 @@ def test_of_what_seemed_best_fewer_are_remembered_when_trees_cannot_grow():
     policy.play(rows, rewards)
     counters, n_places = policy._models.forest.counters, len(policy._models.ring.bytes)
     statistics = np.zeros((2, 3))
-    statistics[statistic_rows.SCORE] = 0.2, 0.8, 0.8
+    statistics[rules.ACTION_SCORE] = 0.2, 0.8, 0.8
     n_nodes, n = len(policy._models.forest.nodes), 1000
 
     def kept(action, laps, n_free, epoch=0):

@@ -14,7 +14,7 @@ from stumpery.array_forest.forest_kernels import ForestState
 from stumpery.array_forest.rendering import ShownNode
 from stumpery.array_forest.rules import rules_of
 from stumpery.encoding import Schema
-from stumpery.policies.exploration import explorer_kernels as statistic_rows
+from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.policies.reward_forest.policy_kernels import RewardForestState
 from stumpery.policies.reward_forest.state import remembered
 from stumpery.policies.reward_forest.trees import ring
@@ -64,23 +64,23 @@ class Words:
     def decision(self, row: Floats, chosen: int, probability: float) -> Explanation:
         """Every action's score, uncertainty and probability for a row, and what moves the margin of the chosen one."""
         statistics = self.scored(row)
-        order = np.argsort(-statistics[statistic_rows.VALUE], kind="stable").tolist()
+        order = np.argsort(-statistics[rules.ACTION_VALUE], kind="stable").tolist()
         sources, returned = self._sources(row), self._returned(row, statistics)
         shown = tuple(
             {
                 "action": self.actions[index],
-                "score": self.reward(float(statistics[statistic_rows.SCORE, index])),
+                "score": self.reward(float(statistics[rules.ACTION_SCORE, index])),
                 **{name: self.reward(float(scores[index])) for name, scores in sources.items()},
                 **{name: float(changes[index]) * self._width for name, changes in returned.items()},
-                "uncertainty": float(statistics[statistic_rows.UNCERTAINTY, index]) * self._width,
-                "probability": float(statistics[statistic_rows.PROBABILITY, index]),
+                "uncertainty": float(statistics[rules.ACTION_UNCERTAINTY, index]) * self._width,
+                "probability": float(statistics[rules.ACTION_PROBABILITY, index]),
             }
             for index in order
         )
         said = f"{self.actions[chosen]!r} was chosen with probability {probability:.4g}"
         rival = next((index for index in order if index != chosen), None)
         if rival is not None:
-            margin = float(statistics[statistic_rows.SCORE, chosen] - statistics[statistic_rows.SCORE, rival])
+            margin = float(statistics[rules.ACTION_SCORE, chosen] - statistics[rules.ACTION_SCORE, rival])
             said += f", {margin * self._width:+.4g} against {self.actions[rival]!r}"
             mattered = self._mattered(row, chosen, rival)
             if mattered:
@@ -93,13 +93,13 @@ class Words:
         if self.models.shared.features.ndim == 1:
             return {}
         return {
-            "own": self.scored(row, 0.0)[statistic_rows.SCORE],
-            "like it": self.scored(row, ALL)[statistic_rows.SCORE],
+            "own": self.scored(row, 0.0)[rules.ACTION_SCORE],
+            "like it": self.scored(row, ALL)[rules.ACTION_SCORE],
         }
 
     def _returned(self, row: Floats, statistics: Floats) -> dict[str, Floats]:
         """Where this very context came before: what that adds to the score of each action, above the least reward."""
-        added: Floats = statistics[statistic_rows.SCORE] - self.scored(row, knows=False)[statistic_rows.SCORE]
+        added: Floats = statistics[rules.ACTION_SCORE] - self.scored(row, knows=False)[rules.ACTION_SCORE]
         return {"came before": added} if added.any() else {}
 
     def exploring(self) -> float:
@@ -109,9 +109,7 @@ class Words:
             return 1.0
         statistics_of_rows = [self.scored(row) for row in ring.rows(self._ring, latest)]
         best = [
-            statistics[
-                statistic_rows.PROBABILITY, statistics[statistic_rows.VALUE] == statistics[statistic_rows.VALUE].max()
-            ]
+            statistics[rules.ACTION_PROBABILITY, statistics[rules.ACTION_VALUE] == statistics[rules.ACTION_VALUE].max()]
             for statistics in statistics_of_rows
         ]
         return float(1.0 - np.mean([probabilities.sum() for probabilities in best]))
@@ -141,7 +139,7 @@ class Words:
         return [change for change in largest if abs(change[1]) > 1e-6]
 
     def _margin(self, row: Floats, chosen: int, rival: int) -> float:
-        scores = self.scored(row, knows=False)[statistic_rows.SCORE]
+        scores = self.scored(row, knows=False)[rules.ACTION_SCORE]
         return float(scores[chosen] - scores[rival])
 
     def places(self, tree: int, max_depth: int) -> list[ShownNode]:

@@ -24,8 +24,9 @@ from stumpery.policies.arguments import checked_actions
 from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
 from stumpery.policies.exploration import explorer_kernels as statistic_rows
 from stumpery.policies.exploration import explorers
+from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.policies.exploration.explorers import Explorer
-from stumpery.policies.policy import Played
+from stumpery.policies.policy import ChosenActions
 from stumpery.policies.reward_forest import policy_kernels as kernels
 from stumpery.policies.reward_forest.action_features import ActionFeatures
 from stumpery.policies.reward_forest.capacity import Sizes, sizes_within, trees_for
@@ -63,7 +64,7 @@ MAX_NAMES = trees.MAX_CODES - 2  # with missing and other, a column's codes are 
 
 
 @dataclass(kw_only=True, eq=False)
-class RewardForest(ContextualPolicy):
+class RewardForest(ContextualPolicy[OnlineEncoder]):
     """Trees that learn what each action earns where, beside linear scorers, mixed as they prove themselves.
 
     Every tree keeps the numbers of remembered events in its leaves and splits a leaf when a cut of its own events tells
@@ -114,7 +115,7 @@ class RewardForest(ContextualPolicy):
         self._known = ActionFeatures.of(self.features, self.actions)
         self.features = deepcopy(self._known.described)  # whoever changes it changes no more than this copy
         super().__post_init__()
-        self._statistics = statistic_rows.new_action_statistics(len(self.actions))
+        self._statistics = rules.new_action_statistics(len(self.actions))
 
     @property
     def n_bytes(self) -> int:
@@ -167,7 +168,7 @@ class RewardForest(ContextualPolicy):
         if decision is None:
             return self._words().overall()
         chosen, probability, context = self._opened(decision)
-        row = self._encoder.one(context)  # without learning a name or a column's kind from it
+        row = self._known_encoder.one(context)  # without learning a name or a column's kind from it
         return self._words().decision(row, chosen, probability)
 
     def to_text(self, tree: int = 0, max_depth: int = 4) -> str:
@@ -210,7 +211,7 @@ class RewardForest(ContextualPolicy):
             strange = models.familiar._replace(trust=np.zeros_like(models.familiar.trust))
             self._models = self._models._replace(familiar=strange)
         try:
-            self._run(row[None], NO_REWARDS, Played.blank(1), self._all, 0)
+            self._run(row[None], NO_REWARDS, ChosenActions.empty(1), self._all, 0)
         finally:
             self._models = models
         statistics = self._statistics.copy()
@@ -221,7 +222,7 @@ class RewardForest(ContextualPolicy):
 
     # Contexts: numbers as they are with -inf for missing, names as codes with 0 for missing; new names get a code.
 
-    def _encoder_of(self, schema: Schema) -> OnlineEncoder:
+    def _new_encoder(self, schema: Schema) -> OnlineEncoder:
         return OnlineEncoder.under(schema, MAX_NAMES)
 
     def _rows(self, contexts: Any) -> Any:
@@ -246,7 +247,7 @@ class RewardForest(ContextualPolicy):
         if self._encoder is None:
             self._begin(rows.schema)
         else:
-            newly = rows.is_categorical & ~self._encoder.is_categorical
+            newly = rows.is_categorical & ~self._known_encoder.is_categorical
             self._models.forest.kinds[newly] = trees.CATEGORICAL
             for index in np.flatnonzero(newly).tolist():
                 ring.column(self._models.ring, index)[:] = 0
@@ -264,24 +265,26 @@ class RewardForest(ContextualPolicy):
         shared = self._new_shared()
         self._most = sizes_within(self.max_bytes, n_trees, n_actions, shared.linear.shape[2], widths)
         first = self._most.first(n_trees)
-        self._models = new_models(n_trees, n_actions, self._encoder.is_categorical, widths, first, shared)
+        self._models = new_models(n_trees, n_actions, self._known_encoder.is_categorical, widths, first, shared)
         self._n_trees = n_trees
         plan_shares(self._models, self._most)
 
     def _new_shared(self) -> SharedModel:
-        return new_shared(self._encoder.width, self._known.vectors(), self.borrowing)
+        return new_shared(self._known_encoder.width, self._known.vectors(), self.borrowing)
 
     @property
     def _may_grow(self) -> bool:
         return sizes_of(self._models).may_grow(self._most)
 
-    def _run(self, rows: Any, rewards: Floats, played: Played, available: NDArray[np.bool_], does: int) -> None:
+    def _run(self, rows: Any, rewards: Floats, played: ChosenActions, available: NDArray[np.bool_], does: int) -> None:
         """Go along all rows."""
         for here, stretch in chunks(rows):
-            along = Played(played.actions[here], played.probabilities[here])
+            along = ChosenActions(played.actions[here], played.probabilities[here])
             self._go_along(stretch, rewards[here], along, available, does)
 
-    def _go_along(self, rows: Floats, rewards: Floats, played: Played, available: NDArray[np.bool_], does: int) -> None:
+    def _go_along(
+        self, rows: Floats, rewards: Floats, played: ChosenActions, available: NDArray[np.bool_], does: int
+    ) -> None:
         """Go along rows, making room where there is too little."""
         epoch = int(self._models.watch[EPOCH])
         less = trees.renumber(self._models.forest, len(self._models.ring.bytes), epoch)
@@ -356,12 +359,12 @@ class RewardForest(ContextualPolicy):
                 plan_shares(models, self._most)
         self._known = known
         self.__dict__["features"] = deepcopy(known.described)
-        self._statistics = statistic_rows.new_action_statistics(len(self.actions))
+        self._statistics = rules.new_action_statistics(len(self.actions))
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         if self._models is None:
             return {"rng": self._rng}
-        return {"rng": self._rng, "seen": self._encoder.seen, **arrays_of(self._models)}
+        return {"rng": self._rng, "seen": self._known_encoder.seen, **arrays_of(self._models)}
 
     def _options(self) -> dict[str, Any]:
         described = self._known.described
@@ -386,7 +389,7 @@ class RewardForest(ContextualPolicy):
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         if self._models is not None:
-            check_widths(arrays.get("ring.widths"), self._encoder.is_categorical)
+            check_widths(arrays.get("ring.widths"), self._known_encoder.is_categorical)
             empty = arrays_of(self._models._replace(ring=ring.new_ring(1, arrays["ring.widths"])))
             if arrays["edges"].dtype == np.float32:  # as they were saved before columns could have 64 bits
                 arrays["edges"] = arrays["edges"].astype(np.float64)
@@ -396,12 +399,12 @@ class RewardForest(ContextualPolicy):
             sizes = Sizes.read({name: arrays[name] for name in arrays.keys() - {"rng", "seen"}}, self.max_bytes)
             if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):
                 raise ValueError(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
-            is_categorical, widths = self._encoder.is_categorical, arrays["ring.widths"].copy()
+            is_categorical, widths = self._known_encoder.is_categorical, arrays["ring.widths"].copy()
             shared, n_actions = self._new_shared(), len(self.actions)
             self._models = new_models(self._n_trees, n_actions, is_categorical, widths, sizes, shared)
         files.restore(self._arrays(), arrays)
         if self._models is not None:
-            self._encoder = replace(self._encoder)  # which columns it has seen is known only now
+            self._encoder = replace(self._known_encoder)  # which columns it has seen is known only now
             self._most = limits(self._models, self._n_trees, self.max_bytes)
 
     def _restored(self) -> None:
@@ -410,9 +413,11 @@ class RewardForest(ContextualPolicy):
             return
         if not np.array_equal(self._models.shared.features, self._known.vectors()):
             raise ValueError("its features are not those of its actions")
-        validate(self._models, self._n_trees, self._encoder.is_categorical)
+        validate(self._models, self._n_trees, self._known_encoder.is_categorical)
         kept = remembered(self._models)
-        found = [(ring.values(self._models.ring, index)[kept] > -np.inf).any() for index in range(self._encoder.width)]
-        seen = self._encoder.is_categorical | np.array(found, np.bool_)
-        if (seen > self._encoder.seen).any():
+        found = [
+            (ring.values(self._models.ring, index)[kept] > -np.inf).any() for index in range(self._known_encoder.width)
+        ]
+        seen = self._known_encoder.is_categorical | np.array(found, np.bool_)
+        if (seen > self._known_encoder.seen).any():
             raise ValueError("its columns have values that it has not seen")

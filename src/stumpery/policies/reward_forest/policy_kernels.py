@@ -25,7 +25,8 @@ from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, Scratch, spl
 from stumpery.drift import reward_drop_kernels as change
 from stumpery.jit import internal, kernel
 from stumpery.policies.exploration import explorer_kernels as explorers
-from stumpery.policies.exploration.explorer_kernels import DECIDES, LEARNS, SCORE
+from stumpery.policies.exploration.rule_kernels import ACTION_SCORE
+from stumpery.policies.mode_kernels import DECIDES, LEARNS
 from stumpery.policies.reward_forest.scorers import context_memory_kernels as contexts
 from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed
 from stumpery.policies.reward_forest.scorers import residual_kernels as correction
@@ -99,22 +100,22 @@ def score(models: RewardForestState, work: RewardForestWorkspace, row: Floats, s
     trees.descend(models.forest, row, work.reached, work.moving)
     stats.score(models.forest, work.reached, work.known, statistics, predictions[CORRECTED])
     for action in range(statistics.shape[1]):
-        predictions[FOREST, action] = statistics[SCORE, action]
+        predictions[FOREST, action] = statistics[ACTION_SCORE, action]
         predictions[PLAIN, action] = 0.0
         predictions[PAIRS, action] = 0.0
         predictions[RECENT, action] = 0.0
-        predictions[CORRECTED, action] += statistics[SCORE, action]
+        predictions[CORRECTED, action] += statistics[ACTION_SCORE, action]
     n = hashed.fill_codes(row, models.forest.kinds, models.edges, work.codes)
     n_pairs = hashed.fill_pairs(models.pairs, work.codes, n, work.slots)
     hashed.predict(models.plain, work.codes, n, predictions[PLAIN])
     hashed.predict(models.pairs, work.slots, n_pairs, predictions[PAIRS])
     hashed.predict(models.recent, work.codes, n, predictions[RECENT])
     hashed.predict(models.corrected, work.codes, n, predictions[CORRECTED])
-    mixture.combine(predictions, models.weights, statistics[SCORE])
-    contexts.recall(models.familiar, found, statistics[SCORE])
+    mixture.combine(predictions, models.weights, statistics[ACTION_SCORE])
+    contexts.recall(models.familiar, found, statistics[ACTION_SCORE])
     shared.lend(models.shared, models.shared.features, work.codes, n, predictions[FOREST], work.sums, statistics)
     for action in range(statistics.shape[1]):  # an action said to earn less than nothing would hardly be tried again
-        statistics[SCORE, action] = max(statistics[SCORE, action], 0.0)
+        statistics[ACTION_SCORE, action] = max(statistics[ACTION_SCORE, action], 0.0)
     return Scored(n, n_pairs, found)
 
 
@@ -130,7 +131,7 @@ def is_kept(models: RewardForestState, statistics: Floats, action: int, epoch: i
     if laps < 2 or forest.counters[COUNTER_NODES] + 2 <= forest.nodes.shape[0]:
         return True
     for other in range(statistics.shape[1]):
-        if statistics[SCORE, other] > statistics[SCORE, action]:
+        if statistics[ACTION_SCORE, other] > statistics[ACTION_SCORE, action]:
             return True
     return bool((key >> np.uint64(20)) % np.uint64(laps) == np.uint64(0))
 

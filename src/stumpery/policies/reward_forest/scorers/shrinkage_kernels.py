@@ -18,7 +18,7 @@ import numpy as np
 
 from stumpery.array_forest.forest_kernels import Float32s, Int32s
 from stumpery.jit import internal
-from stumpery.policies.exploration.explorer_kernels import SCORE, UNCERTAINTY
+from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, ACTION_UNCERTAINTY
 from stumpery.policies.reward_forest.scorers.hashed_linear_kernels import LONGEST, PAST, WEIGHT, pace
 from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import spread
 from stumpery.types import Floats
@@ -71,12 +71,12 @@ def lend(
             squares += value * value
         if squares > 0.0 and shared.strength > 0.0:
             score = min(max(score, 0.0), 1.0)
-            certainty = spread(means[action]) / statistics[UNCERTAINTY, action]
+            certainty = spread(means[action]) / statistics[ACTION_UNCERTAINTY, action]
             plays = max(certainty * certainty - 1.0, 0.0)
             lent = shared.strength / (plays + shared.strength)
-            statistics[SCORE, action] += lent * (score - statistics[SCORE, action])
-            statistics[UNCERTAINTY, action] += lent * (
-                uncertainty / (n * squares) * spread(score) - statistics[UNCERTAINTY, action]
+            statistics[ACTION_SCORE, action] += lent * (score - statistics[ACTION_SCORE, action])
+            statistics[ACTION_UNCERTAINTY, action] += lent * (
+                uncertainty / (n * squares) * spread(score) - statistics[ACTION_UNCERTAINTY, action]
             )
 
 
