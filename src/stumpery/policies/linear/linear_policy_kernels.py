@@ -1,9 +1,9 @@
-"""A linear model of each action's reward, and its uncertainty (disjoint models of Li et al. 2010).
+"""Ridge regression of every action's reward on the context, with standard errors (Li et al. 2010, disjoint models).
 
 With A = ridge * I + the sum of x x' over the rows x that an action was played on, and b the sum of reward * x, its
-score for x is theta . x with theta = A^-1 b, and its uncertainty sqrt(x' A^-1 x). Not A and b are kept but the inverse and
-theta: with v = A^-1 x, one reward changes them by - v v' / (1 + x . v) (Sherman and Morrison 1950) and by
-v (reward - theta . x) / (1 + x . v). Sums run over the places where x is not 0, in order.
+score for x is theta . x with theta = A^-1 b, and its uncertainty is the standard error sqrt(x' A^-1 x). The arrays hold
+A^-1 and theta: with v = A^-1 x, one reward changes them by - v v' / (1 + x . v) (Sherman and Morrison 1950) and by
+v (reward - theta . x) / (1 + x . v). Sums run over the columns where x is not 0, in order.
 """
 
 import math
@@ -14,56 +14,57 @@ import numpy as np
 from stumpery.jit import internal, kernel
 from stumpery.policies import standardisation_kernels as features
 from stumpery.policies.exploration import explorer_kernels as explorers
-from stumpery.policies.exploration.explorer_kernels import DECIDES, LEARNS, SCORE, UNCERTAINTY
-from stumpery.policies.standardisation_kernels import Sparse, dot, sparse
+from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, ACTION_UNCERTAINTY
+from stumpery.policies.mode_kernels import DECIDES, LEARNS
+from stumpery.policies.standardisation_kernels import SparseRow, dot, sparse_row
 from stumpery.types import Floats, Integers, RandomState
 
 
-class Linear(NamedTuple):
-    """What is known of every action."""
+class RidgeModels(NamedTuple):
+    """One ridge regression per action."""
 
     inverses: Floats  # (actions, width + 1, width + 1)
     thetas: Floats  # (actions, width + 1)
 
 
-def new_linear(n_actions: int, size: int, ridge: float) -> Linear:
-    """Nothing but the ridge."""
-    return Linear(np.tile(np.eye(size) / ridge, (n_actions, 1, 1)), np.zeros((n_actions, size)))
+def new_ridge_models(n_actions: int, size: int, ridge: float) -> RidgeModels:
+    """Models without rewards: A is ridge * I."""
+    return RidgeModels(np.tile(np.eye(size) / ridge, (n_actions, 1, 1)), np.zeros((n_actions, size)))
 
 
 @internal
-def fill_scores(statistics: Floats, model: Linear, row: Sparse) -> None:
+def fill_scores(statistics: Floats, model: RidgeModels, row: SparseRow) -> None:
     """Write every action's score and uncertainty into the action statistics, in place."""
     for action in range(model.thetas.shape[0]):
         square = 0.0
-        for nth in range(row.n_set):
-            place = row.places[nth]
-            square += row.x[place] * dot(model.inverses[action, place], row)
-        statistics[SCORE, action] = dot(model.thetas[action], row)
-        statistics[UNCERTAINTY, action] = math.sqrt(max(square, 0.0))
+        for index in range(row.n_set):
+            column = row.indices[index]
+            square += row.x[column] * dot(model.inverses[action, column], row)
+        statistics[ACTION_SCORE, action] = dot(model.thetas[action], row)
+        statistics[ACTION_UNCERTAINTY, action] = math.sqrt(max(square, 0.0))
 
 
 @kernel
-def update(inverse: Floats, theta: Floats, row: Sparse, reward: float) -> None:
-    """Fold one reward into one action's inverse and theta, in place; the inverse stays symmetric to the last bit."""
+def update(inverse: Floats, theta: Floats, row: SparseRow, reward: float) -> None:
+    """Update one action's inverse and theta by a reward, in place; the inverse stays symmetric to the last bit."""
     size = theta.shape[0]
     v = np.zeros(size)
-    for nth in range(row.n_set):
-        place = row.places[nth]
-        value = row.x[place]
+    for index in range(row.n_set):
+        column = row.indices[index]
+        value = row.x[column]
         for other in range(size):
-            v[other] += value * inverse[place, other]
+            v[other] += value * inverse[column, other]
     shrink = 1.0 / (1.0 + dot(v, row))
     gain = (reward - dot(theta, row)) * shrink
     root = math.sqrt(shrink)
-    for place in range(size):
-        theta[place] += gain * v[place]
-        v[place] *= root
-    for place in range(size):
-        factor = v[place]
+    for column in range(size):
+        theta[column] += gain * v[column]
+        v[column] *= root
+    for column in range(size):
+        factor = v[column]
         if factor != 0.0:
             for other in range(size):
-                inverse[place, other] -= factor * v[other]
+                inverse[column, other] -= factor * v[other]
 
 
 @kernel
@@ -81,20 +82,20 @@ def run(
     actions: Integers,
     probabilities: Floats,
     available: np.ndarray,
-    does: int,
+    mode: int,
 ) -> None:
-    """Go along rows, in place: decide, learn given actions, both, or fill the statistics; the time is that of rewards."""
-    model = Linear(inverses, thetas)
-    for place in range(rows.shape[0]):
+    """Go along rows by `mode`, in place: decide, learn the given actions, both, or only fill the statistics."""
+    model = RidgeModels(inverses, thetas)
+    for row in range(rows.shape[0]):
         time = clock[0] + 1.0
-        seen = sparse(columns, rows[place])
+        seen = sparse_row(columns, rows[row])
         fill_scores(statistics, model, seen)
-        if does & DECIDES:
-            actions[place], probabilities[place] = explorers.choose(rng, rule, statistics, available, time)
-        elif not does:
+        if mode & DECIDES:
+            actions[row], probabilities[row] = explorers.choose(rng, rule, statistics, available, time)
+        elif not mode:
             explorers.fill_probabilities(rule, statistics, available, time)
-        if does & LEARNS:
-            action = actions[place]
-            reward = rewards[place, action if does & DECIDES else 0]
+        if mode & LEARNS:
+            action = actions[row]
+            reward = rewards[row, action if mode & DECIDES else 0]
             update(inverses[action], thetas[action], seen, reward)
-            features.update(clock, arms, columns, rows[place], action, reward)
+            features.count_event(clock, arms, columns, rows[row], action, reward)
