@@ -42,6 +42,24 @@ def rows(data: Any) -> Iterator[Any]:
     return each
 
 
+def as_row(row: Any) -> Any:
+    """A pandas Series or a NumPy record as a dict from names to values; any other row as it is."""
+    if isinstance(row, np.void) and row.dtype.names:
+        return dict(zip(row.dtype.names, row.item(), strict=True))
+    if hasattr(getattr(row, "index", None), "is_unique") and np.ndim(row) == 1:
+        if not row.index.is_unique:
+            raise ValueError("a row has several values of the same name; their names must differ")
+        return dict(zip(row.index.tolist(), row.tolist(), strict=True))
+    return row
+
+
+def own_row(row: Any) -> Any:
+    """A copy of a row, that stays the same when the caller's changes."""
+    if isinstance(row, Mapping):
+        return dict(row)
+    return row.copy() if isinstance(row, np.ndarray) else as_row(row)
+
+
 def rows_at(data: Any, places: Any) -> Any:
     """The rows at these places of a list, an array or a frame, in the same form."""
     if isinstance(data, np.ndarray):

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
@@ -39,6 +40,15 @@ def check_one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
         known = False
     if not known:
         raise ValueError(f"{name} is {shown(value)}; it must be one of {listed(choices)}")
+
+
+def check_known(what: str, name: str, known: Iterable[str]) -> None:
+    """One of the known names; the ValueError proposes those that are spelled like it."""
+    names = list(known)
+    if name not in names:
+        close = get_close_matches(name, names)
+        hint = f"did you mean {' or '.join(close)}" if close else f"there are {', '.join(names)}"
+        raise ValueError(f"there is no {what} {name!r}: {hint}")
 
 
 def check_bool(name: str, value: Any) -> None:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import CorruptFile
 from stumpery.types import RandomState
 
 BLOCK_BYTES = 64
@@ -61,7 +62,7 @@ def size_of(form: Any) -> int:
         case [str() as kind, [*shape]] if kind in TYPES and len(shape) <= MAX_DIMENSIONS:
             if all(type(size) is int and size >= 0 for size in shape):
                 return int(math.prod(shape, start=np.dtype(kind).itemsize))
-    raise ValueError(f"corrupt file: {str(form)[:60]!r} is no array's type and shape")
+    raise CorruptFile(f"corrupt file: {str(form)[:60]!r} is no array's type and shape")
 
 
 def unpack(parts: Mapping[str, NDArray[Any]], form: Any) -> NDArray[Any]:
@@ -71,15 +72,15 @@ def unpack(parts: Mapping[str, NDArray[Any]], form: Any) -> NDArray[Any]:
     words, masks, blocks = parts["words"], parts["masks"], parts["blocks"]
     types = words.dtype == np.uint64 and masks.dtype == blocks.dtype == np.uint8
     if not types or words.ndim != 1 or masks.ndim != 1 or blocks.shape != (-(-n_blocks // 8),):
-        raise ValueError("corrupt file: a packed array has parts of other types or shapes than its own")
+        raise CorruptFile("corrupt file: a packed array has parts of other types or shapes than its own")
     marked = np.unpackbits(blocks, count=n_blocks).view(np.bool_)
     if len(masks) != np.count_nonzero(marked):
-        raise ValueError("corrupt file: a packed array has another number of blocks than its masks say")
+        raise CorruptFile("corrupt file: a packed array has another number of blocks than its masks say")
     all_masks = np.zeros(n_blocks, np.uint8)
     all_masks[marked] = masks
     marked = np.unpackbits(all_masks).view(np.bool_)
     if len(words) != np.count_nonzero(marked):
-        raise ValueError("corrupt file: a packed array has another number of words than its masks say")
+        raise CorruptFile("corrupt file: a packed array has another number of words than its masks say")
     found = np.zeros(8 * n_blocks, np.uint64)
     found[marked] = words
     if not _IS_LITTLE:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import CorruptFile
 from stumpery.types import Integers
 
 MAX_MAGNITUDE = 1e100  # of a learned number: far beyond any stream, and its square is still finite
@@ -17,9 +18,9 @@ MAX_EVENT_COUNT = 2.0**53  # that can be counted one by one in a float
 MOST_COUNTED = 2**62  # by a summary in 64 bits
 
 
-def corrupt(what: str) -> ValueError:
+def corrupt(what: str) -> CorruptFile:
     """The error for a state that no stream could have led to."""
-    return ValueError(f"corrupt file: {what}")
+    return CorruptFile(f"corrupt file: {what}")
 
 
 def check(fits: Any, what: str) -> None:

@@ -3,9 +3,9 @@
 import jax
 import numpy as np
 import pytest
-from tests.reference.dqn import SlowDQN
+from tests.reference.dqn import DQN
 
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.reinforcement.cells import Cells
 from stumpery.reinforcement.training import dqn, network
 from stumpery.reinforcement.training.learner import Chunk, Moments, new_learner
@@ -26,7 +26,7 @@ def some_rows(seed=3, n=N):
 
 def prepared():
     rows, labels = some_rows()
-    known, floats = OnlineEncoder.of(rows, 10).knowing(rows)
+    known, floats = OnlineEncoder.from_rows(rows, 10).extend(rows)
     cells = Cells.of(known.schema, floats, 4).knowing(floats, known.is_categorical)
     learner = new_learner(7, 16, 3, 4, 8, SIZE)
     codes, numbers = cells.coded(floats)
@@ -39,7 +39,7 @@ def prepared():
 def test_the_loop_equals_its_twin(double, all_reports):
     learner, spans, codes, numbers, labels = prepared()
     options = {"price": 0.05, "epsilon": 0.5, "rate": 0.01, "target_every": 4}
-    slow = SlowDQN(learner, spans, batch=8, double=double, all_reports=all_reports, **options)
+    slow = DQN(learner, spans, batch=8, double=double, all_reports=all_reports, **options)
     kind = dqn.Kind(batch=8, double=double, all_reports=all_reports)
     for start, stop, n_updates in ((0, WARM, 0), (WARM, N, 1)):
         rule = dqn.Rule(*map(np.float32, (0.05, 0.5, 0.01)), *map(np.int32, (4, n_updates)))

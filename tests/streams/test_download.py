@@ -6,14 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.streams.web_site import DROP, HANG, Site
+from tests.support import names_in
 
 from stumpery.streams.datasets.download import Patience, fetch
 
 PAGE = bytes(range(256)) * 4000
-
-
-def files(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
 
 def test_files_come_whole_and_progress_is_told(site: Site, tmp_path: Path, hasty: Patience) -> None:
@@ -24,7 +21,7 @@ def test_files_come_whole_and_progress_is_told(site: Site, tmp_path: Path, hasty
     assert (first.read_bytes(), second.read_bytes()) == (PAGE, b"short")
     assert (len(PAGE), len(PAGE)) in told
     assert told[-1] == (5, 5)
-    assert files(tmp_path / "new") == ["0-log.csv", "1-log.csv"]
+    assert names_in(tmp_path / "new") == ["0-log.csv", "1-log.csv"]
 
 
 @pytest.mark.parametrize("trouble", [429, 500, 503, DROP, HANG])
@@ -52,14 +49,14 @@ def test_a_lasting_trouble_leaves_nothing(
     site.troubles = {"/a": [trouble] * 3}
     with pytest.raises(ConnectionError, match=f"{reason}.*STUMPERY_DATA can name a folder"):
         fetch([site.url("/a")], tmp_path, patience=hasty)
-    assert files(tmp_path) == []
+    assert names_in(tmp_path) == []
 
 
 def test_a_page_that_is_not_there_is_asked_for_once(site: Site, tmp_path: Path, hasty: Patience) -> None:
     with pytest.raises(ConnectionError, match="/a answered 404 Not Found"):
         fetch([site.url("/a")], tmp_path, patience=hasty)
     assert site.requests == ["/a"]
-    assert files(tmp_path) == []
+    assert names_in(tmp_path) == []
 
 
 def test_without_a_network_the_sentence_says_what_to_do(tmp_path: Path, hasty: Patience) -> None:
@@ -71,7 +68,7 @@ def test_a_file_that_is_too_large_is_refused(site: Site, tmp_path: Path, hasty: 
     site.pages = {"/a": PAGE}
     with pytest.raises(ValueError, match="larger than the 1,000 bytes"):
         fetch([site.url("/a")], tmp_path, patience=replace(hasty, max_bytes=1000))
-    assert files(tmp_path) == []
+    assert names_in(tmp_path) == []
 
 
 def test_only_the_web_is_asked(site: Site, tmp_path: Path, hasty: Patience) -> None:
@@ -96,7 +93,7 @@ def test_an_interrupt_half_way_leaves_nothing(site: Site, tmp_path: Path, hasty:
     site.pages = {"/a": PAGE}
     with pytest.raises(KeyboardInterrupt):
         fetch([site.url("/a")], tmp_path, progress=interrupt, patience=hasty)
-    assert files(tmp_path) == []
+    assert names_in(tmp_path) == []
 
 
 def test_many_may_fetch_the_same_file_at_once(site: Site, tmp_path: Path, hasty: Patience) -> None:
@@ -109,7 +106,7 @@ def test_many_may_fetch_the_same_file_at_once(site: Site, tmp_path: Path, hasty:
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(one, range(8))) == [PAGE] * 8
-    assert files(tmp_path) == ["0-a"]
+    assert names_in(tmp_path) == ["0-a"]
 
 
 def test_a_folder_that_cannot_be_written_is_not_called_a_network_error(site: Site, tmp_path: Path) -> None:

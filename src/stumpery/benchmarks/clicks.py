@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stumpery.benchmarks.runner import Figure, Measure
-from stumpery.clicks.univariate_kernels import ROOM
+from stumpery.clicks.univariate_bank_kernels import ROOM
 from stumpery.evaluation.submissions import OURS, generated, selector
 from stumpery.streams import ClickLog
 from stumpery.summaries import CountMin, QuantileSummary

@@ -28,7 +28,7 @@ RANDOM, PERFECT, BEST_PROBABILITY = "Random", "Perfect", "best probability"
 Curves = dict[str, Any]  # of one player in one trial: plain values, as they are kept between runs
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ChallengeResult(Result):
     """Clicks of several players over the same trials; each array has a row per trial, a column per checkpoint."""
 

@@ -3,39 +3,44 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
+from stumpery.encoding.declared_columns import SchemaModel
 from stumpery.policies.mode_kernels import DECIDES, LEARNS
 from stumpery.policies.policy import ChosenActions, Policy
-from stumpery.types import Context, Floats, Integers, State
+from stumpery.types import Context, Floats, Integers
 
 NO_REWARDS = np.zeros((0, 1))
 
 
-class SupportsWidth(Protocol):
-    """An encoder of rows."""
+class SchemaEncoder(Protocol):
+    """An encoder of rows under a schema."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of a row."""
 
     @property
     def width(self) -> int:
         """The length of an encoded row."""
 
 
-EncoderT = TypeVar("EncoderT", bound=SupportsWidth)
+EncoderT = TypeVar("EncoderT", bound=SchemaEncoder)
 
 
 @dataclass(kw_only=True, eq=False)
-class ContextualPolicy(Policy, Generic[EncoderT]):
+class ContextualPolicy(SchemaModel, Policy, Generic[EncoderT]):
     """Contextual bandit: a policy that chooses an action for a context, a row of columns.
 
     A context is a dict, in which an absent key is a missing value, or a one-dimensional array; many are a frame, a list
     of dicts or a matrix. The columns are those of `schema`, or of the first rows that come.
 
-    A subclass implements `_new_encoder`, `_allocate`, `_rows`, `_row` and `_run`: whatever is called, it
-    becomes one call of `_run` over encoded rows.
+    A subclass implements `_new_encoder`, `_allocate`, `_rows`, `_row` and `_run`: every public method becomes one
+    call of `_run` over encoded rows.
     """
 
     schema: Schema | None = None
@@ -88,13 +93,14 @@ class ContextualPolicy(Policy, Generic[EncoderT]):
 
     def _begin(self, schema: Schema) -> None:
         """Fix the columns and allocate the model; on an error nothing changes."""
-        before = self.schema, self._encoder
-        self.__dict__["schema"] = schema
+        before, encoder = self.schema, self._encoder
         try:
             self._encoder = self._new_encoder(schema)
+            self._set_option("schema", self._encoder.schema)
             self._allocate(self._encoder.width)
         except (ValueError, MemoryError):
-            self.__dict__["schema"], self._encoder = before
+            self._set_option("schema", before)
+            self._encoder = encoder
             raise
 
     def _table(self, contexts: Any) -> Any:
@@ -104,6 +110,10 @@ class ContextualPolicy(Policy, Generic[EncoderT]):
         if not isinstance(contexts, Sequence):
             return contexts
         return _stacked(contexts) if any(isinstance(context, np.ndarray) for context in contexts) else list(contexts)
+
+    def _settle(self, contexts: Any) -> None:
+        if self._encoder is None:
+            self._rows(contexts)
 
     def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
         chosen = ChosenActions.empty(1)
@@ -126,25 +136,6 @@ class ContextualPolicy(Policy, Generic[EncoderT]):
         chosen = ChosenActions.empty(len(rewards))
         self._run(self._rows(contexts), rewards, chosen, self._all, DECIDES | LEARNS)
         return chosen
-
-    # Saving: the schema's points travel with the arrays.
-
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        options, arrays = super().state()
-        if self.schema is None:
-            return State({**options, "schema": None}, arrays)
-        schema, points = self.schema.state()
-        return State({**options, "schema": schema}, {**arrays, **{f"schema.{k}": v for k, v in points.items()}})
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options, arrays = dict(state.options), dict(state.arrays)
-        if options.get("schema") is not None:
-            points = {name.removeprefix("schema."): arrays.pop(name) for name in list(arrays) if "schema." in name}
-            options["schema"] = Schema.from_state(State(options["schema"], points))
-        return super().from_state(State(options, arrays))
 
 
 def _stacked(rows: Sequence[Any]) -> NDArray[Any]:

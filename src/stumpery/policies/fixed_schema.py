@@ -8,18 +8,14 @@ from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
 from stumpery.frames import n_rows
-from stumpery.policies.contextual import ContextualPolicy
+from stumpery.policies.contextual import ContextualPolicy, SchemaEncoder
 from stumpery.types import Context
 
 N_FIRST_ROWS = 1000  # of a frame, from which a schema is inferred
 
 
-class RowEncoder(Protocol):
+class RowEncoder(SchemaEncoder, Protocol):
     """An encoder of rows that never changes."""
-
-    @property
-    def width(self) -> int:
-        """The length of an encoded row."""
 
     def encode_one(self, row: Any) -> NDArray[Any]:
         """One row as an array."""

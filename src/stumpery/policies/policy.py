@@ -2,20 +2,20 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files
-from stumpery.frames import n_rows, rows
-from stumpery.models import locking
+from stumpery.display import as_html
+from stumpery.frames import n_rows, own_row, rows
+from stumpery.locks import locking
+from stumpery.models import Model
 from stumpery.options import check_range, listed, shown
 from stumpery.policies.arguments import MIN_PROBABILITY, as_number, checked_actions, checked_probability
 from stumpery.random import new_generator
-from stumpery.reseeding import SeededClone
-from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers, State
+from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers
 from stumpery.validation import check_random_state
 
 _new_tuple = tuple.__new__  # a NamedTuple's own constructor is a Python function, which takes twice as long
@@ -34,13 +34,13 @@ class ChosenActions(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class Policy(SeededClone):
+class Policy(Model):
     """Bandit policy: choose one of several actions, then learn from the reward of that action alone.
 
     Threads may share a policy: each call takes the policy's lock.
 
     A subclass implements the hooks `_decide`, `_learn`, `_arrays`, `_grow`, `_shrink` and `explain`. It may override
-    `_decide_many`, `_learn_many` and `_play` with faster ones that give the same bits, and `_restored` to validate
+    `_decide_many`, `_learn_many` and `_play` with faster ones that give the same bits, and `_validate_state` to validate
     files. In hooks actions are indices, and rewards are checked and scaled to 0..1.
 
     Args:
@@ -60,17 +60,18 @@ class Policy(SeededClone):
         self._rng = new_generator(self.seed)
         self.seed = int(self.seed)
         self._renumber()
-        self._sealed = True  # a subclass sets its options before
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dataclass_fields__ and "_sealed" in self.__dict__:
-            raise ValueError(f"{name} is part of a policy's recipe and stays as it is; make a new policy instead")
-        super().__setattr__(name, value)
 
     @locking
     def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> Decision:
-        """Choose an action, by default among all, else among those `available`."""
+        """Choose an action, by default among all, else among those `available`.
+
+        The decision holds a copy of the context, a dict where a pandas Series or a NumPy record came.
+        """
         with self._mutex:
+            if type(context) is dict:
+                context = context.copy()  # not by a call of `own_row`, which would take longer
+            elif context is not None:
+                context = own_row(context)
             index, probability = self._decide(context, self._all if available is None else self._mask(available))
             return _new_tuple(Decision, (self.actions[index], probability, context))
 
@@ -93,6 +94,8 @@ class Policy(SeededClone):
             n, contexts = int(contexts), None
         else:
             n = n_rows(contexts, "contexts")
+        if n and type(self).decide is not Policy.decide:  # overridden outside the package
+            return self._decide_each(contexts, n, mask)
         actions, probabilities = self._decide_many(contexts, n, mask) if n else ChosenActions.empty(0)
         return Decisions([self.actions[index] for index in actions.tolist()], probabilities, contexts)
 
@@ -102,7 +105,11 @@ class Policy(SeededClone):
         indices, probabilities, contexts = self._opened_many(decisions)
         if values.ndim != 1 or len(values) != len(indices):
             raise ValueError(f"there are {len(indices)} decisions and {values.size} rewards: one of each is needed")
-        if len(indices):
+        if len(indices) and type(self).learn is not Policy.learn:  # overridden outside the package
+            columns = indices.tolist(), probabilities.tolist(), _each(contexts, len(indices)), values.tolist()
+            for index, probability, context, reward in zip(*columns, strict=True):
+                self.learn(Decision(self.actions[index], probability, context), reward)
+        elif len(indices):
             self._learn_many(contexts, indices, self._unit(values), probabilities)
 
     def play(self, contexts: Any, rewards: Floats) -> ChosenActions:
@@ -116,6 +123,8 @@ class Policy(SeededClone):
             raise ValueError(
                 f"there are {len(contexts)} contexts and {len(values)} rows of rewards: one of each is needed"
             )
+        if type(self).decide is not Policy.decide or type(self).learn is not Policy.learn:  # overridden
+            return self._play_each(contexts, values)
         return self._play(contexts, self._unit(values)) if len(values) else ChosenActions.empty(0)
 
     @abstractmethod
@@ -131,11 +140,11 @@ class Policy(SeededClone):
         if name in self._index:
             raise ValueError(f"action {shown(name)} is there already; actions must differ")
         before = self.actions
-        self.__dict__["actions"] = (*before, name)
+        self._set_option("actions", (*before, name))
         try:
             self._grow()
         except (ValueError, MemoryError):  # beyond max_bytes
-            self.__dict__["actions"] = before
+            self._set_option("actions", before)
             raise
         self._renumber()
 
@@ -144,7 +153,7 @@ class Policy(SeededClone):
         index = self._position(action)
         if len(self.actions) == 1:
             raise ValueError(f"{action!r} is the only action left; a policy needs at least one")
-        self.__dict__["actions"] = tuple(name for name in self.actions if name != action)
+        self._set_option("actions", tuple(name for name in self.actions if name != action))
         self._shrink(index)
         self._renumber()
 
@@ -170,35 +179,11 @@ class Policy(SeededClone):
             raise ValueError(f"a reward is {invalid!r}; it must be a number from {self._low:g} to {self._high:g}")
         return values
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, here or in another process, is as one that was saved and loaded: it shares nothing."""
-        return type(self).from_state, (self.snapshot(),)
-
-    def fresh(self, seed: int) -> Self:
-        """A new policy of the same recipe that has learned nothing, with another seed."""
-        return replace(self, seed=seed)
-
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the policy's arrays hold."""
-        return sum(part.nbytes for part in vars(self).values() if isinstance(part, np.ndarray))
-
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        return State(self._options(), self._arrays())
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        policy = cls._blank(state.options)
-        policy._restore(state.arrays)
-        policy._restored()
-        return policy
-
-    @classmethod
-    def _blank(cls, options: dict[str, Any]) -> Self:
-        """A policy of these options that has learned nothing."""
-        return cls(**cls._arguments(options))
+    def _repr_html_(self) -> str:
+        options = [
+            {"option": each.name, "value": shown(getattr(self, each.name))} for each in fields(self) if each.repr
+        ]
+        return as_html(f"{type(self).__name__}: {len(self.actions)} actions, {self.n_bytes:,} bytes", options)
 
     # Hooks that a subclass implements: actions are indices, rewards are checked and scaled to 0..1.
 
@@ -209,10 +194,6 @@ class Policy(SeededClone):
     @abstractmethod
     def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
         """Learn one reward."""
-
-    @abstractmethod
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        """Every array of the state, live: what is copied into them is the state."""
 
     @abstractmethod
     def _grow(self) -> None:
@@ -226,36 +207,51 @@ class Policy(SeededClone):
 
     def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> ChosenActions:
         chosen = ChosenActions.empty(n)
-        for row, context in enumerate(rows(contexts) if contexts is not None else [None] * n):
+        for row, context in enumerate(_each(contexts, n)):
             chosen.actions[row], chosen.probabilities[row] = self._decide(context, available)
         return chosen
 
     def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
-        for row, context in enumerate(rows(contexts) if contexts is not None else [None] * len(actions)):
+        for row, context in enumerate(_each(contexts, len(actions))):
             self._learn(context, int(actions[row]), float(rewards[row]), float(probabilities[row]))
 
     def _play(self, contexts: Any, rewards: Floats) -> ChosenActions:
         n = len(rewards)
         chosen = ChosenActions.empty(n)
-        for row, context in enumerate(rows(contexts) if contexts is not None else [None] * n):
+        for row, context in enumerate(_each(contexts, n)):
             index, probability = self._decide(context, self._all)
             self._learn(context, index, float(rewards[row, index]), probability)
             chosen.actions[row], chosen.probabilities[row] = index, probability
         return chosen
 
+    # Loops over `decide` and `learn`, for subclasses outside the package that override them.
+
+    def _settle(self, contexts: Any) -> None:
+        """Infer from the first contexts of many what a single one does not determine."""
+
+    def _decide_each(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Decisions:
+        self._settle(contexts)
+        names = [action for action, offered in zip(self.actions, available.tolist(), strict=True) if offered]
+        options = {} if available.all() else {"available": names}
+        decided = [self.decide(context, **options) for context in _each(contexts, n)]
+        probabilities = np.array([decision.probability for decision in decided])
+        return Decisions([decision.action for decision in decided], probabilities, contexts)
+
+    def _play_each(self, contexts: Any, rewards: Floats) -> ChosenActions:
+        chosen = ChosenActions.empty(len(rewards))
+        if len(rewards):
+            self._settle(contexts)
+        for row, context in enumerate(_each(contexts, len(rewards))):
+            decision = self.decide(context)
+            index, probability, _ = self._opened(decision)
+            self.learn(decision, float(rewards[row, index]))
+            chosen.actions[row], chosen.probabilities[row] = index, probability
+        return chosen
+
     def _options(self) -> dict[str, Any]:
-        options = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
-        return {**options, "actions": list(self.actions), "reward_range": list(self.reward_range)}
+        return {**super()._options(), "actions": list(self.actions), "reward_range": list(self.reward_range)}
 
-    @classmethod
-    def _arguments(cls, options: dict[str, Any]) -> dict[str, Any]:
-        return options
-
-    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        files.restore(self._arrays(), arrays)
-
-    def _restored(self) -> None:
-        """Refuse a state that no stream could have led to; make anew what is not saved."""
+    def _validate_state(self) -> None:
         check_random_state(self._rng)
 
     def _position(self, action: Action) -> int:
@@ -313,6 +309,11 @@ class Policy(SeededClone):
         if not mask.any():
             raise ValueError("available is empty; at least one action is needed")
         return mask
+
+
+def _each(contexts: Any, n: int) -> Iterable[Context]:
+    """Each of `n` contexts, or as many times None."""
+    return rows(contexts) if contexts is not None else [None] * n
 
 
 def _action_of(decision: Any) -> Any:

@@ -88,11 +88,6 @@ class VectorPolicy(FixedSchemaPolicy[VectorEncoder], Generic[ModelT]):
         self._run(row[None], NO_REWARDS, ChosenActions.empty(1), self._all, 0)
         return self._statistics.copy()
 
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the policy's arrays hold."""
-        return super().n_bytes + int(sum(array.nbytes for array in self._model))
-
     def explain(self, decision: Decision | None = None) -> Explanation:
         """Every action's rewards so far, and for a decision its score, uncertainty, value and probability now."""
         said = f"After {int(self._clock[0])} rewards "
@@ -159,8 +154,8 @@ class VectorPolicy(FixedSchemaPolicy[VectorEncoder], Generic[ModelT]):
         self._statistics = rules.new_action_statistics(len(self.actions))
         self._model = type(self._model)(*(np.delete(array, action, axis=0) for array in self._model))
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         moments.validate(self._arms)
         moments.validate(self._columns)
         check_within(self._arms[:, moments.MEAN], 0.0, 1.0, "the mean of rewards")

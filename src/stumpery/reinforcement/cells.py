@@ -136,7 +136,7 @@ class Cells:
         """Whether vectors are picked by name rather than multiplied: quicker where there are many names a column."""
         return not self.is_number.any() and n_spans > 4 * len(self.is_number)
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, NDArray[Any]]:
         """All of it as arrays."""
         return {
             "is_number": self.is_number,
@@ -149,10 +149,10 @@ class Cells:
         }
 
     @classmethod
-    def from_state(
+    def from_arrays(
         cls, arrays: dict[str, NDArray[Any]], is_categorical: NDArray[np.bool_], *, as_they_are: bool
     ) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
+        """Rebuild from `arrays`; a ValueError says what does not fit."""
         is_number, n_codes, n_cuts = arrays["is_number"], arrays["n_codes"], arrays["n_cuts"]
         kinds = [array.dtype.kind for array in (is_number, n_codes, n_cuts)]
         shapes = {is_number.shape, n_codes.shape, n_cuts.shape}
@@ -200,7 +200,7 @@ def rule_of(schema: Schema, cells: Cells, place: int, codes: Iterable[int]) -> s
     missing, chosen = cells.n_codes[place] in chosen, [code for code in chosen if code < cells.n_codes[place]]
     words = []
     if isinstance(column, Categorical):
-        meant = [column.names[code] if code < len(column.names) else "any other" for code in chosen]
+        meant = [column.categories[code] if code < len(column.categories) else "any other" for code in chosen]
         words = [
             f"{column.name} = {meant[0]}" if len(meant) == 1 else f"{column.name} in {{{', '.join(meant)}}}"
         ] * bool(meant)

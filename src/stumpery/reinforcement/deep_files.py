@@ -7,27 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files
-from stumpery.encoding.online import OnlineEncoder
-from stumpery.labels.classes import Label, encode_classes
+from stumpery.encoding.online_encoder import OnlineEncoder
+from stumpery.errors import CorruptFile
+from stumpery.labels.classes import Label
 from stumpery.reinforcement.cells import Cells
 from stumpery.reinforcement.policy_nodes import LEAF, Nodes
 from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.training.agent import Agent
 from stumpery.reinforcement.training.learner import MISSING_RANK, UNSEEN, AgentState, filled, named, new_learner
+from stumpery.saveable import Arrays, restore
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
 from stumpery.validation import check, check_within
-
-Arrays = dict[str, NDArray[Any]]
-
-
-def checked_classes(classes: Any) -> list[Label]:
-    """Classes, all different."""
-    found = encode_classes(classes, [])[0]
-    if found != classes:
-        raise ValueError("its classes are not all different")
-    return found
 
 
 def checked_rows(rows: OnlineEncoder, arrays: Arrays) -> OnlineEncoder:
@@ -55,7 +46,7 @@ def checked_trainee(arrays: Arrays, is_categorical: NDArray[np.bool_], n_classes
         return None
     missed = _flags(arrays.pop("missed"), least=np.zeros(len(is_categorical), bool))
     own = {name.removeprefix("cells."): arrays.pop(name) for name in list(arrays) if name.startswith("cells.")}
-    cells = Cells.from_state(own, is_categorical, as_they_are=recipe.n_cells is None)
+    cells = Cells.from_arrays(own, is_categorical, as_they_are=recipe.n_cells is None)
     own = {name.removeprefix("learner."): arrays.pop(name) for name in list(arrays) if name.startswith("learner.")}
     return Agent(recipe.seed, cells, _checked_learner(own, cells, n_classes, recipe), missed)
 
@@ -63,14 +54,14 @@ def checked_trainee(arrays: Arrays, is_categorical: NDArray[np.bool_], n_classes
 def _checked_learner(arrays: Arrays, cells: Cells, n_classes: int, recipe: Any) -> AgentState:
     n_spans, n_reports = len(arrays["weights.into"]), arrays["weights.reports"].shape[1]
     if (len(arrays["memory.labels"]), len(arrays["weights.first"])) != (recipe.memory, recipe.width):
-        raise ValueError("its network and its memory are not of the size that its options say")
+        raise CorruptFile("its network and its memory are not of the size that its options say")
     if len(cells.spans) > n_spans or n_classes > n_reports:
-        raise ValueError("its network has too little room for its cells and classes")
+        raise CorruptFile("its network has too little room for its cells and classes")
     n_columns, width = len(cells.n_codes), recipe.width
     n_weights = width * (n_spans + 3 * n_columns + n_reports + width + 3) + n_columns + n_reports
     reserve(16 * n_weights + recipe.memory * (8 * n_columns + 8))
     fresh = new_learner(0, n_spans, n_columns, n_reports, width, recipe.memory)
-    files.restore({name: np.atleast_1d(array) for name, array in named(fresh)}, arrays)  # into views of these
+    restore({name: np.atleast_1d(array) for name, array in named(fresh)}, arrays)  # into views of these
     learner: AgentState = filled(fresh, dict(named(fresh)))
     _validate(learner, cells, n_classes, recipe.memory)
     return learner

@@ -1,8 +1,8 @@
 """What all trees learned by a network share: river's verbs, columns that open up, the extracted tree, files."""
 
 from abc import abstractmethod
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,23 +10,24 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.encoding.declared_columns import DeclaredColumns
-from stumpery.encoding.online import OnlineEncoder
-from stumpery.labels.classes import Label, as_array, encode_classes
+from stumpery.encoding.online_encoder import OnlineEncoder
+from stumpery.labels.classes import Label, as_array, checked_classes, encode_classes
 from stumpery.options import check_bool, check_number, check_whole, shown
 from stumpery.reinforcement import deep_files, extraction
 from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.training.agent import Agent, Method, TrainingLog
 from stumpery.reinforcement.training.learner import AgentState, Chunk, Found, Spans
-from stumpery.reseeding import RiverClone
 from stumpery.river import register_virtual_subclass
+from stumpery.saveable import Arrays, Options
 from stumpery.system.extras import need
-from stumpery.types import Floats, Integers, State
+from stumpery.types import Floats, Integers
+from stumpery.validation import check
 
 MOST_NAMES = 30_000
 
 
 @dataclass(kw_only=True, eq=False)
-class DeepTree(DeclaredColumns, RiverClone):
+class DeepTree(DeclaredColumns):
     """A policy that looks at a row column by column and then reports its class: a decision tree.
 
     The columns are those of `schema`, or of the first rows to learn from. A row is a dict, in which an absent key is a
@@ -40,7 +41,7 @@ class DeepTree(DeclaredColumns, RiverClone):
     width: int = 32
     warm_up: int = 1000
     n_cells: int | None = 32
-    max_names: int = 256
+    max_categories: int = 256
     memory: int = 50_000
     schema: Schema | None = None
     seed: int = 0
@@ -55,7 +56,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         check_whole("warm_up", self.warm_up, 1, 1_000_000)
         if self.n_cells is not None:
             check_whole("n_cells", self.n_cells, 1, 240)
-        check_whole("max_names", self.max_names, 1, MOST_NAMES)
+        check_whole("max_categories", self.max_categories, 1, MOST_NAMES)
         check_whole("memory", self.memory, 1, 10_000_000)
         check_whole("seed", self.seed, 0, 2**63 - 1)
         register_virtual_subclass(type(self), "Classifier")
@@ -74,14 +75,9 @@ class DeepTree(DeclaredColumns, RiverClone):
         """The classes that came so far."""
         return tuple(self._classes)
 
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the model's arrays hold."""
-        return sum(array.nbytes for array in self._arrays().values())
-
     def _start(self, schema: Schema) -> None:
-        self._rows = OnlineEncoder.under(schema, self.max_names)
-        self.schema = schema
+        self._rows = OnlineEncoder.from_schema(schema, self.max_categories)
+        self._set_option("schema", self._rows.schema)
 
     # Learning.
 
@@ -124,8 +120,8 @@ class DeepTree(DeclaredColumns, RiverClone):
             raise ValueError(f"there are {n} rows and {len(codes)} labels")
         if n == 0:
             return self._rows, np.zeros((0, 1)), self._classes, np.zeros(0, np.int64)
-        known = OnlineEncoder.of(X, self.max_names) if self._rows is None else self._rows
-        known, rows = known.knowing(X)
+        known = OnlineEncoder.from_rows(X, self.max_categories) if self._rows is None else self._rows
+        known, rows = known.extend(X)
         return known, rows[:], classes, codes.astype(np.int64)
 
     def _take(self, known: OnlineEncoder, classes: list[Label]) -> None:
@@ -134,7 +130,7 @@ class DeepTree(DeclaredColumns, RiverClone):
             late = known.is_categorical & ~self._rows.is_categorical
             self._waiting = [(np.where(late, 0.0, rows), labels) for rows, labels in self._waiting]
         self._rows, self._classes = known, classes
-        self.__dict__["schema"] = known.schema
+        self._set_option("schema", known.schema)
 
     def _wait(self, rows: Floats, labels: Integers, watched: TrainingLog) -> int:
         """Let rows of the warm-up wait, and begin once all have come; gives how many of these rows were among them."""
@@ -181,7 +177,11 @@ class DeepTree(DeclaredColumns, RiverClone):
         n = frames.n_rows(X, "X")
         if self._rows is None or not self._classes:
             return np.zeros((n, len(self._classes)))
-        rows = self._rows.one(X[0]).reshape(1, -1) if isinstance(X, list) and n == 1 else self._rows.many(X)[:]
+        rows = (
+            self._rows.encode_one(X[0]).reshape(1, -1)
+            if isinstance(X, list) and n == 1
+            else self._rows.encode_many(X)[:]
+        )
         if self._trainee is None:
             return np.tile(self._counts / self._counts.sum(), (n, 1))
         return self._probabilities(self._trainee.ask(rows)[0])
@@ -198,7 +198,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         """How many columns the policy looks at for each row."""
         if self._rows is None or self._trainee is None:
             return np.zeros(frames.n_rows(X, "X"), np.int64)
-        return self._trainee.ask(self._rows.many(X)[:])[1]
+        return self._trainee.ask(self._rows.encode_many(X)[:])[1]
 
     def tree(self, X: Any = None, *, merge: bool = True, max_nodes: int = 500_000) -> PolicyTree:  # noqa: N803
         """The policy as an explicit tree: all of it, or the part that the rows X take.
@@ -218,7 +218,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         if X is None:
             codes = np.asarray(trainee.learner.memory.codes)[: trainee.n_remembered]
         else:
-            codes = cells.coded(self._rows.many(X)[:]).codes
+            codes = cells.coded(self._rows.encode_many(X)[:]).codes
         missed = trainee.missed if X is None else None
         nodes = extraction.extracted(trainee.policy(), cells, codes, missed, max_nodes)
         tree = PolicyTree(self._rows, cells, self.classes, nodes)
@@ -226,48 +226,28 @@ class DeepTree(DeclaredColumns, RiverClone):
 
     # Files.
 
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        options["_classes"] = list(self._classes)
-        if self.schema is not None:
-            options["schema"] = self.schema.state().options
-        return State(options, self._arrays())
+    def _options(self) -> Options:
+        return {**super()._options(), "_classes": list(self._classes)}
 
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options, arrays = dict(state.options), dict(state.arrays)
-        classes = options.pop("_classes")
-        if options.get("schema") is not None:
-            points = {"points": arrays.pop("schema.points")}
-            options["schema"] = Schema.from_state(State(options["schema"], points))
-        model = cls(**options)
-        model._classes = deep_files.checked_classes(classes)
-        if model._rows is None:
-            if arrays or classes:
-                raise ValueError("it has arrays or classes but no columns")
-            return model
-        model._rows = deep_files.checked_rows(model._rows, arrays)
-        model._waiting = deep_files.checked_waiting(arrays, len(model._rows.seen), len(classes), model.warm_up)
-        model._trainee = deep_files.checked_trainee(arrays, model._rows.is_categorical, len(classes), model)
-        labels = [labels for _, labels in model._waiting]
-        model._counts = np.bincount(np.concatenate([np.zeros(0, np.int64), *labels]), minlength=len(classes)).astype(
-            float
-        )
-        if arrays:
-            raise ValueError(f"it has arrays {sorted(arrays)}, which it should not have")
-        return model
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        found: dict[str, NDArray[Any]] = {}
-        if self._rows is not None and self.schema is not None:
-            found |= {f"schema.{name}": array for name, array in self.schema.state().arrays.items()}
-            found["seen"] = self._rows.seen
+    def _arrays(self) -> Arrays:
+        found: Arrays = {} if self._rows is None else {"seen": self._rows.seen}
         if self._waiting:
             rows, labels = zip(*self._waiting, strict=True)
             found |= {"waiting.rows": np.concatenate(rows), "waiting.labels": np.concatenate(labels)}
         return found if self._trainee is None else found | self._trainee.arrays()
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        self._classes = checked_classes(learned.pop("_classes"))
+        n_classes = len(self._classes)
+        if self._rows is None:
+            check(not arrays and not n_classes, "it has arrays or classes but no columns")
+            return
+        self._rows = deep_files.checked_rows(self._rows, arrays)
+        self._waiting = deep_files.checked_waiting(arrays, len(self._rows.seen), n_classes, self.warm_up)
+        self._trainee = deep_files.checked_trainee(arrays, self._rows.is_categorical, n_classes, self)
+        waiting = np.concatenate([np.zeros(0, np.int64), *(labels for _, labels in self._waiting)])
+        self._counts = np.bincount(waiting, minlength=n_classes).astype(float)
+        check(not arrays, f"it has arrays {sorted(arrays)}, which it should not have")
 
     # What a kind of learner brings.
 

@@ -1,8 +1,7 @@
 """The best decision tree there is, on problems small enough to look at all of it."""
 
-from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +10,16 @@ from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.declared_columns import DeclaredColumns
-from stumpery.encoding.online import N_FIRST_ROWS, OnlineEncoder
-from stumpery.labels.classes import Label, as_array, encode_classes
+from stumpery.encoding.online_encoder import N_FIRST_ROWS, OnlineEncoder
+from stumpery.labels.classes import Label, as_array, checked_classes, encode_classes
 from stumpery.options import check_number, check_whole, shown
 from stumpery.reinforcement import optimal_kernels as kernels
 from stumpery.reinforcement.cells import Cells
 from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
 from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.river import register_virtual_subclass
-from stumpery.types import Floats, Integers, State
+from stumpery.saveable import Arrays, Options
+from stumpery.types import Floats, Integers
 from stumpery.validation import MAX_EVENT_COUNT, check, check_within
 
 MAX_NAMES = 10_000
@@ -66,6 +66,7 @@ class OptimalTree(DeclaredColumns):
         self._rows: OnlineEncoder | None = None
         self._classes: list[Label] = []
         self._table: Table = {}
+        self._found: Solved | None = None
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
@@ -73,7 +74,7 @@ class OptimalTree(DeclaredColumns):
 
     def _start(self, schema: Schema) -> None:
         self._rows = _named_rows(schema)
-        self.schema = self._rows.schema
+        self._set_option("schema", self._rows.schema)
 
     @property
     def classes(self) -> tuple[Label, ...]:
@@ -84,11 +85,6 @@ class OptimalTree(DeclaredColumns):
     def value(self) -> float:
         """What the best tree earns a row: its accuracy on the rows that came less the price of its expected depth."""
         return self._solved.value
-
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the counted rows take as arrays."""
-        return sum(array.nbytes for array in self.state().arrays.values())
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Count a row."""
@@ -105,15 +101,15 @@ class OptimalTree(DeclaredColumns):
         known = self._rows
         if known is None:
             first = Schema.infer(X[:N_FIRST_ROWS] if hasattr(X, "__getitem__") else X)
-            known = _named_rows(Schema.of(dict.fromkeys(first.names, "name")))
-        known, rows = known.knowing(X)
+            known = _named_rows(Schema.of(dict.fromkeys(first.names, "categorical")))
+        known, rows = known.extend(X)
         codes = rows[:].astype(np.int64)
         has_missing = (codes == 0).any(axis=0) | self._has_missing(codes.shape[1])
         n_states = float(np.prod(_n_names(known) + has_missing + 1.0))
         self._check_room(n_states, len(classes))
         self._rows, self._classes = known, classes
-        self.__dict__["schema"] = known.schema
-        self.__dict__.pop("_solved", None)
+        self._set_option("schema", known.schema)
+        self._found = None
         for row, label in zip(map(tuple, codes.tolist()), labels.astype(int).tolist(), strict=True):
             counts = self._table.setdefault(row, [])
             counts += [0.0] * (len(classes) - len(counts))
@@ -150,8 +146,13 @@ class OptimalTree(DeclaredColumns):
 
     # Dynamic programming.
 
-    @cached_property
+    @property
     def _solved(self) -> Solved:
+        if self._found is None:
+            self._found = self._solve()
+        return self._found
+
+    def _solve(self) -> Solved:
         if self._rows is None or not self._table:
             raise ValueError("nothing has been learned yet: there is no tree")
         n_names = _n_names(self._rows)
@@ -188,59 +189,48 @@ class OptimalTree(DeclaredColumns):
 
     # Files.
 
-    def state(self) -> State:
-        """The recipe and the counted rows."""
-        options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        options["_classes"] = list(self._classes)
-        arrays: dict[str, NDArray[Any]] = {}
-        if self.schema is not None and self._rows is not None:
-            options["schema"], points = self._rows.schema.state()
-            rows = np.array(list(self._table), np.int64).reshape(-1, len(self._rows.seen))
-            counts = [own + [0.0] * (len(self._classes) - len(own)) for own in self._table.values()]
-            arrays = {f"schema.{name}": array for name, array in points.items()}
-            arrays |= {"rows": rows, "counts": np.array(counts).reshape(len(rows), len(self._classes))}
-        return State(options, arrays)
+    def _options(self) -> Options:
+        return {**super()._options(), "_classes": list(self._classes)}
 
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options, arrays = dict(state.options), dict(state.arrays)
-        classes = options.pop("_classes")
-        if options.get("schema") is not None:
-            options["schema"] = Schema.from_state(State(options["schema"], {"points": arrays.pop("schema.points")}))
-        model = cls(**options)
-        model._classes = encode_classes(classes, [])[0]
-        if model._classes != classes:
-            raise ValueError("its classes are not all different")
-        if model._rows is None:
-            if arrays or classes:
-                raise ValueError("it has arrays but no columns")
-            return model
+    def _arrays(self) -> Arrays:
+        if self._rows is None:
+            return {}
+        rows = np.array(list(self._table), np.int64).reshape(-1, len(self._rows.seen))
+        counts = [own + [0.0] * (len(self._classes) - len(own)) for own in self._table.values()]
+        return {"rows": rows, "counts": np.array(counts).reshape(len(rows), len(self._classes))}
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        self._classes = checked_classes(learned.pop("_classes"))
+        n_classes = len(self._classes)
+        if self._rows is None:
+            check(not arrays and not n_classes, "it has arrays or classes but no columns")
+            return
         rows, counts = arrays.pop("rows"), arrays.pop("counts")
-        names = _n_names(model._rows)
+        names = _n_names(self._rows)
         fits = rows.dtype == np.int64 and rows.ndim == 2 and rows.shape[1] == len(names) and counts.dtype == np.float64
         check(fits and not arrays, "its arrays are not those of counted rows")
-        check(counts.shape == (len(rows), len(classes)), "there is not one count for each row and class")
+        check(counts.shape == (len(rows), n_classes), "there is not one count for each row and class")
         check_within(counts, 0.0, MAX_EVENT_COUNT, "the count of a row")
         check((counts.sum(axis=1) >= 1).all(), "a row has no count")
         check(((rows >= 0) & (rows <= names)).all(), "the name of a row does not exist in its column")
-        model._table = dict(zip(map(tuple, rows.tolist()), counts.tolist(), strict=True))
-        check(len(model._table) == len(rows), "a row comes twice")
-        model._check_room(float(np.prod(names + model._has_missing(len(names)) + 1.0)), len(classes))
-        return model
+        self._table = dict(zip(map(tuple, rows.tolist()), counts.tolist(), strict=True))
+        check(len(self._table) == len(rows), "a row comes twice")
+        self._check_room(float(np.prod(names + self._has_missing(len(names)) + 1.0)), n_classes)
 
 
 def _named_rows(schema: Schema) -> OnlineEncoder:
     """Rows of which every value is a name; names that are known already keep their codes."""
     columns = tuple(
-        Categorical(name=column.name, names=getattr(column, "names", ()), max_names=MAX_NAMES, numbered=True)
+        Categorical(
+            name=column.name, categories=getattr(column, "categories", ()), max_categories=MAX_NAMES, takes_numbers=True
+        )
         for column in schema.columns
     )
-    return OnlineEncoder.under(Schema(columns=columns), MAX_NAMES)
+    return OnlineEncoder.from_schema(Schema(columns=columns), MAX_NAMES)
 
 
 def _n_names(rows: OnlineEncoder) -> Integers:
-    return np.array([len(getattr(column, "names", ())) for column in rows.schema.columns])
+    return np.array([len(getattr(column, "categories", ())) for column in rows.schema.columns])
 
 
 def _followed(

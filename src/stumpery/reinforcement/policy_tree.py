@@ -1,8 +1,9 @@
 """The explicit tree that a policy is: plain arrays that predict without jax, in words, as a table and as a picture."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,27 +11,29 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.array_forest import rendering as tree_words
 from stumpery.encoding import Schema
-from stumpery.encoding.online import OnlineEncoder
-from stumpery.labels.classes import Label, as_array, encode_classes
+from stumpery.encoding.online_encoder import OnlineEncoder
+from stumpery.labels.classes import Label, as_array, checked_classes
 from stumpery.reinforcement import policy_nodes
 from stumpery.reinforcement.cells import Cells, Codes
 from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
 from stumpery.reinforcement.policy_words import PolicyWords
-from stumpery.types import Integers, State
+from stumpery.saveable import Arrays, Options, Saveable, taken
+from stumpery.types import Integers
+from stumpery.validation import check
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
-class PolicyTree:
+class PolicyTree(Saveable):
     """A finite decision tree over mixed columns, in which a query has a branch for each answer.
 
     `DQNTree.tree`, `ActorCriticTree.tree` and `OptimalTree.tree` give one. An answer without a branch, which no row
     showed, ends at the query itself, which then reports its own best class.
 
     >>> import stumpery as st
-    >>> model = st.OptimalTree(depth_penalty=0.01)
+    >>> model = st.reinforcement.OptimalTree(depth_penalty=0.01)
     >>> rows = [{"sky": sky, "day": day} for sky in ("blue", "grey") for day in ("Monday", "Sunday")]
     >>> model.learn_many(rows, ["work", "walk", "work", "read"])
     >>> print(model.tree().to_text())
@@ -90,7 +93,7 @@ class PolicyTree:
     def reached(self, X: Any) -> Integers:  # noqa: N803
         """The node at which each row ends."""
         single = isinstance(X, list) and len(X) == 1
-        floats = self.rows.one(X[0]).reshape(1, -1) if single else self.rows.many(X)[:]
+        floats = self.rows.encode_one(X[0]).reshape(1, -1) if single else self.rows.encode_many(X)[:]
         return self._reached(self.cells.coded(floats).codes)
 
     # The tree in words.
@@ -120,35 +123,38 @@ class PolicyTree:
 
     # Files.
 
-    def state(self) -> State:
-        """The columns, the classes and the arrays."""
-        schema = self.rows.schema.state()
-        options = {
-            "schema": schema.options,
-            "max_names": self.rows.max_names,
+    def _options(self) -> Options:
+        return {
+            "max_categories": self.rows.max_categories,
             "classes": list(self.classes),
             "as_they_are": self.cells.as_they_are,
         }
-        arrays = {f"schema.{name}": array for name, array in schema.arrays.items()}
-        arrays |= {f"cells.{name}": array for name, array in self.cells.state().items()}
-        return State(options, arrays | {f"nodes.{name}": array for name, array in self.nodes._asdict().items()})
+
+    def _members(self) -> Mapping[str, Any]:
+        return {"schema": self.rows.schema}
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        part: dict[str, dict[str, NDArray[Any]]] = {"schema": {}, "cells": {}, "nodes": {}}
-        for name, array in state.arrays.items():
-            owner, _, own = name.partition(".")
-            part[owner][own] = array
-        schema = Schema.from_state(State(state.options["schema"], part["schema"]))
-        rows = OnlineEncoder.under(schema, state.options["max_names"])
-        cells = Cells.from_state(part["cells"], rows.is_categorical, as_they_are=bool(state.options["as_they_are"]))
-        classes = tuple(state.options["classes"])
-        if not classes or tuple(encode_classes(list(classes), [])[0]) != classes:
-            raise ValueError("its classes are not all different")
-        nodes = Nodes(**part["nodes"])
+    def _member_kinds(cls, options: Options) -> Mapping[str, type[Saveable]]:
+        return {"schema": Schema}
+
+    def _arrays(self) -> Arrays:
+        cells = {f"cells.{name}": array for name, array in self.cells.arrays().items()}
+        return cells | {f"nodes.{name}": array for name, array in self.nodes._asdict().items()}
+
+    @classmethod
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
+        rows = OnlineEncoder.from_schema(options["schema"], options["max_categories"])
+        own = taken(arrays, "cells.")
+        cells = Cells.from_arrays(own, rows.is_categorical, as_they_are=bool(options["as_they_are"]))
+        classes = tuple(checked_classes(options["classes"]))
+        check(classes, "it has no classes")
+        nodes = Nodes(**taken(arrays, "nodes."))
         policy_nodes.check(nodes, cells.n_codes, len(classes))
-        return cls(rows, cells, classes, nodes)
+        return {"rows": rows, "cells": cells, "classes": classes, "nodes": nodes}
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        """All of it was given to the constructor."""
+        check(not arrays, f"it has arrays {sorted(arrays)}, which it should not have")
 
     # How rows go down.
 

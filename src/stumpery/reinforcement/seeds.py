@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.models import all_exclusive
+from stumpery.locks import all_exclusive
 from stumpery.options import shown
 from stumpery.reinforcement.dqn_tree import DQNTree
 from stumpery.reinforcement.training.agent import CHUNK_ROWS, TrainingLog, room, watch

@@ -182,3 +182,8 @@ class AdditiveModel(Classifier):
 CLASSIFIERS: dict[str, type[Classifier]] = {
     kind.__name__: kind for kind in (Perceptron, SparsePerceptron, SmallNetwork, AdditiveModel)
 }
+
+
+def from_recipe(recipe: dict[str, Any]) -> Classifier:
+    """The classifier of what `Classifier.recipe` returned."""
+    return CLASSIFIERS[recipe["kind"]](**{name: value for name, value in recipe.items() if name != "kind"})

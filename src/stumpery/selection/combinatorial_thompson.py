@@ -2,21 +2,21 @@
 
 import math
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files
-from stumpery.models import merging
+from stumpery.locks import merging
+from stumpery.models import Model
 from stumpery.options import check_number, check_whole, is_number, listed, shown
 from stumpery.random import new_generator
-from stumpery.reseeding import SeededClone
+from stumpery.saveable import Arrays, Options
 from stumpery.selection import choosers_kernels as kernels
 from stumpery.selection import maximisers
 from stumpery.selection.arguments import checked_names
-from stumpery.types import Action, Context, Explanation, Floats, State
+from stumpery.types import Action, Context, Explanation, Floats
 from stumpery.validation import MAX_EVENT_COUNT, check, check_random_state, check_total, check_within
 
 N_DRAWS = 500  # by which an explanation estimates probabilities
@@ -38,7 +38,7 @@ class SetDecision(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class CombinatorialThompson(SeededClone):
+class CombinatorialThompson(Model):
     """Combinatorial Thompson sampling: draw every action's mean from its posterior, take the best feasible set.
 
     One reward from 0 to 1 is seen for the whole set and counts for each action in it. It is Algorithm 1 of Durand and
@@ -66,6 +66,8 @@ class CombinatorialThompson(SeededClone):
     prior: tuple[float, float] = (1.0, 1.0)
     seed: int = 0
 
+    _unsaved: ClassVar[tuple[str, ...]] = ("maximiser",)
+
     def __post_init__(self) -> None:
         self.actions = checked_names("actions", self.actions)
         if (self.size is None) == (self.maximiser is None):
@@ -79,14 +81,6 @@ class CombinatorialThompson(SeededClone):
         self._rng = new_generator(self.seed)
         self.seed = int(self.seed)
         self._sums = np.zeros((len(self.actions), kernels.N_ARM_FIELDS))
-        self._sealed = True
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dataclass_fields__ and "_sealed" in self.__dict__:
-            if name != "maximiser" or self.maximiser is None:
-                raise ValueError(f"{name} is part of a policy's recipe and stays as it is; make a new policy instead")
-            maximisers.check_maximiser(value)
-        super().__setattr__(name, value)
 
     def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> SetDecision:
         """Choose a feasible set, by default of all actions, else of those `available`."""
@@ -146,7 +140,7 @@ class CombinatorialThompson(SeededClone):
 
     def add_action(self, action: Action) -> None:
         """Add an action to those offered."""
-        self.__dict__["actions"] = checked_names("actions", [*self.actions, action])
+        self._set_option("actions", checked_names("actions", [*self.actions, action]))
         self._sums = np.vstack([self._sums, np.zeros(kernels.N_ARM_FIELDS)])
 
     def remove_action(self, action: Action) -> None:
@@ -154,46 +148,28 @@ class CombinatorialThompson(SeededClone):
         (row,) = self._rows("action", [action])
         if len(self.actions) == (self.size or 1):
             raise ValueError(f"there are {len(self.actions)} actions; no set would be feasible without {action!r}")
-        self.__dict__["actions"] = tuple(name for name in self.actions if name != action)
+        self._set_option("actions", tuple(name for name in self.actions if name != action))
         self._sums = np.delete(self._sums, row, axis=0)
 
-    def fresh(self, seed: int) -> Self:
-        """A new policy of the same recipe that has learned nothing, with another seed."""
-        return replace(self, seed=seed)
+    def _options(self) -> Options:
+        """Of a maximiser that is a function only that it was one."""
+        options = {**super()._options(), "actions": list(self.actions), "prior": list(self.prior)}
+        return {**options, "maximiser": maximisers.maximiser_options(self.maximiser)}
 
-    def clone(self, *, seed: int) -> Self:
-        """A copy with what it has learned and a random stream of its own, for another process or fork."""
-        copy = super().clone(seed=seed)
-        copy.maximiser = self.maximiser  # a function is not part of the state
-        return copy
-
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the arrays hold."""
-        return self._sums.nbytes + self._rng.nbytes
-
-    def state(self) -> State:
-        """The recipe and the arrays; of a maximiser that is a function only that it was one."""
-        options = {
-            "actions": list(self.actions),
-            "size": self.size,
-            "maximiser": maximisers.maximiser_options(self.maximiser),
-            "prior": list(self.prior),
-            "seed": self.seed,
-        }
-        return State(options, {"rng": self._rng, "sums": self._sums})
+    def _arrays(self) -> Arrays:
+        return {"rng": self._rng, "sums": self._sums}
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options = {**state.options, "maximiser": maximisers.maximiser_from_options(state.options["maximiser"])}
-        policy = cls(**options)
-        files.restore({"rng": policy._rng, "sums": policy._sums}, state.arrays)
-        plays, reward = policy._sums.T
-        check_random_state(policy._rng)
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
+        maximiser = options["maximiser"]
+        own = maximisers.maximiser_from_options(maximiser) if isinstance(maximiser, dict) else maximiser
+        return {**options, "maximiser": own}
+
+    def _validate_state(self) -> None:
+        plays, reward = self._sums.T
+        check_random_state(self._rng)
         check_within(plays, 0.0, MAX_EVENT_COUNT, "the number of plays")
         check(((reward >= 0) & (reward <= plays)).all(), "an action has more rewards than plays, or negative ones")
-        return policy
 
     def _posterior(self) -> tuple[Floats, Floats]:
         plays, reward = self._sums.T

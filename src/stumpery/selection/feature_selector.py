@@ -3,15 +3,16 @@
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files
+from stumpery.errors import CorruptFile
+from stumpery.models import Model
 from stumpery.options import check_bool, check_whole, shown
 from stumpery.random import new_generator
-from stumpery.reseeding import SeededClone
+from stumpery.saveable import Arrays, Options, Saveable, class_named
 from stumpery.selection import additive_kernels as tables
 from stumpery.selection import choosers, choosers_kernels, classifiers, selector_options
 from stumpery.selection import feature_selector_kernels as kernels
@@ -34,9 +35,13 @@ class Rounds(NamedTuple):
     spent: Floats  # the sum of prices, per event
     looks: Integers  # per feature
 
+    def __repr__(self) -> str:
+        spent = f"{float(self.spent.sum()):.4g}"
+        return f"Rounds({len(self.mistakes)}: {int(self.mistakes.sum())} mistakes, {spent} spent)"
+
 
 @dataclass(kw_only=True, eq=False)
-class FeatureSelector(SeededClone):
+class FeatureSelector(Model):
     """Online feature selection: a chooser of features, and a classifier that sees only those.
 
     A round is `ask()`, which returns the features to look at, then `tell(x, y)` with their values; until then `ask`
@@ -94,7 +99,7 @@ class FeatureSelector(SeededClone):
         self._rule = selector_options.new_rule(
             self.chooser, self._facts, self.n_features, self.budget, has_prices=has_prices
         )
-        self._options = selector_options.new_options(
+        self._classifier_options = selector_options.new_options(
             self.chooser, self._rule, self.classifier, n, standardise=self.standardise
         )
         self._rng = new_generator(self.seed)
@@ -110,12 +115,6 @@ class FeatureSelector(SeededClone):
         self._learner = None
         if not isinstance(self.classifier, Classifier):
             self._learner = SelectedLearner(self.classifier, self._names, self._labels, is_loaded=is_loaded)
-        self._sealed = True
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dataclass_fields__ and "_sealed" in self.__dict__:
-            raise ValueError(f"{name} is part of a selector's recipe and stays as it is; make a new selector instead")
-        super().__setattr__(name, value)
 
     def ask(self) -> tuple[Action, ...]:
         """The features to look at in this round; the same until `tell`, `learn_one` or `skip` ends it."""
@@ -188,43 +187,53 @@ class FeatureSelector(SeededClone):
         best = "saves most log-loss" if is_additive else "was in the most successful sets"
         return Explanation(f"After {rounds} rounds {rows[0]['feature']!r} {best}.", tuple(rows))
 
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the arrays hold; it never grows."""
-        return sum(array.nbytes for array in self._arrays().values())
-
     def state(self) -> State:
         """The recipe and the arrays; a classifier that is not one of ours cannot be saved."""
-        model, arrays = selector_options.saved_classifier(self.classifier)
-        recipe = {
+        options, arrays = super().state()
+        if self._is_other:
+            options["classifier"] = {"kind": type(self.classifier).__name__, "options": options["classifier"]}
+        return State(options, arrays)
+
+    def _members(self) -> Mapping[str, Any]:
+        return {"classifier": self.classifier} if self._is_other else {}
+
+    @classmethod
+    def _member_kinds(cls, options: Options) -> Mapping[str, type[Saveable]]:
+        kind = options["classifier"]["kind"]
+        if kind in classifiers.CLASSIFIERS:
+            return {}
+        options["classifier"] = options["classifier"]["options"]
+        return {"classifier": class_named(kind)}
+
+    def _options(self) -> Options:
+        own = self.classifier.recipe() if isinstance(self.classifier, Classifier) else None
+        return {
             "features": list(self._names),
             "n_features": self.n_features,
             "chooser": self.chooser.options(),
-            "classifier": model,
+            "classifier": own,
             "classes": None if self.classes is None else list(self.classes),
             "standardise": self.standardise,
             "prices": None if self.prices is None else [list(pair) for pair in self.prices.items()],
             "budget": self.budget,
             "seed": self.seed,
         }
-        return State(recipe, {**self._arrays(), **arrays})
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        recipe = dict(state.options)
-        if not isinstance(recipe["features"], list):  # a number could ask for any amount of memory
-            raise ValueError("its features are not a list of names")
-        classifier, others = selector_options.loaded_classifier(recipe["classifier"], state.arrays)
-        recipe["classifier"] = classifier if isinstance(classifier, Classifier) else LoadedLearner(classifier)
-        recipe["chooser"] = choosers.from_options(recipe["chooser"])
-        recipe["prices"] = None if recipe["prices"] is None else dict(recipe["prices"])
-        selector = cls(**recipe)
-        files.restore(selector._arrays(), {name: array for name, array in state.arrays.items() if name not in others})
-        selector._check_restored()
-        return selector
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
+        if not isinstance(options["features"], list):  # a number could ask for any amount of memory
+            raise CorruptFile("its features are not a list of names")
+        classifier = options["classifier"]
+        loaded = classifiers.from_recipe(classifier) if isinstance(classifier, dict) else LoadedLearner(classifier)
+        prices = None if options["prices"] is None else dict(options["prices"])
+        return {
+            **options,
+            "classifier": loaded,
+            "chooser": choosers.from_options(options["chooser"]),
+            "prices": prices,
+        }
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> Arrays:
         return {
             "rng": self._rng,
             "sums": self._sums,
@@ -236,8 +245,7 @@ class FeatureSelector(SeededClone):
             "pending": self._pending,
         }
 
-    def _check_restored(self) -> None:
-        """Refuse a state that no stream could have led to."""
+    def _validate_state(self) -> None:
         plays, reward = self._sums.T
         count, mean, squares = self._columns.T
         check_random_state(self._rng)
@@ -269,7 +277,7 @@ class FeatureSelector(SeededClone):
     @property
     def _model(self) -> kernels.ClassifierState:
         return kernels.ClassifierState(
-            self._options, self._weights, self._squared_slopes, self._statistics, self._columns
+            self._classifier_options, self._weights, self._squared_slopes, self._statistics, self._columns
         )
 
     @property

@@ -125,8 +125,11 @@ class UnsavedMaximiser:
     """Placeholder in a loaded policy for a function, which cannot be saved."""
 
     def __call__(self, scores: Mapping[Action, float]) -> list[Action]:
-        """Raise a ValueError that says how to set the maximiser."""
-        raise ValueError("the maximiser was a function, which no file holds; set it anew: policy.maximiser = ...")
+        """Raise a ValueError that says how to give the maximiser anew."""
+        raise ValueError(
+            "the maximiser was a function, which no file holds; give it anew: "
+            "policy.clone({'maximiser': ...}, include_attributes=True)"
+        )
 
 
 def check_maximiser(maximiser: Any) -> None:
@@ -158,9 +161,7 @@ def maximiser_options(maximiser: Any) -> dict[str, Any] | None:
     return {"kind": name, **options}
 
 
-def maximiser_from_options(options: Any) -> Any:
+def maximiser_from_options(options: dict[str, Any]) -> Any:
     """The maximiser of saved options."""
-    if options is None:
-        return None
     plain = {key: dict(value) if isinstance(value, list) else value for key, value in options.items() if key != "kind"}
     return MAXIMISERS[options["kind"]](**plain)

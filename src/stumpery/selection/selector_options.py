@@ -4,21 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stumpery import files
-from stumpery.models import snapshot_of
 from stumpery.options import check_number, check_whole, listed, shown
 from stumpery.selection import choosers_kernels as choosing
-from stumpery.selection import classifiers
 from stumpery.selection import classifiers_kernels as kinds
 from stumpery.selection.arguments import checked_names
 from stumpery.selection.choosers import Chooser
 from stumpery.selection.classifiers import Classifier
 from stumpery.selection.feature_values import MAX_FEATURE_VALUE
-from stumpery.types import Action, Floats, Integers, State
+from stumpery.types import Action, Floats, Integers
 
-INNER = "classifier."  # prefix of a classifier's own arrays
 WITH_WEIGHTS = (kinds.PERCEPTRON, kinds.SPARSE, kinds.NETWORK)
 
 
@@ -112,28 +107,6 @@ def checked_classes(classes: Any, classifier: Any) -> tuple[Any, ...]:
             "the verbs predict_one and learn_one"
         )
     return labels
-
-
-def saved_classifier(classifier: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """A classifier's options, and the arrays of one that is a model of ours."""
-    if isinstance(classifier, Classifier):
-        return classifier.recipe(), {}
-    kind = type(classifier).__name__
-    if not files.is_ours(classifier):
-        raise ValueError(f"a selector over {kind!r} cannot be saved, only over models of ours")
-    model: Any = classifier
-    options, arrays = snapshot_of(model)
-    return {"kind": kind, "options": options}, {INNER + name: array for name, array in arrays.items()}
-
-
-def loaded_classifier(recipe: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tuple[Any, set[str]]:
-    """The classifier of saved options, and the names of its own arrays."""
-    kind = recipe["kind"]
-    if kind in classifiers.CLASSIFIERS:
-        return classifiers.CLASSIFIERS[kind](**{key: value for key, value in recipe.items() if key != "kind"}), set()
-    own = {name for name in arrays if name.startswith(INNER)}
-    state = State(recipe["options"], {name.removeprefix(INNER): arrays[name] for name in own})
-    return files.class_named(kind).from_state(state), own
 
 
 def checked_order(order: Any, n: int) -> Integers:

@@ -8,7 +8,7 @@ import numpy as np
 from stumpery import frames
 from stumpery.labels.classes import listed_labels
 from stumpery.labels.weights import checked_weights
-from stumpery.models import concurrent
+from stumpery.locks import concurrent
 from stumpery.options import check_whole, shown
 from stumpery.streaming.explanation import NumberWords
 from stumpery.streaming.model import StreamModel
@@ -52,7 +52,7 @@ class StreamRegressor(StreamModel):
         if self._model is None or self._rows is None:
             return np.zeros(frames.n_rows(X, "X"))
         if isinstance(X, list) and len(X) == 1:
-            return self._predicted(self._rows.one(X[0]).reshape(1, -1), 1)[:, 0]
+            return self._predicted(self._rows.encode_one(X[0]).reshape(1, -1), 1)[:, 0]
         return self._predicted(self._known_rows(X), 1)[:, 0]
 
     def test_then_learn(self, X: Any, y: Any, w: Any = None) -> Floats:  # noqa: N803

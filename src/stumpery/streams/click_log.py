@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stumpery.frames import make_frame
+from stumpery.hashing import unit_hash
 from stumpery.options import check_number, check_whole
 from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
-from stumpery.summaries.hashing import unit_hash
 from stumpery.types import Floats, Integers
 
 WORLD, EVENTS = range(2)  # what a seed's random numbers are for
@@ -77,8 +77,8 @@ class ClickLog:
     def kinds(self) -> dict[str, str]:
         """The columns and what they hold, as Schema.of takes them."""
         names = [f"name{place}" for place in range(self.n_names - 1)]
-        numbers = {f"x{place}": "number" for place in range(self.n_numbers)}
-        return {**numbers, **dict.fromkeys([*names, "option"], "name")}
+        numbers = {f"x{place}": "numerical" for place in range(self.n_numbers)}
+        return {**numbers, **dict.fromkeys([*names, "option"], "categorical")}
 
     def blocks(self, *, seed: int, size: int) -> Iterator[ClickRows]:
         """Runs of `size` rows without end."""

@@ -21,6 +21,9 @@ class TableResult(Result):
         """How many rows there are: the table says all."""
         return {"n_rows": len(self.rows)}
 
+    def _overview(self) -> list[dict[str, Any]]:
+        return self.rows
+
 
 def estimate(mean: float, reach: float, form: str) -> str:
     """A mean and half of its interval, as text; one trial has no interval.

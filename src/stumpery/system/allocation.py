@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from stumpery.errors import CorruptFile
+
 _LEFT: ContextVar[list[int] | None] = ContextVar("bytes that may still be allocated", default=None)
 
 
@@ -32,12 +34,12 @@ def provisional() -> Iterator[None]:
 
 
 def reserve(n_bytes: int) -> None:
-    """Say that so many bytes are about to be allocated; a ValueError says that this is more than a file may ask for."""
+    """Say that so many bytes are about to be allocated; a CorruptFile says that a file may not ask for it."""
     left = _LEFT.get()
     if left is None:
         return
     if n_bytes > left[0]:
-        raise ValueError(
+        raise CorruptFile(
             f"its options and arrays ask for {n_bytes:,} bytes more, which is out of proportion to the size of the "
             "file; load(path, max_bytes=...) allows more"
         )

@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.reference.bandit_forest import Forest as Twin
+from tests.reference.bandit_forest import Forest as SlowForest
+from tests.support import assert_same_play, assert_same_state
 
 import stumpery as st
 from stumpery import jit
@@ -17,13 +18,13 @@ from stumpery.types import Decision, State
 N_ROWS = 400 if jit.INTERPRETED else 3000
 LOOSE = {"delta": 1.0, "epsilon": 0.9}  # little proof is asked for: trees grow within a short stream
 TWINS = {
-    "stump": (st.BanditStump, {}, {}),
-    "stump in turn": (st.BanditStump, {"explore": "in turn", "weights": "none"}, {}),
-    "tree": (st.BanditTree, {"max_depth": 3}, {"depths": (3, 3)}),
-    "tree with inverse weights": (st.BanditTree, {"max_depth": 2, "weights": "ips"}, {"depths": (2, 2)}),
-    "tree of UCB leaves": (st.BanditTree, {"max_depth": 2, "leaf": "ucb"}, {"depths": (2, 2)}),
-    "tree of Thompson leaves": (st.BanditTree, {"max_depth": 2, "leaf": "thompson"}, {"depths": (2, 2)}),
-    "deeper than columns": (st.BanditTree, {"max_depth": 9}, {"depths": (9, 9)}),
+    "stump": (st.policies.BanditStump, {}, {}),
+    "stump in turn": (st.policies.BanditStump, {"explore": "in turn", "weights": "none"}, {}),
+    "tree": (st.policies.BanditTree, {"max_depth": 3}, {"depths": (3, 3)}),
+    "tree with inverse weights": (st.policies.BanditTree, {"max_depth": 2, "weights": "ips"}, {"depths": (2, 2)}),
+    "tree of UCB leaves": (st.policies.BanditTree, {"max_depth": 2, "leaf": "ucb"}, {"depths": (2, 2)}),
+    "tree of Thompson leaves": (st.policies.BanditTree, {"max_depth": 2, "leaf": "thompson"}, {"depths": (2, 2)}),
+    "deeper than columns": (st.policies.BanditTree, {"max_depth": 9}, {"depths": (9, 9)}),
     "forest, any": (st.BanditForest, {"max_depth": (1, 3)}, {"depths": (1, 3)}),
     "forest, all": (st.BanditForest, {"max_depth": 2, "vote": "all"}, {"depths": (2, 2), "needed": 5}),
     "forest, share": (st.BanditForest, {"max_depth": 2, "vote": 0.5}, {"depths": (2, 2), "needed": 3}),
@@ -47,14 +48,6 @@ def with_rng(policy, seed):
     return type(policy).from_state(State(options, {**arrays, "rng": new_generator(seed)}))
 
 
-def assert_same_state(one, other):
-    (options, arrays), (same_options, same) = one.state(), other.state()
-    assert options == same_options
-    assert arrays.keys() == same.keys()
-    for name in arrays:
-        assert arrays[name].tobytes() == same[name].tobytes(), name
-
-
 @pytest.mark.kernels
 @pytest.mark.parametrize("name", TWINS)
 def test_the_kernels_decide_as_their_slow_twin(name):
@@ -69,7 +62,7 @@ def test_the_kernels_decide_as_their_slow_twin(name):
     contexts, rewards = events(seed=3)
     policy = kind(actions=["a", "b", "c"], seed=4, **options)
     played = policy.play(contexts, rewards)
-    twin = Twin(3, 5, 4, **twin_options)
+    twin = SlowForest(3, 5, 4, **twin_options)
     for row, (bits, paid) in enumerate(zip(contexts.tolist(), rewards.tolist(), strict=True)):
         action, probability = twin.decide(bits)
         assert played.actions[row] == action, row
@@ -89,8 +82,7 @@ def test_playing_equals_deciding_and_learning_one_by_one(name):
     contexts, rewards = events(seed=1, n_rows=min(N_ROWS, 1000))
     fast, slow = (kind(actions=range(3), seed=2, **LOOSE, **options) for _ in range(2))
     played, expected = fast.play(contexts, rewards), Policy._play(slow, contexts, rewards)
-    assert played.actions.tolist() == expected.actions.tolist()
-    assert played.probabilities.tobytes() == expected.probabilities.tobytes()
+    assert_same_play(played, expected)
     assert_same_state(fast, slow)
 
 
@@ -165,7 +157,7 @@ def drawn(problem, n_rows, seed):
 
 def test_the_stump_picks_the_first_variable_of_the_toy_problem():
     for seed in range(10):
-        policy = st.BanditStump(actions=["k1", "k2"], epsilon=0.1, seed=seed, reward_range=(0, 1.5))
+        policy = st.policies.BanditStump(actions=["k1", "k2"], epsilon=0.1, seed=seed, reward_range=(0, 1.5))
         policy.play(*drawn(TABLE_1, 20_000, seed))
         assert policy.to_text().startswith("x0?")
         assert policy.decide(np.array([0, 1])).action == "k2"
@@ -182,7 +174,7 @@ def test_a_tree_finds_the_optimal_greedy_tree(weights, seed):
         "probabilities": rng.dirichlet(np.full(8, 20.0)),
         "rewards": np.where(right[:, None] == np.arange(3), 0.9, 0.1),
     }
-    policy = st.BanditTree(actions=range(3), max_depth=2, epsilon=0.05, delta=0.5, weights=weights, seed=seed)
+    policy = st.policies.BanditTree(actions=range(3), max_depth=2, epsilon=0.05, delta=0.5, weights=weights, seed=seed)
     policy.play(*drawn(problem, 300_000, seed))
     assert learned_tree(policy) == shape(optimal_greedy_tree(**problem, max_depth=2))
 
@@ -199,7 +191,7 @@ def learned_tree(policy, node=0):
 @pytest.mark.parametrize(("n_variables", "full"), [(12, "leaves"), (300, "sums")])
 def test_a_tree_grows_within_its_bytes_and_no_further(n_variables, full):
     contexts, rewards = events(seed=1, n_rows=60_000, n_variables=n_variables)
-    policy = st.BanditTree(actions=range(3), max_depth=8, max_bytes=20_000, **LOOSE)
+    policy = st.policies.BanditTree(actions=range(3), max_depth=8, max_bytes=20_000, **LOOSE)
     policy.play(contexts[:10], rewards[:10])
     before = policy.n_bytes
     policy.play(contexts, rewards)
@@ -210,7 +202,7 @@ def test_a_tree_grows_within_its_bytes_and_no_further(n_variables, full):
     assert policy.exploring < 0.3  # a leaf without room to grow still finds its action
 
 
-@pytest.mark.parametrize(("kind", "words"), [(st.BanditTree, "one tree"), (st.BanditForest, "100 trees")])
+@pytest.mark.parametrize(("kind", "words"), [(st.policies.BanditTree, "one tree"), (st.BanditForest, "100 trees")])
 def test_too_little_memory_is_refused_in_one_sentence(kind, words):
     policy = kind(actions=range(3), max_bytes=400, max_depth=4)
     message = rf"^max_bytes is 400; {words} over 5 bits and 3 actions need at least \d+$"
@@ -228,7 +220,7 @@ def test_too_little_memory_is_refused_in_one_sentence(kind, words):
 
 
 def test_no_room_for_another_action_changes_nothing():
-    policy = st.BanditTree(actions=range(3), max_bytes=900)
+    policy = st.policies.BanditTree(actions=range(3), max_bytes=900)
     contexts, rewards = events(seed=1, n_rows=500)
     policy.play(contexts, rewards)
     before = policy.state()
@@ -240,7 +232,7 @@ def test_no_room_for_another_action_changes_nothing():
     policy.decide(contexts[0])
 
 
-@pytest.mark.parametrize("kind", [st.BanditStump, st.BanditTree, st.BanditForest])
+@pytest.mark.parametrize("kind", [st.policies.BanditStump, st.policies.BanditTree, st.BanditForest])
 def test_an_added_action_is_tried_in_finished_leaves_and_wins_where_it_pays(kind):
     options = {"n_trees": 5, "max_depth": 2} if kind is st.BanditForest else {}
     contexts, rewards = events(seed=1, n_rows=20_000)
@@ -252,7 +244,7 @@ def test_an_added_action_is_tried_in_finished_leaves_and_wins_where_it_pays(kind
     assert {policy.decide(row).action for row in contexts[:50]} == {"best"}
 
 
-@pytest.mark.parametrize("kind", [st.BanditStump, st.BanditTree, st.BanditForest])
+@pytest.mark.parametrize("kind", [st.policies.BanditStump, st.policies.BanditTree, st.BanditForest])
 def test_a_removed_action_is_forgotten_and_the_others_compete_where_it_won(kind, tmp_path):
     options = {"n_trees": 5, "max_depth": 2} if kind is st.BanditForest else {}
     contexts, rewards = events(seed=1, n_rows=10_000)
@@ -292,7 +284,7 @@ def test_contexts_may_be_rows_of_mixed_columns_with_anything_missing():
         for i in range(6000)
     ]
     right = ["x" if row["device"] == "phone" else "y" for row in rows]
-    policy = st.BanditTree(actions=["x", "y"], max_depth=2, seed=1, schema=st.Schema.infer(rows[:500]))
+    policy = st.policies.BanditTree(actions=["x", "y"], max_depth=2, seed=1, schema=st.Schema.infer(rows[:500]))
     result = st.play(policy, contexts=rows, rewards=right)
     assert result.rewards[-500:].mean() > 0.95
     assert policy.decide({}).action in ("x", "y")
@@ -342,7 +334,7 @@ WRONG_OPTIONS = [
     *(("explore", value) for value in ("round robin", None)),
     *(("max_bytes", value) for value in (0, 1e6, None)),
     *(("n_bins", value) for value in (1, 2.5, None)),
-    ("schema", {"x": "number"}),
+    ("schema", {"x": "numerical"}),
 ]
 
 
@@ -427,16 +419,18 @@ def test_a_state_that_no_stream_led_to_is_refused():
 
 
 def test_sums_that_round_differently_are_saved_and_loaded():
-    policy = st.BanditStump(actions=range(3))
+    policy = st.policies.BanditStump(actions=range(3))
     policy.play(np.full((400, 1), 3.0), np.column_stack([np.ones(400), np.zeros(400), np.full(400, 0.4)]))
     assert "?" in policy.to_text()
-    restored = st.BanditStump.from_state(policy.state())
+    restored = st.policies.BanditStump.from_state(policy.state())
     assert restored.to_text() == policy.to_text()
 
 
 def test_columns_without_any_bit_are_refused():
-    with pytest.raises(ValueError, match=r"^schema has no bit: its columns have no names yet; give rows to Schema\.extend$"):
-        st.BanditTree(actions=["a", "b"], schema=st.Schema.of({"device": "name"}))
+    with pytest.raises(
+        ValueError, match=r"^schema has no bit: its columns have no names yet; give rows to Schema\.extend$"
+    ):
+        st.policies.BanditTree(actions=["a", "b"], schema=st.Schema.of({"device": "categorical"}))
 
 
 @pytest.mark.parametrize(

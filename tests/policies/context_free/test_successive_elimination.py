@@ -23,7 +23,7 @@ def run(policy, paid, steps):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.05), (0.3, 0.5), (1.0, 1.0)])
-def test_every_decision_equals_the_twins(epsilon, delta, seed):
+def test_every_decision_equals_the_twin(epsilon, delta, seed):
     rng = np.random.default_rng(seed)
     means = rng.random(6)
     policy = SuccessiveElimination(actions=list("abcdef"), epsilon=epsilon, delta=delta)

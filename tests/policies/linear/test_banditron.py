@@ -15,7 +15,7 @@ STEPS = 80 if INTERPRETED else 600
 
 
 @pytest.mark.parametrize("gamma", [0.05, 0.5, 1.0])
-def test_every_chance_and_every_weight_is_the_twins(gamma):
+def test_every_probability_and_weight_equals_the_twin(gamma):
     rng = np.random.default_rng(1)
     rows = np.column_stack([rng.integers(0, 2, (STEPS, 3)), rng.normal(2, 5, STEPS)])
     right = (rows[:, 0] + 2 * (rows[:, 3] > 2)).astype(int)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.reference.linear import Linear
+from tests.reference.ridge_regression import RidgeRegression
 
 from stumpery.encoding import Schema
 from stumpery.jit import INTERPRETED, kernel
@@ -42,10 +42,10 @@ def rewards_of(rows, seed=2):
 
 
 @pytest.mark.parametrize(("alpha", "ridge"), [(1.0, 1.0), (0.25, 0.1), (0.0, 10.0)])
-def test_every_decision_is_the_twins(alpha, ridge):
+def test_every_decision_equals_the_twin(alpha, ridge):
     rows = contexts(STEPS)
     rewards = rewards_of(rows)
-    policy, twin = LinUCB(actions=range(N_ACTIONS), alpha=alpha, ridge=ridge), Linear(N_ACTIONS, WIDTH, ridge)
+    policy, twin = LinUCB(actions=range(N_ACTIONS), alpha=alpha, ridge=ridge), RidgeRegression(N_ACTIONS, WIDTH, ridge)
     for row, paid in zip(rows, rewards, strict=True):
         scores, uncertainties = twin.scores_and_uncertainties(row)
         values = scores + alpha * uncertainties
@@ -108,11 +108,11 @@ def test_any_explorers_chances_are_the_frequencies(explorer):
 def test_thompson_draws_are_those_of_the_coefficients():
     rows = contexts(40)
     rewards = rewards_of(rows)
-    policy, twin = LinearThompson(actions=range(N_ACTIONS), scale=0.4), Linear(N_ACTIONS, WIDTH, 1.0)
+    policy, twin = LinearThompson(actions=range(N_ACTIONS), scale=0.4), RidgeRegression(N_ACTIONS, WIDTH, 1.0)
     played = policy.play(rows, rewards)
     for row, action, paid in zip(rows, played.actions, rewards, strict=True):
         twin.learn(row, action, paid[action])
-    x, rng = twin.features.seen(rows[3]), np.random.default_rng(5)
+    x, rng = twin.features.transform(rows[3]), np.random.default_rng(5)
     inverses = [np.linalg.inv(a) for a in twin.a]
     thetas = [
         rng.multivariate_normal(inverse @ b, 0.4**2 * inverse, 20_000)
@@ -162,7 +162,7 @@ def test_a_file_with_impossible_inverses_is_refused(value):
 
 
 def test_a_file_with_a_lopsided_inverse_is_refused():
-    options, arrays = LinUCB(actions=["a"], schema=Schema.of({"x": "number"})).state()
+    options, arrays = LinUCB(actions=["a"], schema=Schema.of({"x": "numerical"})).state()
     arrays["inverses"][0, 0, 1] = 0.5
     with pytest.raises(ValueError, match=r"^corrupt file: (a variance|an inverse) is [^\n]+$"):
         LinUCB.from_state(State(options, arrays))

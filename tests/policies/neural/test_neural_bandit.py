@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.reference import neural
+from tests.reference import neural_bandit as neural
 
 from stumpery.jit import INTERPRETED
 from stumpery.policies import NeuralBandit
@@ -17,7 +17,7 @@ COMMITTEE = [(3, 0.2), (5, 0.01), (1, 1.5)]
 
 def twin_of(policy, width):
     """The twin, with the first weights that the policy drew."""
-    starts = policy._members[:, [networks.MEMBER_START, networks.MEMBER_END]].astype(int)
+    starts = policy._committee[:, [networks.MEMBER_START, networks.MEMBER_END]].astype(int)
     hidden, outputs = policy._model
     members = [
         neural.Member(hidden[:, :, start:end], outputs[:, start:end], rate)
@@ -28,7 +28,7 @@ def twin_of(policy, width):
 
 @pytest.mark.kernels
 @pytest.mark.parametrize(("gamma", "explore"), [(0.02, 0.1), (0.5, 1.0)])
-def test_every_chance_and_every_weight_is_the_twins(gamma, explore):
+def test_every_probability_and_weight_equals_the_twin(gamma, explore):
     rng = np.random.default_rng(1)
     rows = np.column_stack([rng.integers(0, 2, (STEPS, 3)), rng.normal(2, 5, STEPS)])
     rows[0, 3] = np.nan
@@ -48,7 +48,9 @@ def test_every_chance_and_every_weight_is_the_twins(gamma, explore):
     outputs = np.column_stack([*(member.outputs for member in twin.members), constants])
     assert policy._model.hidden == pytest.approx(hidden, abs=1e-9)
     assert policy._model.outputs == pytest.approx(outputs, abs=1e-9)
-    assert neural_kernels.member_probabilities(policy._rule, policy._members) == pytest.approx(twin.trust(), abs=1e-9)
+    assert neural_kernels.member_probabilities(policy._rule, policy._committee) == pytest.approx(
+        twin.member_probabilities(), abs=1e-9
+    )
 
 
 @pytest.mark.kernels

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from stumpery.array_forest import rendering
 from stumpery.encoding import BitEncoder, Schema
 from stumpery.encoding.columns.numerical import Numerical
+from stumpery.errors import CorruptFile
 from stumpery.options import check_number, check_one_of, check_whole
 from stumpery.policies.bandit_forest import arena_kernels as layout
 from stumpery.policies.bandit_forest import capacity
@@ -22,8 +23,9 @@ from stumpery.policies.bandit_forest.sample_complexity import plays_until_elimin
 from stumpery.policies.fixed_schema import FixedSchemaPolicy
 from stumpery.policies.policy import ChosenActions
 from stumpery.random import integer, new_generator, uniform
+from stumpery.saveable import Arrays, Options, restore
 from stumpery.system.allocation import provisional
-from stumpery.types import Bits, Decision, Explanation, Floats, RandomState, State
+from stumpery.types import Bits, Decision, Explanation, Floats, RandomState
 from stumpery.validation import check
 
 if TYPE_CHECKING:
@@ -79,11 +81,6 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
     def exploring(self) -> float:
         """The share of decisions that explored, an exponential average over about 1,000; 1 before the first."""
         return float(self._clock[voting.CLOCK_EXPLORING]) if self._clock[voting.CLOCK_N_DECISIONS] else 1.0
-
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the policy's arrays hold; it grows no more once the columns are known."""
-        return super().n_bytes + (sum(part.nbytes for part in self._arena) if self._arena else 0)
 
     def to_text(self, tree: int = 0, max_depth: int = 4) -> str:
         """One tree as indented lines: the variable of each node, the state of each leaf."""
@@ -212,35 +209,32 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
 
     # Saving: only those parts of the arena that are in use.
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _own_arrays(self) -> Arrays:
         return {"rng": self._rng, "clock": self._clock}
 
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        options, arrays = super().state()
-        return State(options, arrays | (capacity.saved_arrays(self._arena) if self._arena else {}))
+    def _arrays(self) -> Arrays:
+        return self._own_arrays() | (self._arena._asdict() if self._arena else {})
 
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        arrays = dict(state.arrays)
+    def _saved_arrays(self) -> Arrays:
+        return self._own_arrays() | (capacity.saved_arrays(self._arena) if self._arena else {})
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
         arena = {name: arrays.pop(name) for name in capacity.SAVED_ARRAYS if name in arrays}
-        policy = super().from_state(State(state.options, arrays))
-        if (policy._arena is None) != (not arena):
-            raise ValueError("corrupt file: it has columns without trees, or trees without columns")
-        if policy._arena is not None:
-            width, own = policy._arena.marks.shape[1], (policy._arena.trees, policy._arena.options)
-            policy._arena = None  # frees its memory before the next is taken
-            policy._arena = capacity.load_arena(arena, len(policy.actions), width, *own, policy.max_bytes)
-        return policy
+        restore(self._own_arrays(), arrays)
+        if (self._arena is None) != (not arena):
+            raise CorruptFile("it has columns without trees, or trees without columns")
+        if self._arena is not None:
+            width, own = self._arena.marks.shape[1], (self._arena.trees, self._arena.options)
+            self._arena = None  # frees its memory before the next is taken
+            self._arena = capacity.load_arena(arena, len(self.actions), width, *own, self.max_bytes)
 
     @classmethod
-    def _blank(cls, options: dict[str, Any]) -> Self:
+    def _new(cls, arguments: Options) -> Self:
         with provisional():  # arrays of other sizes take the place of these
-            return super()._blank(options)
+            return super()._new(arguments)
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         exploring, n_decided, turn = self._clock.tolist()
         check(0 <= exploring <= 1, f"the share of decisions that explored is {exploring:g}")
         check(0 <= n_decided <= voting.MAX_RECENT_DECISIONS, f"the number of recent decisions is {n_decided:g}")
@@ -253,7 +247,7 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
         try:
             self._replace_actions([*range(len(self.actions) - 1), layout.NO_INDEX])
         except ValueError:
-            self.__dict__["actions"] = self.actions[:-1]
+            self._set_option("actions", self.actions[:-1])
             raise
 
     def _shrink(self, action: int) -> None:

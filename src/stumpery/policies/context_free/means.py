@@ -14,6 +14,7 @@ from stumpery.policies.exploration import explorers
 from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.policies.exploration.explorers import Explorer
 from stumpery.policies.policy import ChosenActions, Policy
+from stumpery.saveable import Arrays, Options
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Context, Decision, Explanation, Floats, Integers
 from stumpery.validation import MAX_EVENT_COUNT, check_within
@@ -115,7 +116,7 @@ class MeansPolicy(Policy):
         return {**options, "explorer": self.explorer.options()} if "explorer" in options else options
 
     @classmethod
-    def _arguments(cls, options: dict[str, Any]) -> dict[str, Any]:
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
         return {**options, "explorer": Explorer(**options["explorer"])} if "explorer" in options else options
 
     def _grow(self) -> None:
@@ -126,8 +127,8 @@ class MeansPolicy(Policy):
         self._arms = np.delete(self._arms, action, axis=0)
         self._update_statistics()
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         moments.validate_rewards(self._arms)
         check_within(self._clock, self._arms[:, moments.COUNT].sum(), MAX_EVENT_COUNT, "the number of rewards")
         self._update_statistics()

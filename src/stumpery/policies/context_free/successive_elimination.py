@@ -109,8 +109,8 @@ class SuccessiveElimination(Policy):
         self._clock[kernels.CLOCK_TURN] = (turn - (action < turn)) % len(self._remaining)
         self._clock[kernels.CLOCK_CHECKED_PLAYS] = 0.0
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         turn, checked = self._clock.tolist()
         moments.validate_rewards(self._arms)
         check(self._remaining.any(), "no action remains")

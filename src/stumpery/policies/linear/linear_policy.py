@@ -11,6 +11,7 @@ from stumpery.policies.exploration import explorers
 from stumpery.policies.exploration.explorers import Explorer
 from stumpery.policies.linear import linear_policy_kernels as linear_kernels
 from stumpery.policies.vector_policy import VectorKernels, VectorPolicy
+from stumpery.saveable import Arrays, Options
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 from stumpery.validation import check, check_within
@@ -73,8 +74,8 @@ class LinearPolicy(VectorPolicy[linear_kernels.RidgeModels]):
         named = [f"{names[column]} ({terms[column]:+.4g})" for column in largest if terms[column] != 0.0]
         return f"; the largest terms of {self.actions[action]!r} are {', '.join(named)}" if named else ""
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         inverses = self._model.inverses
         variances = np.diagonal(inverses, axis1=1, axis2=2)
         max_variance = (1.0 + 1e-9) / self.ridge  # rewards only reduce it
@@ -86,5 +87,5 @@ class LinearPolicy(VectorPolicy[linear_kernels.RidgeModels]):
         return {**options, "explorer": self.explorer.options()} if "explorer" in options else options
 
     @classmethod
-    def _arguments(cls, options: dict[str, Any]) -> dict[str, Any]:
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
         return {**options, "explorer": Explorer(**options["explorer"])} if "explorer" in options else options

@@ -56,7 +56,7 @@ class NeuralBandit(VectorPolicy[networks.Networks]):
         self.gamma, self.explore = float(self.gamma), float(self.explore)
         members = _checked(self.committee)
         self.committee = tuple(members)
-        self._members = networks.new_committee(members)
+        self._committee = networks.new_committee(members)
         super().__post_init__()
 
     def _new_rule(self) -> Floats:
@@ -65,27 +65,27 @@ class NeuralBandit(VectorPolicy[networks.Networks]):
     def _new_model(self, n_actions: int, size: int) -> networks.Networks:
         n_units = sum(n for n, _ in self.committee)
         reserve(8 * n_actions * n_units * (size + 2))
-        return networks.new_networks(self._rng, self._members, n_actions, size)
+        return networks.new_networks(self._rng, self._committee, n_actions, size)
 
     def _model_arrays(self) -> tuple[Floats, ...]:
-        return (self._members, *self._model)
+        return (self._committee, *self._model)
 
     def _reasons(self, row: Floats, action: int) -> str:
-        probabilities = neural_kernels.member_probabilities(self._rule, self._members)
+        probabilities = neural_kernels.member_probabilities(self._rule, self._committee)
         n_units, rate = self.committee[int(probabilities.argmax())]
         return (
             f"; the network of {n_units} units and rate {rate:g} has the highest probability, {probabilities.max():.4g}"
         )
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {**super()._arrays(), "credits": self._members[:, networks.MEMBER_LOG_WEIGHT]}
+        return {**super()._arrays(), "credits": self._committee[:, networks.MEMBER_LOG_WEIGHT]}
 
     def _options(self) -> dict[str, Any]:
         return {**super()._options(), "committee": [list(member) for member in self.committee]}
 
-    def _restored(self) -> None:
-        super()._restored()
-        log_weights = self._members[:, networks.MEMBER_LOG_WEIGHT]
+    def _validate_state(self) -> None:
+        super()._validate_state()
+        log_weights = self._committee[:, networks.MEMBER_LOG_WEIGHT]
         check_learned(log_weights, "the log-weight of a network")
         check(log_weights.max() == 0.0, "no network has the highest log-weight, which is 0")
 

@@ -11,19 +11,19 @@ from typing import Any, Self
 import numpy as np
 
 from stumpery.array_forest.forest_kernels import Float32s
-from stumpery.encoding.columns.values import kind_of, text_of
+from stumpery.encoding.columns.values import text_of, value_kind
 from stumpery.options import listed, shown
 from stumpery.policies.arguments import checked_actions
-from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed
-from stumpery.policies.reward_forest.scorers.hashed_linear_kernels import PAST, WEIGHT
+from stumpery.policies.reward_forest.scorers import linear_kernels
+from stumpery.policies.reward_forest.scorers.linear_kernels import SLOT_HISTORY, SLOT_WEIGHT
 from stumpery.system.allocation import reserve
 from stumpery.types import Action, Floats
 
 MAX_TERMS = 1024
-LARGEST = 1e15  # number of a feature
-NEGLIGIBLE = 1e-6  # of the largest number of a term: what is smaller counts as 0
-LARGEST_WEIGHT = 1e6  # what a feature of a millionth needs to make all of a reward
-FARTHEST = 1e30  # that a term's scale moves at once: the square is still a number
+MAX_FEATURE = 1e15  # number of a feature
+MIN_RELATIVE_VALUE = 1e-6  # of the largest number of a term: what is smaller counts as 0
+MAX_SLOT_WEIGHT = 1e6  # what a feature of a millionth needs to make all of a reward
+MAX_RESCALING = 1e30  # that a term's scale moves at once: the square is still a number
 
 Feature = float | str | list[float] | list[str]
 Features = dict[str, Feature]  # of one action, as plain JSON values
@@ -72,7 +72,7 @@ class ActionFeatures:
         for row, action in enumerate(self.actions):
             for term, number in _numbers(self.described.get(action, {})):
                 part = number / self.terms[term] if self.terms[term] else 0.0
-                found[row, places[term]] = part if abs(part) > NEGLIGIBLE else 0.0
+                found[row, places[term]] = part if abs(part) > MIN_RELATIVE_VALUE else 0.0
                 found[row, 0] = 1.0
         return found
 
@@ -80,7 +80,7 @@ class ActionFeatures:
         """The weights of the scorer that actions share, for others' terms: what stays predicts what it did."""
         if list(self.terms.items()) == list(after.terms.items()):
             return linear
-        new = hashed.new_linear(len(linear), after.vectors().shape[-1])
+        new = linear_kernels.new_linear(len(linear), after.vectors().shape[-1])
         if not self.terms or not after.terms:
             return new
         new[..., 0] = linear[..., 0]
@@ -88,10 +88,10 @@ class ActionFeatures:
         for place, (term, largest) in enumerate(after.terms.items(), start=1):
             if term in old_places:
                 ratio = largest / self.terms[term] if largest and self.terms[term] else 1.0
-                ratio = min(max(ratio, 1.0 / FARTHEST), FARTHEST)
+                ratio = min(max(ratio, 1.0 / MAX_RESCALING), MAX_RESCALING)
                 old = linear[..., old_places[term]].astype(np.float64)
-                new[:, WEIGHT, place] = np.clip(old[:, WEIGHT] * ratio, -LARGEST_WEIGHT, LARGEST_WEIGHT)
-                new[:, PAST, place] = np.minimum(old[:, PAST] / ratio**2, hashed.LONGEST)
+                new[:, SLOT_WEIGHT, place] = np.clip(old[:, SLOT_WEIGHT] * ratio, -MAX_SLOT_WEIGHT, MAX_SLOT_WEIGHT)
+                new[:, SLOT_HISTORY, place] = np.minimum(old[:, SLOT_HISTORY] / ratio**2, linear_kernels.MAX_STEP_COUNT)
         return new
 
 
@@ -104,7 +104,7 @@ def _checked(features: Any, action: Action) -> Features:
 
 
 def _plain(name: str, value: Any) -> Feature | None:
-    if kind_of(type(value)) != "strange":
+    if value_kind(type(value)) != "other":
         return _one(name, value)
     if not isinstance(value, list | tuple | Set) and not (isinstance(value, np.ndarray) and value.ndim == 1):
         raise ValueError(_refusal(name, value))
@@ -118,20 +118,20 @@ def _plain(name: str, value: Any) -> Feature | None:
 
 def _one(name: str, value: Any) -> float | str | None:
     """A name, a number, or None where it is missing."""
-    kind = kind_of(type(value))
+    kind = value_kind(type(value))
     if kind == "missing":
         return None
-    if kind == "name":
+    if kind == "string":
         return text_of(value)
     number = value.item() if isinstance(value, np.generic) else value  # 1e15 is infinite to a number of 16 bits
-    if kind == "strange" or not (number != number or -LARGEST <= number <= LARGEST):  # noqa: PLR0124 - or a NaN
+    if kind == "other" or not (number != number or -MAX_FEATURE <= number <= MAX_FEATURE):  # noqa: PLR0124 - or a NaN
         raise ValueError(_refusal(name, value))
     return None if number != number else float(number)  # noqa: PLR0124
 
 
 def _refusal(name: str, value: Any) -> str:
     return (
-        f"feature {shown(name)} is {shown(value)}; it must be a name, a number from {-LARGEST:g} to {LARGEST:g}, "
+        f"feature {shown(name)} is {shown(value)}; it must be a name, a number from {-MAX_FEATURE:g} to {MAX_FEATURE:g}, "
         "or a list of either"
     )
 

@@ -16,20 +16,20 @@ from stumpery.array_forest.rules import rules_of
 from stumpery.encoding import Schema
 from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.policies.reward_forest.policy_kernels import RewardForestState
-from stumpery.policies.reward_forest.state import remembered
+from stumpery.policies.reward_forest.state import stored_events
 from stumpery.policies.reward_forest.trees import ring
-from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import plays_in
-from stumpery.policies.reward_forest.trees.ring_kernels import ACTION, REWARD, Ring
+from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import MAX_EXACT_PLAYS, plays_of_many
+from stumpery.policies.reward_forest.trees.ring_kernels import EVENT_ACTION, EVENT_REWARD, Ring
 from stumpery.types import Action, Explanation, Floats
 
-N_EXCHANGED = 16  # events whose values stand in for a column's
-N_NAMED = 3  # columns that an explanation names
-ALL = 1e30  # of what is borrowed: nothing else is left
-N_LATEST = 200  # events for which it is asked how much a decision explores
+N_PERMUTED = 16  # events whose values stand in for a column's
+N_SHOWN_COLUMNS = 3  # columns that an explanation names
+FULL_SHRINKAGE = 1e30  # of what is borrowed: nothing else is left
+N_RECENT = 200  # events for which it is asked how much a decision explores
 
 
 @dataclass(frozen=True)
-class Words:
+class RewardForestExplainer:
     """What the trees know, said with the names of columns and actions."""
 
     models: RewardForestState
@@ -52,9 +52,9 @@ class Words:
     def overall(self) -> Explanation:
         """What the remembered events say of each action, whatever the context."""
         rows: list[dict[str, Any]] = []
-        events = self._ring.floats[remembered(self.models)]
+        events = self._ring.floats[stored_events(self.models)]
         for index, action in enumerate(self.actions):
-            paid = events[events[:, ACTION] == index, REWARD].astype(np.float64)
+            paid = events[events[:, EVENT_ACTION] == index, EVENT_REWARD].astype(np.float64)
             mean = self.reward(float(paid.mean())) if len(paid) else math.nan
             rows.append({"action": action, "rewards": len(paid), "mean": mean})
         rows.sort(key=lambda row: -row["mean"] if row["rewards"] else math.inf)
@@ -90,11 +90,11 @@ class Words:
 
     def _sources(self, row: Floats) -> dict[str, Floats]:
         """Where actions have features: the score of each by itself, and that of its features, between which it lies."""
-        if self.models.shared.features.ndim == 1:
+        if self.models.shared_model.features.ndim == 1:
             return {}
         return {
             "own": self.scored(row, 0.0)[rules.ACTION_SCORE],
-            "like it": self.scored(row, ALL)[rules.ACTION_SCORE],
+            "like it": self.scored(row, FULL_SHRINKAGE)[rules.ACTION_SCORE],
         }
 
     def _returned(self, row: Floats, statistics: Floats) -> dict[str, Floats]:
@@ -104,10 +104,10 @@ class Words:
 
     def exploring(self) -> float:
         """The probability that a decision for the latest events takes another action than the best; 1 before the first."""
-        latest = remembered(self.models)[-N_LATEST:]
+        latest = stored_events(self.models)[-N_RECENT:]
         if not len(latest):
             return 1.0
-        statistics_of_rows = [self.scored(row) for row in ring.rows(self._ring, latest)]
+        statistics_of_rows = [self.scored(row) for row in ring.event_rows(self._ring, latest)]
         best = [
             statistics[rules.ACTION_PROBABILITY, statistics[rules.ACTION_VALUE] == statistics[rules.ACTION_VALUE].max()]
             for statistics in statistics_of_rows
@@ -124,9 +124,9 @@ class Words:
         All is scored as if no context had come before: else every exchange would make a known one unknown.
         """
         margin = self._margin(row, chosen, rival)
-        places = remembered(self.models)
-        some = places[np.arange(N_EXCHANGED) * len(places) // N_EXCHANGED] if len(places) else places
-        others = ring.rows(self._ring, some)
+        places = stored_events(self.models)
+        some = places[np.arange(N_PERMUTED) * len(places) // N_PERMUTED] if len(places) else places
+        others = ring.event_rows(self._ring, some)
         changes = []
         for column, name in enumerate(self.schema.names):
             margins = []
@@ -135,7 +135,7 @@ class Words:
                 exchanged[column] = other[column]
                 margins.append(self._margin(exchanged, chosen, rival))
             changes.append((name, float(np.mean(margins)) - margin if margins else 0.0))
-        largest = sorted(changes, key=lambda change: -abs(change[1]))[:N_NAMED]
+        largest = sorted(changes, key=lambda change: -abs(change[1]))[:N_SHOWN_COLUMNS]
         return [change for change in largest if abs(change[1]) > 1e-6]
 
     def _margin(self, row: Floats, chosen: int, rival: int) -> float:
@@ -161,7 +161,7 @@ class Words:
     def _leaf(self, node: int) -> list[dict[str, Any]]:
         known = self.forest.stats[self.forest.nodes[node, trees.NODE_LEAF]]
         plays, means, uncertainties = (
-            plays_in(known[trees.STAT_UNCERTAINTY]),
+            plays_of_many(known[trees.STAT_UNCERTAINTY]),
             known[trees.STAT_MEAN] / trees.STAT_UNIT,
             known[trees.STAT_UNCERTAINTY] / trees.STAT_UNIT,
         )
@@ -183,7 +183,7 @@ class Words:
         """How many events were seen below a node, and the best action there by their mean."""
         leaves = self.forest.nodes[tree_words.leaves_below(self._children, node), trees.NODE_LEAF]
         counts, means = (
-            plays_in(self.forest.stats[leaves, trees.STAT_UNCERTAINTY]),
+            plays_of_many(self.forest.stats[leaves, trees.STAT_UNCERTAINTY]),
             self.forest.stats[leaves, trees.STAT_MEAN] / trees.STAT_UNIT,
         )
         totals = counts.sum(axis=0)
@@ -191,5 +191,11 @@ class Words:
             return "no events yet"
         average = (counts * means).sum(axis=0) / np.maximum(totals, 1.0)
         best = int(np.argmax(np.where(totals > 0, average, -np.inf)))
-        earned = f"{self.actions[best]!r} earns {self.reward(float(average[best])):.3g} ({int(totals[best])} plays)"
-        return f"{int(totals.sum())} events, {earned}"
+        plays = _counted(counts[:, best])
+        earned = f"{self.actions[best]!r} earns {self.reward(float(average[best])):.3g} ({plays} plays)"
+        return f"{_counted(counts)} events, {earned}"
+
+
+def _counted(counts: Floats) -> str:
+    """The sum of some counts of leaves, and whether it is an estimate."""
+    return f"{'about ' if (counts >= MAX_EXACT_PLAYS).any() else ''}{int(counts.sum()):,}"

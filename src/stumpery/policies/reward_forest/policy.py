@@ -10,56 +10,56 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest import rendering as tree_words
 from stumpery.array_forest.workspaces import WorkspacePool
 from stumpery.compiling.pointers import pinned
-from stumpery.drift.reward_drop_kernels import EPOCH, N_CHANGES
+from stumpery.drift.reward_drop_kernels import DROP_CONCEPT_START, DROP_N_DRIFTS
 from stumpery.encoding import Schema
 from stumpery.encoding.chunks import chunks
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
+from stumpery.errors import CorruptFile
 from stumpery.options import check_number, check_whole
 from stumpery.policies.arguments import checked_actions
 from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
-from stumpery.policies.exploration import explorer_kernels as statistic_rows
-from stumpery.policies.exploration import explorers
+from stumpery.policies.exploration import explorer_kernels, explorers
 from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.policies.exploration.explorers import Explorer
 from stumpery.policies.policy import ChosenActions
 from stumpery.policies.reward_forest import policy_kernels as kernels
 from stumpery.policies.reward_forest.action_features import ActionFeatures
-from stumpery.policies.reward_forest.capacity import Sizes, sizes_within, trees_for
-from stumpery.policies.reward_forest.explanation import Words
-from stumpery.policies.reward_forest.scorers.context_memory_kernels import SHARE
+from stumpery.policies.reward_forest.capacity import RewardForestCapacity, capacity_within, default_n_trees
+from stumpery.policies.reward_forest.explanation import RewardForestExplainer
+from stumpery.policies.reward_forest.scorers.context_memory_kernels import SHRINKAGE_FACTOR
 from stumpery.policies.reward_forest.scorers.shrinkage_kernels import SharedModel
 from stumpery.policies.reward_forest.state import (
     arrays_of,
+    capacity_of,
     grown,
     has_shape,
-    limits,
-    new_models,
-    new_shared,
-    new_work,
-    plan_shares,
-    remembered,
-    reordered,
-    shared_anew,
-    shares_are_due,
-    sizes_of,
+    is_rebalancing_due,
+    max_capacity,
+    new_shared_model,
+    new_state,
+    new_workspace,
+    plan_rebalancing,
+    rebalanced,
+    stored_events,
     widened,
+    with_actions,
 )
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring import Widths, check_widths
 from stumpery.policies.reward_forest.trees.ring_kernels import BYTE
 from stumpery.policies.reward_forest.validation import check_shapes, validate
+from stumpery.saveable import Arrays, Options, restore
 from stumpery.system.allocation import provisional
 from stumpery.types import Action, Context, Decision, Explanation, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_BORROWING = 1e9
+MAX_SHRINKAGE = 1e9
 MAX_NAMES = trees.MAX_CODES - 2  # with missing and other, a column's codes are the bits of one word
 
 
@@ -106,11 +106,11 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
                 f"explorer is {self.explorer!r}; it must come from stumpery.policies.exploration.explorers"
             )
         self._rule = self.explorer.rule()
-        self._n_trees = self.n_trees or trees_for(0)
+        self._n_trees = self.n_trees or default_n_trees(0)
         self._models: Any = None
         self._held: Any = None, None
         self._rooms = WorkspacePool()
-        check_number("borrowing", self.borrowing, 0.0, MOST_BORROWING)
+        check_number("borrowing", self.borrowing, 0.0, MAX_SHRINKAGE)
         self.borrowing = float(self.borrowing)  # a whole number would be compiled apart
         self._known = ActionFeatures.of(self.features, self.actions)
         self.features = deepcopy(self._known.described)  # whoever changes it changes no more than this copy
@@ -118,27 +118,21 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
         self._statistics = rules.new_action_statistics(len(self.actions))
 
     @property
-    def n_bytes(self) -> int:
-        """The memory that the policy's arrays hold."""
-        own = super().n_bytes
-        return own if self._models is None else own + sum(array.nbytes for array in arrays_of(self._models).values())
-
-    @property
     def weights(self) -> dict[str, float]:
         """How much each scorer counts now."""
         names = ("forest", "columns", "pairs", "latest columns", "corrected forest")
-        found = kernels.FIRST_WEIGHTS if self._models is None else self._models.weights.tolist()
+        found = kernels.INITIAL_WEIGHTS if self._models is None else self._models.weights.tolist()
         return dict(zip(names, found, strict=True))
 
     @property
     def trust(self) -> float:
         """How far what a context earned before is trusted when it comes again, from 0 to 1."""
-        return 0.0 if self._models is None else float(self._models.familiar.trust[SHARE])
+        return 0.0 if self._models is None else float(self._models.context_memory.trust[SHRINKAGE_FACTOR])
 
     @property
     def n_changes(self) -> int:
         """How often rewards fell so far short of what was expected that the forest took the world for another one."""
-        return 0 if self._models is None else int(self._models.watch[N_CHANGES])
+        return 0 if self._models is None else int(self._models.drift[DROP_N_DRIFTS])
 
     @property
     def n_leaves(self) -> int:
@@ -151,11 +145,11 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
     def add_action(self, action: Action, *, features: Mapping[str, Any] | None = None) -> None:
         """Offer one more action from now on; its features say from which others it borrows."""
         (name,) = checked_actions([action])
-        self.__dict__["features"] = {**self._known.described, **({} if features is None else {name: features})}
+        self._set_option("features", {**self._known.described, **({} if features is None else {name: features})})
         try:
             super().add_action(name)
         finally:
-            self.__dict__["features"] = deepcopy(self._known.described)
+            self._set_option("features", deepcopy(self._known.described))
 
     def explain(self, decision: Decision | None = None) -> Explanation:
         """Every action's score, uncertainty and probability for the decision's context, and the columns that mattered.
@@ -168,11 +162,14 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
         if decision is None:
             return self._words().overall()
         chosen, probability, context = self._opened(decision)
-        row = self._known_encoder.one(context)  # without learning a name or a column's kind from it
+        row = self._known_encoder.encode_one(context)  # without learning a name or a column's kind from it
         return self._words().decision(row, chosen, probability)
 
     def to_text(self, tree: int = 0, max_depth: int = 4) -> str:
-        """One tree as an indented list of rules, with what is known below each."""
+        """One tree as an indented list of rules, with what is known below each.
+
+        Of more than 600 plays of an action a leaf has an estimate, as `leaves` says: "about 1,234".
+        """
         return tree_words.text(self._places(tree, max_depth))
 
     def draw(self, tree: int = 0, max_depth: int = 3, ax: "Axes | None" = None) -> "Axes":
@@ -196,38 +193,38 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
         check_whole("max_depth", max_depth, 0, 20)
         return self._words(tree).places(tree, max_depth)
 
-    def _words(self, tree: int = 0) -> Words:
+    def _words(self, tree: int = 0) -> RewardForestExplainer:
         check_whole("tree", tree, 0, self._n_trees - 1)
         if self._models is None or self.schema is None:
             raise ValueError("this forest has seen no context yet: there is no tree to show")
-        return Words(self._models, self.schema, self.actions, self._reward, self._scored)
+        return RewardForestExplainer(self._models, self.schema, self.actions, self._reward, self._scored)
 
     def _scored(self, row: Floats, borrowing: float | None = None, knows: bool = True) -> Floats:
         """Action statistics of its own, filled for one row, as if another `borrowing` held, or as if it did not know the row."""
         models = self._models
         if borrowing is not None:
-            self._models = models._replace(shared=models.shared._replace(strength=borrowing))
+            self._models = models._replace(shared=models.shared_model._replace(strength=borrowing))
         if not knows:
-            strange = models.familiar._replace(trust=np.zeros_like(models.familiar.trust))
+            strange = models.context_memory._replace(trust=np.zeros_like(models.context_memory.trust))
             self._models = self._models._replace(familiar=strange)
         try:
             self._run(row[None], NO_REWARDS, ChosenActions.empty(1), self._all, 0)
         finally:
             self._models = models
         statistics = self._statistics.copy()
-        statistic_rows.fill_probabilities(
-            self._rule, statistics, self._all, float(self._models.clock[kernels.EVENTS] + 1.0)
+        explorer_kernels.fill_probabilities(
+            self._rule, statistics, self._all, float(self._models.clock[kernels.CLOCK_EVENTS] + 1.0)
         )
         return statistics
 
     # Contexts: numbers as they are with -inf for missing, names as codes with 0 for missing; new names get a code.
 
     def _new_encoder(self, schema: Schema) -> OnlineEncoder:
-        return OnlineEncoder.under(schema, MAX_NAMES)
+        return OnlineEncoder.from_schema(schema, MAX_NAMES)
 
     def _rows(self, contexts: Any) -> Any:
         contexts = self._table(contexts)
-        known, rows = (self._encoder or OnlineEncoder.of(contexts, MAX_NAMES)).knowing(contexts)
+        known, rows = (self._encoder or OnlineEncoder.from_rows(contexts, MAX_NAMES)).extend(contexts)
         self._take(known)
         return rows
 
@@ -236,7 +233,7 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
             first: Floats = self._rows(context if context is None else [context])[0]
             return first
         encoder: OnlineEncoder = self._encoder
-        known, row = encoder.knowing_one(context)
+        known, row = encoder.extend_one(context)
         self._take(known)
         return row
 
@@ -252,7 +249,7 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
             for index in np.flatnonzero(newly).tolist():
                 ring.column(self._models.ring, index)[:] = 0
         self._encoder = rows
-        self.__dict__["schema"] = rows.schema
+        self._set_option("schema", rows.schema)
 
     # The policy's events.
 
@@ -261,20 +258,20 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
 
     def _lay_out(self, widths: Widths) -> None:
         """Have the first memory, for events whose columns take so many bytes."""
-        n_trees, n_actions = self.n_trees or trees_for(len(widths)), len(self.actions)
+        n_trees, n_actions = self.n_trees or default_n_trees(len(widths)), len(self.actions)
         shared = self._new_shared()
-        self._most = sizes_within(self.max_bytes, n_trees, n_actions, shared.linear.shape[2], widths)
+        self._most = capacity_within(self.max_bytes, n_trees, n_actions, shared.linear.shape[2], widths)
         first = self._most.first(n_trees)
-        self._models = new_models(n_trees, n_actions, self._known_encoder.is_categorical, widths, first, shared)
+        self._models = new_state(n_trees, n_actions, self._known_encoder.is_categorical, widths, first, shared)
         self._n_trees = n_trees
-        plan_shares(self._models, self._most)
+        plan_rebalancing(self._models, self._most)
 
     def _new_shared(self) -> SharedModel:
-        return new_shared(self._known_encoder.width, self._known.vectors(), self.borrowing)
+        return new_shared_model(self._known_encoder.width, self._known.vectors(), self.borrowing)
 
     @property
     def _may_grow(self) -> bool:
-        return sizes_of(self._models).may_grow(self._most)
+        return capacity_of(self._models).may_grow(self._most)
 
     def _run(self, rows: Any, rewards: Floats, played: ChosenActions, available: NDArray[np.bool_], does: int) -> None:
         """Go along all rows."""
@@ -286,9 +283,9 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
         self, rows: Floats, rewards: Floats, played: ChosenActions, available: NDArray[np.bool_], does: int
     ) -> None:
         """Go along rows, making room where there is too little."""
-        epoch = int(self._models.watch[EPOCH])
+        epoch = int(self._models.drift[DROP_CONCEPT_START])
         less = trees.renumber(self._models.forest, len(self._models.ring.bytes), epoch)
-        self._models.watch[EPOCH] = max(epoch - less, trees.NO_INDEX)
+        self._models.drift[DROP_CONCEPT_START] = max(epoch - less, trees.NO_INDEX)
         done = 0
         while done < len(rows):
             models = self._held_models()
@@ -306,7 +303,7 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
                 played.actions[rest],
                 played.probabilities[rest],
                 available,
-                does | (kernels.GROWS if self._may_grow else 0),
+                does | (kernels.MAY_GROW if self._may_grow else 0),
             )
             self._rooms.give_back(room)
             if done < len(rows):
@@ -320,7 +317,7 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
         return ready
 
     def _new_work(self) -> kernels.RewardForestWorkspace:
-        return new_work(self._models, self._n_trees)
+        return new_workspace(self._models, self._n_trees)
 
     def _make_room(self, row: Floats) -> None:
         """Have a place for one more event with these values."""
@@ -331,13 +328,13 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
             return
         if is_wider:
             self._models = widened(models, widths, self._n_trees, self.max_bytes)
-        elif shares_are_due(models):
-            self._models = shared_anew(models, self._n_trees)
+        elif is_rebalancing_due(models):
+            self._models = rebalanced(models, self._n_trees)
         else:
             self._models = grown(models, self._most)
-        self._most = limits(self._models, self._n_trees, self.max_bytes)
+        self._most = max_capacity(self._models, self._n_trees, self.max_bytes)
         if len(self._models.ring.bytes) != len(models.ring.bytes):
-            plan_shares(self._models, self._most)
+            plan_rebalancing(self._models, self._most)
 
     # Actions that come and go, and files.
 
@@ -345,20 +342,21 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
         self._follow([*range(len(self.actions) - 1), None])
 
     def _shrink(self, action: int) -> None:
-        self.__dict__["features"] = {name: each for name, each in self._known.described.items() if name in self.actions}
+        known = {name: each for name, each in self._known.described.items() if name in self.actions}
+        self._set_option("features", known)
         self._follow([index for index in range(len(self.actions) + 1) if index != action])
 
     def _follow(self, keep: list[int | None]) -> None:
         known = ActionFeatures.of(self.features, self.actions)
         if self._models is not None:
-            linear = self._known.followed(self._models.shared.linear, known)
-            models = reordered(self._models, keep, SharedModel(known.vectors(), linear, self.borrowing))
-            self._most = limits(models, self._n_trees, self.max_bytes)
+            linear = self._known.followed(self._models.shared_model.linear, known)
+            models = with_actions(self._models, keep, SharedModel(known.vectors(), linear, self.borrowing))
+            self._most = max_capacity(models, self._n_trees, self.max_bytes)
             self._models, self._held = models, (None, None)  # what is held would stay in memory
             if models.forest.counters[trees.COUNTER_TIME] < len(models.ring.bytes):  # others have their plan
-                plan_shares(models, self._most)
+                plan_rebalancing(models, self._most)
         self._known = known
-        self.__dict__["features"] = deepcopy(known.described)
+        self._set_option("features", deepcopy(known.described))
         self._statistics = rules.new_action_statistics(len(self.actions))
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -372,10 +370,10 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
         return {**super()._options(), "explorer": self.explorer.options(), "features": features}
 
     @classmethod
-    def _arguments(cls, options: dict[str, Any]) -> dict[str, Any]:
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
         explorer, features, actions = options["explorer"], options["features"], options["actions"]
         if features is not None and len(features) != len(actions):
-            raise ValueError(f"it has features for {len(features)} of {len(actions)} actions")
+            raise CorruptFile(f"it has features for {len(features)} of {len(actions)} actions")
         return {
             **options,
             "explorer": Explorer(**explorer) if isinstance(explorer, Mapping) else explorer,
@@ -383,11 +381,11 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
         }
 
     @classmethod
-    def _blank(cls, options: dict[str, Any]) -> Self:
+    def _new(cls, arguments: Options) -> Self:
         with provisional():  # arrays of other sizes take the place of these
-            return super()._blank(options)
+            return super()._new(arguments)
 
-    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
         if self._models is not None:
             check_widths(arrays.get("ring.widths"), self._known_encoder.is_categorical)
             empty = arrays_of(self._models._replace(ring=ring.new_ring(1, arrays["ring.widths"])))
@@ -396,28 +394,31 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
             check_shapes(empty, arrays)
             empty.clear()
             self._models = None  # frees their memory before the next is taken
-            sizes = Sizes.read({name: arrays[name] for name in arrays.keys() - {"rng", "seen"}}, self.max_bytes)
+            sizes = RewardForestCapacity.read(
+                {name: arrays[name] for name in arrays.keys() - {"rng", "seen"}}, self.max_bytes
+            )
             if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):
-                raise ValueError(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
+                raise CorruptFile(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
             is_categorical, widths = self._known_encoder.is_categorical, arrays["ring.widths"].copy()
             shared, n_actions = self._new_shared(), len(self.actions)
-            self._models = new_models(self._n_trees, n_actions, is_categorical, widths, sizes, shared)
-        files.restore(self._arrays(), arrays)
+            self._models = new_state(self._n_trees, n_actions, is_categorical, widths, sizes, shared)
+        restore(self._arrays(), arrays)
         if self._models is not None:
             self._encoder = replace(self._known_encoder)  # which columns it has seen is known only now
-            self._most = limits(self._models, self._n_trees, self.max_bytes)
+            self._most = max_capacity(self._models, self._n_trees, self.max_bytes)
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         if self._models is None:
             return
-        if not np.array_equal(self._models.shared.features, self._known.vectors()):
-            raise ValueError("its features are not those of its actions")
+        if not np.array_equal(self._models.shared_model.features, self._known.vectors()):
+            raise CorruptFile("its features are not those of its actions")
         validate(self._models, self._n_trees, self._known_encoder.is_categorical)
-        kept = remembered(self._models)
+        kept = stored_events(self._models)
         found = [
-            (ring.values(self._models.ring, index)[kept] > -np.inf).any() for index in range(self._known_encoder.width)
+            (ring.column_values(self._models.ring, index)[kept] > -np.inf).any()
+            for index in range(self._known_encoder.width)
         ]
         seen = self._known_encoder.is_categorical | np.array(found, np.bool_)
         if (seen > self._known_encoder.seen).any():
-            raise ValueError("its columns have values that it has not seen")
+            raise CorruptFile("its columns have values that it has not seen")

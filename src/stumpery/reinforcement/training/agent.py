@@ -136,7 +136,7 @@ class Agent:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All of it, by name."""
-        found = {f"cells.{name}": array for name, array in self.cells.state().items()}
+        found = {f"cells.{name}": array for name, array in self.cells.arrays().items()}
         found |= {f"learner.{name}": np.atleast_1d(np.asarray(array)) for name, array in named(self.learner)}
         return found | {"missed": self.missed}
 

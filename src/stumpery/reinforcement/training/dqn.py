@@ -165,7 +165,7 @@ def update(learner: AgentState, spans: Spans, rule: Rule, kind: Kind, key: Array
 
 
 def recovered(learner: AgentState, is_wrong: Array) -> AgentState:
-    """Follow the share of wrong reports; where it has risen beyond probability, forget all but the latest rows."""
+    """Follow the share of wrong reports; where it has risen beyond chance, forget all but the latest rows."""
     fast, slow = learner.errors + (is_wrong - learner.errors) * jnp.array([FAST, SLOW])
     bound = 4.0 * jnp.sqrt(jnp.maximum(slow * (1.0 - slow), 0.01) * FAST / 2.0)
     memory = learner.memory

@@ -94,7 +94,7 @@ def claim_on_stump(settings: Settings) -> Finding:
     first = 0
     for trial in range(settings.trials):
         events_seed, policy_seed = trial_seeds(settings.seed, trial)
-        stump = policies()["Bandit Stump"].fresh(policy_seed)
+        stump = policies()["Bandit Stump"].clone(seed=policy_seed)
         play(stump, stream=Toy(), steps=settings.steps, seed=events_seed)
         first += isinstance(stump, BanditStump) and stump.to_text().startswith("x0?")
     return finding(

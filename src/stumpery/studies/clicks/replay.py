@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMES = ("SimpleStumps", "UTree", OURS)
-KINDS = dict.fromkeys(IMPRESSION, "name") | {"affinity": "number", "item_feature_0": "number"}
+KINDS = dict.fromkeys(IMPRESSION, "categorical") | {"affinity": "numerical", "item_feature_0": "numerical"}
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:

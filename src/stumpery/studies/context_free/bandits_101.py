@@ -52,7 +52,7 @@ def actions_tried(policy: Policy, settings: Settings) -> list[int]:
     numbers = []
     for trial in range(settings.trials):
         events_seed, policy_seed = trial_seeds(settings.seed, trial)
-        player = policy.fresh(policy_seed)
+        player = policy.clone(seed=policy_seed)
         played = play(player, stream=STREAM, steps=min(settings.steps, 1000), seed=events_seed)
         numbers.append(len(set(played.actions)))
     return numbers

@@ -38,7 +38,7 @@ def bits(dataset: str) -> ClassificationBandit:
     if dataset == CENSUS:
         contexts = contexts.drop("caseid").cast(pl.String)  # its numbers are names
     contexts = contexts.with_columns(pl.col(pl.String).fill_null(UNKNOWN))
-    encoder = BitEncoder(schema=Schema.infer(contexts, max_names=MAX_NAMES))
+    encoder = BitEncoder(schema=Schema.infer(contexts, max_categories=MAX_NAMES))
     has_class = frame[target].is_not_null().to_numpy()
     encoded = encoder.encode_many(contexts)[has_class]
     return ClassificationBandit(contexts=encoded, labels=frame[target].drop_nulls(), flip=FLIP)

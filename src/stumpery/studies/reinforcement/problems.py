@@ -54,8 +54,8 @@ def opened(title: str, steps: int, seed: int) -> tuple[Source, Schema | None]:
     """The first rows of a problem's stream, shuffled, and the schema that its numbers need to be names."""
     problem = PROBLEMS[title]
     data = source(problem.name, steps, seed)
-    columns: dict[str, Any] = dict.fromkeys(data.rows.columns, "numbered name")
-    return data, Schema.of(columns, max_names=N_VALUES) if problem.as_names else None
+    columns: dict[str, Any] = dict.fromkeys(data.rows.columns, "categorical number")
+    return data, Schema.of(columns, max_categories=N_VALUES) if problem.as_names else None
 
 
 def tried(model: Any, data: Source) -> dict[str, Any]:
