@@ -10,8 +10,10 @@ from scipy import stats
 from tests.reference import bandits
 
 from stumpery.jit import INTERPRETED
+from stumpery.policies.exploration import explorer_kernels as kernels
 from stumpery.policies.exploration import explorers
-from stumpery.policies.exploration import explorers_kernels as kernels
+from stumpery.policies.exploration import rule_kernels as rules
+from stumpery.policies.exploration import thompson_kernels as thompson
 from stumpery.random import new_generator
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
@@ -37,17 +39,17 @@ few = settings(max_examples=20 if INTERPRETED else 100, deadline=None)
 
 
 def action_statistics_of(counts, means, initial=math.inf):
-    statistics = kernels.new_action_statistics(len(counts))
+    statistics = rules.new_action_statistics(len(counts))
     counts = np.array(counts, dtype=np.float64)
     tried = counts > 0
-    statistics[kernels.SCORE] = np.where(tried, means, initial)
-    statistics[kernels.UNCERTAINTY, tried] = 1 / np.sqrt(counts[tried])
+    statistics[rules.ACTION_SCORE] = np.where(tried, means, initial)
+    statistics[rules.ACTION_UNCERTAINTY, tried] = 1 / np.sqrt(counts[tried])
     return statistics
 
 
 def probabilities_of(explorer, statistics, available, time):
     kernels.fill_probabilities(explorer.rule(), statistics, np.asarray(available), float(time))
-    return statistics[kernels.PROBABILITY].copy()
+    return statistics[rules.ACTION_PROBABILITY].copy()
 
 
 def twin(explorer, counts, means, initial, available, time):
@@ -184,7 +186,7 @@ def test_a_thompson_chance_is_mostly_within_2_and_always_within_8_percent_of_the
         errors += np.abs(found - posterior_probabilities(explorer, counts, means)).tolist()
         assert max(errors) < 0.08, (counts, means)
         assert found.sum() == pytest.approx(1.0, abs=0.25)
-        assert (found >= kernels.MIN_PROBABILITY).all()
+        assert (found >= thompson.MIN_THOMPSON_PROBABILITY).all()
         assert (found <= 1.0).all()
     assert np.quantile(errors, 0.9) < 0.02
 
@@ -193,7 +195,7 @@ def test_a_thompson_chance_is_mostly_within_2_and_always_within_8_percent_of_the
 def test_a_hopeless_action_keeps_the_least_chance_of_thompson(explorer):
     counts, means = [10_000, 10_000], [0.9, 0.1]
     found = probabilities_of(explorer, action_statistics_of(counts, means), [True, True], 1)
-    least = explorer.epsilon / 2 + (1 - explorer.epsilon) * kernels.MIN_PROBABILITY
+    least = explorer.epsilon / 2 + (1 - explorer.epsilon) * thompson.MIN_THOMPSON_PROBABILITY
     assert found == pytest.approx([1.0 - explorer.epsilon / 2, least], rel=1e-5)
 
 

@@ -6,7 +6,7 @@ from tests.reference import banditron
 
 from stumpery.jit import INTERPRETED
 from stumpery.policies import Banditron
-from stumpery.policies.exploration import explorers_kernels as statistic_rows
+from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.types import Decision
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
@@ -22,7 +22,7 @@ def test_every_probability_and_weight_equals_the_twin(gamma):
     policy, twin = Banditron(actions=range(4), gamma=gamma, seed=2), banditron.Banditron(4, 4, gamma)
     for step, row in enumerate(rows):
         action, probability, _ = policy.decide(row)
-        assert policy._action_statistics_of(row)[statistic_rows.PROBABILITY] == pytest.approx(twin.probabilities(row))
+        assert policy._statistics_of(row)[rules.ACTION_PROBABILITY] == pytest.approx(twin.probabilities(row))
         assert probability == pytest.approx(twin.probabilities(row)[action])
         reward = float(action == right[step]) if step % 7 else 0.3
         policy.learn(Decision(action, probability, row), reward)

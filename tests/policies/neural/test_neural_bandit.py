@@ -6,7 +6,7 @@ from tests.reference import neural_bandit as neural
 
 from stumpery.jit import INTERPRETED
 from stumpery.policies import NeuralBandit
-from stumpery.policies.exploration import explorers_kernels as statistic_rows
+from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.policies.neural import network_kernels as networks
 from stumpery.policies.neural import neural_bandit_kernels as neural_kernels
 from stumpery.types import Decision
@@ -17,7 +17,7 @@ COMMITTEE = [(3, 0.2), (5, 0.01), (1, 1.5)]
 
 def twin_of(policy, width):
     """The twin, with the first weights that the policy drew."""
-    starts = policy._committee[:, [networks.START, networks.END]].astype(int)
+    starts = policy._committee[:, [networks.MEMBER_START, networks.MEMBER_END]].astype(int)
     hidden, outputs = policy._model
     members = [
         neural.Member(hidden[:, :, start:end], outputs[:, start:end], rate)
@@ -38,7 +38,7 @@ def test_every_probability_and_weight_equals_the_twin(gamma, explore):
     twin = twin_of(policy, 4)
     for step, row in enumerate(rows):
         action, probability, _ = policy.decide(row)
-        assert policy._action_statistics_of(row)[statistic_rows.PROBABILITY] == pytest.approx(twin.probabilities(row))
+        assert policy._statistics_of(row)[rules.ACTION_PROBABILITY] == pytest.approx(twin.probabilities(row))
         assert probability == pytest.approx(twin.probabilities(row)[action])
         reward = float(action == right[step]) if step % 7 else 0.3
         policy.learn(Decision(action, probability, row), reward)
@@ -48,7 +48,9 @@ def test_every_probability_and_weight_equals_the_twin(gamma, explore):
     outputs = np.column_stack([*(member.outputs for member in twin.members), constants])
     assert policy._model.hidden == pytest.approx(hidden, abs=1e-9)
     assert policy._model.outputs == pytest.approx(outputs, abs=1e-9)
-    assert neural_kernels.trust(policy._rule, policy._committee) == pytest.approx(twin.member_probabilities(), abs=1e-9)
+    assert neural_kernels.member_probabilities(policy._rule, policy._committee) == pytest.approx(
+        twin.member_probabilities(), abs=1e-9
+    )
 
 
 @pytest.mark.kernels
@@ -56,9 +58,9 @@ def test_a_heavy_reward_never_overshoots():
     policy = NeuralBandit(actions=range(2), committee=[(4, 5.0)], seed=3)
     row = np.array([1.0, 0.0, 1.0])
     for reward in (1.0, 0.0, 1.0):
-        before = policy._action_statistics_of(row)[statistic_rows.SCORE, 0] if policy.schema else 0.0
+        before = policy._statistics_of(row)[rules.ACTION_SCORE, 0] if policy.schema else 0.0
         policy.learn(Decision(0, 1e-6, row), reward)
-        after = policy._action_statistics_of(row)[statistic_rows.SCORE, 0]
+        after = policy._statistics_of(row)[rules.ACTION_SCORE, 0]
         assert abs(after - reward) < abs(before - reward) + 0.05
 
 
@@ -68,7 +70,7 @@ def test_chances_are_the_frequencies():
     rows = rng.integers(0, 2, (60, 4)).astype(float)
     policy = NeuralBandit(actions=range(3), committee=COMMITTEE, gamma=0.3, seed=3)
     policy.play(rows, rng.random((60, 3)))
-    probabilities, n = policy._action_statistics_of(rows[5])[statistic_rows.PROBABILITY], 300 if INTERPRETED else 10_000
+    probabilities, n = policy._statistics_of(rows[5])[rules.ACTION_PROBABILITY], 300 if INTERPRETED else 10_000
     assert probabilities.sum() == pytest.approx(1.0)
     seen = np.bincount([policy.decide(rows[5]).action for _ in range(n)], minlength=3) / n
     assert np.abs(seen - probabilities).max() <= 3 * np.sqrt(0.25 / n)
@@ -81,7 +83,7 @@ def test_it_learns_what_no_line_can_and_trusts_the_member_that_does():
     played = policy.play(rows, np.eye(2)[right])
     assert (played.actions[-2000:] == right[-2000:]).mean() > 0.9
     decision = policy.decide(rows[0])
-    assert "has the network of 16 units and rate 0.1" in policy.explain(decision).summary
+    assert "the network of 16 units and rate 0.1 has the highest probability" in policy.explain(decision).summary
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,18 @@ from tests.reference.ridge_regression import RidgeRegression
 
 from stumpery.encoding import Schema
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies import LinearPolicy, LinearThompson, LinUCB
+from stumpery.policies import LinearPolicy, LinearThompson, LinUCB, standardisation_kernels
+from stumpery.policies.exploration import explorer_kernels as statistic_rows
 from stumpery.policies.exploration import explorers
-from stumpery.policies.exploration import explorers_kernels as statistic_rows
-from stumpery.policies.linear import linear_kernels as kernels
-from stumpery.policies.standardisation_kernels import sparse
+from stumpery.policies.exploration import rule_kernels as rules
+from stumpery.policies.linear import linear_policy_kernels as kernels
 from stumpery.random import new_generator
 from stumpery.types import Decision, State
 
 
 @kernel
 def sparse_row(columns, row):
-    return sparse(columns, row)
+    return standardisation_kernels.sparse_row(columns, row)
 
 
 pytestmark = pytest.mark.kernels
@@ -54,16 +54,16 @@ def test_every_decision_equals_the_twin(alpha, ridge):
         assert probability == pytest.approx(1 / (values >= values.max() - 1e-12).sum())
         policy.learn(Decision(action, probability, row), paid[action])
         twin.learn(row, action, paid[action])
-    statistics = policy._action_statistics_of(rows[0])
+    statistics = policy._statistics_of(rows[0])
     scores, uncertainties = twin.scores_and_uncertainties(rows[0])
-    assert statistics[statistic_rows.SCORE] == pytest.approx(scores, abs=1e-9)
-    assert statistics[statistic_rows.UNCERTAINTY] == pytest.approx(uncertainties, abs=1e-9)
+    assert statistics[rules.ACTION_SCORE] == pytest.approx(scores, abs=1e-9)
+    assert statistics[rules.ACTION_UNCERTAINTY] == pytest.approx(uncertainties, abs=1e-9)
 
 
 def test_the_inverse_stays_the_inverse_over_many_updates():
     n, size = (300, 5) if INTERPRETED else (10_000, 40)
     rng = np.random.default_rng(3)
-    model = kernels.new_linear(1, size + 1, 1.0)
+    model = kernels.new_ridge_models(1, size + 1, 1.0)
     a, b, columns = np.eye(size + 1), np.zeros(size + 1), np.zeros((size, 3))
     for _ in range(n):
         x = (rng.random(size) < 0.2).astype(float)
@@ -94,7 +94,7 @@ def test_any_explorers_chances_are_the_frequencies(explorer):
     rows = contexts(50)
     policy = LinearPolicy(actions=range(N_ACTIONS), explorer=explorer, seed=4)
     policy.play(rows, rewards_of(rows))
-    probabilities = policy._action_statistics_of(rows[7])[statistic_rows.PROBABILITY]
+    probabilities = policy._statistics_of(rows[7])[rules.ACTION_PROBABILITY]
     assert probabilities.sum() == pytest.approx(1.0, abs=0.03)
     n = 300 if INTERPRETED else 10_000
     seen = np.bincount([policy.decide(rows[7]).action for _ in range(n)], minlength=N_ACTIONS) / n
@@ -120,22 +120,22 @@ def test_thompson_draws_are_those_of_the_coefficients():
     ]
     winners = np.argmax([theta @ x for theta in thetas], axis=0)
     frequencies = np.bincount(winners, minlength=N_ACTIONS) / len(winners)
-    assert policy._action_statistics_of(rows[3])[statistic_rows.PROBABILITY] == pytest.approx(frequencies, abs=0.03)
+    assert policy._statistics_of(rows[3])[rules.ACTION_PROBABILITY] == pytest.approx(frequencies, abs=0.03)
 
 
 def test_a_score_beyond_the_rewards_is_no_matter_to_beta_thompson():
-    rule, statistics = explorers.beta_thompson().rule(), statistic_rows.new_action_statistics(2)
-    statistics[statistic_rows.SCORE] = -3.0, 4.0
-    statistics[statistic_rows.UNCERTAINTY] = 0.1, 0.1
+    rule, statistics = explorers.beta_thompson().rule(), rules.new_action_statistics(2)
+    statistics[rules.ACTION_SCORE] = -3.0, 4.0
+    statistics[rules.ACTION_UNCERTAINTY] = 0.1, 0.1
     rng, both = new_generator(1), np.ones(2, dtype=bool)
     assert {statistic_rows.choose(rng, rule, statistics, both, 1.0)[0] for _ in range(20)} == {1}
 
 
 def test_an_untried_action_gets_draws_around_a_half():
-    explorer, statistics = explorers.uncertainty_thompson(scale=0.5), statistic_rows.new_action_statistics(2)
+    explorer, statistics = explorers.uncertainty_thompson(scale=0.5), rules.new_action_statistics(2)
     statistics[:2, 0] = 0.5, 1.0
     statistic_rows.fill_probabilities(explorer.rule(), statistics, np.ones(2, dtype=bool), 1.0)
-    assert statistics[statistic_rows.PROBABILITY] == pytest.approx([0.5, 0.5], abs=1e-3)
+    assert statistics[rules.ACTION_PROBABILITY] == pytest.approx([0.5, 0.5], abs=1e-3)
 
 
 def test_an_explanation_names_the_columns_that_weigh_most():
@@ -149,7 +149,7 @@ def test_an_explanation_names_the_columns_that_weigh_most():
     explanation = policy.explain(decision)
     assert decision.action == "walk"
     assert explanation.summary.startswith("'walk' was chosen with probability 1. After 200 rewards 'walk' leads with ")
-    assert "; most weight on 'walk' have sun (+" in explanation.summary
+    assert "; the largest terms of 'walk' are sun (+" in explanation.summary
     assert explanation.rows[0]["score"] == pytest.approx(10.0, abs=0.5)
 
 

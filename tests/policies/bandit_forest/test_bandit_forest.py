@@ -70,7 +70,7 @@ def test_the_kernels_decide_as_their_slow_twin(name):
             assert played.probabilities[row] == pytest.approx(probability, rel=1e-12)
         twin.learn(bits, action, paid[action], float(played.probabilities[row]))
     if not jit.INTERPRETED:
-        assert policy._forest.pool[arena.N_NODES] > len(policy._forest.trees)
+        assert policy._arena.pool[arena.POOL_N_NODES] > len(policy._arena.trees)
         assert policy.exploring < 0.9 or "all" in name or "deeper" in name
 
 
@@ -184,7 +184,7 @@ def shape(tree):
 
 
 def learned_tree(policy, node=0):
-    child, variable, choice, _ = policy._forest.nodes[node].tolist()
+    child, variable, choice, _ = policy._arena.nodes[node].tolist()
     return choice if child == node else (variable, *(learned_tree(policy, each) for each in (child, child + 1)))
 
 
@@ -196,8 +196,8 @@ def test_a_tree_grows_within_its_bytes_and_no_further(n_variables, full):
     before = policy.n_bytes
     policy.play(contexts, rewards)
     assert policy.n_bytes == before <= 20_000
-    forest = policy._forest
-    in_use = forest.pool[arena.N_LEAVES if full == "leaves" else arena.N_BLOCKS]
+    forest = policy._arena
+    in_use = forest.pool[arena.POOL_N_LEAVES if full == "leaves" else arena.POOL_N_BLOCKS]
     assert in_use == len(getattr(forest, full))
     assert policy.exploring < 0.3  # a leaf without room to grow still finds its action
 
@@ -274,7 +274,7 @@ def test_constant_columns_rewards_and_a_lone_action_are_ordinary(contexts, n_act
     assert ((played.probabilities > 0) & (played.probabilities <= 1)).all()
     if n_actions == 1:
         assert (played.probabilities == 1).all() or options == {"leaf": "thompson"}
-    assert "x0" in policy.to_text() or policy._forest.pool[arena.N_NODES] == 4
+    assert "x0" in policy.to_text() or policy._arena.pool[arena.POOL_N_NODES] == 4
 
 
 def test_contexts_may_be_rows_of_mixed_columns_with_anything_missing():
@@ -314,7 +314,7 @@ def test_a_forest_explains_its_votes():
     policy.play(contexts, rewards)
     explained = policy.explain(policy.decide(contexts[0]))
     assert sum(row["votes"] for row in explained.rows) > 0
-    assert "trees have finished its path" in explained.summary
+    assert "trees have chosen an action for it" in explained.summary
     assert "x1 (" in explained.summary
     assert "margin" in explained.summary
     assert len(policy.to_text(8).splitlines()) >= 3
@@ -352,26 +352,26 @@ def grown():
     policy.play(contexts, rewards)
     state = policy.state()
     nodes = state.arrays["nodes"]
-    assert (nodes[:, arena.CHILD] != np.arange(len(nodes))).any()
+    assert (nodes[:, arena.NODE_CHILD] != np.arange(len(nodes))).any()
     return state
 
 
 def leaf_and_inner(nodes):
     """A node without children, and one with."""
-    is_leaf = nodes[:, arena.CHILD] == np.arange(len(nodes))
+    is_leaf = nodes[:, arena.NODE_CHILD] == np.arange(len(nodes))
     return int(np.flatnonzero(is_leaf)[-1]), int(np.flatnonzero(~is_leaf)[0])
 
 
 CORRUPT = {
-    "a node without children asks": (arena.VARIABLE, 0, lambda leaf, inner, nodes: 0),  # decide never ended
-    "the variable of a node": (arena.VARIABLE, 1, lambda leaf, inner, nodes: 10**6),
-    "the child of node [0-9]+ leads out of the nodes": (arena.CHILD, 1, lambda leaf, inner, nodes: len(nodes) - 1),
-    "leads out of the nodes": (arena.CHILD, 1, lambda leaf, inner, nodes: 1 + (inner == 1)),
-    "node [0-9]+ (has two parents|is in no tree)": (arena.CHILD, 0, lambda leaf, inner, nodes: nodes[inner, 0]),
-    "node [0-9]+ is in no tree": (arena.CHILD, 1, lambda leaf, inner, nodes: inner),
-    "two nodes share a leaf": (arena.LEAF, 0, lambda leaf, inner, nodes: nodes[leaf - 1, arena.LEAF]),
-    "the leaf of a node": (arena.LEAF, 0, lambda leaf, inner, nodes: 0),
-    "the choice of a node": (arena.CHOICE, 0, lambda leaf, inner, nodes: 3),
+    "a node without children has": (arena.NODE_VARIABLE, 0, lambda leaf, inner, nodes: 0),  # decide never ended
+    "the variable of a node": (arena.NODE_VARIABLE, 1, lambda leaf, inner, nodes: 10**6),
+    "the child of node [0-9]+ leads out of the nodes": (arena.NODE_CHILD, 1, lambda leaf, inner, nodes: len(nodes) - 1),
+    "leads out of the nodes": (arena.NODE_CHILD, 1, lambda leaf, inner, nodes: 1 + (inner == 1)),
+    "node [0-9]+ (has two parents|is in no tree)": (arena.NODE_CHILD, 0, lambda leaf, inner, nodes: nodes[inner, 0]),
+    "node [0-9]+ is in no tree": (arena.NODE_CHILD, 1, lambda leaf, inner, nodes: inner),
+    "two nodes share a leaf": (arena.NODE_LEAF, 0, lambda leaf, inner, nodes: nodes[leaf - 1, arena.NODE_LEAF]),
+    "the leaf of a node": (arena.NODE_LEAF, 0, lambda leaf, inner, nodes: 0),
+    "the choice of a node": (arena.NODE_CHOICE, 0, lambda leaf, inner, nodes: 3),
 }
 
 
@@ -400,14 +400,14 @@ def test_a_state_that_no_stream_led_to_is_refused():
         return lambda array: array.__setitem__(place, value)
 
     wrong = [
-        broken("nodes", put(0, arena.CHILD, value=10**6)),
-        broken("nodes", put(0, arena.VARIABLE, value=-1)),
-        broken("nodes", put(1, arena.LEAF, value=10**6)),
-        broken("nodes", put(-1, arena.CHOICE, value=3)),
+        broken("nodes", put(0, arena.NODE_CHILD, value=10**6)),
+        broken("nodes", put(0, arena.NODE_VARIABLE, value=-1)),
+        broken("nodes", put(1, arena.NODE_LEAF, value=10**6)),
+        broken("nodes", put(-1, arena.NODE_CHOICE, value=3)),
         broken("arms", put(1, 0, 0, value=np.nan)),
         broken("arms", put(1, 0, 0, value=-1.0)),
         broken("room", put(0, value=10**9)),
-        broken("pool", put(arena.N_NODES, value=10**6)),
+        broken("pool", put(arena.POOL_N_NODES, value=10**6)),
         broken("clock", put(0, value=2.0)),
         State(options, {name: array for name, array in arrays.items() if name != "pool"}),
         State({**options, "schema": None}, {k: v for k, v in arrays.items() if "schema" not in k}),
@@ -427,7 +427,9 @@ def test_sums_that_round_differently_are_saved_and_loaded():
 
 
 def test_columns_without_any_bit_are_refused():
-    with pytest.raises(ValueError, match=r"^schema has no bit: no column knows a name; show rows to Schema\.extend$"):
+    with pytest.raises(
+        ValueError, match=r"^schema has no bit: its columns have no names yet; give rows to Schema\.extend$"
+    ):
         st.policies.BanditTree(actions=["a", "b"], schema=st.Schema.of({"device": "categorical"}))
 
 

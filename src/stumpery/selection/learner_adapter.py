@@ -1,4 +1,4 @@
-"""A learner with river's verbs in a selector's place of the classifier: what it is told of columns and classes."""
+"""Adapter of a learner with river's verbs as the classifier of a selector: its columns and classes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -9,16 +9,17 @@ from stumpery.types import Action
 
 
 class LoadedLearner(NamedTuple):
-    """A learner from a file, which keeps the columns that it has: older versions gave it those of one round alone."""
+    """A learner from a file, which keeps its columns: older versions declared those of one round only."""
 
     learner: Learner
 
 
 class SelectedLearner:
-    """A learner that sees some features of each event.
+    """A learner as a classifier of rows with some of the features.
 
-    One that has `declare_columns`, as ours have, is told all columns before the first row, for which features are named
-    by strings; its rows lack the columns that were not looked at. A binary one gets True and False for two classes.
+    The columns of all features are declared to a learner with `declare_columns` (ours have it) before the first row,
+    named by strings; features that were not selected are missing in its rows. A binary learner gets True and False for
+    two classes.
     """
 
     def __init__(
@@ -30,25 +31,25 @@ class SelectedLearner:
         self._classes = classes if is_binary and set(classes) != {0, 1} else ()
         declare = getattr(learner, "declare_columns", None)
         if declare is not None:
-            self._columns = _text_of(names)
+            self._columns = _column_names(names)
             if not is_loaded:
                 declare(list(self._columns.values()))
 
     def predict_one(self, values: dict[Action, Any]) -> Any:
-        """The class of an event, from what was looked at."""
-        guess = self._learner.predict_one(self._row(values))
-        return self._classes[int(guess)] if self._classes and guess is not None else guess
+        """Predict the class of an event from its selected features."""
+        predicted = self._learner.predict_one(self._row(values))
+        return self._classes[int(predicted)] if self._classes and predicted is not None else predicted
 
     def learn_one(self, values: dict[Action, Any], y: Any) -> None:
-        """Learn the class of an event, from what was looked at."""
+        """Learn the class of an event from its selected features."""
         self._learner.learn_one(self._row(values), y == self._classes[1] if self._classes else y)
 
     def _row(self, values: dict[Action, Any]) -> dict[Any, Any]:
         return {self._columns[name]: value for name, value in values.items()}
 
 
-def _text_of(names: Sequence[Action]) -> dict[Action, str]:
-    """Features' names as text, as columns are named."""
+def _column_names(names: Sequence[Action]) -> dict[Action, str]:
+    """The names of features as column names, which are strings."""
     texts: dict[str, Action] = {}
     for name in names:
         other = texts.setdefault(str(name), name)
