@@ -24,7 +24,9 @@ KINDS = [
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_model_takes_a_schema_with_defaults(kind):
-    declared = {"device": ["phone", "tv"], "age": [18, 65]} if kind in GIVEN else {"device": "categorical", "age": "numerical"}
+    declared = (
+        {"device": ["phone", "tv"], "age": [18, 65]} if kind in GIVEN else {"device": "categorical", "age": "numerical"}
+    )
     options = {"schema": st.Schema.of(declared)}
     options |= {"actions": ["a", "b"]} if "actions" in kind.__dataclass_fields__ else {}
     options |= {"predictors": PREDICTORS} if "predictors" in kind.__dataclass_fields__ else {}

@@ -166,7 +166,7 @@ class ClickModel(Model):
     def _restore(self, arrays: Arrays, learned: Options) -> None:
         own = self._arrays()
         decided = {name: array.copy() for name, array in own.items() if name.rpartition(".")[2] in DECIDED}
-        restore(own, {_current_name(name): array for name, array in arrays.items()})
+        restore(own, arrays)
         if self._team is not None:
             self._team.check(decided)
 
@@ -226,11 +226,6 @@ class ClickModel(Model):
         schema = Schema.of(_columns(Schema.infer(first)) or {})
         HashEncoder(schema=schema).encode_many(rows)
         self._begin(schema)
-
-
-def _current_name(name: str) -> str:
-    """The name of a saved array, which older files call chances."""
-    return f"{name.removesuffix('chances')}probabilities" if name.endswith(".chances") else name
 
 
 def _n_rows(rows: Any) -> int:

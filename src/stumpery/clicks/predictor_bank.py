@@ -14,6 +14,7 @@ from stumpery.summaries.quantiles_kernels import Quantiles, Tuples, new_tuples
 from stumpery.types import Floats, Integers
 from stumpery.validation import check
 
+SAVED_NAMES = {"probabilities": "chances"}  # as files call these arrays
 DECIDED = frozenset({"columns", "hashes", "kinds", "limits", "settings", "features"})  # arrays that options decide
 
 
@@ -146,5 +147,6 @@ def _room(streams: Quantiles) -> tuple[Tuples, Tuples]:
 def _flat(bundle: dict[str, Any], before: str = "") -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
     for name, part in bundle.items():
-        found |= _flat(part._asdict(), f"{before}{name}.") if hasattr(part, "_asdict") else {before + name: part}
+        own = f"{before}{SAVED_NAMES.get(name, name)}"
+        found |= _flat(part._asdict(), f"{own}.") if hasattr(part, "_asdict") else {own: part}
     return found

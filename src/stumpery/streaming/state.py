@@ -23,7 +23,7 @@ from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 
 FEW_BYTES = 64  # that a model holds beside
-DERIVED = (*trees.VIEWS, "places", "columns")  # arrays that say what others say
+DERIVED = (*trees.NODE_VIEWS, "places", "columns")  # arrays that say what others say
 
 
 def limits(model: StreamState | None, shape: Shape, max_bytes: int) -> Sizes:
@@ -103,7 +103,7 @@ def bytes_of(shape: Shape, sizes: Sizes) -> int:
     n_leaves = sizes.n_nodes // 2 + shape.n_roots
     leaf_bytes = 4 * (trees.N_LEAF_FIELDS + N_ROWS * shape.n_values + N_MARKS + N_GUESSERS)
     n_places = int(np.where(shape.is_categorical, trees.MAX_CODES, bayes_kernels.N_PLACES).sum())
-    n_cuts = (SINGLE * shape.n_columns + DOUBLE * shape.n_doubles) * trees.MAX_CUTS
+    n_cuts = (SINGLE * shape.n_columns + DOUBLE * shape.n_doubles) * trees.MAX_THRESHOLDS
     table_bytes = n_cuts + 4 + 4 * shape.n_values * n_places
     windows = 8 * drift_kernels.N_SIZES * (drift_kernels.N_BUCKETS + 2) * shape.n_trees
     found = 16 * sizes.n_nodes + n_leaves * leaf_bytes + sizes.n_blocks * 4 * trees.N_BLOCK_FIELDS + windows
@@ -217,7 +217,7 @@ def saved_without_doubles(arrays: Mapping[str, NDArray[Any]], n_columns: int) ->
     return {
         "doubles.values": np.zeros((n_events, 0)),
         "doubles.widths": np.full(n_columns, SINGLE, np.uint8),
-        "bayes.wide_cuts": np.zeros((n_tables, 0, trees.MAX_CUTS)),
+        "bayes.wide_cuts": np.zeros((n_tables, 0, trees.MAX_THRESHOLDS)),
     }
 
 

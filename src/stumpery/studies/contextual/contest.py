@@ -22,7 +22,7 @@ from stumpery.policies import (
     NeuralBandit,
     RewardForest,
 )
-from stumpery.policies.policy import Played
+from stumpery.policies.policy import ChosenActions
 from stumpery.studies.contextual import datasets, peers
 from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import TableResult, estimate
@@ -59,7 +59,7 @@ class Player(Protocol):
     def n_bytes(self) -> int:
         """The memory that it holds."""
 
-    def play(self, contexts: Any, rewards: Floats) -> Played:
+    def play(self, contexts: Any, rewards: Floats) -> ChosenActions:
         """Decide and learn row by row; the rewards of all actions are known."""
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from stumpery.encoding import Schema, VectorEncoder
-from stumpery.policies.policy import Played
+from stumpery.policies.policy import ChosenActions
 from stumpery.types import Action, Floats
 
 N_FIRST_ROWS = 1000
@@ -72,10 +72,10 @@ class Peer(ABC):
         """The size of the library's object in a file."""
         return len(pickle.dumps(self._model))
 
-    def play(self, contexts: Any, rewards: Floats) -> Played:
+    def play(self, contexts: Any, rewards: Floats) -> ChosenActions:
         """Decide and learn row by row; the rewards of all actions are known."""
         self._vectors = self._vectors or Vectors(contexts)
-        played = Played.blank(len(rewards))
+        played = ChosenActions.empty(len(rewards))
         for index, vector in enumerate(self._vectors(contexts)):
             row = self.form(vector)
             action, probability = self.decide(row)
