@@ -13,6 +13,8 @@ from stumpery.random import new_generator
 from stumpery.streams import BernoulliArms
 from stumpery.types import Decision, Decisions, State
 
+COLUMNS = ("action", "n", "mean", "from", "to", "score", "uncertainty", "value", "probability")  # of explanations
+
 POLICIES = [
     getattr(public, name)
     for name in public.__all__
@@ -52,7 +54,7 @@ def decided(policy, n=60):
 
 
 def learned(policy):
-    return {row["action"]: (row["rewards"], row["mean"]) for row in policy.explain().rows}
+    return {row["action"]: (row["n"], row["mean"]) for row in policy.explain().rows}
 
 
 def test_there_are_policies_to_check():
@@ -288,12 +290,21 @@ def test_an_explanation_names_every_action_once(kind, rewards, n_rewards, with_d
     before = copy_of_state(policy)
     explanation = policy.explain(decision)
     assert sorted(row["action"] for row in explanation.rows) == list(ACTIONS)
-    assert sum(row["rewards"] for row in explanation.rows) == n_rewards
+    assert sum(row["n"] for row in explanation.rows) == n_rewards
     lines = str(explanation).splitlines()
     assert lines[0] == explanation.summary
     assert sorted(line.split()[0] for line in lines[2:]) == list(ACTIONS)
     assert (f"{decision.action!r} was chosen" in lines[0]) if decision else ("chosen" not in lines[0])
     assert_same_state(policy, before)
+
+
+@pytest.mark.parametrize("with_decision", [False, True])
+def test_rows_of_explanations_have_the_same_columns_in_the_same_order(kind, rewards, with_decision):
+    policy = kind(actions=ACTIONS)
+    policy.play(None, rewards[:40])
+    for row in policy.explain(policy.decide() if with_decision else None).rows:
+        assert list(row)[:3] == ["action", "n", "mean"]
+        assert [column for column in row if column in COLUMNS] == [column for column in COLUMNS if column in row]
 
 
 def test_in_the_end_the_best_action_gets_most_plays(kind):

@@ -115,7 +115,7 @@ class VectorPolicy(FixedSchemaPolicy[VectorEncoder], Generic[ModelT]):
         n, mean, _ = self._arms[index].tolist()
         row = {
             "action": self.actions[index],
-            "rewards": int(n),
+            "n": int(n),
             "mean": self._reward(mean) if n else math.nan,
         }
         if statistics is None:

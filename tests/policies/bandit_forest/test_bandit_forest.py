@@ -250,9 +250,9 @@ def test_a_removed_action_is_forgotten_and_the_others_compete_where_it_won(kind,
     contexts, rewards = events(seed=1, n_rows=10_000)
     policy = kind(actions=["a", "b", "c"], seed=1, **LOOSE, **options)
     policy.play(contexts, rewards)
-    known = {row["action"]: row["rewards"] for row in policy.explain().rows}
+    known = {row["action"]: row["n"] for row in policy.explain().rows}
     policy.remove_action("a")
-    assert {row["action"]: row["rewards"] for row in policy.explain().rows} == {k: known[k] for k in "bc"}
+    assert {row["action"]: row["n"] for row in policy.explain().rows} == {k: known[k] for k in "bc"}
     with pytest.raises(ValueError, match=r"^action is 'a'; it must be one of 'b', 'c'$"):
         policy.learn(Decision("a", 1.0, contexts[0]), 1.0)
     st.save(policy, tmp_path / "policy.safetensors")

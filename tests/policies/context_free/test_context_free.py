@@ -57,7 +57,7 @@ def test_the_initial_value_is_in_units_of_the_reward():
 def test_the_share_of_exploring_decays_to_its_floor(options, shares):
     policy = EpsilonGreedy(actions=["a", "b"], initial=0.5, **options)
     for rewards, share in zip((0, 9, 99), shares, strict=True):
-        while sum(row["rewards"] for row in policy.explain().rows) < rewards:
+        while sum(row["n"] for row in policy.explain().rows) < rewards:
             policy.learn(Decision("a", 1.0), 1.0)
         leading = policy.explain().rows[0]["probability"]
         assert leading == pytest.approx(0.5 if rewards == 0 else 1 - share / 2)

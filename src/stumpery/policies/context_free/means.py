@@ -81,7 +81,7 @@ class MeansPolicy(Policy):
         half_width = math.sqrt(math.log(2 / 0.05) / (2 * n)) if n else math.inf  # Hoeffding, 95 %
         return {
             "action": self.actions[index],
-            "rewards": int(n),
+            "n": int(n),
             "mean": self._reward(mean) if n else math.nan,
             "from": self._reward(max(0.0, mean - half_width)),
             "to": self._reward(min(1.0, mean + half_width)),

@@ -76,7 +76,7 @@ class SuccessiveElimination(Policy):
         n, mean, _ = self._arms[index].tolist()
         return {
             "action": self.actions[index],
-            "rewards": int(n),
+            "n": int(n),
             "mean": self._reward(mean) if n else math.nan,
             "remains": bool(self._remaining[index]),
         }

@@ -56,8 +56,8 @@ class RewardForestExplainer:
         for index, action in enumerate(self.actions):
             paid = events[events[:, EVENT_ACTION] == index, EVENT_REWARD].astype(np.float64)
             mean = self.reward(float(paid.mean())) if len(paid) else math.nan
-            rows.append({"action": action, "rewards": len(paid), "mean": mean})
-        rows.sort(key=lambda row: -row["mean"] if row["rewards"] else math.inf)
+            rows.append({"action": action, "n": len(paid), "mean": mean})
+        rows.sort(key=lambda row: -row["mean"] if row["n"] else math.inf)
         said = f"{len(events)} events are remembered; decided now, {self.exploring():.0%} of the latest would explore."
         return Explanation(said, tuple(rows))
 
@@ -70,10 +70,10 @@ class RewardForestExplainer:
             {
                 "action": self.actions[index],
                 "score": self.reward(float(statistics[rules.ACTION_SCORE, index])),
-                **{name: self.reward(float(scores[index])) for name, scores in sources.items()},
-                **{name: float(changes[index]) * self._width for name, changes in returned.items()},
                 "uncertainty": float(statistics[rules.ACTION_UNCERTAINTY, index]) * self._width,
                 "probability": float(statistics[rules.ACTION_PROBABILITY, index]),
+                **{name: self.reward(float(scores[index])) for name, scores in sources.items()},
+                **{name: float(changes[index]) * self._width for name, changes in returned.items()},
             }
             for index in order
         )
@@ -168,7 +168,7 @@ class RewardForestExplainer:
         return [
             {
                 "action": action,
-                "rewards": int(plays[index]),
+                "n": int(plays[index]),
                 "mean": self.reward(float(means[index])),
                 "uncertainty": float(uncertainties[index]) * self._width,
             }

@@ -157,7 +157,7 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
         Without a decision: every action's rewards among the remembered events, and how much is explored.
         """
         if self._models is None:
-            rows = tuple({"action": action, "rewards": 0, "mean": math.nan} for action in self.actions)
+            rows = tuple({"action": action, "n": 0, "mean": math.nan} for action in self.actions)
             return Explanation("No context has come yet: every decision explores.", rows)
         if decision is None:
             return self._words().overall()
