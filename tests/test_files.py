@@ -542,7 +542,7 @@ def forest():
     pays = [[row["device"] == "phone", row["age"] > 23, False] for row in CONTEXTS]
     for _ in range(4):
         policy.play([{**row, "age": row["age"] + 0.5} for row in CONTEXTS], np.array(pays, dtype=float))
-    assert policy._models.ring.widths.tolist() == [FLOAT, BYTE]
+    assert policy._arena.state.ring.widths.tolist() == [FLOAT, BYTE]
     assert policy.n_leaves > policy.n_trees
     return policy.state()
 
@@ -699,11 +699,11 @@ HOSTILE_FORESTS = {
     "a float that is called a bit": put("forest.kinds", 0, trees.BINARY),
     "a number that is called a name": put("forest.kinds", 0, trees.CATEGORICAL),
     "a name that is called a number": put("forest.kinds", 1, trees.NUMERICAL),
-    "a weight of a column that is not a number": put("plain", (0, 0, 0), NAN),
-    "a weight of a pair that is not a number": put("pairs", (0, 0, 0), NAN),
-    "a negative sum of squares": put("pairs", (0, 1, 0), -1.0),
-    "a correction that is not a number": put("corrected", (0, 0, 0), NAN),
-    "a weight of the latest events that is not a number": put("recent", (0, 0, 0), NAN),
+    "a weight of a column that is not a number": put("linear", (0, 0, 0), NAN),
+    "a weight of a pair that is not a number": put("quadratic", (0, 0, 0), NAN),
+    "a negative sum of squares": put("quadratic", (0, 1, 0), -1.0),
+    "a correction that is not a number": put("residual", (0, 0, 0), NAN),
+    "a weight of the latest events that is not a number": put("fast_linear", (0, 0, 0), NAN),
     "an edge that is not a number": put("edges", (0, 0), NAN),
     "a moment that is not a number": put("moments", (0, 0), NAN),
     "a share that is negative": put("weights", slice(None), [-0.5, 0.5, 0.5, 0.5, 0.0]),
@@ -713,20 +713,20 @@ HOSTILE_FORESTS = {
     "free pairs that go round": free(0, 2, 0),
     "a free pair that is a root": put("forest.counters", trees.COUNTER_FREE_PAIR, 0),
     "a free leaf that is in a tree": put("forest.counters", trees.COUNTER_FREE_LEAF, 0),
-    "a context without a print": put("familiar.buckets", (0, 0), 1),
-    "a context's action that there is not": put("familiar.buckets", (0, 0), 2**40 + 2**26),
-    "trust that is not a number": put("familiar.trust", 0, NAN),
-    "trust beyond all": put("familiar.trust", 0, 1.5),
-    "trust below nothing": put("familiar.trust", 0, -0.5),
-    "a sum of products that is not a number": put("familiar.trust", 1, NAN),
-    "squares without end": put("familiar.trust", 2, np.inf),
-    "a negative sum of squared means": put("familiar.trust", 2, -1.0),
-    "an error of late that is not a number": put("watch", reward_drop.DROP_RECENT_MEAN, NAN),
-    "a negative mean of squares": put("watch", reward_drop.DROP_SQUARES, -1.0),
-    "less than no events since a change": put("watch", reward_drop.DROP_N_EVENTS, -1.0),
-    "an epoch that is yet to come": put("watch", reward_drop.DROP_CONCEPT_START, 1e9),
-    "an epoch before all events": put("watch", reward_drop.DROP_CONCEPT_START, -2.0),
-    "less than no changes": put("watch", reward_drop.DROP_N_DRIFTS, -1.0),
+    "a context without a print": put("context_memory.buckets", (0, 0), 1),
+    "a context's action that there is not": put("context_memory.buckets", (0, 0), 2**40 + 2**26),
+    "trust that is not a number": put("context_memory.shrinkage", 0, NAN),
+    "trust beyond all": put("context_memory.shrinkage", 0, 1.5),
+    "trust below nothing": put("context_memory.shrinkage", 0, -0.5),
+    "a sum of products that is not a number": put("context_memory.shrinkage", 1, NAN),
+    "squares without end": put("context_memory.shrinkage", 2, np.inf),
+    "a negative sum of squared means": put("context_memory.shrinkage", 2, -1.0),
+    "an error of late that is not a number": put("drift", reward_drop.DROP_RECENT_MEAN, NAN),
+    "a negative mean of squares": put("drift", reward_drop.DROP_SQUARES, -1.0),
+    "less than no events since a change": put("drift", reward_drop.DROP_N_EVENTS, -1.0),
+    "an epoch that is yet to come": put("drift", reward_drop.DROP_CONCEPT_START, 1e9),
+    "an epoch before all events": put("drift", reward_drop.DROP_CONCEPT_START, -2.0),
+    "less than no changes": put("drift", reward_drop.DROP_N_DRIFTS, -1.0),
     "a clock that is not a number": put("clock", 0, NAN),
     "a clock that goes backwards": put("clock", 0, -1.0),
     **{f"counter {place} is negative": put("forest.counters", place, -2) for place in range(trees.N_COUNTERS)},
@@ -750,9 +750,9 @@ def test_trees_that_no_stream_leaves_are_refused(name, forest):
         "forest.nodes",
         "forest.blocks",
         "forest.leaves",
-        "pairs",
+        "quadratic",
         "edges",
-        "familiar.buckets",
+        "context_memory.buckets",
     ],
 )
 def test_a_forest_of_another_size_is_refused(name, forest):
@@ -761,7 +761,7 @@ def test_a_forest_of_another_size_is_refused(name, forest):
             st.RewardForest.from_state(State(forest.options, {**forest.arrays, name: part}))
 
 
-@pytest.mark.parametrize("name", ["ring.bytes", "forest.nodes", "forest.blocks", "pairs", "familiar.buckets"])
+@pytest.mark.parametrize("name", ["ring.bytes", "forest.nodes", "forest.blocks", "quadratic", "context_memory.buckets"])
 def test_a_forest_that_would_need_more_memory_than_its_file_has_is_refused(name, forest):
     for part in (np.zeros((2**40, 0), forest.arrays[name].dtype), np.zeros(forest.arrays[name].shape, np.uint8)):
         with pytest.raises(ValueError, match=r"^its array [^\n]+ which does not fit its other parts$"):
@@ -769,7 +769,8 @@ def test_a_forest_that_would_need_more_memory_than_its_file_has_is_refused(name,
 
 
 @pytest.mark.parametrize(
-    "name", ["ring.bytes", "ring.widths", "forest.nodes", "pairs", "recent", "weights", "familiar.buckets"]
+    "name",
+    ["ring.bytes", "ring.widths", "forest.nodes", "quadratic", "fast_linear", "weights", "context_memory.buckets"],
 )
 def test_a_forest_of_another_version_is_refused(name, forest):
     arrays = {key: array for key, array in forest.arrays.items() if key != name}

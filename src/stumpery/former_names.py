@@ -11,8 +11,20 @@ from numpy.typing import NDArray
 
 from stumpery.types import State
 
-ARRAYS = {"chances": "probabilities", "partitions.chances": "partitions.probabilities"}
-OPTIONS = {"max_names": "max_categories", "names": "categories", "numbered": "takes_numbers"}
+ARRAYS = {
+    "chances": "probabilities",
+    "partitions.chances": "partitions.probabilities",
+    "RewardForest/plain": "linear",
+    "RewardForest/pairs": "quadratic",
+    "RewardForest/recent": "fast_linear",
+    "RewardForest/corrected": "residual",
+    "RewardForest/shared.features": "shared_model.features",
+    "RewardForest/shared.linear": "shared_model.linear",
+    "RewardForest/familiar.buckets": "context_memory.buckets",
+    "RewardForest/familiar.trust": "context_memory.shrinkage",
+    "RewardForest/watch": "drift",
+}
+OPTIONS = {"borrowing": "shrinkage", "max_names": "max_categories", "names": "categories", "numbered": "takes_numbers"}
 VALUES = {
     "number": "numerical",
     "name": "categorical",

@@ -65,7 +65,7 @@ def test_small_forests_need_little_room_to_think():
     rows, labels = stream()
     policy = st.RewardForest(actions=[0, 1], seed=1, n_trees=2, max_bytes=60_000)
     policy.play(rows, np.eye(2)[labels])
-    (work, _) = policy._rooms._free[0]
+    (work, _) = policy._arena._workspaces._free[0]
     assert sum(array.nbytes for array in _arrays(work)) < 300_000
 
 

@@ -50,8 +50,8 @@ def reward_forest(noise, **options):
         probabilities += [late.probabilities, result.probabilities]
         if number % 3 == 2:
             policy = reloaded(policy)
-    assert policy.n_changes > 0, "no drift was detected"
-    assert policy.trust > 0.0, "no context was remembered"
+    assert policy.n_drifts > 0, "no drift was detected"
+    assert policy.context_shrinkage > 0.0, "no context was remembered"
     return Said([policy], decisions, probabilities)
 
 

@@ -114,7 +114,7 @@ def played(policy, contexts):
     waiting = deque()
     for place in range(250, 310):
         if place == 270:
-            policy.add_action(LATE_ACTION, **({"features": LATE_FEATURES} if hasattr(policy, "borrowing") else {}))
+            policy.add_action(LATE_ACTION, **({"features": LATE_FEATURES} if hasattr(policy, "shrinkage") else {}))
         elif place == 280:
             policy = reloaded(policy)
         elif place == 295:

@@ -84,8 +84,8 @@ def paid(policy, rows, rewards):
 def test_a_forest_that_forgets_nothing_else_follows_a_world_that_changes(seed):
     policy = st.RewardForest(actions=range(4), seed=seed)
     earned = paid(policy, *turned(turn=N_ROWS // 2, seed=seed))
-    assert policy.n_changes == 1
-    assert len(policy._models.ring.bytes) >= N_ROWS
+    assert policy.n_drifts == 1
+    assert len(policy._arena.state.ring.bytes) >= N_ROWS
     assert earned[-2000:].mean() > earned[N_ROWS // 2 - 2000 : N_ROWS // 2].mean() - 0.03
 
 
@@ -98,21 +98,21 @@ def test_a_forest_whose_rewards_are_certain_follows_one_change_after_another(see
         best = ((rows[:, 0] * 3).astype(int) + turn) % 3
         earned = paid(policy, rows, (best[:, None] == np.arange(3)).astype(float))
         assert earned[-1000:].mean() > 0.95
-    assert policy.n_changes == 5
+    assert policy.n_drifts == 5
 
 
 @pytest.mark.parametrize("n_actions", [10, 200])
 def test_actions_that_are_better_than_expected_at_first_are_no_change(n_actions):
     policy = st.RewardForest(actions=range(n_actions), seed=1)
     policy.play(np.random.default_rng(1).random((4000, 3)), np.ones((4000, n_actions)))
-    assert policy.n_changes == 0
+    assert policy.n_drifts == 0
 
 
 def test_a_world_that_stays_as_it_is_never_changes():
     policy = st.RewardForest(actions=range(4), seed=1)
-    assert policy.n_changes == 0
+    assert policy.n_drifts == 0
     paid(policy, *turned())
-    assert policy.n_changes == 0
+    assert policy.n_drifts == 0
 
 
 def test_a_saved_forest_notices_the_same_changes(tmp_path):
@@ -124,8 +124,8 @@ def test_a_saved_forest_notices_the_same_changes(tmp_path):
         assert found.tolist() == expected[start : start + 500].tolist()
         st.save(first, tmp_path / "policy.safetensors")
         first = st.load(tmp_path / "policy.safetensors")
-        assert first.n_changes == int(start >= 3000)
-    assert straight.n_changes == 1
+        assert first.n_drifts == int(start >= 3000)
+    assert straight.n_drifts == 1
 
 
 def test_no_score_is_less_than_the_least_reward():

@@ -91,6 +91,13 @@ def aligned_zeros(shape: tuple[int, ...], kind: type) -> NDArray[Any]:
     return memory[start : start + size].view(kind).reshape(shape)
 
 
+def resized(array: NDArray[Any], n: int) -> NDArray[Any]:
+    """A copy with `n` rows, cut off or filled up with zeros; it begins at a cache line."""
+    copy = aligned_zeros((n, *array.shape[1:]), array.dtype.type)
+    copy[: len(array)] = array[:n]
+    return copy
+
+
 def new_events(n_events: int, n_columns: int) -> Float32s:
     """Room for so many events of a stream: their columns, then the label and the weight."""
     return aligned_zeros((n_events, n_columns + 2), np.float32)

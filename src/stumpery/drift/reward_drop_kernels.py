@@ -1,8 +1,8 @@
 """Reward-drop detector: a drift is reported where rewards fall short of their scores by more than chance explains.
 
 The mean of the recent errors, reward - score, is compared with their mean since the last drift, the reference, which
-is capped at 0: an improving model must not trigger the detector. The allowed difference is some standard deviations and,
-as in Bernstein's inequality, a little more for errors that are rare but large.
+is capped at 0: an improving model must not trigger the detector. The allowed difference is some standard deviations
+and, as in Bernstein's inequality, a little more for errors that are rare but large.
 """
 
 import math

@@ -128,15 +128,15 @@ def test_an_action_without_features_among_others_is_tried_as_any():
 
 def test_what_is_borrowed_can_be_chosen():
     rows, rewards, _, features = problem(500, 12)
-    played = [new(features, borrowing=each).play(rows, rewards).probabilities for each in (0.0, 4.0, 50.0)]
+    played = [new(features, shrinkage=each).play(rows, rewards).probabilities for each in (0.0, 4.0, 50.0)]
     assert np.array_equal(played[0], new(features, features=None).play(rows, rewards).probabilities)
     assert not np.array_equal(played[1], played[2])
-    whole = new(features, borrowing=4)
+    whole = new(features, shrinkage=4)
     assert np.array_equal(played[1], whole.play(rows, rewards).probabilities)
-    assert isinstance(whole._models.shared_model.strength, float)
+    assert isinstance(whole._arena.state.shared_model.strength, float)
     for wrong in (-1.0, float("nan"), "much"):
-        with pytest.raises(ValueError, match=r"^borrowing is"):
-            new(features, borrowing=wrong)
+        with pytest.raises(ValueError, match=r"^shrinkage is"):
+            new(features, shrinkage=wrong)
 
 
 def test_features_come_and_go_with_their_actions():
@@ -152,7 +152,7 @@ def test_features_come_and_go_with_their_actions():
     assert list(policy.features) == ["d"]
     policy.remove_action("d")
     assert policy.features == {}
-    assert policy._models.shared_model.linear.shape[2] == 0
+    assert policy._arena.state.shared_model.linear.shape[2] == 0
     policy.play(rows, np.ones((40, 2)))
 
 
@@ -299,7 +299,7 @@ def test_numbers_of_any_size_keep_the_scores_finite():
     policy.remove_action("a0")
     policy.add_action("a0", features={"v": -1e15})
     played = policy.play(rows, rewards)
-    assert np.isfinite(policy._models.shared_model.linear).all()
+    assert np.isfinite(policy._arena.state.shared_model.linear).all()
     assert ((played.probabilities > 0.0) & (played.probabilities <= 1.0)).all()
 
 

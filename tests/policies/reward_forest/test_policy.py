@@ -11,14 +11,16 @@ from tests.support import assert_same_play, assert_same_state, copy_of_state
 
 import stumpery as st
 from stumpery.array_forest import forest_kernels as trees
+from stumpery.compiling.pointers import pinned
 from stumpery.drift.reward_drop_kernels import DROP_CONCEPT_START
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.policies.reward_forest import capacity as reward_forest_sizes
-from stumpery.policies.reward_forest import state as memory
 from stumpery.policies.reward_forest.capacity import capacity_within, default_n_trees
+from stumpery.policies.reward_forest.growth import with_capacity
 from stumpery.policies.reward_forest.policy_kernels import CLOCK_NEXT_REBALANCING, is_stored
+from stumpery.policies.reward_forest.state import stored_events
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring_kernels import BYTE, EVENT_ACTION, FLOAT
 from stumpery.types import Decision, State
@@ -81,7 +83,7 @@ def test_a_forest_without_room_left_follows_a_stream_that_changes(seed):
     policy = new(max_bytes=150_000)
     actions = policy.play(rows[:8000], rewards[:8000]).actions
     assert not policy._may_grow
-    assert len(policy._models.ring.bytes) < 8000
+    assert len(policy._arena.state.ring.bytes) < 8000
     before = rewards[np.arange(5000, 8000), actions[5000:]].mean()
     later = policy.play(rows[8000:], rewards[8000:]).actions
     assert rewards[np.arange(21_000, 24_000), later[-3000:]].mean() > before - 0.02
@@ -95,7 +97,7 @@ def test_a_forest_without_room_left_follows_contexts_that_move_on():
     rewards = (best[:, None] == np.arange(3)).astype(float)
     policy = new(max_bytes=1_000_000)
     actions = policy.play(rows, rewards).actions
-    assert policy._models.forest.counters[trees.COUNTER_LAST_COLLECTED] > 0
+    assert policy._arena.state.forest.counters[trees.COUNTER_LAST_COLLECTED] > 0
     assert rewards[np.arange(n), actions][-20_000:].mean() > 0.85
 
 
@@ -110,9 +112,13 @@ def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch, tmp_path,
     actions = []
     for start in range(0, len(rows), 50):
         actions += renumbered.play(rows[start : start + 50], rewards[start : start + 50]).actions.tolist()
-    assert len(renumbered._models.ring.bytes) <= renumbered._models.forest.counters[trees.COUNTER_TIME] < len(rows)
+    assert (
+        len(renumbered._arena.state.ring.bytes)
+        <= renumbered._arena.state.forest.counters[trees.COUNTER_TIME]
+        < len(rows)
+    )
     assert actions == expected.actions.tolist()
-    assert straight.n_changes == renumbered.n_changes == int(turns)
+    assert straight.n_drifts == renumbered.n_drifts == int(turns)
     st.save(renumbered, tmp_path / "policy.safetensors")
     loaded = st.load(tmp_path / "policy.safetensors")
     assert loaded.play(rows, rewards).actions.tolist() == straight.play(rows, rewards).actions.tolist()
@@ -131,9 +137,9 @@ def test_leaves_that_have_not_noticed_a_change_notice_it_after_events_are_number
     monkeypatch.setattr(trees, "MAX_EVENT_NUMBER", 4000)
     found, n_waiting = [], 0
     for start in range(0, 6000, 50):
-        if renumbered._models is not None and renumbered._models.forest.counters[trees.COUNTER_TIME] >= 4000:
-            newest = renumbered._models.forest.leaves[: renumbered.n_leaves, trees.LEAF_NEWEST]
-            n_waiting += (newest < renumbered._models.drift[DROP_CONCEPT_START]).sum()
+        if renumbered._arena is not None and renumbered._arena.state.forest.counters[trees.COUNTER_TIME] >= 4000:
+            newest = renumbered._arena.state.forest.leaves[: renumbered.n_leaves, trees.LEAF_NEWEST]
+            n_waiting += (newest < renumbered._arena.state.drift[DROP_CONCEPT_START]).sum()
         found += renumbered.play(rows[start : start + 50], rewards[start : start + 50]).actions.tolist()
     assert n_waiting > 0
     assert found == expected
@@ -160,8 +166,8 @@ def test_how_many_bytes_columns_take_changes_nothing(monkeypatch):
     monkeypatch.setattr("stumpery.policies.reward_forest.policy.BYTE", FLOAT)
     wide = new()
     expected = wide.play(rows, rewards)
-    assert narrow._models.ring.widths.tolist() == [BYTE, FLOAT, FLOAT, FLOAT, BYTE]
-    assert wide._models.ring.widths.tolist() == [FLOAT] * 5
+    assert narrow._arena.state.ring.widths.tolist() == [BYTE, FLOAT, FLOAT, FLOAT, BYTE]
+    assert wide._arena.state.ring.widths.tolist() == [FLOAT] * 5
     assert_same_play(played, expected)
 
 
@@ -177,9 +183,9 @@ def test_columns_that_turn_out_to_be_wide_stay_within_the_bytes(max_bytes, tmp_p
         st.save(parts, tmp_path / "policy.safetensors")
         parts = st.load(tmp_path / "policy.safetensors")
     assert found == expected
-    remembered = memory.stored_events(parts._models)
+    remembered = stored_events(parts._arena.state)
     latest = np.where(np.isnan(rows), -np.inf, rows)[-len(remembered) :].astype(np.float32)
-    assert np.array_equal(ring.event_rows(parts._models.ring, remembered), latest)
+    assert np.array_equal(ring.event_rows(parts._arena.state.ring, remembered), latest)
 
 
 @pytest.mark.parametrize(("n_trees", "max_bytes", "n_columns"), [(None, 1_000_000, 8), (20, 200_000, 5)])
@@ -189,12 +195,12 @@ def test_columns_that_are_wide_only_after_memory_was_shared_anew_stay_within_the
     rewards = rng.integers(0, 2, (16_000, 3)).astype(float)
     policy = new(n_trees=n_trees, max_bytes=max_bytes)
     policy.play(rows, rewards)
-    n_before = len(policy._models.ring.bytes)
-    assert n_before > capacity_within(max_bytes, policy._n_trees, 3, 0, policy._models.ring.widths).n_events
+    n_before = len(policy._arena.state.ring.bytes)
+    assert n_before > capacity_within(max_bytes, policy._arena.n_trees, 3, 0, policy._arena.state.ring.widths).n_events
     for start in range(0, 16_000, 1000):
         policy.play(rows[start : start + 1000] + 0.5, rewards[start : start + 1000])
         assert policy.n_bytes <= max_bytes
-    assert len(policy._models.ring.bytes) < n_before
+    assert len(policy._arena.state.ring.bytes) < n_before
 
 
 def test_a_column_that_becomes_wider_when_memory_is_due_to_be_shared_anew_keeps_nothing_from_it():
@@ -202,13 +208,13 @@ def test_a_column_that_becomes_wider_when_memory_is_due_to_be_shared_anew_keeps_
     for value in (1.0, 300.0):
         policy, half = new(n_trees=20, max_bytes=200_000), np.full((20_000, 3), 0.5)
         policy.play(np.zeros((1, 2)), half[:1])
-        due = int(policy._models.clock[CLOCK_NEXT_REBALANCING])
+        due = int(policy._arena.state.clock[CLOCK_NEXT_REBALANCING])
         assert due > 0
         policy.play(np.zeros((due - 1, 2)), half[: due - 1])
         policy.play(np.full((1, 2), value), half[:1])
         policy.play(np.full((1, 2), 300.0), half[:1])
         policy.play(np.zeros((9000, 2)), half[:9000])
-        found.append(len(policy._models.ring.bytes))
+        found.append(len(policy._arena.state.ring.bytes))
     assert found[0] == found[1]
 
 
@@ -224,15 +230,15 @@ def test_what_nodes_do_not_need_goes_to_events(tmp_path):
     for start in range(0, len(rows), 400):
         found += parts.play(rows[start : start + 400], rewards[start : start + 400]).actions.tolist()
         assert parts.n_bytes <= 400_000
-        sizes.append((len(parts._models.ring.bytes), len(parts._models.forest.nodes)))
+        sizes.append((len(parts._arena.state.ring.bytes), len(parts._arena.state.forest.nodes)))
         st.save(parts, tmp_path / "policy.safetensors")
         parts = st.load(tmp_path / "policy.safetensors")
         known = parts.explain().rows
-        remembered = memory.stored_events(parts._models)
+        remembered = stored_events(parts._arena.state)
         assert sum(row["n"] for row in known) == len(remembered) <= sizes[-1][0]
         numbers = start + 400 - len(remembered) + np.arange(len(remembered))
         expected_rows = np.where(np.isnan(rows[numbers]), -np.inf, rows[numbers])
-        assert np.array_equal(ring.event_rows(parts._models.ring, remembered), expected_rows)
+        assert np.array_equal(ring.event_rows(parts._arena.state.ring, remembered), expected_rows)
     assert found == expected
     assert sizes[-1][0] > 1.2 * sizes[5][0]
     assert sizes[-1][1] < sizes[5][1]
@@ -257,14 +263,14 @@ def test_of_what_seemed_best_fewer_are_remembered_when_trees_cannot_grow():
     policy = new(max_bytes=60_000)
     rows, rewards = stream(60 if INTERPRETED else 2000)
     policy.play(rows, rewards)
-    counters, n_places = policy._models.forest.counters, len(policy._models.ring.bytes)
+    counters, n_places = policy._arena.state.forest.counters, len(policy._arena.state.ring.bytes)
     statistics = np.zeros((2, 3))
     statistics[rules.ACTION_SCORE] = 0.2, 0.8, 0.8
-    n_nodes, n = len(policy._models.forest.nodes), 1000
+    n_nodes, n = len(policy._arena.state.forest.nodes), 1000
 
     def kept(action, laps, n_free, epoch=0):
         counters[trees.COUNTER_TIME], counters[trees.COUNTER_NODES] = laps * n_places, n_nodes - n_free
-        return n_kept_of(policy._held_models(), statistics, action, epoch, n)
+        return n_kept_of(pinned(policy._arena.state), statistics, action, epoch, n)
 
     for laps in (0, 1, 2, 3, 4, 50):
         assert kept(0, laps, n_free=1) == n
@@ -278,12 +284,12 @@ def test_a_forest_that_keeps_fewer_events_is_saved_and_goes_on(tmp_path):
     rows, rewards = endless(30_000)
     policy = new(max_bytes=60_000)
     policy.play(rows[:20_000], rewards[:20_000])
-    assert policy._models.forest.counters[trees.COUNTER_TIME] < 0.9 * 20_000
+    assert policy._arena.state.forest.counters[trees.COUNTER_TIME] < 0.9 * 20_000
     st.save(policy, tmp_path / "policy.safetensors")
     loaded = st.load(tmp_path / "policy.safetensors")
     played, expected = (each.play(rows[20_000:], rewards[20_000:]) for each in (loaded, policy))
     assert played.actions.tolist() == expected.actions.tolist()
-    assert np.array_equal(memory.stored_events(loaded._models), memory.stored_events(policy._models))
+    assert np.array_equal(stored_events(loaded._arena.state), stored_events(policy._arena.state))
 
 
 @pytest.fixture
@@ -293,10 +299,10 @@ def recycled():
     policy = new(max_bytes=100_000)
     policy.play(rows[:10_000], rewards[:10_000])
     for start in range(10_000, len(rows), 100):
-        if policy._models.forest.counters[trees.COUNTER_FREE_PAIR] != trees.NO_INDEX:
+        if policy._arena.state.forest.counters[trees.COUNTER_FREE_PAIR] != trees.NO_INDEX:
             break
         policy.play(rows[start : start + 100], rewards[start : start + 100])
-    forest = policy._models.forest
+    forest = policy._arena.state.forest
     n_nodes = forest.counters[trees.COUNTER_NODES]
     assert forest.counters[trees.COUNTER_FREE_PAIR] != trees.NO_INDEX
     assert (
@@ -366,7 +372,7 @@ def test_a_full_forest_stays_within_its_bytes_however_few(n_columns, n_actions):
     for max_bytes in (least, int(1.3 * least), 3 * least):
         schema = st.Schema.of({f"x{column}": "numerical" for column in range(n_columns)})
         policy = st.RewardForest(actions=range(n_actions), schema=schema, max_bytes=max_bytes)
-        policy._models = memory.resized(policy._models, policy._most)
+        policy._arena.state = with_capacity(policy._arena.state, policy._arena._limit)
         assert policy.n_bytes <= max_bytes
 
 
@@ -396,8 +402,8 @@ def full():
     assert sizes[0].n_slots > sizes[1].n_slots
     policy.play(*stream(12_000))
     assert not policy._may_grow
-    assert policy._models.forest.counters[trees.COUNTER_TIME] > len(policy._models.ring.bytes)
-    assert policy._models.clock[CLOCK_NEXT_REBALANCING] == 0.0  # memory has been shared anew
+    assert policy._arena.state.forest.counters[trees.COUNTER_TIME] > len(policy._arena.state.ring.bytes)
+    assert policy._arena.state.clock[CLOCK_NEXT_REBALANCING] == 0.0  # memory has been shared anew
     return policy
 
 
@@ -405,11 +411,11 @@ def test_a_full_forest_goes_on_without_an_action(full, tmp_path):
     full.remove_action("c")
     st.save(full, tmp_path / "policy.safetensors")
     loaded = st.load(tmp_path / "policy.safetensors")
-    ring = len(full._models.ring.bytes)
+    ring = len(full._arena.state.ring.bytes)
     rows, rewards = stream(2000, seed=2)
     played, expected = (policy.play(rows, rewards[:, :2]) for policy in (loaded, full))
     assert played.probabilities.tobytes() == expected.probabilities.tobytes()
-    assert len(full._models.ring.bytes) == ring  # where an event lies follows from the ring's size
+    assert len(full._arena.state.ring.bytes) == ring  # where an event lies follows from the ring's size
     assert full.n_bytes <= full.max_bytes
 
 
@@ -463,7 +469,7 @@ def test_a_forest_that_has_grown_is_saved_and_goes_on(grown_by_steps, first, tmp
 
 def test_weights_of_the_scorers_are_shares(grown_by_steps):
     assert sum(new().weights.values()) == 1.0
-    assert new().weights["latest columns"] == 0.0
+    assert new().weights["fast linear"] == 0.0
     policy = new()
     rows, rewards = stream(600)
     for start in range(0, 600, 50):
@@ -481,13 +487,13 @@ def test_events_of_a_removed_action_are_of_no_action():
     rows, rewards = stream(n)
     played = policy.play(rows, rewards)
     policy.remove_action("b")
-    kept = policy._models.ring.floats[:n, EVENT_ACTION]
+    kept = policy._arena.state.ring.floats[:n, EVENT_ACTION]
     expected = np.array([0, -1, 1])[played.actions]
     assert kept.tolist() == expected.tolist()
-    assert policy._models.forest.stats.shape[2] == 2
+    assert policy._arena.state.forest.stats.shape[2] == 2
     again = policy.play(rows, rewards[:, [0, 2]])
     assert set(again.actions) <= {0, 1}
-    assert (policy._models.forest.stats[: policy.n_leaves, trees.STAT_UNCERTAINTY] > 0).all()
+    assert (policy._arena.state.forest.stats[: policy.n_leaves, trees.STAT_UNCERTAINTY] > 0).all()
 
 
 def test_what_is_known_of_the_others_survives_a_removal():
@@ -546,7 +552,7 @@ def test_values_of_any_size_are_ordinary():
     rewards = np.random.default_rng(1).random((400, 3))
     played = policy.play(odd * 50, rewards)
     assert ((played.probabilities > 0) & (played.probabilities <= 1)).all()
-    assert np.isfinite(policy._models.weights).all()
+    assert np.isfinite(policy._arena.state.weights).all()
 
 
 def test_rewards_of_either_sign_are_learned():
@@ -568,7 +574,7 @@ def test_a_forest_that_has_grown_after_a_copy_is_the_same():
 def test_a_column_of_numbers_stays_one_when_its_numbers_are_forgotten():
     policy = new(max_bytes=200_000, schema=st.Schema.of({"x": "numerical", "z": "numerical"}))
     policy.play(np.ones((10, 2)), np.ones((10, 3)))
-    n = 2 * policy._most.n_events
+    n = 2 * policy._arena._limit.n_events
     policy.play(np.column_stack([np.ones(n), np.full(n, np.nan)]), np.ones((n, 3)))
     for each in (policy, copy.deepcopy(policy)):
         with pytest.raises(ValueError, match="column 'z' is 'red'; it must be a number"):

@@ -48,8 +48,8 @@ SCORER_FOREST, SCORER_LINEAR, SCORER_QUADRATIC, SCORER_FAST_LINEAR, SCORER_RESID
 N_SCORERS = 5
 INITIAL_WEIGHTS = (0.25, 0.25, 0.25, 0.0, 0.25)  # the fast linear scorer is needed only where the stream drifts
 LINEAR_RATE, QUADRATIC_RATE, FAST_LINEAR_RATE = 1.0, 2.0, 2.0  # learning-rate multipliers
-# Of the clock. CLOCK_EVENTS counts all events, while the forest renumbers them at times; CLOCK_FIRST_STORED is the number
-# of events before the first that the ring may hold.
+# Of the clock: CLOCK_EVENTS counts all events, while the forest renumbers its own at times; CLOCK_FIRST_STORED is the
+# number of events before the first that the ring may hold.
 CLOCK_EVENTS, CLOCK_MEAN_CODES, CLOCK_NEXT_BINNING, CLOCK_NEXT_REBALANCING, CLOCK_FIRST_STORED = range(5)
 N_CLOCK_FIELDS = 5
 MAX_THINNING = 4  # of events of the action that seems best, one in so many is stored at the least

@@ -3,10 +3,10 @@
 A weight starts at 0 and moves with its own rate r_i: with error = reward - prediction, a learning-rate multiplier m and
 u = sum r_i over the features present, by error (1 - exp(-m u)) / u * r_i. There are two rates:
 
-- `adagrad_step`: r_i = v G_i^(-1/2), G_i += 4 error^2, with v = 1 / sqrt(mean number of features), as in AdaGrad (Duchi et
-  al. 2011); it stays large and follows the latest events;
-- `averaging_step`: r_i = 1 / n_i, with n_i the number of steps of the weight, at most MAX_STEP_COUNT; it converges, and is
-  best on a stationary stream.
+- `adagrad_step`: r_i = v G_i^(-1/2), G_i += 4 error^2, with v = 1 / sqrt(mean number of features), as in AdaGrad
+  (Duchi et al. 2011); it stays large and follows the latest events;
+- `averaging_step`: r_i = 1 / n_i, with n_i the number of steps of the weight, at most MAX_STEP_COUNT; it converges,
+  and is best on a stationary stream.
 
 A slot that is hit by c of n features moves the prediction c times, at c rates. With random hashes c is
 1 + (n - 1) / slots on average, by which u grows.

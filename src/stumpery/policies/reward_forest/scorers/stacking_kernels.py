@@ -1,7 +1,7 @@
 """Online stacking of scorers: weights on the simplex, learned by ridge regression with exponential forgetting.
 
-On the played action, reward - first is regressed on other - first for every other scorer. Old events fade, a ridge pulls
-towards the initial weights, and the solution is clipped to weights of 0 or more that sum to 1.
+On the played action, reward - first is regressed on other - first for every other scorer. Old events fade, a ridge
+pulls towards the initial weights, and the solution is clipped to weights of 0 or more that sum to 1.
 """
 
 from stumpery.jit import internal

@@ -4,13 +4,13 @@ The gain of a candidate is the sum over active actions (two rewards or more, not
 
     (S1 - n1 S / n)^2 (n + 1) / ((n1 + 1/2) (n0 + 1/2)) / (variance + 0.01)
 
-with sums S and counts n of the action's rewards on the two sides and in all; the halves lower it where a side has few of
-them. The gain of an existing split, from the statistics of its two leaves, is the sum of
+with sums S and counts n of the action's rewards on the two sides and in all; the halves lower it where a side has few
+of them. The gain of an existing split, from the statistics of its two leaves, is the sum of
 
     n1 n0 / (n1 + n0) (mean1 - mean0)^2 / (variance + 0.01)
 
-The threshold rises with the number of active actions, with the noise in their rewards, with the number of candidates and
-with the resampling ratio: how many times as many plays a leaf has had as it has events to look at.
+The threshold rises with the number of active actions, with the noise in their rewards, with the number of candidates
+and with the resampling ratio: how many times as many plays a leaf has had as it has events to look at.
 """
 
 import math

@@ -1,9 +1,9 @@
-"""Leaf statistics of the reward forest: for each action a mean reward, its uncertainty and a correction, two bytes each.
+"""Leaf statistics of the reward forest: two bytes each for an action's mean reward, uncertainty and correction.
 
-Means and uncertainties are whole numbers of steps of 1 / STAT_UNIT, corrections lie around CORRECTION_ZERO. Rounding is
-stochastic, so that many small updates add up: a dither from 0 to 1 is added before the fraction is cut off. The
-uncertainty is 1 / sqrt(plays + 1), from which the number of plays follows: exactly up to 600, estimated above, within 3 %
-at 5,000 and 10 % at 500,000.
+Means and uncertainties are whole numbers of steps of 1 / STAT_UNIT, corrections lie around CORRECTION_ZERO. Rounding
+is stochastic, so that many small updates add up: a dither from 0 to 1 is added before the fraction is cut off. The
+uncertainty is 1 / sqrt(plays + 1), from which the number of plays follows: exactly up to 600, estimated above, within
+3 % at 5,000 and 10 % at 500,000.
 """
 
 import math

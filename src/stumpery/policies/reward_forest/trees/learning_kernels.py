@@ -1,10 +1,10 @@
 """Trees of the reward forest learn one event: leaf statistics, event lists, and checks of the leaves that are due.
 
-A split must pass a threshold (`criterion_kernels.py`). The gain of a true split grows with the events: a leaf that fails
-is checked again when it has as many as its best split would need. The gain of a spurious split does not: whenever a leaf
-is checked, the split above it is tested again by all rewards of its two sides, and pruned if it fails. Where the plays
-whose events a leaf has forgotten had other rewards than those it remembers, it is reset to these. After a drift, leaves
-forget the events before it and are checked soon.
+A split must pass a threshold (`criterion_kernels.py`). The gain of a true split grows with the events: a leaf that
+fails is checked again when it has as many as its best split would need. The gain of a spurious split does not:
+whenever a leaf is checked, the split above it is tested again by all rewards of its two sides, and pruned if it
+fails. Where the plays whose events a leaf has forgotten had other rewards than those it remembers, it is reset to
+these. After a drift, leaves forget the events before it and are checked soon.
 """
 
 import numpy as np

@@ -23,7 +23,7 @@ THRESHOLD_SPACING = 1  # between thresholds, in sampled values
 
 
 class RewardSplit(NamedTuple):
-    """A split and its gain; a negative column, ~column, is categorical, and its mask holds the codes of the left side."""
+    """A split and its gain; a categorical column is given as ~column, and its mask holds the codes on the left."""
 
     gain: float
     column: int
