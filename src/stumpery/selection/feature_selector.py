@@ -239,8 +239,8 @@ class FeatureSelector(Model):
             "sums": self._sums,
             "clock": self._clock,
             "weights": self._weights,
-            "paces": self._squared_slopes,
-            "grounds": self._statistics,
+            "squared_slopes": self._squared_slopes,
+            "statistics": self._statistics,
             "columns": self._columns,
             "pending": self._pending,
         }
