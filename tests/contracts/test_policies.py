@@ -61,7 +61,7 @@ def test_there_are_policies_to_check():
     assert {st.UCB, st.SuccessiveElimination} <= set(POLICIES)
 
 
-def test_a_decision_is_an_action_a_chance_and_the_context(trained):
+def test_a_decision_is_an_action_a_probability_and_the_context(trained):
     for _ in range(50):
         action, probability, context = trained.decide({"hour": 21})
         assert action in ACTIONS
@@ -77,7 +77,7 @@ def test_a_decision_keeps_its_context_when_the_caller_changes_it(trained):
     assert by_vector.context.tolist() == [21.0]
 
 
-def test_the_stated_chance_is_the_frequency_of_the_choice(kind, trained):
+def test_the_stated_probability_is_the_frequency_of_the_choice(kind, trained):
     options, arrays = copy_of_state(trained)
     n = 4000
     stated = {}
@@ -193,7 +193,7 @@ def test_the_repr_is_a_recipe(kind, options, rewards, tmp_path):
     st.save(policy, tmp_path / "policy.safetensors")
 
 
-def test_a_fresh_policy_knows_nothing(kind, trained, rewards):
+def test_a_new_policy_has_learned_nothing(kind, trained, rewards):
     fresh = trained.clone(seed=9)
     assert_same_state(fresh, kind(actions=ACTIONS, seed=9))
     before = copy_of_state(trained)

@@ -64,7 +64,7 @@ def test_an_action_goes_exactly_at_the_play_that_the_bound_predicts(gap, epsilon
     assert [row["n"] for row in policy.explain().rows] == [plays + 10, plays]
 
 
-def test_the_best_action_survives_with_the_promised_chance():
+def test_the_best_action_survives_with_the_promised_probability():
     n_problems, delta = (20, 0.5) if INTERPRETED else (400, 0.5)
     lost = 0
     for seed in range(n_problems):
@@ -96,7 +96,7 @@ def test_an_action_added_after_the_end_stands_the_same_test():
     assert policy.remaining == ("late",)
 
 
-def test_drawn_choices_have_equal_chances_among_those_that_remain():
+def test_drawn_choices_have_equal_probabilities_among_those_that_remain():
     policy = SuccessiveElimination(actions=["a", "b", "c", "d"], explore="drawn", epsilon=0.0, seed=3)
     assert {policy.decide().probability for _ in range(50)} == {0.25}
     n = 300 if INTERPRETED else 4000

@@ -90,7 +90,7 @@ def test_the_inverse_stays_the_inverse_over_many_updates():
     ],
     ids=lambda explorer: explorer.kind,
 )
-def test_any_explorers_chances_are_the_frequencies(explorer):
+def test_any_explorers_probabilities_are_the_frequencies(explorer):
     rows = contexts(50)
     policy = LinearPolicy(actions=range(N_ACTIONS), explorer=explorer, seed=4)
     policy.play(rows, rewards_of(rows))
