@@ -233,7 +233,7 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
         if self._encoder is None or context is None:
             first: Floats = self._rows(context if context is None else [context])[0]
             return first
-        encoder, row = self._encoder.extend_one(context)
+        encoder, row = self._known_encoder.extend_one(context)
         self._extend(encoder)
         one: Floats = row
         return one

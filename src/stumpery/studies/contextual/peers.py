@@ -19,7 +19,7 @@ from stumpery.policies.policy import ChosenActions
 from stumpery.types import Action, Floats
 
 N_FIRST_ROWS = 1000
-FARTHEST = 10.0  # spreads from the mean
+MAX_DEVIATION = 10.0  # spreads from the mean
 VW_BITS = 20  # of the table of weights, each 4 floats
 ALPHA = 0.25  # of every LinUCB, as of ours
 
@@ -38,7 +38,7 @@ class Vectors:
     def __call__(self, contexts: Any) -> Floats:
         """Standardised columns, and a constant."""
         values = np.nan_to_num((self._encoder.encode_many(contexts) - self._mean) / self._spread)
-        return np.column_stack([values.clip(-FARTHEST, FARTHEST), np.ones(len(values))])
+        return np.column_stack([values.clip(-MAX_DEVIATION, MAX_DEVIATION), np.ones(len(values))])
 
 
 class Peer(ABC):

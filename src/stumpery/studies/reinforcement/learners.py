@@ -1,4 +1,4 @@
-"""The streams and the learners of the study of trees by reinforcement."""
+"""Datasets and learners of the study of trees by reinforcement learning."""
 
 from collections.abc import Callable
 from time import perf_counter
@@ -9,7 +9,7 @@ import numpy as np
 from stumpery.encoding import Schema
 from stumpery.reinforcement import ActorCriticTree, DQNTree
 from stumpery.streaming import HoeffdingTreeClassifier
-from stumpery.studies.streaming.sources import Source, source
+from stumpery.studies.streaming.datasets import Source, source
 
 WINDOW = 1000
 N_MARKS = 40
@@ -50,7 +50,7 @@ LEARNERS: dict[str, Callable[[int, Schema | None], Any]] = {
 }
 
 
-def opened(title: str, steps: int, seed: int) -> tuple[Source, Schema | None]:
+def load_problem(title: str, steps: int, seed: int) -> tuple[Source, Schema | None]:
     """The first rows of a problem's stream, shuffled, and the schema that its numbers need to be names."""
     problem = PROBLEMS[title]
     data = source(problem.name, steps, seed)
@@ -58,11 +58,11 @@ def opened(title: str, steps: int, seed: int) -> tuple[Source, Schema | None]:
     return data, Schema.of(columns, max_categories=N_VALUES) if problem.as_names else None
 
 
-def tried(model: Any, data: Source) -> dict[str, Any]:
+def train(model: Any, data: Source) -> dict[str, Any]:
     """Let a model test and then learn a stream: accuracy over a window, columns looked at, and losses, on the way."""
     start = perf_counter()
-    if hasattr(model, "follow"):
-        probabilities, n_queries, losses = model.follow(data.rows, data.labels)
+    if hasattr(model, "learn_logged"):
+        probabilities, n_queries, losses = model.learn_logged(data.rows, data.labels)
     else:
         probabilities = model.test_then_learn(data.rows, data.labels)
         n_queries, losses = np.zeros(len(probabilities)), np.full((len(probabilities), 2), np.nan)

@@ -1,4 +1,4 @@
-"""The lecture notes' claims on bandits without context, each checked on many ten-armed problems."""
+"""Claims of lecture notes on bandits without context, checked on many ten-armed problems."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ from stumpery.evaluation.regret import RegretResult, trial_seeds
 from stumpery.policies import UCB, EpsilonGreedy, Greedy, Policy, RandomPolicy, ThompsonSampling
 from stumpery.streams import BernoulliArms
 from stumpery.studies.comparison import compare, n_events
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, weighed
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, verdicts
 from stumpery.system.extras import need
 
 if TYPE_CHECKING:
@@ -115,24 +115,24 @@ def claims_on_regret(result: RegretResult) -> tuple[Finding, ...]:
             f"{growth[explorer]:.1f} times",
         ),
     ]
-    return weighed(found, enough=bool(result.checkpoints[-1] >= LONG_RUN))
+    return verdicts(found, enough=bool(result.checkpoints[-1] >= LONG_RUN))
 
 
 def draw(result: RegretResult, trials: int) -> "Figure":
-    """Average reward and accumulated regret, as in the notes."""
+    """Plot average reward and cumulative regret, as in the notes."""
     figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(12, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     result.plot(left, per_step=True)
     result.plot(right)
     left.get_legend().remove()
     right.set(yscale="log", ylim=(0.3, None))
-    figure.suptitle(f"Bandits without context: mean and 95 % interval over {trials} ten-armed problems")
+    figure.suptitle(f"Bandits without context: mean and 95 % confidence interval over {trials} ten-armed problems")
     return figure
 
 
 STUDY = Study(
     name="bandits-101",
-    title="What the lecture notes claim of greedy, epsilon-greedy and UCB",
+    title="Claims on greedy, epsilon-greedy and UCB, on ten-armed bandits",
     source="Lecture notes on ensembles and bandits, lecture 13",
     steps=100_000,
     trials=100,

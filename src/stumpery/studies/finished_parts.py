@@ -1,4 +1,4 @@
-"""Finished parts of a long run, kept in a folder so that an interrupted run goes on."""
+"""Storage of finished parts of a study, so that an interrupted run resumes."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from stumpery.system.writing import write_whole
 
 
 class FolderParts(MutableMapping[str, Any]):
-    """A mapping whose values are JSON files, each written whole or not at all; a damaged one counts as not there."""
+    """A mapping stored as JSON files, each written atomically; a damaged file counts as missing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -24,7 +24,7 @@ class FolderParts(MutableMapping[str, Any]):
         return found["part"]
 
     def __setitem__(self, name: str, part: Any) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)  # another run of the same settings may have ended
+        self.folder.mkdir(parents=True, exist_ok=True)  # another run of the same settings may have removed it
         write_whole(self._path(name), json_text({"name": name, "part": part}).encode())
 
     def __delitem__(self, name: str) -> None:

@@ -13,7 +13,7 @@ FLIP = 0.05  # the paper's probability that a bit is inverted
 CENSUS = "uscensus1990"
 MAX_NAMES = 200  # more than any column has
 TARGETS = {"adult": "occupation"}  # where it is not the registry's
-HERE = ("folder", "cache", "library")
+LOCAL_SOURCES = ("folder", "cache", "library")
 UNKNOWN = "?"  # the name of a missing name, as in the origin of Adult
 
 
@@ -24,9 +24,9 @@ class Problem(NamedTuple):
     open: Callable[[], ClassificationBandit]
 
 
-def is_here(dataset: str) -> bool:
-    """Whether a dataset can be read without a download."""
-    return any(row.name == dataset and row.source in HERE for row in available_datasets())
+def is_available(dataset: str) -> bool:
+    """Whether a dataset can be loaded without a download."""
+    return any(row.name == dataset and row.source in LOCAL_SOURCES for row in available_datasets())
 
 
 def bits(dataset: str) -> ClassificationBandit:
@@ -82,9 +82,9 @@ CONTEST: dict[str, Problem] = {
 }
 
 
-def opened(dataset: str) -> "pl.DataFrame":
+def load(dataset: str) -> "pl.DataFrame":
     """A dataset of this machine, whole; one that is not here is refused, not downloaded."""
-    if not is_here(dataset):
+    if not is_available(dataset):
         dataset_path(dataset)  # says so
     return load_dataset(find_dataset(dataset))
 
@@ -92,7 +92,7 @@ def opened(dataset: str) -> "pl.DataFrame":
 def _opened(dataset: str) -> tuple["pl.DataFrame", str]:
     """A dataset of this machine and its target; one that is not here is refused, not downloaded."""
     entry = find_dataset(dataset)
-    if not is_here(dataset):
+    if not is_available(dataset):
         dataset_path(dataset)  # says so
     return load_dataset(entry), TARGETS.get(dataset) or str(entry.target)
 

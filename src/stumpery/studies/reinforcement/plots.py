@@ -1,11 +1,11 @@
-"""Figures 2 to 4 of the paper, and accuracy against expected depth."""
+"""Plots of deep decision trees: accuracy and losses (figures 2 to 4 of the paper), accuracy by expected depth."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stumpery.studies.reinforcement.problems import CRITIC, DOUBLE, DQN, LEARNERS, PAPER
+from stumpery.studies.reinforcement.learners import CRITIC, DOUBLE, DQN, LEARNERS, PAPER
 from stumpery.system.extras import need
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ def draw(runs: dict[str, dict[str, list[dict[str, Any]]]], by_penalty: Sequence[
     for column, title in enumerate(titles):
         depths(panels[2, column], title, [row for row in by_penalty if row["problem"] == title])
     critics(panels[2, len(titles)], runs)
-    panels[0, 0].set_ylabel("accuracy over 1000 rows")
+    panels[0, 0].set_ylabel("accuracy, window of 1000 rows")
     panels[0, 0].legend(fontsize=8)
     panels[1, 0].set_ylabel("mean squared error")
     panels[1, 0].legend(fontsize=7)
-    figure.suptitle("Decision trees by deep reinforcement learning; dotted: the paper's final accuracy of DQN")
+    figure.suptitle("Decision trees by deep reinforcement learning; dotted: final accuracy of DQN in the paper")
     return figure
 
 
@@ -54,18 +54,18 @@ def accuracies(panel: "Axes", title: str, of_problem: dict[str, list[dict[str, A
     panel.set(title=title, xlabel="rows", ylim=(0.35, 1.01))
 
 
-def loss_of(trials: Sequence[dict[str, Any]], place: int) -> Any:
+def loss_of(trials: Sequence[dict[str, Any]], index: int) -> Any:
     """One of the two losses on the way, NaN before the first."""
-    table = [[np.nan if losses[place] is None else losses[place] for losses in trial["losses"]] for trial in trials]
+    table = [[np.nan if losses[index] is None else losses[index] for losses in trial["losses"]] for trial in trials]
     return np.mean(table, axis=0)
 
 
 def losses(panel: "Axes", of_problem: dict[str, list[dict[str, Any]]]) -> None:
     """Figure 3: the losses of queries and reports."""
     for name in (DQN, DOUBLE):
-        for place, (kind, style) in enumerate((("queries", "-"), ("reports", "--"))):
+        for index, (kind, style) in enumerate((("queries", "-"), ("reports", "--"))):
             trials = of_problem[name]
-            panel.plot(trials[0]["marks"], loss_of(trials, place), style, color=COLOURS[name], label=f"{name}, {kind}")
+            panel.plot(trials[0]["marks"], loss_of(trials, index), style, color=COLOURS[name], label=f"{name}, {kind}")
     panel.set(xlabel="rows", yscale="log", title="loss of DQN")
 
 
@@ -75,7 +75,7 @@ def critics(panel: "Axes", runs: dict[str, dict[str, list[dict[str, Any]]]]) -> 
         trials = of_problem[CRITIC]
         share = np.array(trials[0]["marks"]) / trials[0]["marks"][-1]
         panel.plot(share, loss_of(trials, 1), label=title, lw=1)
-    panel.set(xlabel="share of the stream", ylabel="mean squared error", title="loss of the critic")
+    panel.set(xlabel="fraction of the stream", ylabel="mean squared error", title="loss of the critic")
     panel.legend(fontsize=6)
 
 
@@ -84,5 +84,5 @@ def depths(panel: "Axes", title: str, rows: Sequence[dict[str, Any]]) -> None:
     for marker, tree in zip(MARKERS, dict.fromkeys(row["tree"] for row in rows), strict=False):
         own = sorted((row["depth"], row["accuracy"]) for row in rows if row["tree"] == tree)
         panel.plot(*zip(*own, strict=True), marker=marker, label=tree, lw=1, ms=5)
-    panel.set(title=f"{title}, by the price of a query", xlabel="expected depth, columns", ylabel="accuracy")
+    panel.set(title=f"{title}, by depth penalty", xlabel="expected depth", ylabel="accuracy")
     panel.legend(fontsize=7)

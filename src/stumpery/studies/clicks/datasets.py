@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from stumpery.encoding import Schema
 from stumpery.evaluation.click_table import ClickTable
 from stumpery.evaluation.submissions import Source
-from stumpery.studies.contextual import problems
+from stumpery.studies.contextual import datasets
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,7 +18,7 @@ IMPRESSION = ["campaign", "position", "item", "affinity", *USER, *ITEM]
 
 def covertype() -> Source:
     """Covertype's ten numbers and two names; its rarest class, 0.47 % of the rows, is the click."""
-    bandit = problems.covertype_columns()
+    bandit = datasets.covertype_columns()
     table = ClickTable(rows=bandit.contexts, clicks=[str(label) == "4" for label in bandit.labels])
     return _of(table, 0.005)
 
@@ -36,7 +36,7 @@ def uniform_lines(campaign: str) -> "pl.DataFrame":
     """A campaign's lines of the policy that chose at random: visitor, item, their affinity, and the click."""
     import polars as pl
 
-    lines = problems.opened(f"obd_{campaign}").filter(pl.col("behavior_policy") == "random")
+    lines = datasets.load(f"obd_{campaign}").filter(pl.col("behavior_policy") == "random")
     affinities = [f"user-item_affinity_{item}" for item in range(items_of(campaign).height)]
     known = lines.select(affinities).to_numpy()[range(lines.height), lines["item_id"].to_numpy()]
     joined = lines.with_columns(affinity=pl.Series(known), campaign=pl.lit(campaign)).join(
@@ -49,7 +49,7 @@ def items_of(campaign: str) -> "pl.DataFrame":
     """A campaign's items, a row each, in the order of their ids."""
     import polars as pl
 
-    items = problems.opened(f"obd_{campaign}_items").filter(pl.col("behavior_policy") == "random")
+    items = datasets.load(f"obd_{campaign}_items").filter(pl.col("behavior_policy") == "random")
     return items.drop("behavior_policy").sort("item_id")
 
 

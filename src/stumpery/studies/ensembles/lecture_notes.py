@@ -1,7 +1,7 @@
-"""What ensembles are said to do: variance falls as 1/k, out-of-bag agrees with test-then-learn, and who beats whom.
+"""Claims of lecture notes on ensembles: variance of averages, out-of-bag accuracy, boosting and stacking.
 
-The problem: a point in the unit square and three columns of noise, three classes by two slanted lines, a tenth of the
-labels wrong.
+The problem: points in the unit square with three columns of noise, three classes divided by two slanted lines, 10 % of
+the labels replaced at random.
 """
 
 from functools import partial
@@ -12,7 +12,7 @@ import numpy as np
 from stumpery.ensembles import OnlineBagging, OnlineBoosting, OnlineStacking
 from stumpery.evaluation.play import Progress
 from stumpery.streaming import HoeffdingTreeClassifier, HoeffdingTreeRegressor
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
 from stumpery.types import Floats
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SIZES = (1, 2, 4, 8, 16)
 N_REPEATS = 20
 LONG_RUN = 2000
-WRONG = 0.1
+LABEL_NOISE = 0.1
 OUT_OF_BAG = "bagged trees, out of bag"
 Row = dict[str, Any]
 
@@ -34,12 +34,12 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     for trial in range(settings.trials):
         for part in (variances, accuracies):
             work = partial(part, settings, trial, progress)
-            rows += once(parts, f"{part.__name__} {trial}", settings.steps, progress, work)
-    table = summed(rows)
+            rows += load_or_run(parts, f"{part.__name__} {trial}", settings.steps, progress, work)
+    table = trial_means(rows)
     return Outcome(
         result=TableResult(rows),
         table=table,
-        findings=weighed(claims(table), enough=settings.steps >= LONG_RUN),
+        findings=verdicts(claims(table), enough=settings.steps >= LONG_RUN),
         draw=lambda: draw(table),
     )
 
@@ -100,11 +100,11 @@ def problem(rng: np.random.Generator, n: int) -> tuple[Floats, list[str]]:
     """Rows and labels."""
     matrix = rng.random((n, 5))
     true = (matrix[:, 0] + matrix[:, 1] > 1.0).astype(int) + (matrix[:, 0] - matrix[:, 1] > 0.3)
-    given = np.where(rng.random(n) < WRONG, rng.integers(0, 3, n), true)
+    given = np.where(rng.random(n) < LABEL_NOISE, rng.integers(0, 3, n), true)
     return matrix, [f"class {each}" for each in given.tolist()]
 
 
-def summed(rows: list[Row]) -> list[Row]:
+def trial_means(rows: list[Row]) -> list[Row]:
     """The mean of every figure over the trials."""
     names = dict.fromkeys(row["figure"] for row in rows)
     return [{"figure": n, "mean": float(np.mean([r["value"] for r in rows if r["figure"] == n]))} for n in names]
@@ -147,24 +147,24 @@ def draw(table: list[Row]) -> "Figure":
     mean = {row["figure"]: row["mean"] for row in table}
     found = [mean[f"variance of {k}"] for k in SIZES]
     left.loglog(SIZES, found, "o-", label="measured")
-    left.loglog(SIZES, [found[0] / k for k in SIZES], "--", label="1/k of the first")
+    left.loglog(SIZES, [found[0] / k for k in SIZES], "--", label="1/k")
     left.set_xticks(SIZES, labels=[str(k) for k in SIZES])
     left.minorticks_off()
     left.set_yticks(found, labels=[f"{each:.3f}" for each in found])
-    left.set(title="averaging", xlabel="models averaged", ylabel="variance of the prediction")
+    left.set(title="variance of averaged predictions", xlabel="number of models", ylabel="variance")
     left.legend()
     names = [
         name for name in ("stacked", "boosted stumps", OUT_OF_BAG, "bagged trees", "tree", "stump") if name in mean
     ]
     bars = right.barh(names, [mean[name] for name in names], color=["C1" if n == OUT_OF_BAG else "C0" for n in names])
     right.bar_label(bars, fmt="%.3f", padding=3)
-    right.set(title="three classes, a tenth of the labels wrong", xlabel="accuracy, test then learn", xlim=(0.3, 1.0))
+    right.set(title="three classes, 10 % label noise", xlabel="prequential accuracy", xlim=(0.3, 1.0))
     return figure
 
 
 STUDY = Study(
     name="ensembles",
-    title="What averaging, bagging, boosting and stacking do",
+    title="Claims on averaging, bagging, boosting and stacking",
     source="Lecture notes on ensembles",
     steps=5_000,
     trials=5,

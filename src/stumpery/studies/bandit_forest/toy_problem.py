@@ -1,4 +1,4 @@
-"""Table 1 of the Bandit Forest's paper: two actions, two variables, and what each player earns.
+"""Bandit Forest, table 1: a toy problem with two actions and two variables, and the best rewards with each variable.
 
 No rewards from 0 to 1 have the means of Table 1. Those of k1 fix how often each context comes (and so the variables are
 not independent); k2 must then pay 3/2 or more where x1 = 0 and x2 = 1. Here it pays 3/2, and rewards go from 0 to 3/2.
@@ -16,7 +16,7 @@ from stumpery.evaluation.regret import RegretResult, trial_seeds
 from stumpery.policies import UCB, BanditStump, Policy
 from stumpery.policies.bandit_forest.optimal_greedy_tree import optimal_greedy_tree, variable_rewards
 from stumpery.studies.comparison import compare, n_events
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, weighed
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, verdicts
 from stumpery.system.extras import need
 from stumpery.types import Action, Batch
 
@@ -27,9 +27,9 @@ ACTIONS = ("k1", "k2")
 CONTEXTS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.uint8)
 PROBABILITIES = np.array([9, 1, 3, 3]) / 16
 MEANS = np.array([[0, 1 / 2], [0, 3 / 2], [1, 0], [1, 1 / 3]])
-MOST = 1.5
+MAX_REWARD = 1.5
 LONG_RUN = 20_000
-PLAYERS = {"no variable": Fraction(7, 16), "x1": Fraction(3, 4), "x2": Fraction(15, 32)}  # best play, by the paper
+PLAYERS = {"no variable": Fraction(7, 16), "x1": Fraction(3, 4), "x2": Fraction(15, 32)}  # optimal, by the paper
 
 
 @dataclass(frozen=True)
@@ -37,22 +37,22 @@ class Toy:
     """Contexts of Table 1, and rewards that are all or nothing around its means."""
 
     actions: tuple[Action, ...] = ACTIONS
-    reward_range: tuple[float, float] = (0.0, MOST)
+    reward_range: tuple[float, float] = (0.0, MAX_REWARD)
 
     def batches(self, *, seed: int, size: int) -> Iterator[Batch]:
         """Batches of `size` events without end."""
         rng = np.random.default_rng(seed)
         while True:
             rows = rng.choice(len(PROBABILITIES), size=size, p=PROBABILITIES)
-            pays = rng.random((size, len(ACTIONS))) < MEANS[rows] / MOST
-            yield Batch(CONTEXTS[rows], np.where(pays, MOST, 0.0), MEANS[rows])
+            pays = rng.random((size, len(ACTIONS))) < MEANS[rows] / MAX_REWARD
+            yield Batch(CONTEXTS[rows], np.where(pays, MAX_REWARD, 0.0), MEANS[rows])
 
 
 def policies() -> dict[str, Policy]:
     """One that sees nothing, and the stump that looks for the best variable."""
     return {
-        "UCB, no context": UCB(actions=ACTIONS, reward_range=(0.0, MOST)),
-        "Bandit Stump": BanditStump(actions=ACTIONS, reward_range=(0.0, MOST), epsilon=0.1),
+        "UCB, no context": UCB(actions=ACTIONS, reward_range=(0.0, MAX_REWARD)),
+        "Bandit Stump": BanditStump(actions=ACTIONS, reward_range=(0.0, MAX_REWARD), epsilon=0.1),
     }
 
 
@@ -63,7 +63,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     return Outcome(
         result=result,
         table=result.final(),
-        findings=(*claims(), *weighed([claim_on_stump(settings)], enough=long_run)),
+        findings=(*claims(), *verdicts([claim_on_stump(settings)], enough=long_run)),
         draw=lambda: draw(result, settings.trials),
     )
 
@@ -109,17 +109,17 @@ def draw(result: RegretResult, trials: int) -> "Figure":
     figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(8, 4.4), layout="constrained")
     axes = figure.subplots()
     for (player, earned), style in zip(PLAYERS.items(), ("--", "-.", ":"), strict=True):
-        axes.axhline(float(earned), color="0.4", linestyle=style, label=f"best play with {player}: {earned}")
+        axes.axhline(float(earned), color="0.4", linestyle=style, label=f"optimal policy, {player}: {earned}")
     result.plot(axes, per_step=True)
     axes.set(xlim=(10, None), ylim=(0.2, 0.95))
     axes.legend(loc="upper left", ncols=2, fontsize="small")
-    figure.suptitle(f"The toy problem of Table 1: mean and 95 % interval over {trials} trials")
+    figure.suptitle(f"Toy problem of table 1, average reward: mean and 95 % confidence interval over {trials} trials")
     return figure
 
 
 STUDY = Study(
     name="toy",
-    title="The toy problem: what a context is worth, and the stump that finds it",
+    title="Value of a context on the paper's toy problem, and the stump that finds it",
     source="Feraud et al. 2016, Table 1",
     steps=50_000,
     trials=20,

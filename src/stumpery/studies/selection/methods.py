@@ -11,7 +11,7 @@ from stumpery.selection import FeatureSelector, choosers, classifiers
 from stumpery.selection.choosers import Chooser
 from stumpery.selection.classifiers import Classifier
 from stumpery.streams import dataset_path, find_dataset, load_dataset
-from stumpery.studies.contextual.problems import is_here
+from stumpery.studies.contextual.datasets import is_available
 from stumpery.types import Floats, Integers
 
 SHARE = 0.1  # of the features, as in the paper
@@ -98,19 +98,19 @@ def methods() -> dict[str, Method]:
     return found
 
 
-def opened(problem: Problem) -> Data:
+def load_problem(problem: Problem) -> Data:
     """A problem's events; a dataset that is not here is refused, not downloaded."""
     entry = find_dataset(problem.dataset)
-    if not is_here(problem.dataset):
+    if not is_available(problem.dataset):
         dataset_path(problem.dataset)  # says so
     frame = load_dataset(entry)
     numeric = [name for name, kind in frame.schema.items() if kind.is_numeric() and name != entry.target]
     rows = np.ascontiguousarray(frame.select(numeric).to_numpy(), dtype=np.float64)
     target = frame[str(entry.target)].cast(str).to_numpy()
-    return Data(numeric, rows, standardised(rows), np.where(target == str(problem.positive), 1, -1))
+    return Data(numeric, rows, standardise(rows), np.where(target == str(problem.positive), 1, -1))
 
 
-def standardised(rows: Floats) -> Floats:
+def standardise(rows: Floats) -> Floats:
     """Every column less its mean and over its deviation, as the paper does before the stream begins."""
     deviations = rows.std(axis=0)
     result: Floats = (rows - rows.mean(axis=0)) / np.where(deviations > 0.0, deviations, 1.0)
@@ -122,13 +122,13 @@ def n_events(problem: Problem, steps: int) -> int:
     return min(find_dataset(problem.dataset).n_rows, steps)
 
 
-def marks_of(n: int) -> Integers:
+def checkpoints(n: int) -> Integers:
     """Where the rate of mistakes is read."""
     marks: Integers = np.unique(np.geomspace(min(20, n), n, N_MARKS).astype(np.int64))
     return marks
 
 
-def played(data: Data, method: Method, steps: int, seed: int, trial: int, **options: Any) -> dict[str, Any]:
+def play_trial(data: Data, method: Method, steps: int, seed: int, trial: int, **options: Any) -> dict[str, Any]:
     """One permutation of the events: the rate of mistakes at the marks, what was looked at, money and time."""
     events_seed, own_seed = trial_seeds(seed, trial)
     order = np.random.default_rng(events_seed).permutation(len(data.rows))[:steps]
@@ -147,7 +147,7 @@ def played(data: Data, method: Method, steps: int, seed: int, trial: int, **opti
     start = perf_counter()
     rounds = selector.play(data.rows if method.online else data.standard, data.labels, order)
     seconds = perf_counter() - start
-    marks = marks_of(len(order))
+    marks = checkpoints(len(order))
     return {
         "rates": (np.cumsum(rounds.mistakes)[marks - 1] / marks).tolist(),
         "looks": (rounds.looks / len(order)).tolist(),
