@@ -163,7 +163,7 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
             return Explanation("No context has come yet: every decision explores.", rows)
         if decision is None:
             return self._explainer().overall()
-        chosen, probability, context = self._opened(decision)
+        chosen, probability, context = self._checked_decision(decision)
         row = self._known_encoder.encode_one(context)  # no new category is learned
         return self._explainer().decision(row, chosen, probability)
 
