@@ -114,7 +114,7 @@ def test_the_data_path_is_the_folder_that_is_looked_in_first(run, tmp_path, monk
         (["demo", "--out", "afile/x"], "Not a directory"),
         (["plan", "--delta", "0"], "delta is 0.0; it must be a number from 1e-12 to 1"),
         (["plan", "--actions", "1"], "n_actions is 1; it must be a whole number of 2 or more"),
-        (["bench", "--only", "nonsense"], "no workload's name contains 'nonsense'"),
+        (["bench", "--only", "nonsense"], "no benchmark's name contains 'nonsense'"),
         (["bench", "--repeats", "0"], "repeats is 0; it must be a whole number of 1 or more"),
         (["data", "path", "nursery"], "nursery is not on this machine: stumpery data fetch nursery"),
         (["data", "fetch", "nurserry"], "nursery"),

@@ -180,9 +180,9 @@ def test_an_internal_function_cannot_keep_or_return_what_it_got_by_pointer():
         found = Inner(counts, inner.sums, 1.0) if is_new else inner
         return found.scale
 
-    with pytest.raises(TypingError, match="same keeps or returns a NamedTuple that it got by pointer"):
+    with pytest.raises(TypingError, match="same stores or returns a NamedTuple that was passed by pointer"):
         kernel(lambda inner: same(inner).scale)(bundle().inner)
-    with pytest.raises(TypingError, match="each keeps or returns a NamedTuple that it got by pointer"):
+    with pytest.raises(TypingError, match="each stores or returns a NamedTuple that was passed by pointer"):
         kernel(lambda inner: sum(each(inner)))(bundle().inner)
     with pytest.raises(TypingError, match="Cannot unify"):
         kernel(lambda inner: either(inner, inner.counts, False))(bundle().inner)
@@ -202,7 +202,7 @@ def test_a_pinned_named_tuple_is_the_same_to_a_kernel(turn):
 @pytest.mark.skipif(INTERPRETED or not EXTENDED, reason="NamedTuples are passed as they are")
 @pytest.mark.parametrize("value", [True, "a name", np.float32(1.0), None])
 def test_what_takes_no_whole_word_cannot_be_pinned(value):
-    with pytest.raises(TypeError, match="cannot be pinned"):
+    with pytest.raises(TypeError, match="cannot pin"):
         pinned(Inner(np.ones(2), np.ones(2), value))
 
 

@@ -12,9 +12,10 @@ from tests.support import run, run_code
 import stumpery as st
 from stumpery import jit
 from stumpery.compiling import EXTENDED, kernel_cache
-from stumpery.policies.bandit_forest import forest_kernels as bandit_forest_kernels
+from stumpery.policies.bandit_forest import trees_kernels as bandit_forest_kernels
 from stumpery.policies.context_free import means_kernels, successive_elimination_kernels
-from stumpery.policies.linear import banditron_kernels, linear_kernels
+from stumpery.policies.linear import banditron_kernels
+from stumpery.policies.linear import linear_policy_kernels as linear_kernels
 from stumpery.policies.neural import neural_bandit_kernels as neural_kernels
 from stumpery.policies.reward_forest import policy_kernels as reward_forest_kernels
 from stumpery.system.folders import cache_root

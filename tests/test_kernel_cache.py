@@ -321,7 +321,7 @@ def test_the_warning_comes_once_in_a_process_and_nothing_is_written(tmp_path):
     command = [sys.executable, PROGRAMS / "cache_use.py"]
     done = subprocess.run(command, env=environment(cache), capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0", "2"]
-    assert done.stderr.count("RuntimeWarning: compiled kernels are neither loaded from the disk nor kept there: ") == 1
+    assert done.stderr.count("RuntimeWarning: the disk cache of compiled kernels is not used: ") == 1
     assert [path.name for path in tmp_path.rglob("*")] == ["cache"]
 
 
@@ -333,7 +333,7 @@ def test_what_every_user_may_rename_is_refused_and_a_sticky_folder_is_not(cache)
     cache.symlink_to(outer / "inner" / "cache")  # the user's own choice; what counts is where it leads
     assert opened() is not None
     outer.chmod(0o777)
-    refused(f"every user may rename what lies in {outer} ")
+    refused(f"every user may rename files in {outer} ")
     outer.chmod(0o1777)
     assert opened() is not None
 

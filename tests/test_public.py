@@ -57,7 +57,7 @@ def test_a_policy_brings_no_other_and_no_library_of_frames():
     brought = run(code).stdout.split()
     assert "stumpery.policies.reward_forest.policy" in brought
     assert not {
-        "stumpery.policies.linear.linear",
+        "stumpery.policies.linear.linear_policy",
         "stumpery.clicks.predictors.stump",
         "stumpery.streams",
         "narwhals",

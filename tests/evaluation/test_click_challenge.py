@@ -113,7 +113,7 @@ def test_ratios_have_intervals_over_trials_or_of_one_count():
     columns = result.columns()
     assert columns["batch"] == [1, 2, 1, 2]
     assert columns["clicks"] == [1, 10, 2, 20]
-    assert result.plot().get_ylabel() == "accumulated clicks"
+    assert result.plot().get_ylabel() == "cumulative clicks"
     assert low < mean
 
 

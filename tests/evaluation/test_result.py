@@ -101,7 +101,7 @@ def test_what_is_not_finite_becomes_null():
 def test_a_plot_draws_on_the_axes_it_is_given(result, axes):
     assert result.plot(axes) is axes
     assert axes.get_xlabel() == "step"
-    assert axes.get_ylabel() in {"accumulated regret", "average reward so far"}
+    assert axes.get_ylabel() in {"cumulative regret", "average reward"}
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     assert names == (["UCB"] if isinstance(result, st.evaluation.PlayResult) else ["ucb", "by chance, all"])
     assert len(axes.lines) == len(names)
@@ -117,7 +117,7 @@ def test_regret_can_be_drawn_as_reward_per_step(axes):
     stream = BernoulliArms(means=[0.2, 0.8])
     result = st.regret({"ucb": st.UCB(actions=range(2))}, stream, steps=60, trials=3)
     result.plot(axes, per_step=True)
-    assert axes.get_ylabel() == "average reward so far"
+    assert axes.get_ylabel() == "average reward"
     expected = result.rewards["ucb"].mean(axis=0) / result.checkpoints
     assert axes.lines[0].get_ydata() == pytest.approx(expected)
 

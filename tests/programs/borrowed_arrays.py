@@ -6,8 +6,15 @@ from numba.core.runtime import rtsys
 from stumpery.compiling import internal as compiler
 from stumpery.jit import internal, kernel, prefetch
 
-borrows, decide = [], compiler._only_borrows
-compiler._only_borrows = lambda state: borrows.append((state.func_id.func_name, decide(state))) or borrows[-1][1]
+borrows, decide = [], compiler._needs_no_reference_counts
+
+
+def decide_and_note(state):
+    borrows.append((state.func_id.func_name, decide(state)))
+    return borrows[-1][1]
+
+
+compiler._needs_no_reference_counts = decide_and_note
 
 
 @internal

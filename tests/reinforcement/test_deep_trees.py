@@ -86,7 +86,7 @@ def test_learning_many_equals_learning_one_by_one_and_frames_equal_dicts(kind, t
 def test_testing_then_learning_equals_doing_so_one_by_one(kind):
     rows, labels = rows_and_labels(150)
     together, single = new(kind), new(kind)
-    found = together.follow(rows, labels)
+    found = together.learn_logged(rows, labels)
     for place, (row, label) in enumerate(zip(rows, labels, strict=True)):
         before = single.predict_proba_many([row])[0]
         assert found.probabilities[place, : len(before)] == pytest.approx(before, abs=1e-4)
@@ -206,7 +206,7 @@ def test_numbers_as_they_are_have_no_finite_tree(kind):
     rows, labels = rows_and_labels(100)
     model.learn_many(rows, labels)
     assert len(model.predict_many(rows)) == 100
-    with pytest.raises(ValueError, match=r"^numbers are used as they are"):
+    with pytest.raises(ValueError, match=r"^n_cells is None"):
         model.tree()
 
 
@@ -374,14 +374,14 @@ def test_the_tree_is_the_policy_on_every_row_of_every_dataset(name):
 def test_seeds_that_learn_together_learn_as_they_would_alone():
     rows, labels = rows_and_labels(150)
     models = [new(st.DQNTree, seed=seed) for seed in (3, 4)]
-    watched = learn_together(models, rows, labels)
-    for model, own in zip(models, watched, strict=True):
+    logs = learn_together(models, rows, labels)
+    for model, own in zip(models, logs, strict=True):
         alone = new(st.DQNTree, seed=model.seed)
-        found = alone.follow(rows, labels)
+        found = alone.learn_logged(rows, labels)
         assert own.probabilities == pytest.approx(found.probabilities, abs=0.01)
         assert model.predict_proba_many(rows) == pytest.approx(alone.predict_proba_many(rows), abs=0.01)
         model.learn_many(rows, labels)
-    assert watched[0].probabilities[-1] != pytest.approx(watched[1].probabilities[-1], abs=0.01)
+    assert logs[0].probabilities[-1] != pytest.approx(logs[1].probabilities[-1], abs=0.01)
 
 
 def test_models_that_differ_or_have_learned_cannot_learn_together(learned):
@@ -418,10 +418,10 @@ def test_an_interrupted_model_has_learned_the_first_rows_and_goes_on(n_runs, n_l
     rows, labels = rows_and_labels(300)
     labels = [f"{label} {place // 256}" for place, label in enumerate(labels)]  # new classes, and so a new run, at 256
     model, expected = new(st.DQNTree), new(st.DQNTree)
-    model._loop = Interrupted(model._loop, n_runs)
+    model._train_chunk = Interrupted(model._train_chunk, n_runs)
     with pytest.raises(KeyboardInterrupt):
         model.learn_many(rows, labels)
-    del model._loop
+    del model._train_chunk
     assert model.classes == tuple(dict.fromkeys(labels[:n_learned]))
     assert model.tree(rows).predict_many(rows).tolist() == model.predict_many(rows).tolist()
     st.save(model, tmp_path / "model")
@@ -448,26 +448,26 @@ def test_models_interrupted_while_they_learn_together_have_learned_the_warm_up(m
 
 
 def test_a_thousand_late_names_take_few_steps_of_room():
-    trainee = Agent.of(st.Schema.of({"id": "categorical"}), np.ones((1, 1), np.float32), 2, new(st.DQNTree))
+    agent = Agent.of(st.Schema.of({"id": "categorical"}), np.ones((1, 1), np.float32), 2, new(st.DQNTree))
     sizes = []
     for code in range(1, 1001):
-        trainee._make_room(np.full((1, 1), code, np.float32), np.zeros(1, np.int64), np.array([True]))
-        trainee.cells = trainee.cells.knowing(np.full((1, 1), code, np.float32), np.array([True]))
-        sizes.append(len(trainee.learner.weights.into))
+        agent._ensure_capacity(np.full((1, 1), code, np.float32), np.zeros(1, np.int64), np.array([True]))
+        agent.cells = agent.cells.extended(np.full((1, 1), code, np.float32), np.array([True]))
+        sizes.append(len(agent.state.weights.into))
     assert sizes[-1] >= 1000
     assert len(set(sizes)) <= 8
 
 
 def test_ctrl_c_just_as_the_loop_returns_loses_nothing(trained):
     rows, labels = rows_and_labels(10, seed=9)
-    expected, loop = trained.clone(include_attributes=True), trained._loop
+    expected, loop = trained.clone(include_attributes=True), trained._train_chunk
 
     def interrupted(*given):
         done = loop(*given)
         signal.raise_signal(signal.SIGINT)
         return done
 
-    trained._loop = interrupted
+    trained._train_chunk = interrupted
     for row, label in zip(rows, labels, strict=True):  # from the second on, jax's own arrays are taken over
         with pytest.raises(KeyboardInterrupt):
             trained.learn_one(row, label)

@@ -117,7 +117,7 @@ def test_too_many_states_are_refused_and_change_nothing():
     model = st.reinforcement.OptimalTree(max_states=30)
     model.learn_many([{"x": "a", "y": "c"}, {"x": "b", "y": "d"}], [0, 1])
     before = model.tree().to_text()
-    with pytest.raises(ValueError, match=r"^max_states is 30; these rows need 36: "):
+    with pytest.raises(ValueError, match=r"^max_states is 30, but these rows need 36: "):
         model.learn_many([{"x": str(place), "y": "c"} for place in range(9)], [1] * 9)
     assert model.tree().to_text() == before
     assert model.classes == (0, 1)
@@ -159,6 +159,6 @@ def test_many_classes_need_room_too():
     rows = [{"x": place % 5, "y": place // 5} for place in range(25)]
     model.learn_many(rows, [place % 20 for place in range(25)])
     before = model.tree().to_text()
-    with pytest.raises(ValueError, match=r"^max_states is 100; these rows need 36 of 45 classes each: "):
+    with pytest.raises(ValueError, match=r"^max_states is 100, but these rows need 36 states of 45 classes: "):
         model.learn_many(rows, [f"class {place}" for place in range(25)])
     assert model.tree().to_text() == before

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stumpery as st
-from stumpery.reinforcement.policy_nodes import LEAF, below
+from stumpery.reinforcement.policy_tree_nodes import LEAF, children_of
 from stumpery.types import State
 
 SMALL = {"warm_up": 60, "memory": 400, "batch_size": 32, "n_cells": 4, "learning_rate": 0.01, "target_every": 50}
@@ -67,7 +67,7 @@ def test_merging_changes_no_prediction_and_leaves_no_query_in_vain():
     assert (merged.predict_many(rows) == whole.predict_many(rows)).all()
     assert merged.merged().n_leaves == merged.n_leaves
     for node in np.flatnonzero(merged.nodes.column != LEAF).tolist():
-        under = below(merged.nodes, merged.cells.n_codes, node)
+        under = children_of(merged.nodes, merged.cells.n_codes, node)
         assert (merged.nodes.column[under] != LEAF).any() or len(set(merged.nodes.report[under].tolist())) > 1
 
 
@@ -91,10 +91,8 @@ def test_nodes_that_would_lead_a_row_astray_are_refused(tree, name):
 
 def test_nodes_of_another_shape_are_refused(tree):
     options, arrays = tree.state()
-    with pytest.raises(ValueError, match=r"^corrupt file: [^\n]+ lengths$"):
-        st.reinforcement.PolicyTree.from_state(
-            State(options, arrays | {"nodes.weight": arrays["nodes.weight"][:, np.newaxis]})
-        )
+    with pytest.raises(ValueError, match=r"^corrupt file: [^\n]+ differ in length$"):
+        st.PolicyTree.from_state(State(options, arrays | {"nodes.weight": arrays["nodes.weight"][:, np.newaxis]}))
 
 
 def test_a_tree_whose_branches_run_in_a_circle_is_refused(tree):

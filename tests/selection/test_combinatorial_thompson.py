@@ -214,7 +214,7 @@ def test_a_maximiser_that_breaks_its_own_rule_is_refused():
             return list(scores)
 
     policy = st.selection.CombinatorialThompson(actions=[*"abcd"], maximiser=Wrong(costs=COSTS, budget=4))
-    with pytest.raises(ValueError, match=r"^the maximiser gave 'a', 'b', 'c', 'd', which by its own is_feasible is no"):
+    with pytest.raises(ValueError, match=r"^the maximiser gave .*, which is not feasible by its own is_feasible"):
         policy.decide()
 
 

@@ -11,7 +11,8 @@ from tests.support import bits_of
 
 import stumpery as st
 from stumpery.jit import INTERPRETED
-from stumpery.selection import choosers, classifiers, selector_kernels
+from stumpery.selection import choosers, classifiers
+from stumpery.selection import feature_selector_kernels as selector_kernels
 from stumpery.types import State
 
 N, K, M = (120 if INTERPRETED else 900), 9, 3
@@ -659,8 +660,11 @@ def test_memory_does_not_grow():
         ({"classes": (0, 1, 2)}, r"classes is \(0, 1, 2\); this classifier is for two classes, for more give .*"),
         ({"classes": None}, "classes is None; this classifier is for two classes, for more give .*"),
         ({"classifier": 3}, "classifier is 3; it must come from stumpery.selection.classifiers or have the verbs .*"),
-        ({"classifier": classifiers.Perceptron()}, "the chooser worth goes with AdditiveModel, .*"),
-        ({"chooser": choosers.epsilon_greedy()}, "the chooser epsilon_greedy goes by the weights of a perceptron .*"),
+        ({"classifier": classifiers.Perceptron()}, "the chooser worth needs the classifier AdditiveModel, .*"),
+        (
+            {"chooser": choosers.epsilon_greedy()},
+            "the chooser epsilon_greedy needs a classifier with weights: a perceptron .*",
+        ),
         ({"chooser": "thompson"}, "chooser is 'thompson'; it must come from stumpery.selection.choosers"),
         ({"chooser": choosers.fixed([1])}, "n_features is 3; this chooser looks at 1, leave n_features out"),
         ({"chooser": choosers.fixed(["z"])}, "asked holds 'z'; features are 0, 1, .*"),
@@ -715,8 +719,8 @@ def test_wrong_parts_are_refused(make, sentence):
             "n_features is an option of FeatureSelector and stays as it .*",
         ),
         (lambda model: model.tell([1.0] * K, None), "label is None; classes are 0, 1"),
-        (lambda model: model.tell({}, 1), "x has no .*; what was asked is needed: .*"),
-        (lambda model: model.tell(None, 1), "x has no .*; what was asked is needed: .*"),
+        (lambda model: model.tell({}, 1), "x has no .*; it needs the selected features: .*"),
+        (lambda model: model.tell(None, 1), "x has no .*; it needs the selected features: .*"),
         (
             lambda model: model.tell(["many"] * K, 1),
             ".* is 'many'; a feature must be a number of at most .*",
@@ -734,7 +738,7 @@ def test_wrong_parts_are_refused(make, sentence):
         (lambda model: model.play(np.full((1, K), "1", object), [0]), "0 is '1'; a feature must be a number of .*"),
         (lambda model: model.play(np.full((1, K), 10**400), [0]), "0 is 1000.*; a feature must be a number of .*"),
         (lambda model: model.play(np.full((1, K), np.longdouble("1e400")), [0]), "rows hold inf; a feature must .*"),
-        (lambda model: model.predict_one({}), "x has no .*; what was asked is needed: .*"),
+        (lambda model: model.predict_one({}), "x has no .*; it needs the selected features: .*"),
         (lambda model: model.play(np.ones((3, 4)), [0, 1, 0]), r"rows have shape \(3, 4\); a column for each of 9 .*"),
         (lambda model: model.play(np.full((3, K), "x"), [0, 1, 0]), "rows hold <U1; features must be numbers"),
         (lambda model: model.play(np.full((1, K), -np.inf), [0]), "rows hold inf; a feature must be a number of .*"),

@@ -94,7 +94,7 @@ class ChallengeResult(Result):
             if name != PERFECT:
                 style = "--" if name in (RANDOM, BEST_PROBABILITY) else "-"
                 ax.plot(self.checkpoints, curves.mean(axis=0), style, label=name)
-        ax.set(xlabel="batch", ylabel="clicks a batch, smoothed" if rate else "accumulated clicks")
+        ax.set(xlabel="batch", ylabel="clicks per batch, smoothed" if rate else "cumulative clicks")
         ax.legend()
         return ax
 

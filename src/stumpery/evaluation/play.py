@@ -57,7 +57,7 @@ class PlayResult(Result):
         ax = ax or need("matplotlib.pyplot", "study").subplots()[1]
         steps = np.arange(1, self.n_steps + 1)
         ax.plot(steps, np.cumsum(self.rewards) / steps, label=self.policy)
-        ax.set(xlabel="step", ylabel="average reward so far", xscale="log")
+        ax.set(xlabel="step", ylabel="average reward", xscale="log")
         ax.legend()
         return ax
 

@@ -83,7 +83,7 @@ class PrequentialResult(Result):
         ax = ax or need("matplotlib.pyplot", "study").subplots()[1]
         for model, ways in self.curves.items():
             ax.plot(self.checkpoints, ways[way][metric], label=model)
-        ax.set(xlabel="event", ylabel=f"{way} {metric.replace('_', ' ')}")
+        ax.set(xlabel="events", ylabel=f"{way} {metric.replace('_', ' ')}")
         ax.legend()
         return ax
 

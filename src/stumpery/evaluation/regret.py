@@ -75,14 +75,14 @@ class RegretResult(Result):
         return sorted(table, key=lambda row: row["regret"])
 
     def plot(self, ax: "Axes | None" = None, *, per_step: bool = False) -> "Axes":
-        """Accumulated regret, or the average reward so far, against the step, with the band over trials."""
+        """Plot cumulative regret, or average reward, by step, with a 95 % confidence band over trials."""
         ax = ax or need("matplotlib.pyplot", "study").subplots()[1]
         scale = self.checkpoints if per_step else np.ones(len(self.checkpoints))
         for name, curves in (self.rewards if per_step else self.regrets).items():
             mean, low, high = (curve / scale for curve in band(curves))
             (line,) = ax.plot(self.checkpoints, mean, label=name)
             ax.fill_between(self.checkpoints, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
-        ax.set(xlabel="step", ylabel="average reward so far" if per_step else "accumulated regret", xscale="log")
+        ax.set(xlabel="step", ylabel="average reward" if per_step else "cumulative regret", xscale="log")
         ax.legend()
         return ax
 

@@ -1,4 +1,4 @@
-"""What every policy is: named actions, a decision now, a reward later."""
+"""The interface of bandit policies: named actions, a decision now, a reward later."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -21,24 +21,32 @@ from stumpery.validation import check_random_state
 _new_tuple = tuple.__new__  # a NamedTuple's own constructor is a Python function, which takes twice as long
 
 
-class Played(NamedTuple):
-    """What a policy did over a run of events: indices of its actions, and their probabilities."""
+class ChosenActions(NamedTuple):
+    """The actions chosen along a run of events, as indices, and the probabilities with which they were drawn."""
 
     actions: Integers
     probabilities: Floats
 
     @classmethod
-    def blank(cls, n: int) -> Self:
-        """Room for so many events."""
+    def empty(cls, n: int) -> Self:
+        """Arrays for n events, not initialised."""
         return cls(np.empty(n, dtype=np.int64), np.empty(n))
 
 
 @dataclass(kw_only=True, eq=False)
 class Policy(Model):
-    """Choose one of several actions, then learn from the reward of that action alone.
+    """Bandit policy: choose one of several actions, then learn from the reward of that action alone.
 
-    Actions are strings, numbers or booleans. Rewards lie within `reward_range`. Several threads may share a policy: one
-    waits while another decides or learns.
+    Threads may share a policy: each call takes the policy's lock.
+
+    A subclass implements the hooks `_decide`, `_learn`, `_arrays`, `_grow`, `_shrink` and `explain`. It may override
+    `_decide_many`, `_learn_many` and `_play` with faster ones that give the same bits, and `_validate_state` to validate
+    files. In hooks actions are indices, and rewards are checked and scaled to 0..1.
+
+    Args:
+        actions: Names of the actions: strings, numbers or booleans, each once.
+        seed: Seed of all random draws; the same seed gives the same decisions.
+        reward_range: The least and the greatest reward.
     """
 
     actions: Sequence[Action]
@@ -55,7 +63,7 @@ class Policy(Model):
 
     @locking
     def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> Decision:
-        """Choose an action, among those `available` if that is given.
+        """Choose an action, by default among all, else among those `available`.
 
         The decision holds a copy of the context, a dict where a pandas Series or a NumPy record came.
         """
@@ -69,7 +77,7 @@ class Policy(Model):
 
     @locking
     def learn(self, decision: Decision, reward: float) -> None:
-        """Take the reward of one decision: now, late, out of order, more than once, or from a log."""
+        """Learn the reward of a decision: at once, late, out of order, or from a log. Repeated ones count again."""
         value = reward if type(reward) is float else as_number(reward)
         if not self._low <= value <= self._high:
             raise ValueError(f"reward is {shown(reward)}; it must be a number from {self._low:g} to {self._high:g}")
@@ -78,7 +86,7 @@ class Policy(Model):
             self._learn(context, index, value if self._is_unit else self._unit(value), probability)
 
     def decide_many(self, contexts: Any, *, available: Iterable[Action] | None = None) -> Decisions:
-        """Choose once for each row of `contexts`, or that many times if it is a number: equals a loop of `decide`."""
+        """Choose for each row of `contexts`, or that many times if it is a number; equals a loop of `decide`."""
         mask = self._all if available is None else self._mask(available)
         if isinstance(contexts, int | np.integer) and not isinstance(contexts, bool):
             if contexts < 0:
@@ -88,11 +96,11 @@ class Policy(Model):
             n = n_rows(contexts, "contexts")
         if n and type(self).decide is not Policy.decide:  # overridden outside the package
             return self._decide_each(contexts, n, mask)
-        actions, probabilities = self._decide_many(contexts, n, mask) if n else Played.blank(0)
+        actions, probabilities = self._decide_many(contexts, n, mask) if n else ChosenActions.empty(0)
         return Decisions([self.actions[index] for index in actions.tolist()], probabilities, contexts)
 
     def learn_many(self, decisions: Decisions | Sequence[Decision], rewards: Iterable[float] | Floats) -> None:
-        """Take many rewards, all or, where one is wrong, none: equals a loop of `learn`."""
+        """Learn the rewards of many decisions, or none if one is invalid; equals a loop of `learn`."""
         values = self.checked_rewards(rewards)
         indices, probabilities, contexts = self._opened_many(decisions)
         if values.ndim != 1 or len(values) != len(indices):
@@ -104,8 +112,8 @@ class Policy(Model):
         elif len(indices):
             self._learn_many(contexts, indices, self._unit(values), probabilities)
 
-    def play(self, contexts: Any, rewards: Floats) -> Played:
-        """Decide and learn along rows whose every reward is known, a column of `rewards` for each action."""
+    def play(self, contexts: Any, rewards: Floats) -> ChosenActions:
+        """Simulate: decide and learn along rows of which all rewards are known, a column of `rewards` per action."""
         values = self.checked_rewards(rewards)
         if values.ndim != 2 or values.shape[1] != len(self.actions):
             raise ValueError(
@@ -117,14 +125,17 @@ class Policy(Model):
             )
         if type(self).decide is not Policy.decide or type(self).learn is not Policy.learn:  # overridden
             return self._play_each(contexts, values)
-        return self._play(contexts, self._unit(values)) if len(values) else Played.blank(0)
+        return self._play(contexts, self._unit(values)) if len(values) else ChosenActions.empty(0)
 
     @abstractmethod
     def explain(self, decision: Decision | None = None) -> Explanation:
-        """What is known of every action now, and why `decision` would be taken."""
+        """What the policy knows of every action now, and why it would take `decision`: a summary and a row per action.
+
+        Rows have `action`, `n` (rewards learned) and `mean` first; docs/policies.md describes all columns.
+        """
 
     def add_action(self, action: Action) -> None:
-        """Offer one more action from now on."""
+        """Add an action to those offered."""
         (name,) = checked_actions([action])
         if name in self._index:
             raise ValueError(f"action {shown(name)} is there already; actions must differ")
@@ -132,13 +143,13 @@ class Policy(Model):
         self._set_option("actions", (*before, name))
         try:
             self._grow()
-        except (ValueError, MemoryError):  # there is no room for it
+        except (ValueError, MemoryError):  # beyond max_bytes
             self._set_option("actions", before)
             raise
         self._renumber()
 
     def remove_action(self, action: Action) -> None:
-        """Offer an action no more and forget what was learned of it; a reward that still comes for it is refused."""
+        """Remove an action and what was learned of it; rewards of its earlier decisions are refused from now on."""
         index = self._position(action)
         if len(self.actions) == 1:
             raise ValueError(f"{action!r} is the only action left; a policy needs at least one")
@@ -147,11 +158,11 @@ class Policy(Model):
         self._renumber()
 
     def position(self, action: Action) -> int:
-        """The index of an action; a ValueError says that it is none of ours."""
+        """The index of an action; a ValueError if it is not one of the policy's."""
         return self._position(action)
 
     def checked_rewards(self, rewards: Iterable[float] | Floats) -> Floats:
-        """Rewards as an array; a ValueError says which of them cannot be one."""
+        """Rewards as an array; a ValueError names the first that is invalid."""
         try:
             given = np.asarray(rewards if hasattr(rewards, "__len__") else list(rewards))
         except (TypeError, ValueError):
@@ -164,8 +175,8 @@ class Policy(Model):
             raise ValueError("rewards must be numbers, one for each decision or each row and action")
         values: Floats = np.require(given, np.float64, ["C", "W"])  # one type to the compiler
         if values.size and not (values.min() >= self._low and values.max() <= self._high):  # also where one is NaN
-            worst = float(values[~((values >= self._low) & (values <= self._high))].flat[0])
-            raise ValueError(f"a reward is {worst!r}; it must be a number from {self._low:g} to {self._high:g}")
+            invalid = float(values[~((values >= self._low) & (values <= self._high))].flat[0])
+            raise ValueError(f"a reward is {invalid!r}; it must be a number from {self._low:g} to {self._high:g}")
         return values
 
     def _repr_html_(self) -> str:
@@ -174,49 +185,49 @@ class Policy(Model):
         ]
         return as_html(f"{type(self).__name__}: {len(self.actions)} actions, {self.n_bytes:,} bytes", options)
 
-    # What a policy brings: rewards arrive here checked and scaled to 0..1, actions as indices.
+    # Hooks that a subclass implements: actions are indices, rewards are checked and scaled to 0..1.
 
     @abstractmethod
     def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
-        """Choose an index and say with which probability."""
+        """Choose an action; return its index and the probability with which it was drawn."""
 
     @abstractmethod
     def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
-        """Take one reward."""
+        """Learn one reward."""
 
     @abstractmethod
     def _grow(self) -> None:
-        """Make room for one more action, the last."""
+        """Extend the arrays by one action, the last."""
 
     @abstractmethod
     def _shrink(self, action: int) -> None:
-        """Close the gap that an action left."""
+        """Delete an action from the arrays."""
 
-    # What a policy may do faster than these loops, with the same result.
+    # Hooks with a default: a subclass may override these loops by faster ones that give the same bits.
 
-    def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Played:
-        played = Played.blank(n)
+    def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> ChosenActions:
+        chosen = ChosenActions.empty(n)
         for row, context in enumerate(_each(contexts, n)):
-            played.actions[row], played.probabilities[row] = self._decide(context, available)
-        return played
+            chosen.actions[row], chosen.probabilities[row] = self._decide(context, available)
+        return chosen
 
     def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
         for row, context in enumerate(_each(contexts, len(actions))):
             self._learn(context, int(actions[row]), float(rewards[row]), float(probabilities[row]))
 
-    def _play(self, contexts: Any, rewards: Floats) -> Played:
+    def _play(self, contexts: Any, rewards: Floats) -> ChosenActions:
         n = len(rewards)
-        played = Played.blank(n)
+        chosen = ChosenActions.empty(n)
         for row, context in enumerate(_each(contexts, n)):
             index, probability = self._decide(context, self._all)
             self._learn(context, index, float(rewards[row, index]), probability)
-            played.actions[row], played.probabilities[row] = index, probability
-        return played
+            chosen.actions[row], chosen.probabilities[row] = index, probability
+        return chosen
 
-    # What is done instead where a subclass outside the package overrides `decide` or `learn`.
+    # Loops over `decide` and `learn`, for subclasses outside the package that override them.
 
     def _settle(self, contexts: Any) -> None:
-        """Take from the first contexts of many what a single one may not tell."""
+        """Infer from the first contexts of many what a single one does not determine."""
 
     def _decide_each(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Decisions:
         self._settle(contexts)
@@ -226,16 +237,16 @@ class Policy(Model):
         probabilities = np.array([decision.probability for decision in decided])
         return Decisions([decision.action for decision in decided], probabilities, contexts)
 
-    def _play_each(self, contexts: Any, rewards: Floats) -> Played:
-        played = Played.blank(len(rewards))
+    def _play_each(self, contexts: Any, rewards: Floats) -> ChosenActions:
+        chosen = ChosenActions.empty(len(rewards))
         if len(rewards):
             self._settle(contexts)
         for row, context in enumerate(_each(contexts, len(rewards))):
             decision = self.decide(context)
             index, probability, _ = self._opened(decision)
             self.learn(decision, float(rewards[row, index]))
-            played.actions[row], played.probabilities[row] = index, probability
-        return played
+            chosen.actions[row], chosen.probabilities[row] = index, probability
+        return chosen
 
     def _options(self) -> dict[str, Any]:
         return {**super()._options(), "actions": list(self.actions), "reward_range": list(self.reward_range)}
@@ -250,7 +261,7 @@ class Policy(Model):
             raise ValueError(f"action is {shown(action)}; it must be one of {listed(self.actions)}") from None
 
     def _opened(self, decision: Decision) -> tuple[int, float, Context]:
-        """An action's index, its probability and the context, all checked."""
+        """A decision's index of its action, its probability and its context, checked."""
         try:
             action, probability, context = decision
             index = self._index[action]
@@ -261,7 +272,7 @@ class Policy(Model):
         return index, probability, context
 
     def _opened_many(self, decisions: Decisions | Sequence[Decision]) -> tuple[Integers, Floats, Any]:
-        """The same as columns."""
+        """The same of many decisions, as columns."""
         if isinstance(decisions, Decisions):
             actions, given, contexts = decisions.actions, decisions.probabilities, decisions.contexts
             if len(given) != len(actions) or (contexts is not None and n_rows(contexts, "contexts") != len(actions)):
@@ -276,16 +287,20 @@ class Policy(Model):
         return np.array(indices, dtype=np.int64), np.array(probabilities, dtype=np.float64), contexts
 
     def _unit(self, rewards: Any) -> Any:
+        """Rewards scaled from `reward_range` to 0..1."""
         return rewards if self._is_unit else (rewards - self._low) / (self._high - self._low)
 
     def _reward(self, unit: float) -> float:
+        """The inverse of `_unit`."""
         return self._low + unit * (self._high - self._low)
 
     def _renumber(self) -> None:
+        """Index the actions by name, after they have changed."""
         self._index = {action: index for index, action in enumerate(self.actions)}
         self._all = np.ones(len(self.actions), dtype=np.bool_)
 
     def _mask(self, available: Iterable[Action]) -> NDArray[np.bool_]:
+        """Which actions are available, by index."""
         if isinstance(available, str) or not isinstance(available, Iterable):
             raise ValueError(f"available is {shown(available)}; it must be a list of actions")
         mask = np.zeros(len(self.actions), dtype=np.bool_)
@@ -302,7 +317,7 @@ def _each(contexts: Any, n: int) -> Iterable[Context]:
 
 
 def _action_of(decision: Any) -> Any:
-    """The action of a decision; a ValueError says that it is none."""
+    """The action of a decision; a ValueError if it is not a decision."""
     try:
         action, _, _ = decision
     except (TypeError, ValueError):

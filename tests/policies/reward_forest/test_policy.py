@@ -15,7 +15,7 @@ from stumpery.compiling.pointers import pinned
 from stumpery.drift.reward_drop_kernels import DROP_CONCEPT_START
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies.exploration import explorers_kernels as statistic_rows
+from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.policies.reward_forest import capacity as reward_forest_sizes
 from stumpery.policies.reward_forest.capacity import capacity_within, default_n_trees
 from stumpery.policies.reward_forest.growth import with_capacity
@@ -265,7 +265,7 @@ def test_of_what_seemed_best_fewer_are_remembered_when_trees_cannot_grow():
     policy.play(rows, rewards)
     counters, n_places = policy._arena.state.forest.counters, len(policy._arena.state.ring.bytes)
     statistics = np.zeros((2, 3))
-    statistics[statistic_rows.SCORE] = 0.2, 0.8, 0.8
+    statistics[rules.ACTION_SCORE] = 0.2, 0.8, 0.8
     n_nodes, n = len(policy._arena.state.forest.nodes), 1000
 
     def kept(action, laps, n_free, epoch=0):

@@ -14,7 +14,12 @@ from stumpery.array_forest.forest_kernels import ForestState
 from stumpery.array_forest.rendering import ShownNode
 from stumpery.array_forest.rules import rules_of
 from stumpery.encoding import Schema
-from stumpery.policies.exploration.explorers_kernels import PROBABILITY, SCORE, UNCERTAINTY, VALUE
+from stumpery.policies.exploration.rule_kernels import (
+    ACTION_PROBABILITY,
+    ACTION_SCORE,
+    ACTION_UNCERTAINTY,
+    ACTION_VALUE,
+)
 from stumpery.policies.reward_forest.policy_kernels import RewardForestState
 from stumpery.policies.reward_forest.state import stored_events
 from stumpery.policies.reward_forest.trees import ring
@@ -70,23 +75,23 @@ class RewardForestExplainer:
     def decision(self, row: Floats, chosen: int, probability: float) -> Explanation:
         """Every action's score, uncertainty and probability for a row, and the columns behind the margin."""
         statistics = self.statistics_of(row)
-        order = np.argsort(-statistics[VALUE], kind="stable").tolist()
+        order = np.argsort(-statistics[ACTION_VALUE], kind="stable").tolist()
         sources, residuals = self._sources(row), self._residuals(row, statistics)
         rows = tuple(
             {
                 "action": self.actions[index],
-                "score": self.reward(float(statistics[SCORE, index])),
+                "score": self.reward(float(statistics[ACTION_SCORE, index])),
                 **{name: self.reward(float(scores[index])) for name, scores in sources.items()},
                 **{name: float(changes[index]) * self._reward_width for name, changes in residuals.items()},
-                "uncertainty": float(statistics[UNCERTAINTY, index]) * self._reward_width,
-                "probability": float(statistics[PROBABILITY, index]),
+                "uncertainty": float(statistics[ACTION_UNCERTAINTY, index]) * self._reward_width,
+                "probability": float(statistics[ACTION_PROBABILITY, index]),
             }
             for index in order
         )
         text = f"{self.actions[chosen]!r} was chosen with probability {probability:.4g}"
         rival = next((index for index in order if index != chosen), None)
         if rival is not None:
-            margin = float(statistics[SCORE, chosen] - statistics[SCORE, rival])
+            margin = float(statistics[ACTION_SCORE, chosen] - statistics[ACTION_SCORE, rival])
             text += f", {margin * self._reward_width:+.4g} against {self.actions[rival]!r}"
             changes = self._largest_changes(row, chosen, rival)
             if changes:
@@ -99,13 +104,13 @@ class RewardForestExplainer:
         if self.state.shared_model.features.ndim == 1:
             return {}
         return {
-            "own": self.statistics_of(row, 0.0)[SCORE],
-            "similar actions": self.statistics_of(row, FULL_SHRINKAGE)[SCORE],
+            "own": self.statistics_of(row, 0.0)[ACTION_SCORE],
+            "similar actions": self.statistics_of(row, FULL_SHRINKAGE)[ACTION_SCORE],
         }
 
     def _residuals(self, row: Floats, statistics: Floats) -> dict[str, Floats]:
         """What the context memory adds to the scores, where it has entries of this context."""
-        added: Floats = statistics[SCORE] - self.statistics_of(row, has_memory=False)[SCORE]
+        added: Floats = statistics[ACTION_SCORE] - self.statistics_of(row, has_memory=False)[ACTION_SCORE]
         return {"context memory": added} if added.any() else {}
 
     def exploring(self) -> float:
@@ -116,7 +121,9 @@ class RewardForestExplainer:
         greedy = []
         for row in ring.event_rows(self.state.ring, latest):
             statistics = self.statistics_of(row)
-            greedy.append(statistics[PROBABILITY, statistics[VALUE] == statistics[VALUE].max()].sum())
+            greedy.append(
+                statistics[ACTION_PROBABILITY, statistics[ACTION_VALUE] == statistics[ACTION_VALUE].max()].sum()
+            )
         return float(1.0 - np.mean(greedy))
 
     def _largest_changes(self, row: Floats, chosen: int, rival: int) -> list[tuple[str, float]]:
@@ -140,7 +147,7 @@ class RewardForestExplainer:
         return [change for change in largest if abs(change[1]) > 1e-6]
 
     def _margin(self, row: Floats, chosen: int, rival: int) -> float:
-        scores = self.statistics_of(row, has_memory=False)[SCORE]
+        scores = self.statistics_of(row, has_memory=False)[ACTION_SCORE]
         return float(scores[chosen] - scores[rival])
 
     def shown_nodes(self, tree: int, max_depth: int) -> list[ShownNode]:

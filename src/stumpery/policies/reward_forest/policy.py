@@ -20,9 +20,10 @@ from stumpery.options import check_number, check_whole
 from stumpery.policies.arguments import checked_actions
 from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
 from stumpery.policies.exploration import explorers
+from stumpery.policies.exploration.explorer_kernels import fill_probabilities
 from stumpery.policies.exploration.explorers import Explorer
-from stumpery.policies.exploration.explorers_kernels import fill_probabilities, new_action_statistics
-from stumpery.policies.policy import Played
+from stumpery.policies.exploration.rule_kernels import new_action_statistics
+from stumpery.policies.policy import ChosenActions
 from stumpery.policies.reward_forest import policy_kernels as kernels
 from stumpery.policies.reward_forest.action_features import ActionFeatures
 from stumpery.policies.reward_forest.capacity import default_n_trees
@@ -49,7 +50,7 @@ SCORERS = ("forest", "linear", "quadratic", "fast linear", "residual")
 
 
 @dataclass(kw_only=True, eq=False)
-class RewardForest(ContextualPolicy):
+class RewardForest(ContextualPolicy[OnlineEncoder]):
     """An incremental forest for contextual bandits, stacked online with linear scorers.
 
     Every leaf holds the numbers of stored events and splits when a split of its own events separates the actions'
@@ -163,7 +164,7 @@ class RewardForest(ContextualPolicy):
         if decision is None:
             return self._explainer().overall()
         chosen, probability, context = self._opened(decision)
-        row = self._encoder.encode_one(context)  # no new category is learned
+        row = self._known_encoder.encode_one(context)  # no new category is learned
         return self._explainer().decision(row, chosen, probability)
 
     def to_text(self, tree: int = 0, max_depth: int = 4) -> str:
@@ -209,7 +210,7 @@ class RewardForest(ContextualPolicy):
         try:
             if changed is not state:
                 self._arena.state = changed
-            self._run(row[None], NO_REWARDS, Played.blank(1), self._all, 0)
+            self._run(row[None], NO_REWARDS, ChosenActions.empty(1), self._all, 0)
         finally:
             if changed is not state:
                 self._arena.state = state
@@ -219,7 +220,7 @@ class RewardForest(ContextualPolicy):
 
     # Contexts: numbers with -inf for missing, categories as codes with 0 for missing; new categories get a code.
 
-    def _encoder_of(self, schema: Schema) -> OnlineEncoder:
+    def _new_encoder(self, schema: Schema) -> OnlineEncoder:
         return OnlineEncoder.from_schema(schema, MAX_NAMES)
 
     def _rows(self, contexts: Any) -> Any:
@@ -232,7 +233,7 @@ class RewardForest(ContextualPolicy):
         if self._encoder is None or context is None:
             first: Floats = self._rows(context if context is None else [context])[0]
             return first
-        encoder, row = self._encoder.extend_one(context)
+        encoder, row = self._known_encoder.extend_one(context)
         self._extend(encoder)
         one: Floats = row
         return one
@@ -244,7 +245,7 @@ class RewardForest(ContextualPolicy):
         if self._arena is None:
             self._begin(encoder.schema)
         else:
-            newly = encoder.is_categorical & ~self._encoder.is_categorical
+            newly = encoder.is_categorical & ~self._known_encoder.is_categorical
             self._arena.state.forest.kinds[newly] = trees.CATEGORICAL
             for index in np.flatnonzero(newly).tolist():
                 ring.column(self._arena.state.ring, index)[:] = 0
@@ -255,21 +256,25 @@ class RewardForest(ContextualPolicy):
 
     def _allocate(self, width: int) -> None:
         n_trees, widths = self.n_trees or default_n_trees(width), np.full(width, BYTE, np.uint8)
-        is_categorical, n_actions, shared_model = self._encoder.is_categorical, len(self.actions), self._new_shared()
+        is_categorical, n_actions, shared_model = (
+            self._known_encoder.is_categorical,
+            len(self.actions),
+            self._new_shared(),
+        )
         state = initial_state(n_trees, n_actions, is_categorical, widths, shared_model, self.max_bytes)
         self._arena = RewardForestArena(state, n_trees, self.max_bytes)
         self._arena.plan()
 
     def _new_shared(self) -> SharedModel:
-        return new_shared_model(self._encoder.width, self._action_features.vectors(), self.shrinkage)
+        return new_shared_model(self._known_encoder.width, self._action_features.vectors(), self.shrinkage)
 
-    def _run(self, rows: Any, rewards: Floats, played: Played, available: NDArray[np.bool_], does: int) -> None:
+    def _run(self, rows: Any, rewards: Floats, played: ChosenActions, available: NDArray[np.bool_], does: int) -> None:
         for part, chunk in chunks(rows):
-            played_part = Played(played.actions[part], played.probabilities[part])
+            played_part = ChosenActions(played.actions[part], played.probabilities[part])
             self._run_chunk(chunk, rewards[part], played_part, available, does)
 
     def _run_chunk(
-        self, rows: Floats, rewards: Floats, played: Played, available: NDArray[np.bool_], does: int
+        self, rows: Floats, rewards: Floats, played: ChosenActions, available: NDArray[np.bool_], does: int
     ) -> None:
         assert self._arena is not None  # noqa: S101 - there are rows
         arena = self._arena
@@ -331,7 +336,7 @@ class RewardForest(ContextualPolicy):
     def _arrays(self) -> Arrays:
         if self._arena is None:
             return {"rng": self._rng}
-        return {"rng": self._rng, "seen": self._encoder.seen, **arrays_of(self._arena.state)}
+        return {"rng": self._rng, "seen": self._known_encoder.seen, **arrays_of(self._arena.state)}
 
     def _options(self) -> Options:
         described = self._action_features.described
@@ -358,19 +363,19 @@ class RewardForest(ContextualPolicy):
         if self._arena is None:
             restore(self._arrays(), arrays)
             return
-        n_trees, is_categorical = self._arena.n_trees, self._encoder.is_categorical
+        n_trees, is_categorical = self._arena.n_trees, self._known_encoder.is_categorical
         if arrays["edges"].dtype == np.float32:  # as they were saved before columns could have 64 bits
             arrays["edges"] = arrays["edges"].astype(np.float64)
         check_arrays(self._arena.state, arrays, is_categorical)
         self._arena = None  # frees its memory before the next is taken
         saved = {name: array for name, array in arrays.items() if name not in ("rng", "seen")}
         state = state_for(saved, n_trees, len(self.actions), is_categorical, self._new_shared(), self.max_bytes)
-        restore({"rng": self._rng, "seen": self._encoder.seen, **arrays_of(state)}, arrays)
-        self._encoder = replace(self._encoder)  # which columns it has seen is known only now
+        restore({"rng": self._rng, "seen": self._known_encoder.seen, **arrays_of(state)}, arrays)
+        self._encoder = replace(self._known_encoder)  # which columns it has seen is known only now
         self._arena = RewardForestArena(state, n_trees, self.max_bytes)
 
     def _validate_state(self) -> None:
         super()._validate_state()
         if self._arena is not None:
-            features, encoder = self._action_features.vectors(), self._encoder
+            features, encoder = self._action_features.vectors(), self._known_encoder
             validate(self._arena.state, self._arena.n_trees, features, encoder.is_categorical, encoder.seen)

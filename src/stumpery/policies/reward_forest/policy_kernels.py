@@ -27,7 +27,9 @@ from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, Scratch
 from stumpery.drift import reward_drop_kernels as reward_drop
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal, kernel
-from stumpery.policies.exploration.explorers_kernels import DECIDES, LEARNS, SCORE, choose
+from stumpery.policies.exploration.explorer_kernels import choose
+from stumpery.policies.exploration.rule_kernels import ACTION_SCORE
+from stumpery.policies.mode_kernels import DECIDES, LEARNS
 from stumpery.policies.reward_forest.scorers import binning_kernels as binning
 from stumpery.policies.reward_forest.scorers import codes_kernels as feature_codes
 from stumpery.policies.reward_forest.scorers import context_memory_kernels as context_memory
@@ -105,23 +107,23 @@ def score_row(state: RewardForestState, work: RewardForestWorkspace, row: Floats
     descend(state.forest, row, work.reached, work.moving)
     average_leaves(state.forest, work.reached, work.leaf_sums, statistics, predictions[SCORER_RESIDUAL])
     for action in range(statistics.shape[1]):
-        predictions[SCORER_FOREST, action] = statistics[SCORE, action]
+        predictions[SCORER_FOREST, action] = statistics[ACTION_SCORE, action]
         predictions[SCORER_LINEAR, action] = 0.0
         predictions[SCORER_QUADRATIC, action] = 0.0
         predictions[SCORER_FAST_LINEAR, action] = 0.0
-        predictions[SCORER_RESIDUAL, action] += statistics[SCORE, action]
+        predictions[SCORER_RESIDUAL, action] += statistics[ACTION_SCORE, action]
     n = feature_codes.fill_codes(row, state.forest.kinds, state.edges, work.codes)
     n_pairs = feature_codes.fill_pairs(state.quadratic, work.codes, n, work.slots)
     linear.add_scores(state.linear, work.codes, n, predictions[SCORER_LINEAR])
     linear.add_scores(state.quadratic, work.slots, n_pairs, predictions[SCORER_QUADRATIC])
     linear.add_scores(state.fast_linear, work.codes, n, predictions[SCORER_FAST_LINEAR])
     linear.add_scores(state.residual, work.codes, n, predictions[SCORER_RESIDUAL])
-    stacking.fill_stacked_scores(predictions, state.weights, statistics[SCORE])
-    context_memory.add_residuals(state.context_memory, context, statistics[SCORE])
+    stacking.fill_stacked_scores(predictions, state.weights, statistics[ACTION_SCORE])
+    context_memory.add_residuals(state.context_memory, context, statistics[ACTION_SCORE])
     shared = state.shared_model
     shrinkage.shrink_scores(shared, shared.features, work.codes, n, predictions[SCORER_FOREST], work.sums, statistics)
     for action in range(statistics.shape[1]):  # an action far below 0 would hardly be tried again after a drift
-        statistics[SCORE, action] = max(statistics[SCORE, action], 0.0)
+        statistics[ACTION_SCORE, action] = max(statistics[ACTION_SCORE, action], 0.0)
     return RowCodes(n, n_pairs, context)
 
 
@@ -137,7 +139,7 @@ def is_stored(state: RewardForestState, statistics: Floats, action: int, concept
     if laps < 2 or forest.counters[COUNTER_NODES] + 2 <= forest.nodes.shape[0]:
         return True
     for other in range(statistics.shape[1]):
-        if statistics[SCORE, other] > statistics[SCORE, action]:
+        if statistics[ACTION_SCORE, other] > statistics[ACTION_SCORE, action]:
             return True
     return bool((key >> np.uint64(20)) % np.uint64(laps) == np.uint64(0))
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from stumpery.array_forest.forest_kernels import Float32s, Int32s
 from stumpery.jit import internal
-from stumpery.policies.exploration.explorers_kernels import SCORE, UNCERTAINTY
+from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, ACTION_UNCERTAINTY
 from stumpery.policies.reward_forest.scorers.linear_kernels import (
     MAX_STEP_COUNT,
     SLOT_HISTORY,
@@ -89,11 +89,11 @@ def shrink_scores(
         if squares > 0.0 and shared_model.strength > 0.0:
             score = min(max(score, 0.0), 1.0)
             uncertainty = uncertainty / (n * squares) * reward_sd(score)
-            ratio = reward_sd(means[action]) / statistics[UNCERTAINTY, action]
+            ratio = reward_sd(means[action]) / statistics[ACTION_UNCERTAINTY, action]
             plays = max(ratio * ratio - 1.0, 0.0)
             factor = shared_model.strength / (plays + shared_model.strength)
-            statistics[SCORE, action] += factor * (score - statistics[SCORE, action])
-            statistics[UNCERTAINTY, action] += factor * (uncertainty - statistics[UNCERTAINTY, action])
+            statistics[ACTION_SCORE, action] += factor * (score - statistics[ACTION_SCORE, action])
+            statistics[ACTION_UNCERTAINTY, action] += factor * (uncertainty - statistics[ACTION_UNCERTAINTY, action])
 
 
 @internal

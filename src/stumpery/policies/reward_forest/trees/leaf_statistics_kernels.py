@@ -26,7 +26,7 @@ from stumpery.array_forest.forest_kernels import (
     Stats,
 )
 from stumpery.jit import internal
-from stumpery.policies.exploration.explorers_kernels import SCORE, UNCERTAINTY
+from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, ACTION_UNCERTAINTY
 from stumpery.types import Floats
 
 MAX_MEAN_PLAYS = 2.0**15  # plays that a mean averages over: with more, its steps would be too coarse
@@ -95,8 +95,10 @@ def average_leaves(forest: ForestState, reached: Int32s, sums: Int32s, statistic
                 sums[row, action] += np.int32(stats[row, action])
     for action in range(n_actions):
         mean = sums[STAT_MEAN, action] / (n_trees * STAT_UNIT)
-        statistics[SCORE, action] = mean
-        statistics[UNCERTAINTY, action] = sums[STAT_UNCERTAINTY, action] * reward_sd(mean) / (n_trees * STAT_UNIT)
+        statistics[ACTION_SCORE, action] = mean
+        statistics[ACTION_UNCERTAINTY, action] = (
+            sums[STAT_UNCERTAINTY, action] * reward_sd(mean) / (n_trees * STAT_UNIT)
+        )
         corrections[action] = (sums[STAT_CORRECTION, action] - n_trees * CORRECTION_ZERO) / CORRECTION_UNIT
 
 
