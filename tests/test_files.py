@@ -57,7 +57,7 @@ BUILDERS = {
     "QuantileSummary": lambda: st.QuantileSummary(max_tuples=5),
     "RandomHoeffdingTree": lambda: st.RandomHoeffdingTree(schema=SCHEMA, grace_period=20, max_leaves=2, seed=5),
     "Stump": lambda: st.Stump(schema=SCHEMA, column="age"),
-    "UnivariateTree": lambda: st.UnivariateTree(schema=SCHEMA, unfold=20, max_leaves=5),
+    "UnivariateTree": lambda: st.UnivariateTree(schema=SCHEMA, min_samples_split=20, max_leaves=5),
     "BanditForest": lambda: st.BanditForest(actions=ACTIONS, schema=SCHEMA, n_trees=3, max_bytes=20_000, seed=5),
     "BanditStump": lambda: st.BanditStump(actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0),
     "BanditTree": lambda: st.BanditTree(actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0, max_bytes=20_000),

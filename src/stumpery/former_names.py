@@ -11,8 +11,24 @@ from numpy.typing import NDArray
 
 from stumpery.types import State
 
-ARRAYS = {"chances": "probabilities", "partitions.chances": "partitions.probabilities"}
-OPTIONS = {"max_names": "max_categories", "names": "categories", "numbered": "takes_numbers"}
+ARRAYS = {
+    "chances": "probabilities",
+    "partitions.chances": "partitions.probabilities",
+    "streams.waiting": "streams.buffers",
+    "streams.marks": "streams.buffer_labels",
+    "streams.fills": "streams.n_buffered",
+    "streams.shares": "streams.gap_fractions",
+    "QuantileSummary/waiting": "buffers",
+    "QuantileSummary/marks": "buffer_labels",
+    "QuantileSummary/fills": "n_buffered",
+    "QuantileSummary/shares": "gap_fractions",
+}
+OPTIONS = {
+    "max_names": "max_categories",
+    "names": "categories",
+    "numbered": "takes_numbers",
+    "unfold": "min_samples_split",
+}
 VALUES = {"number": "numerical", "name": "categorical", "numbered name": "categorical number"}
 USER_DATA = frozenset({"name", "column", "features"})  # options that hold what users named
 

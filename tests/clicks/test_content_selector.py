@@ -92,11 +92,11 @@ def test_frames_lists_and_matrices_of_candidates_give_the_same(trained):
 def test_an_explanation_names_what_lifted_the_winner(trained):
     rows = [{"item": item, "age": 30.0, "x": 0.0} for item in ITEMS]
     film = Decision(1, 1.0, rows[1])
-    told = trained.explain(film, rows)
-    assert "lifted most by item" in told.summary
-    assert told.rows[0]["column"] == "item"
-    assert told.rows[0]["value"] == "film"
-    assert told.rows[0]["lift"] > 0
+    explanation = trained.explain(film, rows)
+    assert "gains most from item" in explanation.summary
+    assert explanation.rows[0]["column"] == "item"
+    assert explanation.rows[0]["value"] == "film"
+    assert explanation.rows[0]["contribution"] > 0
     assert "the average row" in trained.explain(film).summary
     assert "item" in str(told)
 

@@ -78,19 +78,19 @@ def test_bagging_shows_each_predictor_an_event_poisson_times():
     model = st.BaggedPredictors(predictors=[(st.Stump(), 500)], schema=SCHEMA, seed=1)
     n = 40
     model.learn_many([{"a": event / 7, "b": 1.0} for event in range(n)], [False] * n)
-    streams = model._team.stumps.streams
+    streams = model._bank.univariate.streams
     sizes = np.arange(streams.values.shape[1]) < streams.sizes[:, np.newaxis]
-    waiting = np.arange(streams.waiting.shape[1]) < streams.fills[:, np.newaxis]
+    buffered = np.arange(streams.buffers.shape[1]) < streams.n_buffered[:, np.newaxis]
     seen = np.where(sizes[:, :, np.newaxis], streams.counts, 0).sum(axis=(1, 2))
-    seen = seen + np.where(waiting, streams.marks // 2, 0).sum(axis=1)
+    seen = seen + np.where(buffered, streams.buffer_labels // 2, 0).sum(axis=1)
     assert seen.mean() == pytest.approx(n, rel=0.03)
     assert seen.var() == pytest.approx(n, rel=0.3)
 
 
 def test_columns_are_dealt_out_in_turn():
     model = st.BaggedPredictors(predictors=[(st.Stump(), 5), (st.HashedStump(n_hashes=2), 3)], schema=SCHEMA)
-    assert model._team.stumps.columns.tolist() == [0, 1, 0, 1, 0, 2, 2, 2]
-    assert model._team.stumps.hashes.tolist() == [0, 0, 0, 0, 0, 0, 1, 0]
+    assert model._bank.univariate.columns.tolist() == [0, 1, 0, 1, 0, 2, 2, 2]
+    assert model._bank.univariate.hashes.tolist() == [0, 0, 0, 0, 0, 0, 1, 0]
 
 
 @pytest.mark.parametrize("kind", [st.Average, st.WeightedPredictors, st.LinearRanker, st.LogOdds, st.BaggedPredictors])
@@ -100,7 +100,7 @@ def test_any_learner_may_take_part(kind):
     model = kind(predictors=[Fixed(0.25), Fixed(0.75, key=1), Fixed(None), inner, *RECIPES], schema=SCHEMA, seed=2)
     model.learn_many(rows, clicks)
     assert np.isfinite(model.score_many(rows)).all()
-    first = model._team.learners[0]
+    first = model._bank.learners[0]
     assert first.seen
     assert first.seen[0][0] in rows
     if kind is not st.BaggedPredictors:
@@ -121,7 +121,7 @@ def test_learners_in_a_combination_hear_of_its_columns_too():
     model = st.Average(predictors=[st.Stump(), st.HoeffdingTreeClassifier()])
     model.declare_columns(["a", "b"])
     model.learn_one({"b": 1.0}, y=True)
-    assert model.schema.names == model._team.learners[0].schema.names == ("a", "b")
+    assert model.schema.names == model._bank.learners[0].schema.names == ("a", "b")
 
 
 @pytest.mark.parametrize("schema", [None, st.Schema.of({"a": "numerical", "b": "numerical"})])
@@ -132,19 +132,19 @@ def test_columns_that_a_member_refuses_change_nothing(kind, schema):
     with pytest.raises(ValueError, match=r"^the schema has no column 'b'; it has 'a'$"):
         model.declare_columns(["a", "b"])
     assert model.schema is schema
-    learners = [] if model._team is None else model._team.learners
+    learners = [] if model._bank is None else model._bank.learners
     assert all(learner.schema is None or learner.schema.names == ("a",) for learner in learners)
     model.learn_one({"a": 1.0}, y=True)
     assert model.schema.names == (("a",) if schema is None else ("a", "b"))
 
 
 def test_log_odds_lift_trees_beside_their_roots_and_learners_beside_their_mean():
-    grove = st.RandomHoeffdingTree(grace_period=20, tau=1.0, prior=0.2, m=5.0)
-    model = st.LogOdds(predictors=[(grove, 2), Fixed(0.25)], schema=SCHEMA)
+    tree = st.RandomHoeffdingTree(grace_period=20, tau=1.0, prior=0.2, m=5.0)
+    model = st.LogOdds(predictors=[(tree, 2), Fixed(0.25)], schema=SCHEMA)
     rows, clicks = stream()
     model.learn_many(rows, clicks)
-    raw = model._team.outputs(model._matrix(rows[:5]), rows[:5])
-    roots = model._team.groves[0].probabilities[:2]
+    raw = model._bank.outputs(model._matrix(rows[:5]), rows[:5])
+    roots = model._bank.tree_banks[0].probabilities[:2]
     expected = np.log(raw[:, :2] / roots).sum(axis=1)  # the third says the same of every row
     assert model.score_many(rows[:5]) == pytest.approx(expected, abs=1e-9)
     assert sum(model.contributions(rows[0]).values()) == pytest.approx(expected[0], abs=1e-9)
@@ -156,9 +156,9 @@ def test_a_thousand_predictors_are_one_set_of_arrays():
         predictors=[(st.Stump(), 660), (st.HashedStump(), 140), (st.RandomHoeffdingTree(), 200)], schema=SCHEMA
     )
     model.learn_many(*stream(30))
-    assert model._team.n_outputs == 1000
+    assert model._bank.n_outputs == 1000
     assert len(model.state().arrays) < 60
-    assert not model._team.learners
+    assert not model._bank.learners
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_log_odds_stay_finite_where_a_chance_is_nought(recipe, clicks, prior):
     model.learn_many(rows, clicks or some)
     model.learn_many([{}] * 40, (clicks or some)[:40])
     assert np.isfinite(model.score_many([*rows, {}])).all()
-    assert all(math.isfinite(share) for share in model.contributions(rows[0]).values())
+    assert all(math.isfinite(each) for each in model.contributions(rows[0]).values())
 
 
 @pytest.mark.parametrize("said", [{True: math.nan}, {True: 5.0}, {True: -0.1}, {True: "1"}, None, 0.5], ids=str)
@@ -244,7 +244,7 @@ def test_a_column_of_another_kind_is_refused(recipe, kinds):
 @pytest.mark.parametrize(
     ("kind", "wrong"),
     [
-        (st.UnivariateTree, {"unfold": 10**400}),
+        (st.UnivariateTree, {"min_samples_split": 10**400}),
         (st.RandomHoeffdingTree, {"grace_period": 10**400}),
         (st.RandomHoeffdingTree, {"max_depth": 10**400}),
         (st.Stump, {"prior": 2}),
@@ -253,7 +253,7 @@ def test_a_column_of_another_kind_is_refused(recipe, kinds):
         (st.Stump, {"max_tuples": 2}),
         (st.HashedStump, {"n_hashes": 0}),
         (st.OneRule, {"binary": 1}),
-        (st.UnivariateTree, {"unfold": 0}),
+        (st.UnivariateTree, {"min_samples_split": 0}),
         (st.UnivariateTree, {"max_leaves": 1}),
         (st.UnivariateTree, {"categories": "yes"}),
         (st.RandomHoeffdingTree, {"n_features": 0}),

@@ -216,9 +216,9 @@ def test_wrong_options_are_refused(new, wrong):
 
 
 def test_contributions_name_every_column(trained):
-    shares = trained.contributions({"age": 40, "device": "watch", "x": 0.0})
-    assert set(shares) == {"age", "device", "x"}
-    assert all(math.isfinite(share) for share in shares.values())
+    contributions = trained.contributions({"age": 40, "device": "watch", "x": 0.0})
+    assert set(contributions) == {"age", "device", "x"}
+    assert all(math.isfinite(each) for each in contributions.values())
 
 
 SENTENCES = {
@@ -226,20 +226,20 @@ SENTENCES = {
     "partitions.n_cuts": "the number of cuts of a predictor is",
     "slots": "(the summary of a node is|a node with children has a summary)",
     "splits": "the column of a node is",
-    "streams.fills": "the number of values that wait in a summary is",
-    "streams.shares": "the share of a summary is nan",
+    "streams.n_buffered": "the number of buffered values of a summary is",
+    "streams.gap_fractions": "the gap fraction of a summary is nan",
     "streams.sizes": "the number of tuples of a summary is",
     "streams.values": "a value of a summary is NaN",
-    "streams.waiting": "a value of a summary is NaN",
+    "streams.buffers": "a value of a summary is NaN",
     "used": "the number of nodes is",
 }
 
 
 def test_arrays_that_would_lead_a_kernel_astray_are_refused(trained):
     options, arrays = trained.state()
-    whole = {"streams.sizes", "streams.fills", "partitions.n_cuts", "children", "slots", "used", "splits"}
+    whole = {"streams.sizes", "streams.n_buffered", "partitions.n_cuts", "children", "slots", "used", "splits"}
     decided = {"columns", "hashes", "kinds", "limits", "settings", "features"}
-    real = {"streams.values", "streams.waiting", "streams.shares", "partitions.probabilities", "probabilities"}
+    real = {"streams.values", "streams.buffers", "streams.gap_fractions", "partitions.probabilities", "probabilities"}
     wrong = {10**6: whole | decided, -7: {"children", "slots"}, math.nan: real}
     for value, names in wrong.items():
         for key in (key for key in arrays if key.partition(".")[2] in names):

@@ -161,7 +161,9 @@ def test_replay_counts_only_lines_whose_pick_was_shown():
     rates = np.array([0.05, 0.4, 0.1, 0.05])
     clicks = (rng.random(4000) < rates[shown]).astype(int)
     lines = [(items, int(place), int(click)) for place, click in zip(shown, clicks, strict=True)]
-    learner = st.ContentSelector(model=st.UnivariateTree(categories=True, unfold=10, prior=0.5, m=10.0), seed=1)
+    learner = st.ContentSelector(
+        model=st.UnivariateTree(categories=True, min_samples_split=10, prior=0.5, m=10.0), seed=1
+    )
     result = replay(learner, lines)
     assert result.n_lines == 4000
     assert result.n_counted == pytest.approx(1000, rel=0.15)

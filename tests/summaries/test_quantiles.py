@@ -101,7 +101,7 @@ def test_the_promise_is_kept_in_ten_thousand_random_trials():
 @given(streams, some.sampled_from([{"max_tuples": 3}, {"max_tuples": 20}, {"epsilon": 0.1}]))
 def test_the_kernel_equals_lists_of_plain_tuples(pairs, options):
     summary = QuantileSummary(n_classes=2, **options)
-    room, most = summary._streams.waiting.shape[1], summary._most
+    room, most = summary._streams.buffers.shape[1], summary._max_size
     twin = slow.Summary(most, room, 2, options.get("epsilon", 0.0))
     for value, label in pairs:
         summary.add(value, label)
@@ -244,12 +244,12 @@ def test_a_saved_summary_goes_on(tmp_path, options):
     [
         ("sizes", 99, "the number of tuples of a summary is 99, which is not within 0 and 10"),
         ("sizes", -1, "the number of tuples of a summary is -1, which is not within 0 and 10"),
-        ("fills", 99, "the number of values that wait in a summary is 99, which is not within 0 and 16"),
+        ("n_buffered", 99, "the number of buffered values of a summary is 99, which is not within 0 and 16"),
         ("values", math.nan, "a value of a summary is NaN"),
-        ("deltas", -1, "a tuple of a summary has a negative range"),
-        ("deltas", 10**6, "the range of a tuple of summary 0 is beyond its count"),
+        ("deltas", -1, "a tuple of a summary has a negative delta"),
+        ("deltas", 10**6, "the delta of a tuple of summary 0 is above its count"),
         ("counts", -1, "a tuple of a summary has a negative count"),
-        ("marks", 0, "a value that waits has another weight than 1"),
+        ("buffer_labels", 0, "a buffered value has another weight than 1"),
         ("missing", -1, "a count of missing values is negative"),
     ],
 )
@@ -329,11 +329,11 @@ def test_a_summary_that_holds_infinity_twice_can_be_saved():
     assert twice, "nothing was tested if infinity never stood there twice"
 
 
-def test_shares_that_would_never_let_a_list_end_are_refused():
+def test_gap_fractions_that_would_compress_for_ever_are_refused():
     options, arrays = summary_of([1.0, 2.0]).state()
     for wrong in (math.nan, math.inf, -1.0):
         with pytest.raises(ValueError, match=r"^corrupt file: [^\n]+$"):
-            QuantileSummary.from_state(State(options, {**arrays, "shares": np.array([wrong])}))
+            QuantileSummary.from_state(State(options, {**arrays, "gap_fractions": np.array([wrong])}))
 
 
 def test_what_is_masked_is_missing():
