@@ -62,7 +62,7 @@ BUILDERS = {
     "BanditStump": lambda: st.BanditStump(actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0),
     "BanditTree": lambda: st.BanditTree(actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0, max_bytes=20_000),
     "Banditron": lambda: st.Banditron(actions=ACTIONS, schema=SCHEMA, gamma=0.3, seed=5),
-    "BitEncoder": lambda: st.BitEncoder(schema=st.Schema.infer(ROWS), marks=True),
+    "BitEncoder": lambda: st.BitEncoder(schema=st.Schema.infer(ROWS), indicators=True),
     "CodeEncoder": lambda: st.CodeEncoder(schema=st.Schema.infer(ROWS), n_bins=4),
     "CombinatorialThompson": lambda: st.CombinatorialThompson(actions=ACTIONS, size=2, prior=(2.0, 1.0), seed=5),
     "DQNTree": lambda: st.DQNTree(warm_up=50, memory=60, batch_size=16, schema=SCHEMA, seed=5),

@@ -28,6 +28,7 @@ OPTIONS = {
     "names": "categories",
     "numbered": "takes_numbers",
     "unfold": "min_samples_split",
+    "marks": "indicators",
 }
 VALUES = {"number": "numerical", "name": "categorical", "numbered name": "categorical number"}
 USER_DATA = frozenset({"name", "column", "features"})  # options that hold what users named

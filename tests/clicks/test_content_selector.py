@@ -89,7 +89,7 @@ def test_frames_lists_and_matrices_of_candidates_give_the_same(trained):
     assert decision.context.shape == (2,)
 
 
-def test_an_explanation_names_what_lifted_the_winner(trained):
+def test_an_explanation_names_the_column_with_the_largest_contribution(trained):
     rows = [{"item": item, "age": 30.0, "x": 0.0} for item in ITEMS]
     film = Decision(1, 1.0, rows[1])
     explanation = trained.explain(film, rows)

@@ -113,7 +113,7 @@ def test_the_average_of_foreign_learners_alone():
     model = st.Average(predictors=[Fixed(0.25), Fixed(0.75)])
     model.learn_one({"a": 1.0}, y=True)
     assert model.predict_proba_one({"a": 2.0})[True] == 0.5
-    with pytest.raises(ValueError, match="Fixed among the predictors is no recipe"):
+    with pytest.raises(ValueError, match="its predictors have a Fixed, which is not one of Stumpery's"):
         model.state()
 
 
@@ -216,7 +216,7 @@ def test_a_learner_that_gives_no_chances_is_told_so(kind, said):
     [
         (st.LinearRanker, "centroids", math.nan, "a centroid is nan"),
         (st.LinearRanker, "seen", -1, "the number of events of a class is -1"),
-        (st.LogOdds, "left_out", 9, "the number of events that were left out is 9"),
+        (st.LogOdds, "left_out", 9, "the number of rows left out by thinning is 9"),
     ],
 )
 def test_what_no_stream_leaves_in_a_combination_is_refused(kind, name, value, sentence):

@@ -45,7 +45,7 @@ def encoders(schema):
     yield CodeEncoder(schema=schema)
     yield CodeEncoder(schema=schema, n_bins=3)
     yield BitEncoder(schema=schema)
-    yield BitEncoder(schema=schema, marks=True)
+    yield BitEncoder(schema=schema, indicators=True)
 
 
 def learn(rows):
@@ -170,7 +170,7 @@ def test_infinities_fall_in_the_end_bins_and_stay_in_vectors():
 
 def test_features_are_named_in_words():
     schema = Schema.infer([{"age": age, "vip": age % 2, "device": "phone"} for age in range(1, 4)])
-    assert BitEncoder(schema=schema, marks=True).feature_names == (
+    assert BitEncoder(schema=schema, indicators=True).feature_names == (
         *("age <= 1", "age in (1, 2]", "age > 2", "age missing"),
         *("vip", "vip missing"),
         *("device = phone", "device = other", "device missing"),
@@ -186,7 +186,7 @@ def test_features_are_named_in_words():
 
 
 def test_marks_are_set_for_missing_values_and_for_other_names_only():
-    encoder = BitEncoder(schema=Schema.of({"age": [30], "device": ["phone"]}), marks=True)
+    encoder = BitEncoder(schema=Schema.of({"age": [30], "device": ["phone"]}), indicators=True)
     assert encoder.encode_one({}).tolist() == [0, 0, 1, 0, 0, 1]
     assert encoder.encode_one({"age": 31, "device": "watch"}).tolist() == [0, 1, 0, 0, 1, 0]
     assert BitEncoder(schema=encoder.schema).encode_one({}).tolist() == [0, 0, 0]

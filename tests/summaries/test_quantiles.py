@@ -101,12 +101,12 @@ def test_the_promise_is_kept_in_ten_thousand_random_trials():
 @given(streams, some.sampled_from([{"max_tuples": 3}, {"max_tuples": 20}, {"epsilon": 0.1}]))
 def test_the_kernel_equals_lists_of_plain_tuples(pairs, options):
     summary = QuantileSummary(n_classes=2, **options)
-    room, most = summary._streams.buffers.shape[1], summary._max_size
-    twin = slow.Summary(most, room, 2, options.get("epsilon", 0.0))
+    buffer_size, max_tuples = summary._streams.buffers.shape[1], summary._max_size
+    twin = slow.Summary(max_tuples, buffer_size, 2, options.get("epsilon", 0.0))
     for value, label in pairs:
         summary.add(value, label)
         twin.add(value + 0.0, label)
-    tuples, size = summary._list()
+    tuples, size = summary._tuples()
     found = zip(*(array[:size].tolist() for array in tuples), strict=True)
     assert [slow.Tuple(*each) for each in found] == twin.whole()
 
@@ -195,7 +195,7 @@ def test_the_memory_is_as_stated():
 
 
 def test_where_memory_and_error_collide_memory_wins_and_the_promise_says_so(monkeypatch):
-    monkeypatch.setattr("stumpery.summaries.quantiles.TUPLES_PER_ERROR", 0.2)
+    monkeypatch.setattr("stumpery.summaries.quantile_summary.TUPLES_PER_ERROR", 0.2)
     values = orders(N)["random"]
     summary = summary_of(values, epsilon=0.01)
     assert summary._streams.values.shape[1] <= 20
