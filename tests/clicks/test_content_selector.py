@@ -38,7 +38,7 @@ def bits(selector):
     return options, {name: array.tobytes() for name, array in arrays.items()}
 
 
-def test_it_learns_what_is_clicked_from_its_own_picks(trained):
+def test_it_learns_what_is_clicked_from_its_own_choices(trained):
     picked = [trained.decide([{"item": item, "age": 30.0} for item in ITEMS]).context["item"] for _ in range(100)]
     assert picked.count("film") > 80
 
@@ -54,7 +54,7 @@ def test_any_number_of_candidates_will_do(trained, n):
         assert decision.probability == pytest.approx(1.0)
 
 
-def test_the_stated_chance_is_the_frequency_of_the_pick(trained):
+def test_the_probability_of_a_choice_is_its_frequency(trained):
     rows = candidates(5, 77)
     rows[3] = rows[1]
     n = 3000
@@ -98,7 +98,7 @@ def test_an_explanation_names_the_column_with_the_largest_contribution(trained):
     assert explanation.rows[0]["value"] == "film"
     assert explanation.rows[0]["contribution"] > 0
     assert "the average row" in trained.explain(film).summary
-    assert "item" in str(told)
+    assert "item" in str(explanation)
 
 
 def test_late_and_logged_clicks_are_as_good(trained):

@@ -87,7 +87,7 @@ def test_bagging_shows_each_predictor_an_event_poisson_times():
     assert seen.var() == pytest.approx(n, rel=0.3)
 
 
-def test_columns_are_dealt_out_in_turn():
+def test_columns_are_used_in_turn():
     model = st.BaggedPredictors(predictors=[(st.Stump(), 5), (st.HashedStump(n_hashes=2), 3)], schema=SCHEMA)
     assert model._bank.univariate.columns.tolist() == [0, 1, 0, 1, 0, 2, 2, 2]
     assert model._bank.univariate.hashes.tolist() == [0, 0, 0, 0, 0, 0, 1, 0]
@@ -105,11 +105,11 @@ def test_any_learner_may_take_part(kind):
     assert first.seen[0][0] in rows
     if kind is not st.BaggedPredictors:
         assert first.seen == list(zip(rows, clicks, strict=True))
-    assert inner.schema is None, "a recipe is read, not trained"
+    assert inner.schema is None, "a predictor is read, not trained"
     assert set(model.contributions(rows[0])) == {"a", "b", "name"}
 
 
-def test_the_average_of_foreign_learners_alone():
+def test_the_average_of_other_learners_alone():
     model = st.Average(predictors=[Fixed(0.25), Fixed(0.75)])
     model.learn_one({"a": 1.0}, y=True)
     assert model.predict_proba_one({"a": 2.0})[True] == 0.5
@@ -117,7 +117,7 @@ def test_the_average_of_foreign_learners_alone():
         model.state()
 
 
-def test_learners_in_a_combination_hear_of_its_columns_too():
+def test_learners_in_a_ensemble_are_told_its_columns_too():
     model = st.Average(predictors=[st.Stump(), st.HoeffdingTreeClassifier()])
     model.declare_columns(["a", "b"])
     model.learn_one({"b": 1.0}, y=True)
@@ -126,7 +126,7 @@ def test_learners_in_a_combination_hear_of_its_columns_too():
 
 @pytest.mark.parametrize("schema", [None, st.Schema.of({"a": "numerical", "b": "numerical"})])
 @pytest.mark.parametrize("kind", [st.Average, st.BaggedPredictors])
-def test_columns_that_a_member_refuses_change_nothing(kind, schema):
+def test_columns_that_a_predictor_refuses_change_nothing(kind, schema):
     narrow = st.HoeffdingTreeClassifier(schema=st.Schema.of({"a": "numerical"}))
     model = kind(predictors=[st.Stump(), st.HoeffdingTreeClassifier(), narrow], schema=schema)
     with pytest.raises(ValueError, match=r"^the schema has no column 'b'; it has 'a'$"):
@@ -138,7 +138,7 @@ def test_columns_that_a_member_refuses_change_nothing(kind, schema):
     assert model.schema.names == (("a",) if schema is None else ("a", "b"))
 
 
-def test_log_odds_lift_trees_beside_their_roots_and_learners_beside_their_mean():
+def test_log_ratios_of_trees_are_over_their_roots_and_of_learners_over_their_mean():
     tree = st.RandomHoeffdingTree(grace_period=20, tau=1.0, prior=0.2, m=5.0)
     model = st.LogOdds(predictors=[(tree, 2), Fixed(0.25)], schema=SCHEMA)
     rows, clicks = stream()
@@ -169,7 +169,7 @@ def test_what_are_no_predictors_is_refused(wrong):
         st.Average(predictors=wrong)
 
 
-def test_a_recipe_that_can_use_no_column_is_refused():
+def test_a_predictor_that_can_use_no_column_is_refused():
     with pytest.raises(ValueError, match="can use"):
         st.Average(predictors=[st.HashedStump()]).learn_one({"a": 1.0}, y=True)
     with pytest.raises(ValueError, match="HashedStump can use none of the columns 'a'"):
@@ -186,9 +186,9 @@ def test_eta_must_be_a_number_above_zero(wrong):
 
 @pytest.mark.parametrize("prior", [0, 1])
 @pytest.mark.parametrize("clicks", [[False] * 400, [True] * 400, None], ids=["never", "always", "some"])
-@pytest.mark.parametrize("recipe", [st.Stump, st.UnivariateTree, st.OneRule, st.RandomHoeffdingTree])
-def test_log_odds_stay_finite_where_a_chance_is_nought(recipe, clicks, prior):
-    model = st.LogOdds(predictors=[recipe(prior=prior)], schema=SCHEMA)
+@pytest.mark.parametrize("predictor", [st.Stump, st.UnivariateTree, st.OneRule, st.RandomHoeffdingTree])
+def test_log_odds_stay_finite_where_a_probability_is_zero(predictor, clicks, prior):
+    model = st.LogOdds(predictors=[predictor(prior=prior)], schema=SCHEMA)
     rows, some = stream()
     model.learn_many(rows, clicks or some)
     model.learn_many([{}] * 40, (clicks or some)[:40])
@@ -198,7 +198,7 @@ def test_log_odds_stay_finite_where_a_chance_is_nought(recipe, clicks, prior):
 
 @pytest.mark.parametrize("said", [{True: math.nan}, {True: 5.0}, {True: -0.1}, {True: "1"}, None, 0.5], ids=str)
 @pytest.mark.parametrize("kind", [st.Average, st.WeightedPredictors, st.LinearRanker, st.LogOdds, st.BaggedPredictors])
-def test_a_learner_that_gives_no_chances_is_told_so(kind, said):
+def test_a_learner_that_gives_no_probabilities_is_refused(kind, said):
     learner = Fixed(0.5)
     learner.predict_proba_one = lambda x: said
     model = kind(predictors=[learner, *RECIPES], schema=SCHEMA)
@@ -219,7 +219,7 @@ def test_a_learner_that_gives_no_chances_is_told_so(kind, said):
         (st.LogOdds, "left_out", 9, "the number of rows left out by thinning is 9"),
     ],
 )
-def test_what_no_stream_leaves_in_a_combination_is_refused(kind, name, value, sentence):
+def test_what_no_stream_leaves_in_a_ensemble_is_refused(kind, name, value, sentence):
     options, arrays = kind(predictors=RECIPES, schema=SCHEMA).state()
     damaged = arrays[name].copy()
     damaged.flat[0] = value
@@ -228,7 +228,7 @@ def test_what_no_stream_leaves_in_a_combination_is_refused(kind, name, value, se
 
 
 @pytest.mark.parametrize(
-    ("recipe", "kinds"),
+    ("predictor", "kinds"),
     [
         (st.Stump(column="name"), "which is categorical; a Stump takes numerical columns"),
         (st.HashedStump(column="a", n_hashes=3), "which is numerical; a HashedStump takes categorical columns"),
@@ -236,9 +236,9 @@ def test_what_no_stream_leaves_in_a_combination_is_refused(kind, name, value, se
     ],
     ids=str,
 )
-def test_a_column_of_another_kind_is_refused(recipe, kinds):
+def test_a_column_of_another_kind_is_refused(predictor, kinds):
     with pytest.raises(ValueError, match=f"^column is '(a|name)', {kinds}$"):
-        st.Average(predictors=[recipe], schema=SCHEMA)
+        st.Average(predictors=[predictor], schema=SCHEMA)
 
 
 @pytest.mark.parametrize(

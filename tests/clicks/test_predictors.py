@@ -62,7 +62,7 @@ def test_a_predictor_equals_its_slow_twin(name):
         twin.learn(value, int(click), weight)
 
 
-def test_a_univariate_tree_finds_a_rich_interval_on_either_side():
+def test_a_univariate_tree_finds_an_interval_of_clicks_on_either_side():
     n, found = 6000, []
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -80,7 +80,7 @@ def test_a_univariate_tree_finds_a_rich_interval_on_either_side():
     assert straight == pytest.approx(mirrored, rel=0.25)
 
 
-def test_log_odds_are_the_sum_of_what_slow_twins_add():
+def test_log_odds_are_the_sum_of_the_log_ratios_of_slow_twins():
     tree = st.UnivariateTree(categories=True, prior=0.1, m=30.0, min_samples_split=100, max_leaves=6)
     model = st.LogOdds(
         predictors=[tree], schema=st.Schema.of({"x": "numerical", "few": "numerical", "name": "categorical"})
@@ -108,7 +108,7 @@ def test_thinned_rows_count_for_those_left_out():
     assert model.predict_proba_one({"x": 3.0})[True] == pytest.approx(0.1, abs=0.05)
 
 
-def test_every_hash_function_orders_names_in_its_own_way():
+def test_every_hash_function_orders_categories_differently():
     model = st.HashedStump(n_hashes=5, column="name", schema=st.Schema.of({"name": "categorical"}))
     rows, clicks = stream(200)
     model.learn_many(rows, clicks)
@@ -136,7 +136,7 @@ def test_a_hoeffding_tree_equals_its_slow_twin(tau):
         assert twin.root["cut"], "nothing was tested if the tree stayed a leaf"
 
 
-def test_a_tree_without_room_counts_on():
+def test_a_tree_without_free_slots_goes_on_counting():
     model = st.RandomHoeffdingTree(n_features=2, grace_period=20, tau=1.0, max_leaves=2)
     rows, clicks = stream(N)
     model.learn_many(rows, clicks)
@@ -170,7 +170,7 @@ def halve(streams, stream):
     univariate_bank_kernels.halve_counts(streams, stream)
 
 
-def test_old_events_count_half_before_32_bits_overflow():
+def test_counts_are_halved_before_32_bits_overflow():
     streams = new_quantile_streams(1, 4, 2, 4, np.int32)
     streams.sizes[0] = 2
     streams.counts[0, :2] = [[2**30, 6], [5, 1]]

@@ -1,4 +1,4 @@
-"""What every click predictor and combination must obey; a new one is found here by itself."""
+"""What every click predictor and ensemble must obey; a new one is found here by itself."""
 
 import copy
 import math
@@ -79,7 +79,7 @@ def test_learning_many_equals_learning_one_by_one(new, trained):
     assert_same(single, trained)
 
 
-def test_what_watches_are_clicked_ranks_higher_or_nothing_tells_them_apart(trained):
+def test_what_watches_are_clicked_ranks_higher_or_all_rank_the_same(trained):
     watch, phone = trained.score_many(
         [{"age": 30, "device": "watch", "x": 0.0}, {"age": 30, "device": "phone", "x": 0.0}]
     )
@@ -108,7 +108,7 @@ def test_no_rows_have_no_scores(trained):
     assert len(trained.score_many([])) == len(trained.predict_many([])) == 0
 
 
-def test_chances_are_chances(trained):
+def test_probabilities_are_probabilities(trained):
     found = trained.predict_proba_many(rows_and_clicks(50)[0])
     assert (found >= 0).all()
     assert np.allclose(found.sum(axis=1), 1.0)
@@ -154,7 +154,7 @@ def test_the_memory_never_grows(trained):
     assert trained.n_bytes == before
 
 
-def test_new_names_missing_values_and_extra_columns_are_ordinary(trained):
+def test_new_categories_missing_values_and_extra_columns_are_ordinary(trained):
     for row in ({"device": "never seen"}, {}, {"age": math.inf, "x": -math.inf}, {"age": math.nan, "more": "x"}):
         trained.learn_one(row, y=True)
         assert np.isfinite(trained.score_many([row])).all()

@@ -111,7 +111,7 @@ def test_sketches_of_different_options_do_not_merge():
 
 
 @pytest.mark.parametrize("wrong", ["abc", 5, None, {"a": 1}, [None], [1.5], [math.nan], ["a", b"b"], [2**70]])
-def test_what_is_no_list_of_names_changes_nothing(wrong):
+def test_what_is_no_list_of_categories_changes_nothing(wrong):
     sketch = CountMin(width=8)
     with pytest.raises(ValueError, match="name"):
         sketch.add_many(wrong)
@@ -151,7 +151,7 @@ def test_a_table_that_no_stream_leaves_is_refused():
             CountMin.from_state(State(options, {"counts": damaged}))
 
 
-def test_names_of_pyarrow_are_those_of_python():
+def test_categories_of_pyarrow_are_those_of_python():
     assert hash_names(pa.array(["a", "b"])).tolist() == hash_names(["a", "b"]).tolist()
     assert hash_names(pa.array([3, 5])).tolist() == hash_names([3, 5]).tolist()
 

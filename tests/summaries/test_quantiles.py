@@ -72,7 +72,7 @@ def worst_errors(summary, values):
 
 @pytest.mark.parametrize("options", [{"max_tuples": 50}, {"epsilon": 0.02}], ids=str)
 @pytest.mark.parametrize("order", orders(10))
-def test_no_error_is_larger_than_promised_in_any_order(order, options):
+def test_no_error_is_larger_than_the_rank_error_in_any_order(order, options):
     values = orders(N)[order]
     summary = summary_of(values, **options)
     promised = summary.rank_error
@@ -82,7 +82,7 @@ def test_no_error_is_larger_than_promised_in_any_order(order, options):
     assert (summary.count, summary.quantile(0), summary.quantile(1)) == (len(values), values.min(), values.max())
 
 
-def test_the_promise_is_kept_in_ten_thousand_random_trials():
+def test_the_rank_error_holds_in_ten_thousand_random_trials():
     rng = np.random.default_rng(11)
     for _ in range(N_TRIALS):
         n = int(rng.integers(1, 120))
@@ -124,7 +124,7 @@ def test_bulk_and_one_by_one_give_the_same_summary(pairs, options, labelled):
     assert bits(one_by_one) == bits(summary_of(values, labels, **options)) == bits(two_halves)
 
 
-def test_questions_change_nothing():
+def test_queries_change_nothing():
     asked, silent = QuantileSummary(max_tuples=10), QuantileSummary(max_tuples=10)
     for value in np.random.default_rng(1).normal(size=200):
         asked.add(value)
@@ -166,7 +166,7 @@ def test_a_histogram_has_bins_of_equal_frequency():
 
 @seeded
 @given(streams, streams)
-def test_a_merged_summary_keeps_its_promise(first, second):
+def test_a_merged_summary_keeps_its_rank_error(first, second):
     values = [value for value, _ in [*first, *second]]
     merged = summary_of([v for v, _ in first], [c for _, c in first], max_tuples=12, n_classes=2)
     merged.merge(summary_of([v for v, _ in second], [c for _, c in second], max_tuples=12, n_classes=2))
@@ -194,7 +194,7 @@ def test_the_memory_is_as_stated():
     assert grown.n_bytes < 8000
 
 
-def test_where_memory_and_error_collide_memory_wins_and_the_promise_says_so(monkeypatch):
+def test_where_epsilon_takes_too_much_memory_the_rank_error_is_larger(monkeypatch):
     monkeypatch.setattr("stumpery.summaries.quantile_summary.TUPLES_PER_ERROR", 0.2)
     values = orders(N)["random"]
     summary = summary_of(values, epsilon=0.01)
@@ -222,7 +222,7 @@ def test_missing_values_are_counted_apart():
     assert summary_of([math.nan, math.nan]).missing.tolist() == [2]
 
 
-def test_nothing_seen_promises_no_error():
+def test_an_empty_summary_has_no_rank_error():
     summary = summary_of([])
     assert (summary.count, summary.rank(3.0), summary.rank_error) == (0, 0.0, 0.0)
     assert math.isnan(summary.quantile(0.5))

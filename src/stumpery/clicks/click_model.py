@@ -229,33 +229,29 @@ class ClickModel(RiverClone):
     def _restored(self) -> None:
         """Refuse a state that no stream could have led to."""
 
-    def _begin(self, schema: Schema) -> None:
+    def _begin(self, schema: Schema) -> HashEncoder:
         self._bank = self._new_bank(schema)
         self._encoder = HashEncoder(schema=schema)
         self._width = len(schema)
         self.schema = schema
+        return self._encoder
 
     def _matrix(self, rows: Any) -> Floats:
         """Rows as floats; the first ones determine the columns."""
-        if isinstance(rows, Sequence) and not isinstance(rows, str | bytes) and len(rows):
-            if self._encoder is None:
-                self._start(rows)
-            if self._encoder is not None and (len(rows) <= MAX_ROWS_ONE_BY_ONE or isinstance(rows[0], np.ndarray)):
-                return np.stack([self._encoder.encode_one(row) for row in rows])
-        if self._encoder is None:
-            self._start(rows)
-        if self._encoder is None:
-            raise ValueError("there is no row yet; the columns are inferred from the first rows")
-        return self._encoder.encode_many(rows)
+        encoder = self._start(rows) if self._encoder is None else self._encoder
+        is_list = isinstance(rows, Sequence) and not isinstance(rows, str | bytes) and len(rows) > 0
+        if is_list and (len(rows) <= MAX_ROWS_ONE_BY_ONE or isinstance(rows[0], np.ndarray)):
+            return np.stack([encoder.encode_one(row) for row in rows])
+        return encoder.encode_many(rows)
 
-    def _start(self, rows: Any) -> None:
+    def _start(self, rows: Any) -> HashEncoder:
         """Infer the columns from the first rows, provided that all of them can be read."""
         if isinstance(rows, list | tuple) and all(isinstance(row, np.ndarray) for row in rows):
             rows = np.stack(rows)
         first = rows[:N_FIRST_ROWS] if hasattr(rows, "__getitem__") else rows
         schema = Schema.of(_columns(Schema.infer(first)) or {})
         HashEncoder(schema=schema).encode_many(rows)
-        self._begin(schema)
+        return self._begin(schema)
 
 
 def _n_rows(rows: Any) -> int:

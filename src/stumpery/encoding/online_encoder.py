@@ -104,13 +104,11 @@ class OnlineEncoder:
         if self._is_matrix(rows):
             return self._bounded(rows)
         rows = as_table(rows)
-        table = open_table(rows, self.schema.names)
-        data = [distinct(table.column(index)) for index in range(len(self.seen))]
-        known = self if isinstance(rows, np.ndarray) else self._with_kinds(data, table.categorical)
+        known, n_rows, data = self._opened(rows)
         columns = known._read(data)
         for index in np.flatnonzero(known.is_categorical & ~self.is_categorical).tolist():
-            columns[index] = np.full(table.n_rows, np.nan)
-        return self._encoded(table.n_rows, columns)
+            columns[index] = np.full(n_rows, np.nan)
+        return self._encoded(n_rows, columns)
 
     def extend_one(self, row: Any) -> tuple[Self, Floats]:
         """The encoder extended with this row's categories and kinds, and the encoded row."""
@@ -126,13 +124,17 @@ class OnlineEncoder:
         rows = as_table(rows)
         if self._all_seen and self._is_matrix(rows):
             return self, self._bounded(rows)
+        known, n_rows, data = self._opened(rows)
+        extended = known._with_categories(data)
+        columns = extended._read(data)
+        matrix = extended._encoded(n_rows, columns)
+        return extended if extended._all_seen else extended._with_seen(columns), matrix
+
+    def _opened(self, rows: Any) -> tuple[Self, int, list[Data | DistinctValues]]:
+        """The encoder with the kinds of the rows' columns, the number of rows, and the values of each column."""
         table = open_table(rows, self.schema.names)
         data = [distinct(table.column(index)) for index in range(len(self.seen))]
-        extended = self if isinstance(rows, np.ndarray) else self._with_kinds(data, table.categorical)
-        extended = extended._with_categories(data)
-        columns = extended._read(data)
-        matrix = extended._encoded(table.n_rows, columns)
-        return extended if extended._all_seen else extended._with_seen(columns), matrix
+        return self if isinstance(rows, np.ndarray) else self._with_kinds(data, table.categorical), table.n_rows, data
 
     def _is_matrix(self, rows: Any) -> bool:
         """Whether rows are a matrix of numbers for numerical columns."""

@@ -128,7 +128,9 @@ class QuantileSummary(Model):
         after the tuples are compressed; `rank_error` says how much.
         """
         if not isinstance(other, QuantileSummary):
-            raise ValueError(f"a QuantileSummary merges with its like, not with {type(other).__name__!r}")
+            raise ValueError(
+                f"a QuantileSummary merges with another QuantileSummary, not with {type(other).__name__!r}"
+            )
         mine, theirs = _options_of(self), _options_of(other)
         if mine != theirs:
             raise ValueError(f"summaries of different options do not merge: {mine} and {theirs}")
