@@ -161,8 +161,8 @@ def _new_univariate_bank(configs: Sequence[PredictorConfig]) -> UnivariateBank:
 
 def _flat(arrays: Mapping[str, Any], prefix: str = "") -> dict[str, NDArray[Any]]:
     """The arrays of nested NamedTuples, by dotted names."""
-    found: dict[str, NDArray[Any]] = {}
+    flat: dict[str, NDArray[Any]] = {}
     for name, value in arrays.items():
         nested = hasattr(value, "_asdict")
-        found |= _flat(value._asdict(), f"{prefix}{name}.") if nested else {prefix + name: value}
-    return found
+        flat |= _flat(value._asdict(), f"{prefix}{name}.") if nested else {prefix + name: value}
+    return flat

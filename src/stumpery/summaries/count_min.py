@@ -1,4 +1,4 @@
-"""Count-min sketch: approximate counts of categories, with a count per class."""
+"""Count-min sketch: approximate counts of items, with a count per class."""
 
 import math
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from stumpery import files
-from stumpery.hashing import hash_name, hash_names
+from stumpery.hashing import hash_item, hash_items
 from stumpery.labels.summary_classes import checked_labels
 from stumpery.models import Model, merging
 from stumpery.options import check_whole
@@ -21,15 +21,15 @@ MAX_CELLS = 2**28
 
 @dataclass(kw_only=True, eq=False)
 class CountMin(Model):
-    """A count-min sketch: approximate counts of any number of categories in fixed memory, never too low.
+    """A count-min sketch: approximate counts of any number of items in fixed memory, never too low.
 
-    The sketch of Cormode and Muthukrishnan (2005) with a count per class. Categories are strings or whole numbers. With
+    The sketch of Cormode and Muthukrishnan (2005) with a count per class. Items are strings or whole numbers. With
     a probability of at most `risk`, a count is too high by more than `overcount`; both can be read at any time.
 
     Args:
         width: buckets of each hash function, from 1 to 16,777,216: `overcount` is e / width of the total.
         depth: hash functions, from 1 to 64: `risk` is exp(-depth).
-        n_classes: how many labels there are, from 1 to 1,000: each category is counted for each label.
+        n_classes: how many labels there are, from 1 to 1,000: each item is counted for each label.
 
     >>> sketch = CountMin(width=256, depth=4, n_classes=2)
     >>> sketch.add_many(["phone", "watch", "phone"], labels=[0, 0, 1])
@@ -52,15 +52,15 @@ class CountMin(Model):
         reserve(8 * self.depth * self.width * self.n_classes)
         self._counts = np.zeros((self.depth, self.width, self.n_classes), np.int64)
 
-    def add(self, name: str | int, label: int = 0, weight: int = 1) -> None:
-        """Count one category, `weight` times."""
+    def add(self, item: str | int, label: int = 0, weight: int = 1) -> None:
+        """Count one item, `weight` times."""
         check_whole("weight", weight, 1, 2**31)
         labels = checked_labels([label], 1, self.n_classes)
-        kernels.add_all(self._counts, np.array([hash_name(name)], np.uint64), labels, int(weight))
+        kernels.add_all(self._counts, np.array([hash_item(item)], np.uint64), labels, int(weight))
 
-    def add_many(self, names: Any, labels: Any = None) -> None:
-        """Count many categories, a label for each: equals the loop of `add`."""
-        hashes = hash_names(names)
+    def add_many(self, items: Any, labels: Any = None) -> None:
+        """Count many items, a label for each: equals the loop of `add`."""
+        hashes = hash_items(items)
         kernels.add_all(self._counts, hashes, checked_labels(labels, len(hashes), self.n_classes), 1)
 
     @merging
@@ -73,15 +73,15 @@ class CountMin(Model):
         check_total(self.total + other.total)
         self._counts += other._counts
 
-    def class_counts(self, name: str | int) -> Integers:
-        """Upper bounds of the counts of a category with each label."""
+    def class_counts(self, item: str | int) -> Integers:
+        """Upper bounds of the counts of an item with each label."""
         counts = np.zeros(self.n_classes, np.int64)
-        kernels.read_counts(counts, self._counts, np.array([hash_name(name)], np.uint64))
+        kernels.read_counts(counts, self._counts, np.array([hash_item(item)], np.uint64))
         return counts
 
-    def count(self, name: str | int) -> int:
-        """An upper bound of the count of a category."""
-        return int(self.class_counts(name).sum())
+    def count(self, item: str | int) -> int:
+        """An upper bound of the count of an item."""
+        return int(self.class_counts(item).sum())
 
     @property
     def total(self) -> int:

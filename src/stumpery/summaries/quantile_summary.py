@@ -180,15 +180,15 @@ class QuantileSummary(Model):
             return float(self.count)
         return float(lower[index] + upper[index]) / 2.0
 
-    def quantile(self, share: float) -> float:
-        """A value of the stream with about `share` of the values at most as large; NaN while there is none."""
-        check_number("share", share, 0.0, 1.0)
+    def quantile(self, q: float) -> float:
+        """A value of the stream with about a fraction `q` of the values at most as large; NaN while there is none."""
+        check_number("q", q, 0.0, 1.0)
         _, upper, values, reached = self._bounds()
         if not len(values):
             return math.nan
-        goal = min(max(1, math.ceil(share * self.count)), self.count)
-        off = np.maximum(np.maximum(goal - reached, upper + 1 - goal), 0)
-        return float(values[off.argmin()])
+        goal = min(max(1, math.ceil(q * self.count)), self.count)
+        errors = np.maximum(np.maximum(goal - reached, upper + 1 - goal), 0)
+        return float(values[errors.argmin()])
 
     def counts_upto(self, value: float) -> Integers:
         """How many values of each class are certainly at most `value`; up to 2 * rank_error * count more may be."""

@@ -96,13 +96,13 @@ class PredictorEnsemble(ClickModel):
 
     @classmethod
     def _opened(cls, options: dict[str, Any]) -> dict[str, Any]:
-        found = []
+        predictors = []
         for name, predictor, n in options["predictors"]:
             kind = files.class_named(name)
             if not issubclass(kind, Predictor):
                 raise ValueError(f"corrupt file: {name!r} is no predictor")
-            found.append((kind(**{**predictor, "schema": None}), n))
-        return {**options, "predictors": found}
+            predictors.append((kind(**{**predictor, "schema": None}), n))
+        return {**options, "predictors": predictors}
 
     def _restored(self) -> None:
         if self._bank is not None:
