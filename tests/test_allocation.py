@@ -115,7 +115,7 @@ def test_columns_of_very_many_codes_are_counted_before_they_are_listed(tmp_path)
 
 def test_more_memory_is_taken_where_the_caller_allows_it(tmp_path):
     path = tmp_path / "model"
-    st.save(st.CountMin(width=1000, depth=2), path)
+    st.save(st.summaries.CountMin(width=1000, depth=2), path)
     with pytest.raises(ValueError, match=r"ask for [0-9,]+ bytes more, [^\n]+ allows more$"):
         st.load(path, max_bytes=1000)
     assert st.load(path, max_bytes=10**6).total == 0
@@ -123,7 +123,7 @@ def test_more_memory_is_taken_where_the_caller_allows_it(tmp_path):
 
 @pytest.mark.parametrize("value", ["1", 0, -5, 1.5, True])
 def test_a_limit_that_is_no_number_of_bytes_is_refused(value, tmp_path):
-    st.save(st.Moments(), tmp_path / "model")
+    st.save(st.summaries.Moments(), tmp_path / "model")
     with pytest.raises(ValueError, match=r"^max_bytes is [^\n]+; it must be a whole number of 1 or more$"):
         st.load(tmp_path / "model", max_bytes=value)
 
@@ -142,14 +142,14 @@ def test_a_state_that_needs_more_memory_than_there_is_gives_a_sentence(tmp_path,
         raise MemoryError
 
     path = tmp_path / "model"
-    st.save(st.Moments(), path)
-    monkeypatch.setattr(st.Moments, "from_state", greedy)
+    st.save(st.summaries.Moments(), path)
+    monkeypatch.setattr(st.summaries.Moments, "from_state", greedy)
     with pytest.raises(ValueError, match=r"does not hold a usable Moments: it needs more memory than there is$"):
         st.load(path)
 
 
 def test_many_members_are_told_apart_in_one_go():
-    from stumpery.ensembles.members import restored
+    from stumpery.saveable import restored
 
     listed = [["Moments", {}]] * 3000
     arrays = {f"{place}:row": np.zeros((1, 3)) for place in range(3000)}

@@ -22,15 +22,30 @@ ARRAYS = {
     "QuantileSummary/marks": "buffer_labels",
     "QuantileSummary/fills": "n_buffered",
     "QuantileSummary/shares": "gap_fractions",
+    "RewardForest/plain": "linear",
+    "RewardForest/pairs": "quadratic",
+    "RewardForest/recent": "fast_linear",
+    "RewardForest/corrected": "residual",
+    "RewardForest/shared.features": "shared_model.features",
+    "RewardForest/shared.linear": "shared_model.linear",
+    "RewardForest/familiar.buckets": "context_memory.buckets",
+    "RewardForest/familiar.trust": "context_memory.shrinkage",
+    "RewardForest/watch": "drift",
 }
 OPTIONS = {
+    "borrowing": "shrinkage",
+    "marks": "indicators",
     "max_names": "max_categories",
     "names": "categories",
     "numbered": "takes_numbers",
     "unfold": "min_samples_split",
-    "marks": "indicators",
 }
-VALUES = {"number": "numerical", "name": "categorical", "numbered name": "categorical number"}
+VALUES = {
+    "number": "numerical",
+    "name": "categorical",
+    "numbered name": "categorical number",
+    "doubt_thompson": "uncertainty_thompson",
+}
 USER_DATA = frozenset({"name", "column", "features"})  # options that hold what users named
 
 _PREFIX = re.compile(r"(?:.*:)?(?:classifier\.|model\.)?(?:\d+\.)?")  # of a member's array

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import stats
+from tests.support import bits_of
 
 import stumpery as st
 from stumpery.types import Decision, State
@@ -20,7 +21,9 @@ def candidates(n, seed=0):
 
 
 def new(**options):
-    model = st.Average(predictors=[st.Stump(), st.OneVersusAll(), st.HashedStump(n_hashes=3)])
+    model = st.clicks.Average(
+        predictors=[st.clicks.Stump(), st.clicks.OneVersusAll(), st.clicks.HashedStump(n_hashes=3)]
+    )
     return st.ContentSelector(**{"model": model, "seed": 3, **options})
 
 
@@ -31,11 +34,6 @@ def trained():
         decision = selector.decide(candidates(6, event))
         selector.learn(decision, click=decision.context["item"] == "film")
     return selector
-
-
-def bits(selector):
-    options, arrays = selector.state()
-    return options, {name: array.tobytes() for name, array in arrays.items()}
 
 
 def test_it_learns_what_is_clicked_from_its_own_choices(trained):
@@ -83,7 +81,7 @@ def test_frames_lists_and_matrices_of_candidates_give_the_same(trained):
     ]
     assert found[0] == found[1]
     assert found[0].context == dict(found[2].context)
-    numbers = st.ContentSelector(model=st.Stump(schema=st.Schema.of({"a": "numerical", "b": "numerical"})))
+    numbers = st.ContentSelector(model=st.clicks.Stump(schema=st.Schema.of({"a": "numerical", "b": "numerical"})))
     decision = numbers.decide(np.arange(8.0).reshape(4, 2))
     numbers.learn(decision, click=True)
     assert decision.context.shape == (2,)
@@ -109,7 +107,7 @@ def test_late_and_logged_clicks_are_as_good(trained):
     trained.learn(first, click=0)
     twin.learn((0, 0.5, second.context), click=True)
     twin.learn((2, 0.5, first.context), click=np.float64(0.0))
-    assert bits(twin) == bits(trained)
+    assert bits_of(twin) == bits_of(trained)
 
 
 def test_a_saved_selector_goes_on(trained, tmp_path):
@@ -120,61 +118,61 @@ def test_a_saved_selector_goes_on(trained, tmp_path):
         assert mine == theirs
         trained.learn(mine, click=event % 9 == 0)
         loaded.learn(theirs, click=event % 9 == 0)
-    assert bits(loaded) == bits(trained)
+    assert bits_of(loaded) == bits_of(trained)
 
 
 @pytest.mark.parametrize("empty", [[], np.zeros((0, 2)), pl.DataFrame({"age": []})], ids=["list", "array", "frame"])
 def test_an_empty_round_is_refused(trained, empty):
-    before = bits(trained)
+    before = bits_of(trained)
     with pytest.raises(ValueError, match="candidates is empty; at least one"):
         trained.decide(empty)
-    assert bits(trained) == before
+    assert bits_of(trained) == before
 
 
 @pytest.mark.parametrize("wrong", ["rows", 5, None, {"age": 3}, [{"age": "old"}], [3]], ids=str)
 def test_what_are_no_candidates_changes_nothing(trained, wrong):
-    before = bits(trained)
+    before = bits_of(trained)
     with pytest.raises(ValueError, match="must be"):
         trained.decide(wrong)
-    assert bits(trained) == before
+    assert bits_of(trained) == before
 
 
 @pytest.mark.parametrize("click", [math.nan, None, 2, "yes", 0.5])
 def test_a_click_that_is_none_changes_nothing(trained, click):
-    before = bits(trained)
+    before = bits_of(trained)
     with pytest.raises(ValueError, match=r"^a label is "):
         trained.learn(Decision(0, 1.0, candidates(1)[0]), click)
-    assert bits(trained) == before
+    assert bits_of(trained) == before
 
 
 @pytest.mark.parametrize("decision", [None, 3, (1, 2), Decision(0, 1.0), Decision(0, 1.0, "row")], ids=str)
 def test_a_decision_without_its_candidate_changes_nothing(trained, decision):
-    before = bits(trained)
+    before = bits_of(trained)
     with pytest.raises(ValueError, match="it must be"):
         trained.learn(decision, click=True)
     with pytest.raises(ValueError, match="it must be"):
         trained.explain(decision)
-    assert bits(trained) == before
+    assert bits_of(trained) == before
 
 
 @pytest.mark.parametrize("wrong", [[3], [None], np.zeros(3)], ids=str)
 def test_what_are_no_candidates_is_refused_before_anything_is_learned_too(wrong):
     selector = new()
-    before = bits(selector)
+    before = bits_of(selector)
     with pytest.raises(ValueError, match="must"):
         selector.decide(wrong)
-    assert bits(selector) == before
+    assert bits_of(selector) == before
 
 
 def test_an_explanation_changes_nothing_and_takes_a_logged_decision(trained):
-    before = bits(trained)
+    before = bits_of(trained)
     rows = candidates(4, 8)
     assert trained.explain((1, 0.5, rows[1]), rows) == trained.explain(Decision(1, 0.5, rows[1]), pl.DataFrame(rows))
-    assert bits(trained) == before
+    assert bits_of(trained) == before
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"model": None}, {"model": st.Stump}, {"epsilon": 2}, {"epsilon": -0.1}, {"seed": -1}]
+    "wrong", [{"model": None}, {"model": st.clicks.Stump}, {"epsilon": 2}, {"epsilon": -0.1}, {"seed": -1}]
 )
 def test_wrong_options_are_refused(wrong):
     with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is "):

@@ -9,7 +9,7 @@ import stumpery as st
 from stumpery.types import State
 
 SCHEMA = st.Schema.of({"a": "numerical", "b": "numerical", "name": "categorical"})
-RECIPES = [st.Stump(prior=0.2, m=5.0), st.HashedStump(prior=0.2, m=5.0)]
+RECIPES = [st.clicks.Stump(prior=0.2, m=5.0), st.clicks.HashedStump(prior=0.2, m=5.0)]
 
 
 class Fixed:
@@ -36,12 +36,12 @@ def outputs_of(model, row):
 
 
 def test_the_average_is_the_mean_of_the_outputs():
-    model = st.Average(predictors=RECIPES, schema=SCHEMA)
+    model = st.clicks.Average(predictors=RECIPES, schema=SCHEMA)
     model.learn_many(*stream())
     row = stream(1)[0][0]
     assert model.score_many([row])[0] == pytest.approx(outputs_of(model, row).mean(), rel=1e-12)
-    alone = [st.Stump(prior=0.2, m=5.0, column=column, schema=SCHEMA) for column in ("a", "b")]
-    alone.append(st.HashedStump(prior=0.2, m=5.0, schema=SCHEMA))
+    alone = [st.clicks.Stump(prior=0.2, m=5.0, column=column, schema=SCHEMA) for column in ("a", "b")]
+    alone.append(st.clicks.HashedStump(prior=0.2, m=5.0, schema=SCHEMA))
     for each in alone:
         each.learn_many(*stream())
     assert model.score_many([row])[0] == pytest.approx(
@@ -50,7 +50,7 @@ def test_the_average_is_the_mean_of_the_outputs():
 
 
 def test_exponential_weights_are_those_of_the_formula():
-    model = st.WeightedPredictors(predictors=RECIPES, schema=SCHEMA, eta=0.7)
+    model = st.clicks.WeightedPredictors(predictors=RECIPES, schema=SCHEMA, eta=0.7)
     weights = np.full(3, 1 / 3)
     for row, click in zip(*stream(), strict=True):
         found = np.clip(outputs_of(model, row), 1e-6, 1 - 1e-6)
@@ -62,7 +62,7 @@ def test_exponential_weights_are_those_of_the_formula():
 
 
 def test_the_linear_ranker_points_from_one_centroid_to_the_other():
-    model = st.LinearRanker(predictors=RECIPES, schema=SCHEMA)
+    model = st.clicks.LinearRanker(predictors=RECIPES, schema=SCHEMA)
     outputs = {True: [], False: []}
     for row, click in zip(*stream(), strict=True):
         outputs[click].append(outputs_of(model, row))
@@ -75,7 +75,7 @@ def test_the_linear_ranker_points_from_one_centroid_to_the_other():
 
 
 def test_bagging_shows_each_predictor_an_event_poisson_times():
-    model = st.BaggedPredictors(predictors=[(st.Stump(), 500)], schema=SCHEMA, seed=1)
+    model = st.clicks.BaggedPredictors(predictors=[(st.clicks.Stump(), 500)], schema=SCHEMA, seed=1)
     n = 40
     model.learn_many([{"a": event / 7, "b": 1.0} for event in range(n)], [False] * n)
     streams = model._bank.univariate.streams
@@ -88,47 +88,58 @@ def test_bagging_shows_each_predictor_an_event_poisson_times():
 
 
 def test_columns_are_used_in_turn():
-    model = st.BaggedPredictors(predictors=[(st.Stump(), 5), (st.HashedStump(n_hashes=2), 3)], schema=SCHEMA)
+    model = st.clicks.BaggedPredictors(
+        predictors=[(st.clicks.Stump(), 5), (st.clicks.HashedStump(n_hashes=2), 3)], schema=SCHEMA
+    )
     assert model._bank.univariate.columns.tolist() == [0, 1, 0, 1, 0, 2, 2, 2]
     assert model._bank.univariate.hashes.tolist() == [0, 0, 0, 0, 0, 0, 1, 0]
 
 
-@pytest.mark.parametrize("kind", [st.Average, st.WeightedPredictors, st.LinearRanker, st.LogOdds, st.BaggedPredictors])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        st.clicks.Average,
+        st.clicks.WeightedPredictors,
+        st.clicks.LinearRanker,
+        st.clicks.LogOdds,
+        st.clicks.BaggedPredictors,
+    ],
+)
 def test_any_learner_may_take_part(kind):
     rows, clicks = stream(60)
-    inner = st.Average(predictors=[st.Stump()])
+    inner = st.clicks.Average(predictors=[st.clicks.Stump()])
     model = kind(predictors=[Fixed(0.25), Fixed(0.75, key=1), Fixed(None), inner, *RECIPES], schema=SCHEMA, seed=2)
     model.learn_many(rows, clicks)
     assert np.isfinite(model.score_many(rows)).all()
     first = model._bank.learners[0]
     assert first.seen
     assert first.seen[0][0] in rows
-    if kind is not st.BaggedPredictors:
+    if kind is not st.clicks.BaggedPredictors:
         assert first.seen == list(zip(rows, clicks, strict=True))
     assert inner.schema is None, "a predictor is read, not trained"
     assert set(model.contributions(rows[0])) == {"a", "b", "name"}
 
 
 def test_the_average_of_other_learners_alone():
-    model = st.Average(predictors=[Fixed(0.25), Fixed(0.75)])
+    model = st.clicks.Average(predictors=[Fixed(0.25), Fixed(0.75)])
     model.learn_one({"a": 1.0}, y=True)
     assert model.predict_proba_one({"a": 2.0})[True] == 0.5
     with pytest.raises(ValueError, match="its predictors have a Fixed, which is not one of Stumpery's"):
         model.state()
 
 
-def test_learners_in_a_ensemble_are_told_its_columns_too():
-    model = st.Average(predictors=[st.Stump(), st.HoeffdingTreeClassifier()])
+def test_learners_in_an_ensemble_are_told_its_columns_too():
+    model = st.clicks.Average(predictors=[st.clicks.Stump(), st.HoeffdingTreeClassifier()])
     model.declare_columns(["a", "b"])
     model.learn_one({"b": 1.0}, y=True)
     assert model.schema.names == model._bank.learners[0].schema.names == ("a", "b")
 
 
 @pytest.mark.parametrize("schema", [None, st.Schema.of({"a": "numerical", "b": "numerical"})])
-@pytest.mark.parametrize("kind", [st.Average, st.BaggedPredictors])
+@pytest.mark.parametrize("kind", [st.clicks.Average, st.clicks.BaggedPredictors])
 def test_columns_that_a_predictor_refuses_change_nothing(kind, schema):
     narrow = st.HoeffdingTreeClassifier(schema=st.Schema.of({"a": "numerical"}))
-    model = kind(predictors=[st.Stump(), st.HoeffdingTreeClassifier(), narrow], schema=schema)
+    model = kind(predictors=[st.clicks.Stump(), st.HoeffdingTreeClassifier(), narrow], schema=schema)
     with pytest.raises(ValueError, match=r"^the schema has no column 'b'; it has 'a'$"):
         model.declare_columns(["a", "b"])
     assert model.schema is schema
@@ -139,8 +150,8 @@ def test_columns_that_a_predictor_refuses_change_nothing(kind, schema):
 
 
 def test_log_ratios_of_trees_are_over_their_roots_and_of_learners_over_their_mean():
-    tree = st.RandomHoeffdingTree(grace_period=20, tau=1.0, prior=0.2, m=5.0)
-    model = st.LogOdds(predictors=[(tree, 2), Fixed(0.25)], schema=SCHEMA)
+    tree = st.clicks.RandomHoeffdingTree(grace_period=20, tau=1.0, prior=0.2, m=5.0)
+    model = st.clicks.LogOdds(predictors=[(tree, 2), Fixed(0.25)], schema=SCHEMA)
     rows, clicks = stream()
     model.learn_many(rows, clicks)
     raw = model._bank.outputs(model._matrix(rows[:5]), rows[:5])
@@ -152,8 +163,9 @@ def test_log_ratios_of_trees_are_over_their_roots_and_of_learners_over_their_mea
 
 
 def test_a_thousand_predictors_are_one_set_of_arrays():
-    model = st.BaggedPredictors(
-        predictors=[(st.Stump(), 660), (st.HashedStump(), 140), (st.RandomHoeffdingTree(), 200)], schema=SCHEMA
+    model = st.clicks.BaggedPredictors(
+        predictors=[(st.clicks.Stump(), 660), (st.clicks.HashedStump(), 140), (st.clicks.RandomHoeffdingTree(), 200)],
+        schema=SCHEMA,
     )
     model.learn_many(*stream(30))
     assert model._bank.n_outputs == 1000
@@ -162,33 +174,47 @@ def test_a_thousand_predictors_are_one_set_of_arrays():
 
 
 @pytest.mark.parametrize(
-    "wrong", [(), [], "Stump", st.Stump(), [st.Stump], [3], [(st.Stump(), 0)], [(st.Stump(), 1.5)], [{}]], ids=str
+    "wrong",
+    [
+        (),
+        [],
+        "Stump",
+        st.clicks.Stump(),
+        [st.clicks.Stump],
+        [3],
+        [(st.clicks.Stump(), 0)],
+        [(st.clicks.Stump(), 1.5)],
+        [{}],
+    ],
+    ids=str,
 )
 def test_what_are_no_predictors_is_refused(wrong):
     with pytest.raises(ValueError, match="predictor"):
-        st.Average(predictors=wrong)
+        st.clicks.Average(predictors=wrong)
 
 
 def test_a_predictor_that_can_use_no_column_is_refused():
     with pytest.raises(ValueError, match="can use"):
-        st.Average(predictors=[st.HashedStump()]).learn_one({"a": 1.0}, y=True)
+        st.clicks.Average(predictors=[st.clicks.HashedStump()]).learn_one({"a": 1.0}, y=True)
     with pytest.raises(ValueError, match="HashedStump can use none of the columns 'a'"):
-        st.HashedStump().learn_one({"a": 1.0}, y=True)
+        st.clicks.HashedStump().learn_one({"a": 1.0}, y=True)
     with pytest.raises(ValueError, match=r"^column is 'c'; it must be one of 'a'"):
-        st.Stump(column="c").learn_one({"a": 1.0}, y=True)
+        st.clicks.Stump(column="c").learn_one({"a": 1.0}, y=True)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, math.nan, math.inf, 1e308, "1"])
 def test_eta_must_be_a_number_above_zero(wrong):
     with pytest.raises(ValueError, match=r"^eta is "):
-        st.WeightedPredictors(predictors=RECIPES, eta=wrong)
+        st.clicks.WeightedPredictors(predictors=RECIPES, eta=wrong)
 
 
 @pytest.mark.parametrize("prior", [0, 1])
 @pytest.mark.parametrize("clicks", [[False] * 400, [True] * 400, None], ids=["never", "always", "some"])
-@pytest.mark.parametrize("predictor", [st.Stump, st.UnivariateTree, st.OneRule, st.RandomHoeffdingTree])
+@pytest.mark.parametrize(
+    "predictor", [st.clicks.Stump, st.clicks.UnivariateTree, st.clicks.OneRule, st.clicks.RandomHoeffdingTree]
+)
 def test_log_odds_stay_finite_where_a_probability_is_zero(predictor, clicks, prior):
-    model = st.LogOdds(predictors=[predictor(prior=prior)], schema=SCHEMA)
+    model = st.clicks.LogOdds(predictors=[predictor(prior=prior)], schema=SCHEMA)
     rows, some = stream()
     model.learn_many(rows, clicks or some)
     model.learn_many([{}] * 40, (clicks or some)[:40])
@@ -197,7 +223,16 @@ def test_log_odds_stay_finite_where_a_probability_is_zero(predictor, clicks, pri
 
 
 @pytest.mark.parametrize("said", [{True: math.nan}, {True: 5.0}, {True: -0.1}, {True: "1"}, None, 0.5], ids=str)
-@pytest.mark.parametrize("kind", [st.Average, st.WeightedPredictors, st.LinearRanker, st.LogOdds, st.BaggedPredictors])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        st.clicks.Average,
+        st.clicks.WeightedPredictors,
+        st.clicks.LinearRanker,
+        st.clicks.LogOdds,
+        st.clicks.BaggedPredictors,
+    ],
+)
 def test_a_learner_that_gives_no_probabilities_is_refused(kind, said):
     learner = Fixed(0.5)
     learner.predict_proba_one = lambda x: said
@@ -205,7 +240,7 @@ def test_a_learner_that_gives_no_probabilities_is_refused(kind, said):
     with pytest.raises(ValueError, match=r"^predict_proba_one of a Fixed gave .* probabilities from 0 to 1"):
         model.score_many(stream(1)[0])
     before = {name: array.tobytes() for name, array in model._arrays().items()}
-    if kind.uses_outputs or kind is st.LogOdds:
+    if kind.uses_outputs or kind is st.clicks.LogOdds:
         with pytest.raises(ValueError, match="probabilities from 0 to 1"):
             model.learn_one(stream(1)[0][0], y=True)
         assert {name: array.tobytes() for name, array in model._arrays().items()} == before
@@ -214,12 +249,12 @@ def test_a_learner_that_gives_no_probabilities_is_refused(kind, said):
 @pytest.mark.parametrize(
     ("kind", "name", "value", "sentence"),
     [
-        (st.LinearRanker, "centroids", math.nan, "a centroid is nan"),
-        (st.LinearRanker, "seen", -1, "the number of events of a class is -1"),
-        (st.LogOdds, "left_out", 9, "the number of rows left out by thinning is 9"),
+        (st.clicks.LinearRanker, "centroids", math.nan, "a centroid is nan"),
+        (st.clicks.LinearRanker, "seen", -1, "the number of events of a class is -1"),
+        (st.clicks.LogOdds, "left_out", 9, "the number of rows left out by thinning is 9"),
     ],
 )
-def test_what_no_stream_leaves_in_a_ensemble_is_refused(kind, name, value, sentence):
+def test_what_no_stream_leaves_in_an_ensemble_is_refused(kind, name, value, sentence):
     options, arrays = kind(predictors=RECIPES, schema=SCHEMA).state()
     damaged = arrays[name].copy()
     damaged.flat[0] = value
@@ -230,38 +265,38 @@ def test_what_no_stream_leaves_in_a_ensemble_is_refused(kind, name, value, sente
 @pytest.mark.parametrize(
     ("predictor", "kinds"),
     [
-        (st.Stump(column="name"), "which is categorical; a Stump takes numerical columns"),
-        (st.HashedStump(column="a", n_hashes=3), "which is numerical; a HashedStump takes categorical columns"),
-        (st.UnivariateTree(column="name"), "which is categorical; a UnivariateTree takes numerical columns"),
+        (st.clicks.Stump(column="name"), "which is categorical; a Stump takes numerical columns"),
+        (st.clicks.HashedStump(column="a", n_hashes=3), "which is numerical; a HashedStump takes categorical columns"),
+        (st.clicks.UnivariateTree(column="name"), "which is categorical; a UnivariateTree takes numerical columns"),
     ],
     ids=str,
 )
 def test_a_column_of_another_kind_is_refused(predictor, kinds):
     with pytest.raises(ValueError, match=f"^column is '(a|name)', {kinds}$"):
-        st.Average(predictors=[predictor], schema=SCHEMA)
+        st.clicks.Average(predictors=[predictor], schema=SCHEMA)
 
 
 @pytest.mark.parametrize(
     ("kind", "wrong"),
     [
-        (st.UnivariateTree, {"min_samples_split": 10**400}),
-        (st.RandomHoeffdingTree, {"grace_period": 10**400}),
-        (st.RandomHoeffdingTree, {"max_depth": 10**400}),
-        (st.Stump, {"prior": 2}),
-        (st.Stump, {"m": 0}),
-        (st.Stump, {"criterion": "gini"}),
-        (st.Stump, {"max_tuples": 2}),
-        (st.HashedStump, {"n_hashes": 0}),
-        (st.OneRule, {"binary": 1}),
-        (st.UnivariateTree, {"min_samples_split": 0}),
-        (st.UnivariateTree, {"max_leaves": 1}),
-        (st.UnivariateTree, {"categories": "yes"}),
-        (st.RandomHoeffdingTree, {"n_features": 0}),
-        (st.RandomHoeffdingTree, {"grace_period": 0}),
-        (st.RandomHoeffdingTree, {"delta": 0}),
-        (st.RandomHoeffdingTree, {"tau": -1}),
-        (st.RandomHoeffdingTree, {"max_depth": 0}),
-        (st.RandomHoeffdingTree, {"max_leaves": 0}),
+        (st.clicks.UnivariateTree, {"min_samples_split": 10**400}),
+        (st.clicks.RandomHoeffdingTree, {"grace_period": 10**400}),
+        (st.clicks.RandomHoeffdingTree, {"max_depth": 10**400}),
+        (st.clicks.Stump, {"prior": 2}),
+        (st.clicks.Stump, {"m": 0}),
+        (st.clicks.Stump, {"criterion": "gini"}),
+        (st.clicks.Stump, {"max_tuples": 2}),
+        (st.clicks.HashedStump, {"n_hashes": 0}),
+        (st.clicks.OneRule, {"binary": 1}),
+        (st.clicks.UnivariateTree, {"min_samples_split": 0}),
+        (st.clicks.UnivariateTree, {"max_leaves": 1}),
+        (st.clicks.UnivariateTree, {"categories": "yes"}),
+        (st.clicks.RandomHoeffdingTree, {"n_features": 0}),
+        (st.clicks.RandomHoeffdingTree, {"grace_period": 0}),
+        (st.clicks.RandomHoeffdingTree, {"delta": 0}),
+        (st.clicks.RandomHoeffdingTree, {"tau": -1}),
+        (st.clicks.RandomHoeffdingTree, {"max_depth": 0}),
+        (st.clicks.RandomHoeffdingTree, {"max_leaves": 0}),
     ],
 )
 def test_wrong_options_of_predictors_are_refused(kind, wrong):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.reference import clicks as slow
+from tests.reference import click_predictors as slow
 
 import stumpery as st
 from stumpery.clicks import univariate_bank_kernels
@@ -16,14 +16,19 @@ pytestmark = pytest.mark.kernels
 
 N = 300 if INTERPRETED else 2500
 KINDS = {
-    "stump": (st.Stump, {}),
-    "stump of the printed criterion": (st.Stump, {"criterion": "sum"}),
-    "one versus all": (st.OneVersusAll, {"column": "name"}),
-    "rule": (st.OneRule, {"max_tuples": 4}),
-    "rule of 0 and 1": (st.OneRule, {"max_tuples": 6, "binary": True}),
-    "tree": (st.UnivariateTree, {"min_samples_split": 100, "max_leaves": 8}),
+    "stump": (st.clicks.Stump, {}),
+    "stump of the printed criterion": (st.clicks.Stump, {"criterion": "sum"}),
+    "one versus all": (st.clicks.OneVersusAll, {"column": "name"}),
+    "rule": (st.clicks.OneRule, {"max_tuples": 4}),
+    "rule of 0 and 1": (st.clicks.OneRule, {"max_tuples": 6, "binary": True}),
+    "tree": (st.clicks.UnivariateTree, {"min_samples_split": 100, "max_leaves": 8}),
 }
-TWINS = {st.Stump: "stump", st.OneVersusAll: "one_versus_all", st.OneRule: "one_rule", st.UnivariateTree: "tree"}
+TWINS = {
+    st.clicks.Stump: "stump",
+    st.clicks.OneVersusAll: "one_versus_all",
+    st.clicks.OneRule: "one_rule",
+    st.clicks.UnivariateTree: "tree",
+}
 
 
 def stream(n, seed=4):
@@ -39,7 +44,7 @@ def stream(n, seed=4):
 
 def twin_of(model):
     options = {"most": model.max_tuples, "weighted": model.criterion == "weighted", "prior": model.prior, "m": model.m}
-    if isinstance(model, st.UnivariateTree):
+    if isinstance(model, st.clicks.UnivariateTree):
         options |= {"unfold": model.min_samples_split, "n_leaves": model.max_leaves}
     return slow.Univariate(TWINS[type(model)], binary=getattr(model, "binary", False), **options)
 
@@ -69,7 +74,7 @@ def test_a_univariate_tree_finds_an_interval_of_clicks_on_either_side():
         values, draws = rng.random(n), rng.random(n)
         clicks = draws < np.where((values > 0.90) & (values <= 0.92), 0.5, 0.1)
         for mirrored in (False, True):
-            model = st.UnivariateTree(
+            model = st.clicks.UnivariateTree(
                 schema=st.Schema.of({"x": "numerical"}), min_samples_split=100, max_leaves=12, m=10.0
             )
             model.learn_many(1.0 - values[:, np.newaxis] if mirrored else values[:, np.newaxis], clicks)
@@ -81,8 +86,8 @@ def test_a_univariate_tree_finds_an_interval_of_clicks_on_either_side():
 
 
 def test_log_odds_are_the_sum_of_the_log_ratios_of_slow_twins():
-    tree = st.UnivariateTree(categories=True, prior=0.1, m=30.0, min_samples_split=100, max_leaves=6)
-    model = st.LogOdds(
+    tree = st.clicks.UnivariateTree(categories=True, prior=0.1, m=30.0, min_samples_split=100, max_leaves=6)
+    model = st.clicks.LogOdds(
         predictors=[tree], schema=st.Schema.of({"x": "numerical", "few": "numerical", "name": "categorical"})
     )
     options = {"prior": 0.1, "m": 30.0, "unfold": 100, "n_leaves": 6, "lift": True}
@@ -98,7 +103,7 @@ def test_log_odds_are_the_sum_of_the_log_ratios_of_slow_twins():
 
 
 def test_thinned_rows_count_for_those_left_out():
-    model = st.LogOdds(predictors=[st.Stump(m=1.0)], thin=4, schema=st.Schema.of({"x": "numerical"}))
+    model = st.clicks.LogOdds(predictors=[st.clicks.Stump(m=1.0)], thin=4, schema=st.Schema.of({"x": "numerical"}))
     model.learn_many([{"x": float(event)} for event in range(400)], [event % 10 == 0 for event in range(400)])
     streams = model._bank.univariate.streams
     assert (
@@ -109,7 +114,7 @@ def test_thinned_rows_count_for_those_left_out():
 
 
 def test_every_hash_function_orders_categories_differently():
-    model = st.HashedStump(n_hashes=5, column="name", schema=st.Schema.of({"name": "categorical"}))
+    model = st.clicks.HashedStump(n_hashes=5, column="name", schema=st.Schema.of({"name": "categorical"}))
     rows, clicks = stream(200)
     model.learn_many(rows, clicks)
     streams = model._bank.univariate.streams
@@ -121,8 +126,7 @@ def test_every_hash_function_orders_categories_differently():
 @pytest.mark.parametrize("tau", [0.0, 0.08])
 def test_a_hoeffding_tree_equals_its_slow_twin(tau):
     options = {"prior": 0.1, "m": 20.0, "delta": 1e-3, "tau": tau, "max_depth": 4}
-    model = st.RandomHoeffdingTree(n_features=3, grace_period=50, max_leaves=100, **options)
-    model.schema = None
+    model = st.clicks.RandomHoeffdingTree(n_features=3, grace_period=50, max_leaves=100, **options)
     rows, clicks = stream(N, seed=8)
     clicks = [click or row["name"] in ("v1", "v3") for click, row in zip(clicks, rows, strict=True)]
     twin = slow.HoeffdingTree(range(3), grace=50, **options)
@@ -137,7 +141,7 @@ def test_a_hoeffding_tree_equals_its_slow_twin(tau):
 
 
 def test_a_tree_without_free_slots_goes_on_counting():
-    model = st.RandomHoeffdingTree(n_features=2, grace_period=20, tau=1.0, max_leaves=2)
+    model = st.clicks.RandomHoeffdingTree(n_features=2, grace_period=20, tau=1.0, max_leaves=2)
     rows, clicks = stream(N)
     model.learn_many(rows, clicks)
     before = model.n_bytes
@@ -151,7 +155,7 @@ def test_a_tree_without_free_slots_goes_on_counting():
 def test_alone_a_stump_uses_the_column_with_the_best_cut():
     rng = np.random.default_rng(1)
     rows = [{"noise": rng.random(), "told": rng.random(), "more": rng.random()} for _ in range(2000)]
-    model = st.Stump()
+    model = st.clicks.Stump()
     model.learn_many(rows, [row["told"] > 0.7 for row in rows])
     assert model.predict_one({"told": 0.9, "noise": 0.1})
     assert not model.predict_one({"told": 0.2, "noise": 0.9})
@@ -181,7 +185,7 @@ def test_counts_are_halved_before_32_bits_overflow():
 
 
 def test_a_value_that_never_came_with_a_click_ranks_below_one_that_did():
-    model = st.UnivariateTree(categories=True, min_samples_split=10)
+    model = st.clicks.UnivariateTree(categories=True, min_samples_split=10)
     model.learn_many([{"item": name} for name in ["a", "b", "c", "d"] * 100], [0, 1, 0, 0] * 100)
     probabilities = [model.predict_proba_one({"item": name})[True] for name in "abcd"]
     assert probabilities[1] == max(probabilities)

@@ -84,7 +84,7 @@ def test_wrong_containers_are_refused(encoder, rows, sentence):
 @pytest.mark.parametrize(
     ("row", "sentence"),
     [
-        ([1, 2], r"^row is \[1, 2\]; it must be a dict or a 1-D array$"),
+        ([1, 2], r"^row is \[1, 2\]; it must be a dict, a pandas Series or a 1-D array$"),
         (np.zeros(3), r"^row has the shape \(3,\); it must have .* 2 columns$"),
     ],
 )

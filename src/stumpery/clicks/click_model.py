@@ -2,13 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files, frames
+from stumpery import frames
 from stumpery.clicks.predictor_bank import FIXED_ARRAYS, PredictorBank
 from stumpery.encoding import HashEncoder, Schema
 from stumpery.encoding.columns.categorical import Categorical
@@ -16,17 +16,18 @@ from stumpery.encoding.declared_columns import declared
 from stumpery.encoding.schema import Column
 from stumpery.encoding.tables import open_table
 from stumpery.labels.binary import checked_click, checked_clicks, checked_weight, listed_values
+from stumpery.models import Model
 from stumpery.options import check_whole, shown
-from stumpery.reseeding import RiverClone
 from stumpery.river import register_virtual_subclass
-from stumpery.types import Floats, State
+from stumpery.saveable import Arrays, Options, restore
+from stumpery.types import Floats
 
 N_FIRST_ROWS = 1000  # of a frame, from which the columns' kinds are inferred
 MAX_ROWS_ONE_BY_ONE = 64  # up to which encoding dicts one by one is faster
 
 
 @dataclass(kw_only=True, eq=False)
-class ClickModel(RiverClone):
+class ClickModel(Model):
     """The base of click models: online classifiers of clicks over rows of mixed columns.
 
     Before it has learned anything, a model gives every row the same probability. Several threads may share it: one
@@ -140,14 +141,14 @@ class ClickModel(RiverClone):
             if self._bank is not None:
                 self._bank.learners = declared(self._bank.learners, names)
             return
-        model = replace(self)  # a predictor may refuse the columns
+        model = self.clone()  # a predictor may refuse the columns
         try:
             model._begin(Schema.of(dict.fromkeys(names, "numerical")))
         except ValueError as error:
             raise ValueError(f"{error}, taken as numerical; give a schema with their kinds") from None
         if model._bank is not None:
             model._bank.learners = declared(model._bank.learners, names)
-        self.__dict__ |= {**model.__dict__, "_mutex": self._mutex, "_readers": self._readers}
+        self._become(vars(model))
 
     def contributions(self, x: Any) -> dict[str, float]:
         """The contribution of each column to a row's score: how much it raises or lowers it."""
@@ -157,32 +158,22 @@ class ClickModel(RiverClone):
         return dict(zip(self.schema.names, contributions.tolist(), strict=True))
 
     @property
-    def n_bytes(self) -> int:
-        """The memory that the model's arrays hold."""
-        return sum(array.nbytes for array in self._arrays().values())
-
-    @property
     def _raw_memory_usage(self) -> int:
         return self.n_bytes
 
-    def state(self) -> State:
-        """The options and the arrays."""
-        options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        return State({**self._plain(options), "schema": _columns(self.schema)}, self._arrays())
+    def _options(self) -> Options:
+        return {**super()._options(), "schema": _columns(self.schema)}
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options = cls._opened(dict(state.options))
-        kinds = options.pop("schema")
-        model = cls(**options, schema=None if kinds is None else Schema.of(kinds))
-        own = model._arrays()
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
+        return {**options, "schema": None if options["schema"] is None else Schema.of(options["schema"])}
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        own = self._arrays()
         fixed = {name: array.copy() for name, array in own.items() if name.rpartition(".")[2] in FIXED_ARRAYS}
-        files.restore(own, state.arrays)
-        if model._bank is not None:
-            model._bank.check(fixed)
-        model._restored()
-        return model
+        restore(own, arrays)
+        if self._bank is not None:
+            self._bank.check(fixed)
 
     # What a kind of model defines.
 
@@ -219,21 +210,11 @@ class ClickModel(RiverClone):
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {} if self._bank is None else self._bank.arrays()
 
-    def _plain(self, options: dict[str, Any]) -> dict[str, Any]:
-        return options
-
-    @classmethod
-    def _opened(cls, options: dict[str, Any]) -> dict[str, Any]:
-        return options
-
-    def _restored(self) -> None:
-        """Refuse a state that no stream could have led to."""
-
     def _begin(self, schema: Schema) -> HashEncoder:
         self._bank = self._new_bank(schema)
         self._encoder = HashEncoder(schema=schema)
         self._width = len(schema)
-        self.schema = schema
+        self._set_option("schema", schema)
         return self._encoder
 
     def _matrix(self, rows: Any) -> Floats:
@@ -260,8 +241,8 @@ def _n_rows(rows: Any) -> int:
     if not isinstance(rows, Sequence):
         open_table(rows)
     for row in rows if isinstance(rows, Sequence) else ():
-        if not isinstance(row, Mapping | np.ndarray):
-            raise ValueError(f"row is {shown(row)}; it must be a dict or a 1-D array")
+        if not isinstance(frames.as_row(row), Mapping | np.ndarray):
+            raise ValueError(f"row is {shown(row)}; it must be a dict, a pandas Series or a 1-D array")
     return n
 
 

@@ -1,18 +1,30 @@
 """Declaration of a learner's columns before its first row."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
 from stumpery.encoding.schema import Schema
 from stumpery.models import Model
+from stumpery.saveable import Options, Saveable
 
 
-class DeclaredColumns(Model):
-    """A learner with `declare_columns`."""
+class SchemaModel(Model):
+    """A model whose columns are those of a schema, with which they are saved."""
 
     schema: Schema | None
+
+    def _members(self) -> Mapping[str, Any]:
+        return super()._members() if self.schema is None else {**super()._members(), "schema": self.schema}
+
+    @classmethod
+    def _member_kinds(cls, options: Options) -> Mapping[str, type[Saveable]]:
+        return {} if options.get("schema") is None else {"schema": Schema}
+
+
+class DeclaredColumns(SchemaModel):
+    """A learner with `declare_columns`."""
 
     def declare_columns(self, names: Sequence[str]) -> None:
         """Declare the columns before the first row; a schema must have all of them."""

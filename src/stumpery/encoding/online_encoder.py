@@ -72,14 +72,18 @@ class OnlineEncoder:
 
     @classmethod
     def from_schema(cls, schema: Schema, max_categories: int) -> Self:
-        """An encoder with the columns of a schema; a ValueError names a column with more than `max_categories`."""
-        for column in schema.columns:
-            if isinstance(column, Categorical) and column.max_categories > max_categories:
+        """An encoder with the columns of a schema, each with at most `max_categories` categories."""
+        columns = list(schema.columns)
+        for index, column in enumerate(columns):
+            if not isinstance(column, Categorical) or column.max_categories <= max_categories:
+                continue
+            if len(column.categories) > max_categories:
                 raise ValueError(
-                    f"column {column.name!r} may have {column.max_categories} categories, "
-                    f"but this model takes at most {max_categories}: "
-                    f"give max_categories={max_categories} to Schema.infer or Schema.of"
+                    f"column {column.name!r} has {len(column.categories)} categories; this model takes at most "
+                    f"{max_categories}: give max_categories={max_categories} to Schema.infer, or declare fewer"
                 )
+            columns[index] = replace(column, max_categories=max_categories)
+        schema = replace(schema, columns=tuple(columns))
         return cls(schema, _is_categorical(schema), max_categories)
 
     @cached_property

@@ -11,15 +11,16 @@ from stumpery.encoding.columns.categorical import MAX_CATEGORIES, Categorical
 from stumpery.encoding.columns.numerical import Numerical
 from stumpery.encoding.columns.values import Data, value_kind
 from stumpery.encoding.tables import open_table
+from stumpery.errors import CorruptFile
 from stumpery.options import check_one_of, check_whole, listed, shown
-from stumpery.types import State
+from stumpery.saveable import Arrays, Options, Saveable
 
 Column = Numerical | Categorical
 Declared = str | Sequence[str] | Sequence[float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schema:
+class Schema(Saveable):
     """The schema of a stream: its numerical and categorical columns in order, and what the first rows taught of each.
 
     A schema never changes: `extend` and `close` give a new one.
@@ -116,24 +117,29 @@ class Schema:
     def __len__(self) -> int:
         return len(self.columns)
 
-    def state(self) -> State:
-        """The columns as plain values, their points as one array."""
+    def _options(self) -> Options:
+        """Names and sizes as plain values."""
+        return {"columns": [{"kind": column.kind, **column.options()} for column in self.columns]}
+
+    def _arrays(self) -> Arrays:
+        """The numbers' points as one array."""
         points = [column.points or () for column in self.columns if isinstance(column, Numerical)]
-        options = {"columns": [{"kind": column.kind, **column.options()} for column in self.columns]}
-        return State(options, {"points": np.array(list(chain.from_iterable(points)), dtype=np.float64)})
+        return {"points": np.array(list(chain.from_iterable(points)), dtype=np.float64)}
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
         try:
-            points = iter(state.arrays["points"].tolist())
-            saved = [(_KINDS[options["kind"]], options) for options in state.options["columns"]]
-            columns = tuple(kind.from_options(options, points) for kind, options in saved)
+            points = iter(arrays["points"].tolist())
+            saved = [(_KINDS[each["kind"]], each) for each in options["columns"]]
+            columns = tuple(kind.from_options(each, points) for kind, each in saved)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"a saved schema has columns and points; here {error!r} came up") from None
+            raise CorruptFile(f"a saved schema has columns and points; here {error!r} came up") from None
         if next(points, None) is not None:
-            raise ValueError("a saved schema has more points than its columns say; it must have as many")
-        return cls(columns=columns)
+            raise CorruptFile("a saved schema has more points than its columns say; it must have as many")
+        return {"columns": columns}
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        """All of it is in the columns."""
 
 
 _KINDS: dict[str, type[Column]] = {"numerical": Numerical, "categorical": Categorical}

@@ -5,22 +5,21 @@ ensemble. Rows and labels are checked by all members of ours before any of them 
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stumpery import files, frames
+from stumpery import frames
 from stumpery.encoding.declared_columns import declared
-from stumpery.ensembles.members import likeliest, mean_number, mean_probabilities, restored, states_of
+from stumpery.ensembles.members import likeliest, mean_number, mean_probabilities
 from stumpery.labels.classes import listed_labels, plain_label, predicts_probabilities
+from stumpery.models import Model, unlearned
 from stumpery.options import check_whole, shown
-from stumpery.reseeding import RiverClone
 from stumpery.river import register_virtual_subclass
-from stumpery.types import State
+from stumpery.saveable import Arrays, Options
 
 Chances = dict[Any, float]
 MOST_MODELS = 1000
@@ -28,7 +27,7 @@ LARGEST = 1e300  # of a number to predict
 
 
 @dataclass(kw_only=True, eq=False)
-class LearnerEnsemble(RiverClone):
+class LearnerEnsemble(Model):
     """Several learners as one. `models` are learners, or one of which `n_models` copies are made; they are copied."""
 
     models: Any = None
@@ -63,7 +62,7 @@ class LearnerEnsemble(RiverClone):
         if not given:
             raise ValueError("models is empty; an ensemble needs at least one")
         return [
-            model.fresh(self.seed + place) if hasattr(model, "fresh") else deepcopy(model)
+            unlearned(model, self.seed + place) if isinstance(model, Model) else deepcopy(model)
             for place, model in enumerate(given)
         ]
 
@@ -85,7 +84,7 @@ class LearnerEnsemble(RiverClone):
         try:
             self._learn_many(X, labels)
         except Exception:
-            self.__dict__.update(before or {})  # only others' members refuse what ours found right
+            self._become(before or {})  # only others' members refuse what ours found right
             raise
 
     def declare_columns(self, names: Sequence[str]) -> None:
@@ -116,30 +115,21 @@ class LearnerEnsemble(RiverClone):
         """The probabilities of classes for each row."""
         return [self.predict_proba_one(row) for row in frames.rows(X)]
 
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the members say they hold."""
-        return sum(int(getattr(member, "n_bytes", 0)) for member in self.members)
-
     # Files: the members' states, each under its number.
 
-    def state(self) -> State:
-        """The recipe, the members' states and what the ensemble has learned itself."""
-        members, arrays = states_of(self.members)
-        options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        options |= {"models": None, "n_models": None, "_members": members, **self._own_options()}
-        return State(options, {**arrays, **self._own_arrays()})
+    def _options(self) -> Options:
+        return {**super()._options(), "models": None, "n_models": None}
+
+    def _members(self) -> Mapping[str, Any]:
+        return {"_members": self.members}
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options, arrays = dict(state.options), dict(state.arrays)
-        members = restored(options.pop("_members"), arrays)
-        more = {name: options.pop(name) for name in list(options) if name.startswith("_")}
-        model = cls(**{**options, "models": members})
-        model.members = members
-        model._take(more, arrays)
-        return model
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
+        return {**options, "models": learned["_members"]}
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        self.members = learned.pop("_members")
+        super()._restore(arrays, learned)
 
     # What an ensemble brings.
 
@@ -155,16 +145,6 @@ class LearnerEnsemble(RiverClone):
         """Learn rows that were checked."""
         for row, label in zip(frames.rows(rows), labels, strict=True):
             self._learn_one(row, label)
-
-    def _own_arrays(self) -> dict[str, NDArray[Any]]:
-        return {}
-
-    def _own_options(self) -> dict[str, Any]:
-        return {}
-
-    def _take(self, more: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Take what the ensemble itself had learned; a ValueError says that it does not fit."""
-        files.restore(self._own_arrays(), arrays)
 
     # What it can use.
 

@@ -11,6 +11,7 @@ from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.ensembles.learners import LearnerEnsemble
 from stumpery.ensembles.members import likeliest
 from stumpery.random import new_generator
+from stumpery.saveable import Arrays
 
 N_TOLD, RIGHT = range(2)  # of the estimate: events out of some bag, and those it was right about (or squared errors)
 
@@ -96,5 +97,5 @@ class OnlineBagging(LearnerEnsemble):
     def _combined(self, outputs: Sequence[Any]) -> Any:
         return self._mean(outputs)
 
-    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> Arrays:
         return {"rng": self._rng, "estimate": self._estimate}

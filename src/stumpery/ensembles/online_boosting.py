@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stumpery.ensembles.learners import LearnerEnsemble
 from stumpery.ensembles.members import likeliest
 from stumpery.random import new_generator, poisson
+from stumpery.saveable import Arrays
 
 LARGEST_MEAN = 100.0  # of the Poisson draws
 
@@ -77,5 +77,5 @@ class OnlineBoosting(LearnerEnsemble):
             return self._mean([output for output in outputs if output])
         return self._mean([output for output, _ in said], [vote for _, vote in said])
 
-    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> Arrays:
         return {"rng": self._rng, "right": self._right, "wrong": self._wrong}

@@ -1,4 +1,4 @@
-"""The classes that a selector is told, checked."""
+"""Checks of class labels."""
 
 import math
 from collections.abc import Hashable
@@ -13,7 +13,7 @@ from stumpery.types import Action
 
 
 def checked_label(label: Any, classes: tuple[Any, ...]) -> Any:
-    """A plain value that is one of the classes; where none are named, anything that can name one."""
+    """A label as a plain value, one of the classes if these are given; a ValueError if it cannot be one."""
     if isinstance(label, np.generic):
         label = label.item()
     is_missing = label is None or (isinstance(label, float) and math.isnan(label))
@@ -27,20 +27,20 @@ def checked_label(label: Any, classes: tuple[Any, ...]) -> Any:
 
 
 def checked_labels(labels: Any, n: int, classes: tuple[Any, ...]) -> NDArray[Any]:
-    """A label for each of `n` rows."""
+    """A label for each of `n` rows, as an array."""
     kind = object if isinstance(labels, list | tuple) else None  # 0 beside "a" would become text
-    found = np.asarray(labels, dtype=kind)
-    if found.ndim != 1 or len(found) != n:
-        raise ValueError(f"there are {n} rows and labels of shape {found.shape}: one label for each row is needed")
-    plain = found.tolist()
-    with suppress(TypeError):  # where one is a list or the like, and will be refused
-        plain = list(dict.fromkeys(plain))
-    for label in plain:
+    given = np.asarray(labels, dtype=kind)
+    if given.ndim != 1 or len(given) != n:
+        raise ValueError(f"there are {n} rows and labels of shape {given.shape}: one label for each row is needed")
+    distinct = given.tolist()
+    with suppress(TypeError):  # an unhashable label, which is refused below
+        distinct = list(dict.fromkeys(distinct))
+    for label in distinct:
         checked_label(label, classes)
-    return found
+    return given
 
 
 def class_type(classes: tuple[Any, ...]) -> Any:
-    """An array's type that holds every class as it is."""
-    alike = len({type(label) for label in classes}) == 1
-    return np.array(classes).dtype if alike else np.dtype(object)
+    """The dtype of an array that holds every class unchanged."""
+    have_one_type = len({type(label) for label in classes}) == 1
+    return np.array(classes).dtype if have_one_type else np.dtype(object)

@@ -57,7 +57,7 @@ class Shape(NamedTuple):
         """What a table for naive Bayes takes."""
         n_places = int(np.where(self.is_categorical, trees.MAX_CODES, bayes_kernels.N_PLACES).sum())
         n_cuts = SINGLE * self.n_columns + DOUBLE * self.n_doubles
-        return n_cuts * trees.MAX_CUTS + 4 * (1 + n_places * classes_planned(self.n_values))
+        return n_cuts * trees.MAX_THRESHOLDS + 4 * (1 + n_places * classes_planned(self.n_values))
 
 
 class Sizes(NamedTuple):

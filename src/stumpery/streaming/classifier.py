@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.encoding.chunks import Rows
 from stumpery.encoding.online_encoder import OnlineEncoder
-from stumpery.labels.classes import Label, as_array, encode_classes
+from stumpery.labels.classes import Label, as_array, checked_classes, encode_classes
 from stumpery.labels.weights import checked_weights
-from stumpery.models import concurrent
+from stumpery.locks import concurrent
 from stumpery.options import check_one_of, check_whole
+from stumpery.saveable import Arrays, Options
 from stumpery.streaming.explanation import ClassWords
 from stumpery.streaming.model import StreamModel
 from stumpery.streaming.trees.criterion_kernels import GINI, INFORMATION
@@ -152,12 +153,9 @@ class StreamClassifier(StreamModel):
             raise ValueError("nothing has been learned yet: there is no tree to show")
         return ClassWords(self._model, self.schema, self._n_trees, self._classes)
 
-    def _more_options(self) -> dict[str, Any]:
-        return {"_classes": list(self._classes)}
+    def _options(self) -> Options:
+        return {**super()._options(), "_classes": list(self._classes)}
 
-    def _take_more(self, more: dict[str, Any]) -> None:
-        classes = more.pop("_classes")
-        super()._take_more(more)
-        self._classes = encode_classes(classes, [])[0]
-        if self._classes != classes:
-            raise ValueError("its classes are not all different")
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        self._classes = checked_classes(learned.pop("_classes"))
+        super()._restore(arrays, learned)

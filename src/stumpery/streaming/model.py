@@ -2,14 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stumpery import files, frames
+from stumpery import frames
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.precision import needs_double
 from stumpery.array_forest.precision_kernels import DOUBLE, SINGLE
@@ -19,11 +18,11 @@ from stumpery.encoding import Schema
 from stumpery.encoding.chunks import Rows, chunks
 from stumpery.encoding.declared_columns import DeclaredColumns
 from stumpery.encoding.online_encoder import OnlineEncoder
-from stumpery.models import concurrent
+from stumpery.locks import concurrent
 from stumpery.options import check_bool, check_number, check_one_of, check_whole, shown
 from stumpery.random import new_generator
-from stumpery.reseeding import RiverClone
 from stumpery.river import register_virtual_subclass
+from stumpery.saveable import Arrays, Options
 from stumpery.streaming import state as memory
 from stumpery.streaming.capacity import Shape, Sizes, sizes_within
 from stumpery.streaming.explanation import StreamWords
@@ -31,7 +30,7 @@ from stumpery.streaming.trees import hoeffding_kernels as kernels
 from stumpery.streaming.trees import leaf_prediction_kernels as leaves
 from stumpery.streaming.trees.hoeffding_kernels import GROWS, LEARNS, PREDICTS
 from stumpery.streaming.validation import validate
-from stumpery.types import Floats, State
+from stumpery.types import Floats
 from stumpery.validation import check, check_random_state, corrupt
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ GUESSERS = {
 
 
 @dataclass(kw_only=True, eq=False)
-class StreamModel(DeclaredColumns, RiverClone):
+class StreamModel(DeclaredColumns):
     """Trees that learn from rows and labels as they come, and predict at any time.
 
     The columns are those of `schema`, or of the first rows to learn from. A row is a dict, in which an absent key is a
@@ -102,11 +101,6 @@ class StreamModel(DeclaredColumns, RiverClone):
     # The size of it.
 
     @property
-    def n_bytes(self) -> int:
-        """The memory that the model's arrays hold."""
-        return sum(array.nbytes for array in self._arrays().values())
-
-    @property
     def n_leaves(self) -> int:
         """The leaves of all trees."""
         return self._n_trees if self._model is None else self._words().n_leaves()
@@ -131,7 +125,12 @@ class StreamModel(DeclaredColumns, RiverClone):
         return self._words(tree).draw(tree, max_depth, ax)
 
     def to_frame(self, tree: int = 0, backend: str | None = None) -> Any:
-        """One tree as a frame: a row for each leaf, with its rule, events and what it predicts."""
+        """One tree as a frame: a row for each leaf, with its rule, events and what it predicts.
+
+        `events` is the weight of the events that the leaf's statistics hold. A tree of a forest counts each as often
+        as it drew it, `times` on average; events that were forgotten before a split are left out. Shares and means of
+        `to_text`, `draw` and `explain_one` are by these weights.
+        """
         rows = self._words(tree).leaves(tree)
         return frames.make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
@@ -149,44 +148,13 @@ class StreamModel(DeclaredColumns, RiverClone):
         gained = self._model.importances
         return dict(zip(self.schema.names, (gained / max(float(gained.sum()), 1e-300)).tolist(), strict=True))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copies are made through the state: some arrays are views of others, and must stay so."""
-        return type(self).from_state, (self.snapshot(),)
-
     # Files.
 
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        arrays = self._arrays()
-        if self.schema is not None and self._rows is not None:
-            options["schema"], points = self.schema.state()
-            arrays |= {"seen": self._rows.seen, **{f"schema.{name}": array for name, array in points.items()}}
-        return State({**options, **self._more_options()}, arrays)
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options, arrays = dict(state.options), dict(state.arrays)
-        more = {name: options.pop(name) for name in list(options) if name.startswith("_")}
-        if options.get("schema") is not None:
-            points = {
-                name.removeprefix("schema."): arrays.pop(name) for name in list(arrays) if name.startswith("schema.")
-            }
-            options["schema"] = Schema.from_state(State(options["schema"], points))
-        model = cls(**options)
-        model._take_more(more)
-        model._restore(arrays)
-        return model
-
-    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
         if self._rows is not None:
-            seen = arrays.pop("seen")
-            if (
-                seen.dtype != np.bool_
-                or seen.shape != self._rows.seen.shape
-                or (seen < self._rows.is_categorical).any()
-            ):
+            seen = arrays["seen"]
+            fits = seen.dtype == np.bool_ and seen.shape == self._rows.seen.shape
+            if not fits or (seen < self._rows.is_categorical).any():
                 raise corrupt("its columns are not those of its schema")
             self._take(replace(self._rows, seen=seen.copy()))
         if "events" in arrays:
@@ -196,7 +164,9 @@ class StreamModel(DeclaredColumns, RiverClone):
             sizes = Sizes.read(arrays, self.max_bytes)
             widths = memory.checked_widths(arrays["doubles.widths"], self._rows.is_categorical)
             self._model = memory.new_model(self._shape_now()._replace(widths=widths), sizes)
-        files.restore(self._arrays(), arrays)
+        super()._restore(arrays, learned)
+
+    def _validate_state(self) -> None:
         check_random_state(self._rng)
         if self._model is not None:
             validate(self._model, self._shape_now())
@@ -230,13 +200,6 @@ class StreamModel(DeclaredColumns, RiverClone):
     def _more_rules(self) -> Mapping[int, float]:
         """What a forest adds to the rule."""
         return {}
-
-    def _more_options(self) -> dict[str, Any]:
-        return {}
-
-    def _take_more(self, more: dict[str, Any]) -> None:
-        if more:
-            raise ValueError(f"it has {shown(sorted(more))}, which it should not have")
 
     # How rows are gone along.
 
@@ -294,7 +257,7 @@ class StreamModel(DeclaredColumns, RiverClone):
             self._remake(self._shape(rows, self._model.forest.stats.shape[2]))
         self._rows = rows
         self._rule = self._new_rule()
-        self.__dict__["schema"] = rows.schema
+        self._set_option("schema", rows.schema)
 
     def _read(self, rows: Any) -> tuple[OnlineEncoder, Rows]:
         """Rows to learn from, encoded, and what knows their names; nothing changes yet."""
@@ -392,6 +355,6 @@ class StreamModel(DeclaredColumns, RiverClone):
         assert self._rows is not None  # noqa: S101 - a model was made for them
         return self._rows.encode_many(rows)
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        own = {"rng": self._rng}
+    def _arrays(self) -> Arrays:
+        own = {"rng": self._rng, **({} if self._rows is None else {"seen": self._rows.seen})}
         return own if self._model is None else {**own, **memory.arrays_of(self._model)}

@@ -8,7 +8,7 @@ import numpy as np
 from stumpery import frames
 from stumpery.labels.classes import listed_labels
 from stumpery.labels.weights import checked_weights
-from stumpery.models import concurrent
+from stumpery.locks import concurrent
 from stumpery.options import check_whole, shown
 from stumpery.streaming.explanation import NumberWords
 from stumpery.streaming.model import StreamModel

@@ -12,6 +12,7 @@ from stumpery.array_forest.precision_kernels import DOUBLE, SINGLE
 from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS as MOST_LOOKED_AT
 from stumpery.array_forest.scratch_kernels import new_scratch, scratch_size
 from stumpery.drift import adaptive_window_kernels as drift_kernels
+from stumpery.errors import CorruptFile
 from stumpery.streaming.capacity import LEAST_EVENTS, Shape, Sizes, sizes_within
 from stumpery.streaming.trees import eviction_kernels as room
 from stumpery.streaming.trees import leaf_prediction_kernels as leaves
@@ -22,7 +23,7 @@ from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 
 FEW_BYTES = 64  # that a model holds beside
-DERIVED = (*trees.VIEWS, "places", "columns")  # arrays that say what others say
+DERIVED = (*trees.NODE_VIEWS, "places", "columns")  # arrays that say what others say
 
 
 def limits(model: StreamState | None, shape: Shape, max_bytes: int) -> Sizes:
@@ -102,7 +103,7 @@ def bytes_of(shape: Shape, sizes: Sizes) -> int:
     n_leaves = sizes.n_nodes // 2 + shape.n_roots
     leaf_bytes = 4 * (trees.N_LEAF_FIELDS + N_ROWS * shape.n_values + N_MARKS + N_GUESSERS)
     n_places = int(np.where(shape.is_categorical, trees.MAX_CODES, bayes_kernels.N_PLACES).sum())
-    n_cuts = (SINGLE * shape.n_columns + DOUBLE * shape.n_doubles) * trees.MAX_CUTS
+    n_cuts = (SINGLE * shape.n_columns + DOUBLE * shape.n_doubles) * trees.MAX_THRESHOLDS
     table_bytes = n_cuts + 4 + 4 * shape.n_values * n_places
     windows = 8 * drift_kernels.N_SIZES * (drift_kernels.N_BUCKETS + 2) * shape.n_trees
     found = 16 * sizes.n_nodes + n_leaves * leaf_bytes + sizes.n_blocks * 4 * trees.N_BLOCK_FIELDS + windows
@@ -216,7 +217,7 @@ def saved_without_doubles(arrays: Mapping[str, NDArray[Any]], n_columns: int) ->
     return {
         "doubles.values": np.zeros((n_events, 0)),
         "doubles.widths": np.full(n_columns, SINGLE, np.uint8),
-        "bayes.wide_cuts": np.zeros((n_tables, 0, trees.MAX_CUTS)),
+        "bayes.wide_cuts": np.zeros((n_tables, 0, trees.MAX_THRESHOLDS)),
     }
 
 
@@ -224,5 +225,5 @@ def checked_widths(widths: NDArray[Any], is_categorical: NDArray[np.bool_]) -> N
     """A ValueError says that saved widths are none of these columns."""
     fits = widths.dtype == np.uint8 and widths.shape == is_categorical.shape
     if not fits or not np.isin(widths, (SINGLE, DOUBLE)).all() or (widths[is_categorical] != SINGLE).any():
-        raise ValueError(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
+        raise CorruptFile(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
     return widths.copy()

@@ -8,15 +8,16 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from stumpery import files
 from stumpery.labels.summary_classes import checked_labels
-from stumpery.models import Model, merging
+from stumpery.locks import merging
+from stumpery.models import Model
 from stumpery.options import check_number, check_whole
+from stumpery.saveable import Arrays, Options
 from stumpery.summaries import quantile_streams_kernels as kernels
 from stumpery.summaries import quantile_streams_validation
 from stumpery.summaries.numbers import checked_number, checked_numbers
 from stumpery.summaries.quantile_tuples_kernels import AnyIntegers, Tuples
-from stumpery.types import Floats, Integers, State
+from stumpery.types import Floats, Integers
 from stumpery.validation import check, check_total
 
 logger = logging.getLogger(__name__)
@@ -214,30 +215,25 @@ class QuantileSummary(Model):
         edges = np.concatenate([tuples.values[:1], tuples.values[ends]])
         return Histogram(edges, np.add.reduceat(tuples.counts[:size], starts, axis=0))
 
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the summary holds."""
-        return sum(array.nbytes for array in self._streams) + self._missing.nbytes
+    def _options(self) -> Options:
+        return {**_options_of(self), "capacity": self._streams.values.shape[1]}
 
-    def state(self) -> State:
-        """The options and the arrays."""
-        options = {**_options_of(self), "capacity": self._streams.values.shape[1]}
-        return State(options, {**self._streams._asdict(), "missing": self._missing})
+    def _arrays(self) -> Arrays:
+        return {**self._streams._asdict(), "missing": self._missing}
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options = dict(state.options)
-        capacity = options.pop("capacity")
-        summary = cls(**options)
-        check_whole("capacity", capacity, 1, summary._max_size)
-        if capacity > summary._streams.values.shape[1]:
-            summary._widen(capacity)
-        if state.arrays["counts"].dtype == np.int64:
-            summary._count_in_64_bits()
-        files.restore({**summary._streams._asdict(), "missing": summary._missing}, state.arrays)
-        summary._check()
-        return summary
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
+        check(options["capacity"] == arrays["values"].shape[1], "its list has another size than its capacity")
+        return {name: option for name, option in options.items() if name != "capacity"}
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        capacity = arrays["values"].shape[1]
+        check_whole("capacity", capacity, 1, self._max_size)
+        if capacity > self._streams.values.shape[1]:
+            self._widen(capacity)
+        if arrays["counts"].dtype == np.int64:
+            self._count_in_64_bits()
+        super()._restore(arrays, learned)
 
     def _add(self, kernel: Callable[..., int], values: Floats, labels: AnyIntegers) -> None:
         """Run a kernel over all values; where the tuples are too few, double their memory and go on."""
@@ -286,8 +282,7 @@ class QuantileSummary(Model):
             gap_fractions=old.gap_fractions,
         )
 
-    def _check(self) -> None:
-        """Refuse tuples that no stream could have led to."""
+    def _validate_state(self) -> None:
         streams = self._streams
         quantile_streams_validation.validate(streams, streams.buffers.shape[1])
         size, n_buffered = int(streams.sizes[0]), int(streams.n_buffered[0])

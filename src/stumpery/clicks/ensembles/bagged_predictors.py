@@ -47,7 +47,7 @@ class BaggedPredictors(PredictorEnsemble):
         arrays = super()._arrays()
         return {**arrays, "rng": self._rng} if arrays else {}
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         if self._bank is not None:
             check_random_state(self._rng)

@@ -8,15 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files
 from stumpery.clicks.click_model import ClickModel
 from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.clicks.predictor_bank import Learner, PredictorBank, PredictorConfig, TreeConfig
 from stumpery.clicks.predictors.predictor import Predictor
 from stumpery.encoding import Schema
+from stumpery.errors import InvalidInput
 from stumpery.options import check_whole, listed, shown
+from stumpery.saveable import Arrays, Options, class_named
 from stumpery.types import Floats
-from stumpery.validation import check_learned
+from stumpery.validation import check_learned, corrupt
 
 MAX_PREDICTORS = 100_000
 
@@ -86,25 +87,25 @@ class PredictorEnsemble(ClickModel):
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {} if self._bank is None else {**super()._arrays(), "weights": self._weights}
 
-    def _plain(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _options(self) -> Options:
         members = []
         for predictor, n in self.predictors:
             if not isinstance(predictor, Predictor):
-                raise ValueError(f"its predictors have a {type(predictor).__name__}, which is not one of Stumpery's")
+                raise InvalidInput(f"its predictors have a {type(predictor).__name__}, which is not one of Stumpery's")
             members.append([type(predictor).__name__, predictor.state().options, n])
-        return {**options, "predictors": members}
+        return {**super()._options(), "predictors": members}
 
     @classmethod
-    def _opened(cls, options: dict[str, Any]) -> dict[str, Any]:
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
         predictors = []
         for name, predictor, n in options["predictors"]:
-            kind = files.class_named(name)
+            kind = class_named(name)
             if not issubclass(kind, Predictor):
-                raise ValueError(f"corrupt file: {name!r} is no predictor")
+                raise corrupt(f"{name!r} is no predictor")
             predictors.append((kind(**{**predictor, "schema": None}), n))
-        return {**options, "predictors": predictors}
+        return super()._arguments({**options, "predictors": predictors}, arrays, learned)
 
-    def _restored(self) -> None:
+    def _validate_state(self) -> None:
         if self._bank is not None:
             check_learned(self._weights, "the weight of a predictor")
 

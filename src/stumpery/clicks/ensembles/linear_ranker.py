@@ -49,8 +49,8 @@ class LinearRanker(PredictorEnsemble):
         arrays = super()._arrays()
         return {**arrays, "centroids": self._centroids, "seen": self._seen} if arrays else {}
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         if self._bank is not None:
             check_learned(self._centroids, "a centroid")
             check_within(self._seen, 0, MAX_EVENT_COUNT, "the number of events of a class")

@@ -122,8 +122,8 @@ class LogOdds(PredictorEnsemble):
         arrays = super()._arrays()
         return {**arrays, "seen": self._seen, "left_out": self._left_out} if arrays else {}
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         if self._bank is not None:
             check_within(self._left_out, 0, self.thin - 1, "the number of rows left out by thinning")
             check_within(self._seen, 0, MAX_EVENT_COUNT, "the number of events of a class")

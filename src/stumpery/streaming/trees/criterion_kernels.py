@@ -30,7 +30,7 @@ def gather(scratch: Scratch, n: int, criterion: int) -> int:
         totals[each] = 0.0
     for index in range(n):
         each, weight = int(scratch.events[index, LABEL]), scratch.events[index, WEIGHT]
-        scratch.arms[index] = each
+        scratch.active_numbers[index] = each
         scratch.rewards[index] = weight
         totals[each] += weight
     places = scratch.active
@@ -46,7 +46,7 @@ def gather(scratch: Scratch, n: int, criterion: int) -> int:
             squares += total * total
             logs += total * math.log2(total)
     for index in range(n):
-        scratch.arms[index] = places[scratch.arms[index]]
+        scratch.active_numbers[index] = places[scratch.active_numbers[index]]
     scratch.totals[WHOLE, 0] = weight
     pure = squares / max(weight * weight, 1e-300)
     scratch.totals[WHOLE, 1] = 1.0 - pure if criterion == GINI else math.log2(max(weight, 1e-300)) - logs / weight
@@ -67,7 +67,7 @@ def gather_numbers(scratch: Scratch, n: int) -> int:
     deviation = math.sqrt(squares / weight)
     for index in range(n):  # in units of the deviation, so that sums fit whatever the numbers are
         distance = (np.float64(scratch.events[index, LABEL]) - mean) / max(deviation, 1e-300)
-        scratch.arms[index] = 1
+        scratch.active_numbers[index] = 1
         scratch.rewards[index] = scratch.events[index, WEIGHT] * distance
     scratch.totals[TOTAL, 0], scratch.totals[TOTAL, 1] = weight, 0.0
     scratch.totals[WHOLE, 0], scratch.totals[WHOLE, 1] = weight, squares / weight
@@ -121,10 +121,10 @@ def count_places(scratch: Scratch, n: int, width: int, n_rows: int, criterion: i
     for cell in range(n_rows * width):
         sums[cell] = 0.0
     for index in range(n):
-        sums[scratch.arms[index] * width + scratch.places[index]] += scratch.rewards[index]
+        sums[scratch.active_numbers[index] * width + scratch.bins[index]] += scratch.rewards[index]
     if criterion == VARIANCE:
         for index in range(n):
-            sums[scratch.places[index]] += scratch.events[index, WEIGHT]
+            sums[scratch.bins[index]] += scratch.events[index, WEIGHT]
 
 
 @internal

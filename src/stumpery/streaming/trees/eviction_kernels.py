@@ -8,6 +8,7 @@ there is room again.
 import numpy as np
 
 from stumpery.array_forest import allocation_kernels as arena
+from stumpery.array_forest import event_lists_kernels as event_lists
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.forest_kernels import (
     COUNTER_FREE_BLOCKS,
@@ -21,6 +22,7 @@ from stumpery.array_forest.forest_kernels import (
     ForestState,
     Int32s,
 )
+from stumpery.array_forest.nodes_kernels import make_empty_leaf
 from stumpery.jit import internal
 from stumpery.streaming.trees import leaf_prediction_kernels as leaves
 from stumpery.streaming.trees.leaf_prediction_kernels import ALL, DEACTIVATED, N_ROWS, SQUARES, TABLE, StreamState
@@ -90,7 +92,7 @@ def fell(model: StreamState, root: int, grace: int) -> None:
                 n_waiting += 1
         arena.free_pair(model.forest, pair)
     leaf = take_leaf(model)
-    trees.make_empty_leaf(model.forest, root, leaf)
+    make_empty_leaf(model.forest, root, leaf)
     clear_leaf(model, leaf)
     model.forest.leaves[leaf, LEAF_NEXT_CHECK] = grace
 
@@ -123,7 +125,7 @@ def sweep(model: StreamState, of_numbers: bool) -> None:
     counters[LAST_SWEEP] = counters[COUNTER_TIME]
     for leaf in range(counters[COUNTER_LEAVES]):
         if forest.leaves[leaf, LEAF_NODE] != NO_INDEX:
-            trees.release_old_blocks(forest, leaf, counters[COUNTER_TIME] - model.events.shape[0])
+            event_lists.release_old_blocks(forest, leaf, counters[COUNTER_TIME] - model.events.shape[0])
     awake = 2
     while counters[COUNTER_FREE_BLOCKS] * ENOUGH < n_blocks and awake > 1:
         total, awake = 0.0, 0
@@ -134,7 +136,7 @@ def sweep(model: StreamState, of_numbers: bool) -> None:
         for leaf in range(counters[COUNTER_LEAVES]):
             lives = forest.leaves[leaf, LEAF_NODE] != NO_INDEX and model.marks[leaf, DEACTIVATED] == 0
             if lives and awake > 1 and mistakes(model, leaf, of_numbers) * awake <= total:
-                trees.free_blocks(forest, leaf)
+                event_lists.free_blocks(forest, leaf)
                 free_table(model, leaf)
                 model.marks[leaf, DEACTIVATED] = 1
 
@@ -146,4 +148,4 @@ def note(forest: ForestState, mark: Int32s, leaf: int, time: int) -> None:
         if forest.counters[COUNTER_FREE_BLOCKS] * 2 < forest.blocks.shape[0]:
             return
         mark[DEACTIVATED] = 0
-    trees.append_event(forest, leaf, time)
+    event_lists.append_event(forest, leaf, time)

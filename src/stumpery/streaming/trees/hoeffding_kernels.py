@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest import nodes_kernels as nodes
 from stumpery.array_forest.forest_kernels import (
     COUNTER_FREE_BLOCKS,
     COUNTER_NODES,
@@ -161,7 +162,7 @@ def learn(
     reached, one = work.reached, work.one
     of_numbers = rule[CRITERION] == VARIANCE
     time = forest.counters[COUNTER_TIME]
-    trees.update_column_kinds(forest, row)
+    nodes.update_column_kinds(forest, row)
     store_event(model.events, model.doubles, time, row, label, weight)
     forest.counters[COUNTER_TIME] = time + 1
     if of_numbers:
@@ -210,10 +211,10 @@ def note_number(spread: Floats, number: float, weight: float) -> None:
 def descend_one(model: StreamState, root: int, row: Floats) -> int:
     """The leaf that a row reaches below a root."""
     node = root
-    following = model.forest.nodes[node, NODE_CHILD] + trees.goes_right(model.forest, node, row)
+    following = model.forest.nodes[node, NODE_CHILD] + nodes.goes_right(model.forest, node, row)
     while following != node:
         node = following
-        following = model.forest.nodes[node, NODE_CHILD] + trees.goes_right(model.forest, node, row)
+        following = model.forest.nodes[node, NODE_CHILD] + nodes.goes_right(model.forest, node, row)
     return int(model.forest.nodes[node, NODE_LEAF])
 
 
@@ -252,7 +253,7 @@ def run(
             return place
         if does & LEARNS and does & GROWS and not has_room(model.forest, model.events.shape[0], n_trees, rule):
             return place
-        trees.descend(model.forest, row, work.foremost, work.moving)
+        nodes.descend(model.forest, row, work.foremost, work.moving)
         if does & PREDICTS:
             predict(model, work.reached, row, rule, work.one, outputs[place])
         if does & LEARNS and weights[place] > 0.0:

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest.forest_kernels import MAX_CODES, MAX_CUTS, Float32s, Int32s
+from stumpery.array_forest.forest_kernels import MAX_CODES, MAX_THRESHOLDS, Float32s, Int32s
 from stumpery.array_forest.precision_kernels import DOUBLE, Doubles, gather_doubles
-from stumpery.array_forest.scratch_kernels import Scratch, assign_bins, bin_doubles, choose_thresholds
+from stumpery.array_forest.scratch_kernels import Scratch
+from stumpery.array_forest.thresholds_kernels import assign_bins, bin_doubles, choose_thresholds
 from stumpery.jit import internal
 from stumpery.streaming.trees.criterion_kernels import LABEL, SPACING, WEIGHT
 from stumpery.types import Floats
 
-N_PLACES = MAX_CUTS + 1  # of a number; a name has N_CODES
+N_PLACES = MAX_THRESHOLDS + 1  # of a number; a name has N_CODES
 
 
 class Bayes(NamedTuple):
@@ -35,8 +36,8 @@ def new_bayes(n_tables: int, n_classes: int, is_categorical: NDArray[np.bool_], 
     """So many free tables."""
     starts = np.concatenate([[0], np.cumsum(np.where(is_categorical, MAX_CODES, N_PLACES))]).astype(np.int32)
     return Bayes(
-        np.full((n_tables, len(is_categorical), MAX_CUTS), np.inf, np.float32),
-        np.full((n_tables, n_doubles, MAX_CUTS), np.inf),
+        np.full((n_tables, len(is_categorical), MAX_THRESHOLDS), np.inf, np.float32),
+        np.full((n_tables, n_doubles, MAX_THRESHOLDS), np.inf),
         np.zeros((n_tables, starts[-1], n_classes), np.float32),
         starts,
         np.concatenate([[n_tables], np.arange(n_tables)]).astype(np.int32),
@@ -59,24 +60,24 @@ def fill(bayes: Bayes, table: int, scratch: Scratch, n: int, kinds: NDArray[np.u
         n_places = 1
         if kinds[column] == trees.CATEGORICAL:
             for index in range(n):
-                scratch.places[index] = np.int32(scratch.events[index, column])
-                n_places = max(n_places, scratch.places[index] + 1)
+                scratch.bins[index] = np.int32(scratch.events[index, column])
+                n_places = max(n_places, scratch.bins[index] + 1)
         elif doubles.widths[column] == DOUBLE:
             wide_points = bayes.wide_cuts[table, doubles.places[column]]
-            gather_doubles(doubles, scratch.found, n, column, scratch.wide_values)
+            gather_doubles(doubles, scratch.event_numbers, n, column, scratch.double_values)
             n_places = 1 + bin_doubles(scratch, n, SPACING, wide_points)
         else:
             points = bayes.cuts[table, column]
             for index in range(n):
                 scratch.values[index] = scratch.events[index, column]
             n_cuts = choose_thresholds(scratch, n, SPACING, points)
-            for place in range(n_cuts, MAX_CUTS):
+            for place in range(n_cuts, MAX_THRESHOLDS):
                 points[place] = np.inf
             assign_bins(scratch, n, points, n_cuts)
             n_places = n_cuts + 1
         for index in range(n):
             each = int(scratch.events[index, LABEL])
-            logs[start + scratch.places[index], each] += scratch.events[index, WEIGHT]
+            logs[start + scratch.bins[index], each] += scratch.events[index, WEIGHT]
         for place in range(start, end):
             for each in range(n_classes):
                 if totals[each] > 0.0:  # a class that never came says nothing
@@ -101,12 +102,12 @@ def add_logs(bayes: Bayes, table: int, row: Floats, kinds: NDArray[np.uint8], do
             if doubles.widths[column] == DOUBLE:
                 wide_points = bayes.wide_cuts[table, doubles.places[column]]
                 above = 0
-                while above < MAX_CUTS and value > wide_points[above]:
+                while above < MAX_THRESHOLDS and value > wide_points[above]:
                     above += 1
                 place += above
             else:
                 points = bayes.cuts[table, column]
-                for each in range(MAX_CUTS):
+                for each in range(MAX_THRESHOLDS):
                     place += int(value > points[each])
         logs = bayes.logs[table, place]
         for each in range(n_classes):

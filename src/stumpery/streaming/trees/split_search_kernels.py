@@ -14,14 +14,8 @@ from numpy.typing import NDArray
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.forest_kernels import MAX_CODES, MIN_CHILD_EVENTS
 from stumpery.array_forest.precision_kernels import DOUBLE, Doubles, gather_doubles
-from stumpery.array_forest.scratch_kernels import (
-    Scratch,
-    assign_bins,
-    best_split,
-    bin_doubles,
-    choose_thresholds,
-    round_up_to_lanes,
-)
+from stumpery.array_forest.scratch_kernels import Scratch, round_up_to_lanes
+from stumpery.array_forest.thresholds_kernels import assign_bins, best_candidate, bin_doubles, choose_thresholds
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
 from stumpery.streaming.trees.criterion_kernels import (
@@ -57,23 +51,23 @@ def best_number_cut(
     """The worth and the threshold of a column's best cut, and how many were tried."""
     is_double = doubles.widths[column] == DOUBLE
     if is_double:
-        gather_doubles(doubles, scratch.found, n, column, scratch.wide_values)
-        n_cuts = bin_doubles(scratch, n, SPACING, scratch.wide_cuts)
+        gather_doubles(doubles, scratch.event_numbers, n, column, scratch.double_values)
+        n_cuts = bin_doubles(scratch, n, SPACING, scratch.double_thresholds)
     else:
         for index in range(n):
             scratch.values[index] = scratch.events[index, column]
-        n_cuts = choose_thresholds(scratch, n, SPACING, scratch.cuts)
-        assign_bins(scratch, n, scratch.cuts, n_cuts)
+        n_cuts = choose_thresholds(scratch, n, SPACING, scratch.thresholds)
+        assign_bins(scratch, n, scratch.thresholds, n_cuts)
     if n_cuts == 0:
         return -np.inf, 0.0, 0
     width = round_up_to_lanes(n_cuts + 1)
     count_places(scratch, n, width, n_rows, criterion)
     accumulate(scratch.table, width, n_rows)
     weigh(scratch.table, scratch.totals, width, n_rows, criterion)
-    found = best_split(scratch.table, 0, n_cuts, scratch.totals[WHOLE, 0], -np.inf)
+    found = best_candidate(scratch.table, 0, n_cuts, scratch.totals[WHOLE, 0], -np.inf)
     if found == trees.NO_INDEX:
         return -np.inf, 0.0, n_cuts
-    threshold = scratch.wide_cuts[found] if is_double else np.float64(scratch.cuts[found])
+    threshold = scratch.double_thresholds[found] if is_double else np.float64(scratch.thresholds[found])
     return np.float64(scratch.table.gains[found]), threshold, n_cuts
 
 
@@ -109,7 +103,7 @@ def best_name_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterion:
     table, ordered, weight = scratch.table, scratch.ordered, scratch.totals[WHOLE, 0]
     order = scratch.order
     for index in range(n):
-        scratch.places[index] = np.int32(scratch.events[index, column])
+        scratch.bins[index] = np.int32(scratch.events[index, column])
     count_places(scratch, n, MAX_CODES, n_rows, criterion)
     n_codes = order_codes(scratch, n_rows, criterion)
     width = round_up_to_lanes(n_codes)
@@ -121,12 +115,12 @@ def best_name_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterion:
     gain, mask = -np.inf, np.uint64(0)
     if n_codes > 2:  # the first and the last alone are a set of the first ones and what it leaves
         weigh(ordered, scratch.totals, width, n_rows, criterion)
-        found = best_split(ordered, 1, n_codes - 1, weight, gain)
+        found = best_candidate(ordered, 1, n_codes - 1, weight, gain)
         if found != trees.NO_INDEX:
             gain, mask = np.float64(ordered.gains[found]), np.uint64(1) << np.uint64(order[found])
     accumulate(ordered, width, n_rows)
     weigh(ordered, scratch.totals, width, n_rows, criterion)
-    found = best_split(ordered, 0, n_codes - 1, weight, gain)
+    found = best_candidate(ordered, 0, n_codes - 1, weight, gain)
     if found != trees.NO_INDEX:
         gain, mask = np.float64(ordered.gains[found]), np.uint64(0)
         for place in range(found + 1):
@@ -138,7 +132,7 @@ def best_name_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterion:
 def every_name(scratch: Scratch, n: int, n_rows: int, column: int, criterion: int) -> tuple[float, np.uint64, int]:
     """What a child for each name would be worth, the codes that occur, and how many; two must have events enough."""
     for index in range(n):
-        scratch.places[index] = np.int32(scratch.events[index, column])
+        scratch.bins[index] = np.int32(scratch.events[index, column])
     count_places(scratch, n, MAX_CODES, n_rows, criterion)
     sums, n_counted = scratch.table.sums, 1 if criterion == VARIANCE else n_rows
     pure, mask, n_ways, n_large = 0.0, np.uint64(0), 0, 0
@@ -172,7 +166,7 @@ def weigh_bits(scratch: Scratch, n: int, n_rows: int, criterion: int) -> None:
         bits.sums[cell] = 0.0
     for index in range(n):
         event, weight = scratch.events[index], scratch.rewards[index]
-        row = scratch.arms[index] * width
+        row = scratch.active_numbers[index] * width
         sums = bits.sums[row : row + n_values]
         for column in range(n_values):
             sums[column] += weight * event[column]

@@ -1,6 +1,6 @@
 """How a stream's trees grow.
 
-After `grace_period` events a leaf looks at its own cuts. It splits at the best one if that is beyond probability (the probability
+After `grace_period` events a leaf looks at its own cuts. It splits at the best one if that is beyond chance (the probability
 of so good a cut among as many as were tried is below delta) and beats the best cut of any other column by the Hoeffding
 bound, or if that bound is below tau: then two columns are as good (Domingos and Hulten 2000). Its events go on to the
 children.
@@ -11,7 +11,8 @@ import math
 import numpy as np
 
 from stumpery.array_forest import allocation_kernels as arena
-from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest import event_lists_kernels as event_lists
+from stumpery.array_forest import nodes_kernels as nodes
 from stumpery.array_forest.forest_kernels import (
     COUNTER_TIME,
     LEAF_N_EVENTS,
@@ -97,8 +98,8 @@ def check(model: StreamState, scratch: Scratch, leaf: int, rule: Floats, seed: n
     forest, time = model.forest, model.forest.counters[COUNTER_TIME]
     criterion, n, n_rows = int(rule[CRITERION]), 0, 0
     if criterion == VARIANCE or is_mixed(forest.stats[leaf, ALL]):
-        n = trees.event_numbers(forest, leaf, time - model.events.shape[0], scratch.found)
-        copy_events(model.events, scratch.found, n, time, scratch.events)
+        n = event_lists.fill_event_numbers(forest, leaf, time - model.events.shape[0], scratch.event_numbers)
+        copy_events(model.events, scratch.event_numbers, n, time, scratch.events)
         n_rows = gains.gather(scratch, n, criterion) if n > 0 else 0
     if n_rows > 1 and n >= 2 * MIN_CHILD_EVENTS and model.marks[leaf, DEPTH] < rule[MAX_DEPTH]:
         scratch.totals[WHOLE, 2] = n_rows
@@ -138,7 +139,7 @@ def split(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: Cut, rul
     node = forest.leaves[leaf, LEAF_NODE]
     child, other = arena.take_pair(model.forest), room.take_leaf(model)
     room.free_table(model, leaf)
-    trees.make_split(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
+    nodes.make_split(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
     column = cut.column if cut.column >= 0 else ~cut.column
     worth = cut.gain * scratch.totals[WHOLE, 0]
     if rule[CRITERION] == VARIANCE:
@@ -147,12 +148,12 @@ def split(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: Cut, rul
     bequeath(model, leaf, other, rule)
     is_double = model.doubles.widths[column] == DOUBLE
     if is_double:
-        gather_doubles(model.doubles, scratch.found, n, column, scratch.wide_values)
+        gather_doubles(model.doubles, scratch.event_numbers, n, column, scratch.double_values)
     for index in range(n - 1, -1, -1):  # oldest first
         event = scratch.events[index]
-        value = scratch.wide_values[index] if is_double else np.float64(event[column])
-        here = leaf if trees.side(forest, node, value) == 0 else other
-        trees.append_event(forest, here, scratch.found[index])
+        value = scratch.double_values[index] if is_double else np.float64(event[column])
+        here = leaf if nodes.value_goes_right(forest, node, value) == 0 else other
+        event_lists.append_event(forest, here, scratch.event_numbers[index])
         if rule[CRITERION] == VARIANCE:
             leaves.add_moment(forest.stats[here, ALL], np.float64(event[LABEL]), np.float64(event[WEIGHT]))
         else:
@@ -192,7 +193,7 @@ def without(scratch: Scratch, n: int, column: int, mask: np.uint64) -> int:
         event = scratch.events[index]
         if (mask >> np.uint64(event[column])) & np.uint64(1):
             continue
-        scratch.found[kept] = scratch.found[index]
+        scratch.event_numbers[kept] = scratch.event_numbers[index]
         for each in range(event.shape[0]):
             scratch.events[kept, each] = event[each]
         kept += 1
