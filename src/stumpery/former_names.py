@@ -22,6 +22,9 @@ ARRAYS = {
     "QuantileSummary/marks": "buffer_labels",
     "QuantileSummary/fills": "n_buffered",
     "QuantileSummary/shares": "gap_fractions",
+    "room": "capacity",
+    "paces": "squared_slopes",
+    "grounds": "statistics",
     "RewardForest/plain": "linear",
     "RewardForest/pairs": "quadratic",
     "RewardForest/recent": "fast_linear",
@@ -34,6 +37,7 @@ ARRAYS = {
 }
 OPTIONS = {
     "borrowing": "shrinkage",
+    "belief": "posterior",
     "marks": "indicators",
     "max_names": "max_categories",
     "names": "categories",

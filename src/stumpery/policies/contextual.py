@@ -111,7 +111,7 @@ class ContextualPolicy(SchemaModel, Policy, Generic[EncoderT]):
             return contexts
         return _stacked(contexts) if any(isinstance(context, np.ndarray) for context in contexts) else list(contexts)
 
-    def _settle(self, contexts: Any) -> None:
+    def _infer_columns(self, contexts: Any) -> None:
         if self._encoder is None:
             self._rows(contexts)
 
