@@ -145,7 +145,7 @@ def test_too_little_memory_is_refused_and_changes_nothing(new, kind):
     assert model.n_leaves >= 1
 
 
-def test_new_names_missing_values_and_extra_columns_are_ordinary(trained, kind):
+def test_new_categories_missing_values_and_extra_columns_are_ordinary(trained, kind):
     for row in ({"device": "never seen"}, {}, {"age": math.inf, "x": -math.inf}, {"age": math.nan, "more": "x"}):
         trained.learn_one(row, a_label(kind))
         assert np.isfinite(outputs(trained, [row])).all()

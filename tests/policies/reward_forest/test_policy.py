@@ -598,7 +598,8 @@ def test_a_schema_with_the_default_room_for_names_is_taken():
 
 def test_a_schema_with_too_many_names_says_what_to_do():
     with pytest.raises(
-        ValueError, match=r"column 'name' has 64 names; 62 is the most: give max_categories=62 to Schema"
+        ValueError,
+        match=r"column 'name' has 64 categories; this model takes at most 62: give max_categories=62 to Schema",
     ):
         new(schema=st.Schema.infer([{"name": f"name {place}"} for place in range(70)]))
 

@@ -60,7 +60,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 def _stages(source: Source, n_batches: int, rows_seed: int, own_seed: int) -> list[dict[str, Any]]:
     """Play SimpleStumps and compare its stumps at each stage with offline ones, for the most informative columns."""
     player = selector("SimpleStumps", source, own_seed)
-    team: Any = player.model._team
+    bank: Any = player.model._bank
     n_numbers = source.stream.n_numbers
     stages = [max(1, round(stage * n_batches)) for stage in STAGES]
     snapshots: dict[int, Any] = {}
@@ -77,7 +77,7 @@ def _stages(source: Source, n_batches: int, rows_seed: int, own_seed: int) -> li
             n_picked_clicks += int(clicks[batch, row])
             done += 1
             if done in stages:
-                partitions = team.stumps.partitions
+                partitions = bank.univariate.partitions
                 snapshots[done] = (partitions.cuts[:n_numbers, 0].copy(), n_picked_clicks / done)
         if done >= n_batches:
             break
