@@ -146,7 +146,7 @@ def test_a_state_that_needs_more_memory_than_there_is_gives_a_sentence(tmp_path,
 
 
 def test_many_members_are_told_apart_in_one_go():
-    from stumpery.ensembles.members import restored
+    from stumpery.ensembles.member_states import restored
 
     listed = [["Moments", {}]] * 3000
     arrays = {f"{place}:row": np.zeros((1, 3)) for place in range(3000)}

@@ -37,7 +37,7 @@ import stumpery as st
 from stumpery.clicks import ClickModel, PredictorEnsemble
 from stumpery.encoding.encoder import Encoder
 from stumpery.ensembles import LearnerEnsemble
-from stumpery.ensembles.batch import BatchEnsemble
+from stumpery.ensembles.batch_ensemble import BatchEnsemble
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.reinforcement import DeepTree
 from stumpery.selection import choosers, classifiers

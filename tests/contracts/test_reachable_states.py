@@ -9,8 +9,8 @@ import stumpery as st
 from stumpery import files
 from stumpery.clicks import ClickModel, PredictorEnsemble
 from stumpery.encoding.encoder import Encoder
-from stumpery.ensembles.batch import BatchEnsemble
-from stumpery.ensembles.learners import LearnerEnsemble
+from stumpery.ensembles.batch_ensemble import BatchEnsemble
+from stumpery.ensembles.online_ensemble import LearnerEnsemble
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.policies.bandit_forest import arena_kernels as arena
 from stumpery.reinforcement import DeepTree

@@ -16,8 +16,8 @@ import pytest
 
 import stumpery as st
 from stumpery.clicks import ClickModel
-from stumpery.ensembles.batch import BatchEnsemble
-from stumpery.ensembles.learners import LearnerEnsemble
+from stumpery.ensembles.batch_ensemble import BatchEnsemble
+from stumpery.ensembles.online_ensemble import LearnerEnsemble
 from stumpery.models import Model, all_exclusive, concurrent
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.reinforcement import DeepTree

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.ensembles.bagging import CopiesEnsemble
-from stumpery.ensembles.batch import trained
+from stumpery.ensembles.batch_ensemble import trained
 from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
-from stumpery.ensembles.batch import BatchEnsemble, trained
+from stumpery.ensembles.batch_ensemble import BatchEnsemble, trained
 from stumpery.options import check_whole
 from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.ensembles.learners import LearnerEnsemble
+from stumpery.ensembles.online_ensemble import LearnerEnsemble
 from stumpery.options import check_number
 
 MIN_PROBABILITY = 1e-6

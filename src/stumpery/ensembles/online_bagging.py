@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.clicks.ensembles import combining_kernels as kernels
-from stumpery.ensembles.learners import LearnerEnsemble
-from stumpery.ensembles.members import likeliest
+from stumpery.ensembles.member_states import likeliest
+from stumpery.ensembles.online_ensemble import LearnerEnsemble
 from stumpery.random import new_generator
 
 N_TOLD, RIGHT = range(2)  # of the estimate: events out of some bag, and those it was right about (or squared errors)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.ensembles.learners import LearnerEnsemble
-from stumpery.ensembles.members import likeliest
+from stumpery.ensembles.member_states import likeliest
+from stumpery.ensembles.online_ensemble import LearnerEnsemble
 from stumpery.random import new_generator, poisson
 
 LARGEST_MEAN = 100.0  # of the Poisson draws

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.ensembles.learners import LearnerEnsemble
-from stumpery.ensembles.softmax import Softmax
+from stumpery.ensembles.online_ensemble import LearnerEnsemble
+from stumpery.ensembles.softmax_regression import Softmax
 from stumpery.types import Floats
 
 

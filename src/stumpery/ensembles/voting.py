@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stumpery.ensembles.learners import LearnerEnsemble
-from stumpery.ensembles.members import likeliest
+from stumpery.ensembles.member_states import likeliest
+from stumpery.ensembles.online_ensemble import LearnerEnsemble
 from stumpery.options import check_one_of
 
 

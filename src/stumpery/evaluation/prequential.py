@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stumpery import frames
-from stumpery.ensembles.members import likeliest
+from stumpery.ensembles.member_states import likeliest
 from stumpery.evaluation.result import Result
 from stumpery.labels.classes import listed_labels, plain_label, predicts_probabilities
 from stumpery.options import check_number, check_one_of, check_whole, shown

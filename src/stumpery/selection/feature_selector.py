@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
+from stumpery.labels.known_classes import checked_label, checked_labels, class_type
 from stumpery.options import check_bool, check_whole, shown
 from stumpery.random import new_generator
 from stumpery.reseeding import SeededClone
@@ -18,7 +19,6 @@ from stumpery.selection import selector_kernels as kernels
 from stumpery.selection.arguments import checked_names
 from stumpery.selection.choosers import Chooser
 from stumpery.selection.classifiers import Classifier, Learner
-from stumpery.selection.labels import checked_label, checked_labels, class_type
 from stumpery.selection.learning import LoadedLearner, SelectedLearner
 from stumpery.selection.rows import LARGEST, checked_rows, looked_at, numbers_looked_at
 from stumpery.summaries import moments_kernels as moments

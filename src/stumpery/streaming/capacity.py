@@ -11,7 +11,7 @@ from stumpery.array_forest.forest_kernels import GAPS_PER_BLOCK
 from stumpery.array_forest.precision_kernels import DOUBLE, SINGLE
 from stumpery.drift import adaptive_window_kernels as drift_kernels
 from stumpery.streaming.trees import naive_bayes_kernels as bayes_kernels
-from stumpery.streaming.trees.leaf_prediction_kernels import N_GUESSERS, N_MARKS, N_ROWS
+from stumpery.streaming.trees.leaf_predictors_kernels import N_GUESSERS, N_MARKS, N_ROWS
 
 FIRST_EVENTS, FIRST_NODES, FIRST_TABLES = 4096, 256, 16
 FEW_CLASSES = 16  # for which memory is planned, or twice, four times, ... as many

@@ -14,8 +14,8 @@ from stumpery.array_forest.precision import rounded_row
 from stumpery.array_forest.rules import rules_of
 from stumpery.encoding import Schema
 from stumpery.options import check_whole
-from stumpery.streaming.trees import leaf_prediction_kernels as leaves
-from stumpery.streaming.trees.leaf_prediction_kernels import StreamState
+from stumpery.streaming.trees import leaf_predictors_kernels as leaves
+from stumpery.streaming.trees.leaf_predictors_kernels import StreamState
 from stumpery.types import Floats
 
 if TYPE_CHECKING:

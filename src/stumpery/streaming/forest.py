@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stumpery.options import check_number, check_whole
 from stumpery.streaming.model import StreamModel
-from stumpery.streaming.trees import leaf_prediction_kernels as leaves
+from stumpery.streaming.trees import leaf_predictors_kernels as leaves
 
 
 @dataclass(kw_only=True, eq=False)

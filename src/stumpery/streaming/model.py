@@ -28,7 +28,7 @@ from stumpery.streaming import state as memory
 from stumpery.streaming.capacity import Shape, Sizes, sizes_within
 from stumpery.streaming.explanation import StreamWords
 from stumpery.streaming.trees import hoeffding_kernels as kernels
-from stumpery.streaming.trees import leaf_prediction_kernels as leaves
+from stumpery.streaming.trees import leaf_predictors_kernels as leaves
 from stumpery.streaming.trees.hoeffding_kernels import GROWS, LEARNS, PREDICTS
 from stumpery.streaming.validation import validate
 from stumpery.types import Floats, State

@@ -13,7 +13,7 @@ from stumpery.options import check_whole, shown
 from stumpery.streaming.explanation import NumberWords
 from stumpery.streaming.model import StreamModel
 from stumpery.streaming.trees.criterion_kernels import VARIANCE
-from stumpery.streaming.trees.leaf_prediction_kernels import N_MOMENTS
+from stumpery.streaming.trees.leaf_predictors_kernels import N_MOMENTS
 from stumpery.types import Floats
 
 LARGEST = 1e15  # of a number to predict: the squares of all in a leaf must fit into 32 bits

@@ -14,10 +14,10 @@ from stumpery.array_forest.scratch_kernels import new_scratch, scratch_size
 from stumpery.drift import adaptive_window_kernels as drift_kernels
 from stumpery.streaming.capacity import LEAST_EVENTS, Shape, Sizes, sizes_within
 from stumpery.streaming.trees import eviction_kernels as room
-from stumpery.streaming.trees import leaf_prediction_kernels as leaves
+from stumpery.streaming.trees import leaf_predictors_kernels as leaves
 from stumpery.streaming.trees import naive_bayes_kernels as bayes_kernels
 from stumpery.streaming.trees.hoeffding_kernels import StreamWorkspace
-from stumpery.streaming.trees.leaf_prediction_kernels import N_GUESSERS, N_MARKS, N_ROWS, StreamState
+from stumpery.streaming.trees.leaf_predictors_kernels import N_GUESSERS, N_MARKS, N_ROWS, StreamState
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 

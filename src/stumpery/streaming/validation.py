@@ -8,8 +8,8 @@ from stumpery.array_forest.node_validation import validate_nodes
 from stumpery.drift import adaptive_window_kernels as drift_kernels
 from stumpery.streaming.capacity import Shape
 from stumpery.streaming.trees import eviction_kernels as room
-from stumpery.streaming.trees import leaf_prediction_kernels as leaves
-from stumpery.streaming.trees.leaf_prediction_kernels import StreamState
+from stumpery.streaming.trees import leaf_predictors_kernels as leaves
+from stumpery.streaming.trees.leaf_predictors_kernels import StreamState
 from stumpery.validation import check, check_learned, check_within
 
 LARGEST = float(np.finfo(np.float32).max)

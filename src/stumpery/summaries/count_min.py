@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from stumpery import files
-from stumpery.labels.summary_classes import checked_labels
+from stumpery.labels.class_codes import checked_labels
 from stumpery.models import Model, merging
 from stumpery.options import check_whole
 from stumpery.summaries import count_min_kernels as kernels

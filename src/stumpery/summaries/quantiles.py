@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
-from stumpery.labels.summary_classes import checked_labels
+from stumpery.labels.class_codes import checked_labels
 from stumpery.models import Model, merging
 from stumpery.options import check_number, check_whole
 from stumpery.summaries import quantiles_kernels as kernels

@@ -22,8 +22,8 @@ from stumpery.array_forest.forest_kernels import (
     Int32s,
 )
 from stumpery.jit import internal
-from stumpery.streaming.trees import leaf_prediction_kernels as leaves
-from stumpery.streaming.trees.leaf_prediction_kernels import ALL, DEACTIVATED, N_ROWS, SQUARES, TABLE, StreamState
+from stumpery.streaming.trees import leaf_predictors_kernels as leaves
+from stumpery.streaming.trees.leaf_predictors_kernels import ALL, DEACTIVATED, N_ROWS, SQUARES, TABLE, StreamState
 from stumpery.types import Integers
 
 LAST_SWEEP = trees.N_COUNTERS  # one more counter

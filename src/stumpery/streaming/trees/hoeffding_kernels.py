@@ -32,10 +32,10 @@ from stumpery.drift import adaptive_window_kernels as drift
 from stumpery.jit import internal, kernel
 from stumpery.random import poisson
 from stumpery.streaming.trees import eviction_kernels as room
-from stumpery.streaming.trees import leaf_prediction_kernels as leaves
+from stumpery.streaming.trees import leaf_predictors_kernels as leaves
 from stumpery.streaming.trees import splitting_kernels as growth
 from stumpery.streaming.trees.criterion_kernels import VARIANCE
-from stumpery.streaming.trees.leaf_prediction_kernels import (
+from stumpery.streaming.trees.leaf_predictors_kernels import (
     COUNT,
     CRITERION,
     DRIFT,

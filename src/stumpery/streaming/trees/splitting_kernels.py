@@ -26,10 +26,10 @@ from stumpery.array_forest.scratch_kernels import Scratch, copy_events, splitmix
 from stumpery.jit import internal
 from stumpery.streaming.trees import criterion_kernels as gains
 from stumpery.streaming.trees import eviction_kernels as room
-from stumpery.streaming.trees import leaf_prediction_kernels as leaves
+from stumpery.streaming.trees import leaf_predictors_kernels as leaves
 from stumpery.streaming.trees import naive_bayes_kernels as bayes_kernels
 from stumpery.streaming.trees.criterion_kernels import GINI, INFORMATION, LABEL, VARIANCE, WEIGHT, WHOLE
-from stumpery.streaming.trees.leaf_prediction_kernels import (
+from stumpery.streaming.trees.leaf_predictors_kernels import (
     ALL,
     COUNT,
     CRITERION,

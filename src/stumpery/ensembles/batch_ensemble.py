@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stumpery import files, frames
 from stumpery.clicks.click_model import ClickModel
-from stumpery.ensembles.members import restored, states_of
+from stumpery.ensembles.member_states import restored, states_of
 from stumpery.ensembles.one_versus_rest import OneVersusRest, grouped, ungrouped
 from stumpery.labels.classes import as_array, encode_classes
 from stumpery.models import Model

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stumpery import files, frames
 from stumpery.encoding.declared_columns import declared
-from stumpery.ensembles.members import likeliest, mean_number, mean_probabilities, restored, states_of
+from stumpery.ensembles.member_states import likeliest, mean_number, mean_probabilities, restored, states_of
 from stumpery.labels.classes import listed_labels, plain_label, predicts_probabilities
 from stumpery.options import check_whole, shown
 from stumpery.reseeding import RiverClone
