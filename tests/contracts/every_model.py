@@ -36,7 +36,7 @@ from tests.contracts.plays import (
 import stumpery as st
 from stumpery.clicks import ClickModel, PredictorEnsemble
 from stumpery.encoding.encoder import Encoder
-from stumpery.ensembles import LearnerEnsemble
+from stumpery.ensembles import OnlineEnsemble
 from stumpery.ensembles.batch_ensemble import BatchEnsemble
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.reinforcement import DeepTree
@@ -119,7 +119,7 @@ def click_models(kind):
     yield "", lambda: learned(kind(seed=5, **OPTIONS.get(kind, {})), CLICKS)
 
 
-def learner_ensembles(kind):
+def online_ensembles(kind):
     yield "", lambda: learned(kind(models=[LEARNER, st.HoeffdingTreeClassifier(max_depth=0)], seed=3), CLASSES)
 
 
@@ -168,7 +168,7 @@ SORTS = {  # the first that fits
     StreamModel: stream_models,
     PredictorEnsemble: combinations,
     ClickModel: click_models,
-    LearnerEnsemble: learner_ensembles,
+    OnlineEnsemble: online_ensembles,
     BatchEnsemble: batch_ensembles,
     DeepTree: deep_trees,
     Encoder: encoders,

@@ -17,7 +17,7 @@ import pytest
 import stumpery as st
 from stumpery.clicks import ClickModel
 from stumpery.ensembles.batch_ensemble import BatchEnsemble
-from stumpery.ensembles.online_ensemble import LearnerEnsemble
+from stumpery.ensembles.online_ensemble import OnlineEnsemble
 from stumpery.models import Model, all_exclusive, concurrent
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.reinforcement import DeepTree
@@ -172,7 +172,7 @@ USES = {
     Policy: uses_of_a_policy,
     StreamModel: uses_of_a_stream_model,
     ClickModel: uses_of_a_click_model,
-    LearnerEnsemble: uses_of_a_learner,
+    OnlineEnsemble: uses_of_a_learner,
     BatchEnsemble: uses_of_a_table_model,
     DeepTree: uses_of_a_learner,
     st.OptimalTree: uses_of_a_learner,

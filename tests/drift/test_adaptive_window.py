@@ -13,8 +13,8 @@ pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 @kernel
 def step(windows, mistake, warning, threshold):
     """Add a mistake and look."""
-    drift.add(windows, 0, mistake)
-    return drift.look(windows, 0, warning, threshold)
+    drift.update(windows, 0, mistake)
+    return drift.detect(windows, 0, warning, threshold)
 
 
 @pytest.mark.parametrize("shares", [(0.2, 0.6), (0.6, 0.1), (0.3, 0.36), (0.0, 0.0)], ids=str)

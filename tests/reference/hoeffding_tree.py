@@ -84,7 +84,7 @@ class HoeffdingTwin(Twin):
             if cut is not None and self.is_good(events, best, second, n_tried, ways(cut)):
                 self.split_at(leaf, cut, numbers)
                 return
-        leaf.next_check = max(len(leaf.events) + self.grace_period, int(growth.ROOM * len(leaf.events)))
+        leaf.next_check = max(len(leaf.events) + self.grace_period, int(growth.CHECK_GROWTH * len(leaf.events)))
 
     def best_two(self, events):
         """The best cut's worth, that of the best other column, the cut, and how many were tried."""
@@ -165,7 +165,7 @@ class HoeffdingTwin(Twin):
         for side in range(ways(cut)):
             child = TreeNode(inherited, self.grace_period)
             child.events = [number for number in reversed(numbers) if self.side(cut, self.history[number][0]) == side]
-            child.next_check = max(self.grace_period, int(growth.ROOM * len(child.events)))
+            child.next_check = max(self.grace_period, int(growth.CHECK_GROWTH * len(child.events)))
             leaf.children.append(child)
 
     def shares_of(self, leaf):

@@ -143,7 +143,7 @@ def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch):
     rows, labels = stream(3000)
     plain, renumbered = (st.HoeffdingTreeClassifier(max_bytes=40_000) for _ in range(2))
     plain.learn_many(rows, labels)
-    monkeypatch.setattr(trees, "LAST_NUMBER", 300)
+    monkeypatch.setattr(trees, "MAX_EVENT_NUMBER", 300)
     for start in range(0, len(rows), 50):
         renumbered.learn_many(rows[start : start + 50], labels[start : start + 50])
     assert renumbered._model.forest.counters[trees.COUNTER_TIME] < len(rows)
@@ -247,7 +247,7 @@ def test_a_smaller_ring_keeps_the_newest_events():
     matrix = np.arange(10_000.0).reshape(-1, 1)
     model = st.HoeffdingTreeClassifier(max_bytes=200_000)
     model.learn_many(matrix, (matrix[:, 0] % 2).tolist())
-    shape, sizes = model._shape_now(), memory.sizes_of(model._model)
+    shape, sizes = model._shape_now(), memory.capacity_of(model._model)
     smaller = memory.resized(model._model, shape, sizes._replace(n_events=300))
     kept = {number % 300: float(number) for number in range(9_700, 10_000)}
     assert smaller.events[:, 0].tolist() == [kept[place] for place in range(300)]

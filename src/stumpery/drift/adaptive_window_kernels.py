@@ -12,40 +12,40 @@ import numpy as np
 from stumpery.jit import internal
 from stumpery.types import Floats, Integers
 
-N_BUCKETS = 5
+MAX_BUCKETS = 5
 N_SIZES = 24
-EVERY = 32  # events from one look to the next
-STEADY, WARNING, DRIFT = range(3)
+CHECK_INTERVAL = 32  # events from one look to the next
+NO_DRIFT, WARNING, DRIFT = range(3)
 
 
-class Windows(NamedTuple):
+class AdaptiveWindows(NamedTuple):
     """A window for each tree."""
 
     fills: Integers  # (trees, N_SIZES): buckets of each size
     sums: Floats  # (trees, N_SIZES, N_BUCKETS + 1): mistakes in each, the oldest first
 
 
-def new_windows(n_trees: int) -> Windows:
+def new_windows(n_trees: int) -> AdaptiveWindows:
     """Empty windows."""
-    return Windows(np.zeros((n_trees, N_SIZES), np.int64), np.zeros((n_trees, N_SIZES, N_BUCKETS + 1)))
+    return AdaptiveWindows(np.zeros((n_trees, N_SIZES), np.int64), np.zeros((n_trees, N_SIZES, MAX_BUCKETS + 1)))
 
 
 @internal
-def forget(windows: Windows, tree: int) -> None:
+def reset(windows: AdaptiveWindows, tree: int) -> None:
     """Empty a window, in place."""
     for size in range(N_SIZES):
         windows.fills[tree, size] = 0
 
 
 @internal
-def add(windows: Windows, tree: int, mistake: float) -> None:
+def update(windows: AdaptiveWindows, tree: int, mistake: float) -> None:
     """Add a mistake from 0 to 1, in place."""
     fills, sums = windows.fills[tree], windows.sums[tree]
     carried = mistake
     for size in range(N_SIZES):
         sums[size, fills[size]] = carried
         fills[size] += 1
-        if fills[size] <= N_BUCKETS:
+        if fills[size] <= MAX_BUCKETS:
             return
         carried = sums[size, 0] + sums[size, 1]  # the two oldest become one of twice the size
         fills[size] -= 2
@@ -54,7 +54,7 @@ def add(windows: Windows, tree: int, mistake: float) -> None:
 
 
 @internal
-def drop_before(windows: Windows, tree: int, last_size: int, last_place: int) -> None:
+def drop_before(windows: AdaptiveWindows, tree: int, last_size: int, last_place: int) -> None:
     """Drop the buckets up to one, in place."""
     fills, sums = windows.fills[tree], windows.sums[tree]
     for size in range(N_SIZES - 1, last_size, -1):
@@ -66,13 +66,13 @@ def drop_before(windows: Windows, tree: int, last_size: int, last_place: int) ->
 
 
 @internal
-def bound(variance: float, probability: float, scale: float) -> float:
+def cut_threshold(variance: float, probability: float, scale: float) -> float:
     """How far two means may differ by chance, as the logarithm of 1 over it says."""
     return math.sqrt(2.0 * variance * probability * scale) + 2.0 * probability * scale / 3.0
 
 
 @internal
-def look(windows: Windows, tree: int, warning: float, drift: float) -> int:
+def detect(windows: AdaptiveWindows, tree: int, warning: float, drift: float) -> int:
     """Whether mistakes have become more, at two levels of probability; a window that differs loses its older part."""
     fills, sums = windows.fills[tree], windows.sums[tree]
     n, total = 0.0, 0.0
@@ -80,11 +80,11 @@ def look(windows: Windows, tree: int, warning: float, drift: float) -> int:
         for place in range(fills[size]):
             n += 2.0**size
             total += sums[size, place]
-    if n < 2 * EVERY:
-        return STEADY
+    if n < 2 * CHECK_INTERVAL:
+        return NO_DRIFT
     mean = total / n
     variance = mean * (1.0 - mean)
-    found = STEADY
+    found = NO_DRIFT
     much = math.log(2.0 * math.log(n))
     warns, drifts = much - math.log(warning), much - math.log(drift)
     least = 2.0 * variance * min(warns, drifts)
@@ -94,15 +94,15 @@ def look(windows: Windows, tree: int, warning: float, drift: float) -> int:
             n_old += 2.0**size
             old += sums[size, place]
             n_new = n - n_old
-            if n_old < EVERY or n_new < EVERY:
+            if n_old < CHECK_INTERVAL or n_new < CHECK_INTERVAL:
                 continue
             share, rest = 1.0 / n_old, 1.0 / n_new
             difference, scale = (total - old) * rest - old * share, share + rest
             if difference * difference <= least * scale:  # below the root in either bound
                 continue
-            if difference > bound(variance, warns, scale):
+            if difference > cut_threshold(variance, warns, scale):
                 found = WARNING
-            if abs(difference) > bound(variance, drifts, scale):  # fewer mistakes: only the window changes
+            if abs(difference) > cut_threshold(variance, drifts, scale):  # fewer mistakes: only the window changes
                 drop_before(windows, tree, size, place)
-                return DRIFT if difference > 0.0 else STEADY
+                return DRIFT if difference > 0.0 else NO_DRIFT
     return found

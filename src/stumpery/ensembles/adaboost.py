@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
-from stumpery.ensembles.bagging import CopiesEnsemble
-from stumpery.ensembles.batch_ensemble import trained
+from stumpery.ensembles.bagging import CopiedModelEnsemble
+from stumpery.ensembles.batch_ensemble import fit_copy
 from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
 
-LEAST_ERROR = 1e-10
+MIN_ERROR = 1e-10
 
 
 @dataclass(kw_only=True, eq=False)
-class AdaBoost(CopiesEnsemble):
+class AdaBoost(CopiedModelEnsemble):
     """Each member learns the rows as weighted by the mistakes of those before it.
 
     P_1 = 1/n; alpha = ln((1 - e) / e) / 2; weights times exp(-alpha) where right and exp(alpha) where wrong, brought to
@@ -44,13 +44,13 @@ class AdaBoost(CopiesEnsemble):
         n, recipe, n_classes = len(codes), self._recipes()[0], max(len(self.classes), 2)
         weights = np.full(n, 1.0 / n)
         for place in range(self.n_models):
-            member = trained(recipe, rows, labels, self.classes, self.seed + place, weights * n)
+            member = fit_copy(recipe, rows, labels, self.classes, self.seed + place, weights * n)
             wrong = self._outputs(member, rows).argmax(axis=1) != codes
             error = float(weights[wrong].sum())
             if error > 1.0 - 1.0 / n_classes:
                 weights = np.full(n, 1.0 / n)
                 continue
-            error = max(error, LEAST_ERROR)
+            error = max(error, MIN_ERROR)
             alpha = 0.5 * (math.log((1.0 - error) / error) + math.log(n_classes - 1.0))
             weights = weights * np.exp(np.where(wrong, alpha, -alpha))
             weights /= weights.sum()

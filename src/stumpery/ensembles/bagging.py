@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
-from stumpery.ensembles.batch_ensemble import BatchEnsemble, trained
+from stumpery.ensembles.batch_ensemble import BatchEnsemble, fit_copy
 from stumpery.options import check_whole
 from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
 
 
 @dataclass(kw_only=True, eq=False)
-class CopiesEnsemble(BatchEnsemble):
+class CopiedModelEnsemble(BatchEnsemble):
     """Copies of one model; None is a tree of ours."""
 
     model: Any = None
@@ -40,7 +40,7 @@ class CopiesEnsemble(BatchEnsemble):
 
 
 @dataclass(kw_only=True, eq=False)
-class Bagging(CopiesEnsemble):
+class Bagging(CopiedModelEnsemble):
     """Members on bootstrap samples, averaged; each leaves about 36.8 % of the rows out, which gives an error.
 
     >>> rng = np.random.default_rng(0)
@@ -67,7 +67,7 @@ class Bagging(CopiesEnsemble):
         for place in range(self.n_models):
             drawn = rng.integers(0, n, n)
             left_out = np.setdiff1d(np.arange(n), drawn)
-            member = trained(recipe, frames.rows_at(rows, drawn), labels[drawn], self.classes, self.seed + place)
+            member = fit_copy(recipe, frames.rows_at(rows, drawn), labels[drawn], self.classes, self.seed + place)
             self.members.append(member)
             if len(left_out):
                 votes[left_out] += self._outputs(member, frames.rows_at(rows, left_out))

@@ -140,7 +140,7 @@ class BatchEnsemble(Model):
         return probabilities
 
 
-def trained(
+def fit_copy(
     recipe: Any, rows: Any, labels: NDArray[Any], classes: Sequence[Any], seed: int, weights: Floats | None = None
 ) -> Any:
     """A copy that has learned these rows; one that takes no weights, or whole ones, learns rows drawn by them."""
@@ -149,7 +149,7 @@ def trained(
     if weights is not None and (is_binary or name not in signature(verb).parameters):
         n = len(labels)
         drawn = np.random.default_rng(seed).choice(n, n, p=weights / weights.sum())
-        return trained(recipe, frames.rows_at(rows, drawn), labels[drawn], classes, seed)
+        return fit_copy(recipe, frames.rows_at(rows, drawn), labels[drawn], classes, seed)
     if is_binary:
         return OneVersusRest.trained(recipe, rows, labels.tolist(), classes, seed)
     more = {} if weights is None else {name: weights}

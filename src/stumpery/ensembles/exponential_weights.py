@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.ensembles.online_ensemble import LearnerEnsemble
+from stumpery.ensembles.online_ensemble import OnlineEnsemble
 from stumpery.options import check_number
 
 MIN_PROBABILITY = 1e-6
 
 
 @dataclass(kw_only=True, eq=False)
-class ExponentialWeights(LearnerEnsemble):
+class ExponentialWeights(OnlineEnsemble):
     """Each weight is multiplied by exp(eta * reward) with every event, and their sum brought back to 1.
 
     The reward is the logarithm of the probability that a member gave to the class that came; for numbers it is the negative

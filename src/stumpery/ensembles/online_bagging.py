@@ -9,14 +9,16 @@ from numpy.typing import NDArray
 
 from stumpery.clicks.ensembles import combining_kernels as kernels
 from stumpery.ensembles.member_states import likeliest
-from stumpery.ensembles.online_ensemble import LearnerEnsemble
+from stumpery.ensembles.online_ensemble import OnlineEnsemble
 from stumpery.random import new_generator
 
-N_TOLD, RIGHT = range(2)  # of the estimate: events out of some bag, and those it was right about (or squared errors)
+ESTIMATE_EVENTS, ESTIMATE_SUM = range(
+    2
+)  # of the estimate: events out of some bag, and those it was right about (or squared errors)
 
 
 @dataclass(kw_only=True, eq=False)
-class OnlineBagging(LearnerEnsemble):
+class OnlineBagging(OnlineEnsemble):
     """Learners that see each event Poisson(1) times (Oza 2005).
 
     An event that a member draws 0 times is out of its bag: the mean of such members' predictions gives an estimate of
@@ -38,7 +40,11 @@ class OnlineBagging(LearnerEnsemble):
     @property
     def out_of_bag(self) -> float:
         """The accuracy, or the mean squared error, on events out of the bag; NaN before the first."""
-        return float(self._estimate[RIGHT] / self._estimate[N_TOLD]) if self._estimate[N_TOLD] else float("nan")
+        return (
+            float(self._estimate[ESTIMATE_SUM] / self._estimate[ESTIMATE_EVENTS])
+            if self._estimate[ESTIMATE_EVENTS]
+            else float("nan")
+        )
 
     def _learn_one(self, x: Any, label: Any) -> None:
         drawn = self._drawn(1)
@@ -90,8 +96,8 @@ class OnlineBagging(LearnerEnsemble):
         if not outputs:
             return
         guess = self._mean(outputs)
-        self._estimate[N_TOLD] += 1.0
-        self._estimate[RIGHT] += float(likeliest(guess) == label) if self.is_classifier else (guess - label) ** 2
+        self._estimate[ESTIMATE_EVENTS] += 1.0
+        self._estimate[ESTIMATE_SUM] += float(likeliest(guess) == label) if self.is_classifier else (guess - label) ** 2
 
     def _combined(self, outputs: Sequence[Any]) -> Any:
         return self._mean(outputs)

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.ensembles.member_states import likeliest
-from stumpery.ensembles.online_ensemble import LearnerEnsemble
+from stumpery.ensembles.online_ensemble import OnlineEnsemble
 from stumpery.random import new_generator, poisson
 
-LARGEST_MEAN = 100.0  # of the Poisson draws
+MAX_POISSON_MEAN = 100.0  # of the Poisson draws
 
 
 @dataclass(kw_only=True, eq=False)
-class OnlineBoosting(LearnerEnsemble):
+class OnlineBoosting(OnlineEnsemble):
     """Every learner sees more of the events that those before it got wrong (Oza and Russell 2001).
 
     An event comes with the weight 1 to the first learner, which sees it Poisson(weight) times. Where it is right, the
@@ -47,7 +47,7 @@ class OnlineBoosting(LearnerEnsemble):
         """Member after member."""
         weight = 1.0
         for place, member in enumerate(self.members):
-            times = poisson(self._rng, min(weight, LARGEST_MEAN))
+            times = poisson(self._rng, min(weight, MAX_POISSON_MEAN))
             if hasattr(member, "test_then_learn"):  # even 0 times: it notices names and classes
                 member.learn_one(x, label, float(times))
             else:

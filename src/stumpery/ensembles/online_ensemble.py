@@ -23,12 +23,12 @@ from stumpery.river import register_virtual_subclass
 from stumpery.types import State
 
 Chances = dict[Any, float]
-MOST_MODELS = 1000
+MAX_MODELS = 1000
 LARGEST = 1e300  # of a number to predict
 
 
 @dataclass(kw_only=True, eq=False)
-class LearnerEnsemble(RiverClone):
+class OnlineEnsemble(RiverClone):
     """Several learners as one. `models` are learners, or one of which `n_models` copies are made; they are copied."""
 
     models: Any = None
@@ -53,7 +53,7 @@ class LearnerEnsemble(RiverClone):
     def _copies(self) -> list[Any]:
         given = list(self.models) if isinstance(self.models, Sequence) else [self.models]
         if self.n_models is not None:
-            check_whole("n_models", self.n_models, 1, MOST_MODELS)
+            check_whole("n_models", self.n_models, 1, MAX_MODELS)
             if len(given) > 1:
                 raise ValueError("n_models says how many copies of one model there are; here are several models")
             given *= self.n_models

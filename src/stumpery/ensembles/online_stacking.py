@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.ensembles.online_ensemble import LearnerEnsemble
-from stumpery.ensembles.softmax_regression import Softmax
+from stumpery.ensembles.online_ensemble import OnlineEnsemble
+from stumpery.ensembles.softmax_regression import SoftmaxRegression
 from stumpery.types import Floats
 
 
 @dataclass(kw_only=True, eq=False)
-class OnlineStacking(LearnerEnsemble):
+class OnlineStacking(OnlineEnsemble):
     """A logistic regression over the members' probabilities, learned on what they said before they learned the event.
 
     >>> import stumpery as st
@@ -28,7 +28,7 @@ class OnlineStacking(LearnerEnsemble):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._meta = Softmax()
+        self._meta = SoftmaxRegression()
 
     def _learn_one(self, x: Any, label: Any) -> None:
         """Let the regression learn from what the members said, and the members from the row."""
@@ -58,7 +58,7 @@ class OnlineStacking(LearnerEnsemble):
 
     def _take(self, more: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         n = len(more["_classes"])
-        self._meta = Softmax(classes=list(more["_classes"]))
+        self._meta = SoftmaxRegression(classes=list(more["_classes"]))
         if n:
             self._meta.probabilities(np.zeros(1 + n * len(self.members)))
         super()._take(more, arrays)

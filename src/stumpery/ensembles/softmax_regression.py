@@ -11,7 +11,7 @@ from stumpery.types import Floats
 
 
 @dataclass(kw_only=True, eq=False)
-class Softmax:
+class SoftmaxRegression:
     """Chances of classes from a few numbers, by steps down the logarithmic loss whose sizes adapt (AdaGrad)."""
 
     rate: float = 0.5

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
-from stumpery.ensembles.batch_ensemble import BatchEnsemble, trained
-from stumpery.ensembles.softmax_regression import Softmax
+from stumpery.ensembles.batch_ensemble import BatchEnsemble, fit_copy
+from stumpery.ensembles.softmax_regression import SoftmaxRegression
 from stumpery.options import check_whole
 from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
@@ -35,7 +35,7 @@ class Stacking(BatchEnsemble):
         if not isinstance(self.models, list | tuple):
             raise ValueError("models must be a list of models")
         super().__post_init__()
-        self._meta = Softmax()
+        self._meta = SoftmaxRegression()
 
     def _recipes(self) -> list[Any]:
         return self._given() or [HoeffdingTreeClassifier()]
@@ -56,10 +56,10 @@ class Stacking(BatchEnsemble):
             here, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
             if len(here) and len(rest):
                 others = frames.rows_at(rows, rest)
-                parts = [trained(each, others, labels[rest], self.classes, self.seed) for each in recipes]
+                parts = [fit_copy(each, others, labels[rest], self.classes, self.seed) for each in recipes]
                 seen = frames.rows_at(rows, here)
                 outputs[here] = np.hstack([self._outputs(member, seen) for member in parts])
-        self.members = [trained(each, rows, labels, self.classes, self.seed) for each in recipes]
+        self.members = [fit_copy(each, rows, labels, self.classes, self.seed) for each in recipes]
         self._meta = self._new_meta()
         for _ in range(N_EPOCHS):
             for row, code in zip(outputs, codes.tolist(), strict=True):
@@ -72,9 +72,9 @@ class Stacking(BatchEnsemble):
             -1, len(self.classes)
         )
 
-    def _new_meta(self) -> Softmax:
+    def _new_meta(self) -> SoftmaxRegression:
         """A regression that knows its size."""
-        meta = Softmax(classes=list(range(len(self.classes))))
+        meta = SoftmaxRegression(classes=list(range(len(self.classes))))
         meta.probabilities(np.zeros(1 + len(self.members) * len(self.classes)))
         return meta
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from stumpery.ensembles.member_states import likeliest
-from stumpery.ensembles.online_ensemble import LearnerEnsemble
+from stumpery.ensembles.online_ensemble import OnlineEnsemble
 from stumpery.options import check_one_of
 
 
 @dataclass(kw_only=True, eq=False)
-class Voting(LearnerEnsemble):
+class Voting(OnlineEnsemble):
     """The mean of what learners say ("soft"), or a vote each for its likeliest class ("hard").
 
     >>> import stumpery as st

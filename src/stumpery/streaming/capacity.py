@@ -6,22 +6,22 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest import forest_kernels as forests
 from stumpery.array_forest.forest_kernels import GAPS_PER_BLOCK
 from stumpery.array_forest.precision_kernels import DOUBLE, SINGLE
-from stumpery.drift import adaptive_window_kernels as drift_kernels
-from stumpery.streaming.trees import naive_bayes_kernels as bayes_kernels
-from stumpery.streaming.trees.leaf_predictors_kernels import N_GUESSERS, N_MARKS, N_ROWS
+from stumpery.drift import adaptive_window_kernels as adaptive_windows
+from stumpery.streaming.trees import naive_bayes_kernels as naive_bayes
+from stumpery.streaming.trees.leaf_predictors_kernels import N_FLAGS, N_LEAF_PREDICTORS, N_STAT_ROWS
 
-FIRST_EVENTS, FIRST_NODES, FIRST_TABLES = 4096, 256, 16
-FEW_CLASSES = 16  # for which memory is planned, or twice, four times, ... as many
+INITIAL_EVENTS, INITIAL_NODES, INITIAL_TABLES = 4096, 256, 16
+PLANNED_CLASSES = 16  # for which memory is planned, or twice, four times, ... as many
 MAX_EVENTS = 2**20
-LEAST_EVENTS = 256
+MIN_EVENTS = 256
 MAX_TABLES = 4096
-FOR_EVENTS = 0.85  # of the memory; the rest is for nodes and leaves
+EVENTS_SHARE = 0.85  # of the memory; the rest is for nodes and leaves
 
 
-class Shape(NamedTuple):
+class StreamShape(NamedTuple):
     """What a model is made for; it changes only with the classes and with columns that need 64 bits."""
 
     n_trees: int
@@ -55,12 +55,12 @@ class Shape(NamedTuple):
     @property
     def table_bytes(self) -> int:
         """What a table for naive Bayes takes."""
-        n_places = int(np.where(self.is_categorical, trees.MAX_CODES, bayes_kernels.N_PLACES).sum())
+        n_places = int(np.where(self.is_categorical, forests.MAX_CODES, naive_bayes.N_BINS).sum())
         n_cuts = SINGLE * self.n_columns + DOUBLE * self.n_doubles
-        return n_cuts * trees.MAX_CUTS + 4 * (1 + n_places * classes_planned(self.n_values))
+        return n_cuts * forests.MAX_CUTS + 4 * (1 + n_places * planned_classes(self.n_values))
 
 
-class Sizes(NamedTuple):
+class Capacity(NamedTuple):
     """How many events, nodes, blocks and tables there is room for."""
 
     n_events: int
@@ -68,20 +68,22 @@ class Sizes(NamedTuple):
     n_blocks: int
     n_tables: int
 
-    def first(self, shape: "Shape") -> Self:
+    def first(self, shape: "StreamShape") -> Self:
         """Where to start: little, and the same whatever the classes are."""
-        some = Sizes(FIRST_EVENTS, shape.n_roots + FIRST_NODES, FIRST_EVENTS // 8 * shape.n_trees, FIRST_TABLES)
+        some = Capacity(
+            INITIAL_EVENTS, shape.n_roots + INITIAL_NODES, INITIAL_EVENTS // 8 * shape.n_trees, INITIAL_TABLES
+        )
         return type(self)(*(min(size, limit) for size, limit in zip(some, self, strict=True)))
 
-    def doubled(self, most: "Sizes") -> Self:
+    def doubled(self, most: "Capacity") -> Self:
         """Twice as much, within `most`."""
         return type(self)(*(max(size, min(2 * size, limit)) for size, limit in zip(self, most, strict=True)))
 
     @classmethod
-    def read(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> "Sizes":
+    def read(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> "Capacity":
         """The sizes of saved arrays; a ValueError says that they are none, or more than they may be."""
         names = ("events", "forest.nodes", "forest.blocks", "bayes.cuts")
-        found = Sizes(*(len(arrays[name]) if name in arrays and arrays[name].ndim else 0 for name in names))
+        found = Capacity(*(len(arrays[name]) if name in arrays and arrays[name].ndim else 0 for name in names))
         if 0 in found[:3] or sum(array.nbytes for array in arrays.values()) > 2 * max_bytes:
             raise ValueError(
                 f"its arrays have room for {tuple(found)}, which does not fit its max_bytes of {max_bytes}"
@@ -89,32 +91,32 @@ class Sizes(NamedTuple):
         return found
 
 
-def classes_planned(n_values: int) -> int:
+def planned_classes(n_values: int) -> int:
     """For how many classes memory is planned."""
-    n_planned = FEW_CLASSES
+    n_planned = PLANNED_CLASSES
     while n_planned < n_values:
         n_planned *= 2
     return n_planned
 
 
-def sizes_within(max_bytes: int, shape: Shape) -> Sizes:
+def max_capacity(max_bytes: int, shape: StreamShape) -> Capacity:
     """The most that fits: a quarter for tables if there are any, of the rest `FOR_EVENTS` for events.
 
     What is enough for columns of 32 bits is enough when some turn out to need 64.
     """
-    n_values = classes_planned(shape.n_values)
+    n_values = planned_classes(shape.n_values)
     n_tables = min(int(max_bytes / 4 / shape.table_bytes), MAX_TABLES) if shape.has_tables else 0
-    own = 8 * drift_kernels.N_SIZES * (drift_kernels.N_BUCKETS + 2) * shape.n_trees + 8 * shape.n_columns + 1024
+    own = 8 * adaptive_windows.N_SIZES * (adaptive_windows.MAX_BUCKETS + 2) * shape.n_trees + 8 * shape.n_columns + 1024
     left = 0.97 * max_bytes - n_tables * shape.table_bytes - own
-    leaf_bytes = 4 * (trees.N_LEAF_FIELDS + N_ROWS * n_values + N_MARKS + N_GUESSERS)
+    leaf_bytes = 4 * (forests.N_LEAF_FIELDS + N_STAT_ROWS * n_values + N_FLAGS + N_LEAF_PREDICTORS)
     node_bytes = 16 + leaf_bytes / 2
     first_bytes = shape.n_roots * (16 + leaf_bytes)
     per_event = shape.n_trees * max(shape.times, 1.0) * 1.5 / GAPS_PER_BLOCK
-    event_bytes = shape.row_bytes + per_event * 4 * trees.N_BLOCK_FIELDS
-    n_events = min(int((left - first_bytes) * FOR_EVENTS / event_bytes), MAX_EVENTS)
-    n_nodes = int((left - first_bytes) * (1.0 - FOR_EVENTS) / node_bytes)
-    if shape.n_doubles == 0 and (n_events < LEAST_EVENTS or n_nodes < 4 * shape.n_roots):
-        events, nodes = LEAST_EVENTS * event_bytes / FOR_EVENTS, 4 * shape.n_roots * node_bytes / (1.0 - FOR_EVENTS)
+    event_bytes = shape.row_bytes + per_event * 4 * forests.N_BLOCK_FIELDS
+    n_events = min(int((left - first_bytes) * EVENTS_SHARE / event_bytes), MAX_EVENTS)
+    n_nodes = int((left - first_bytes) * (1.0 - EVENTS_SHARE) / node_bytes)
+    if shape.n_doubles == 0 and (n_events < MIN_EVENTS or n_nodes < 4 * shape.n_roots):
+        events, nodes = MIN_EVENTS * event_bytes / EVENTS_SHARE, 4 * shape.n_roots * node_bytes / (1.0 - EVENTS_SHARE)
         least = max(events, nodes) + first_bytes
         needed = int((least + own) / 0.97 * (4 / 3 if shape.has_tables else 1)) + 1
         raise ValueError(
@@ -122,4 +124,4 @@ def sizes_within(max_bytes: int, shape: Shape) -> Sizes:
             f"{n_values} classes need about {needed:,}"
         )
     n_nodes = shape.n_roots + min(n_nodes, int(shape.n_trees * max(shape.times, 1.0) * n_events / 2)) // 2 * 2
-    return Sizes(n_events, n_nodes, int(n_events * per_event) + shape.n_roots, n_tables)
+    return Capacity(n_events, n_nodes, int(n_events * per_event) + shape.n_roots, n_tables)

@@ -13,12 +13,12 @@ from stumpery.labels.classes import Label, as_array, encode_classes
 from stumpery.labels.weights import checked_weights
 from stumpery.models import concurrent
 from stumpery.options import check_one_of, check_whole
-from stumpery.streaming.explanation import ClassWords
+from stumpery.streaming.explanation import ClassifierRenderer
 from stumpery.streaming.model import StreamModel
-from stumpery.streaming.trees.criterion_kernels import GINI, INFORMATION
+from stumpery.streaming.trees.criterion_kernels import GINI, INFORMATION_GAIN
 from stumpery.types import Floats
 
-CRITERIA = {"info_gain": INFORMATION, "gini": GINI}
+CRITERIA = {"info_gain": INFORMATION_GAIN, "gini": GINI}
 
 
 @dataclass(kw_only=True, eq=False)
@@ -27,7 +27,7 @@ class StreamClassifier(StreamModel):
 
     split_criterion: str = "info_gain"
 
-    guessers: ClassVar[tuple[str, ...]] = ("mc", "recent", "nb", "nba", "adaptive")
+    leaf_predictors: ClassVar[tuple[str, ...]] = ("mc", "recent", "nb", "nba", "adaptive")
     river_base: ClassVar[str] = "Classifier"
     _multiclass: ClassVar[bool] = True  # as river asks
 
@@ -96,11 +96,11 @@ class StreamClassifier(StreamModel):
         return outputs
 
     def _probabilities(self, X: Any) -> Floats:  # noqa: N803
-        if self._model is None or self._rows is None:
+        if self._model is None or self._encoder is None:
             return np.zeros((frames.n_rows(X, "X"), len(self._classes)))
         n_classes = len(self._classes)
         single = isinstance(X, list) and len(X) == 1
-        rows = self._rows.one(X[0]).reshape(1, -1) if single else self._known_rows(X)
+        rows = self._encoder.one(X[0]).reshape(1, -1) if single else self._known_rows(X)
         probabilities = self._predicted(rows, n_classes)
         if not (single and probabilities.any()):
             probabilities[probabilities.sum(axis=1) == 0.0] = 1.0 / n_classes  # trees that know nothing yet
@@ -113,7 +113,7 @@ class StreamClassifier(StreamModel):
             raise ValueError(f"there are {n} rows and {len(codes)} labels")
         weights = checked_weights(w, n)
         if n == 0:
-            return self._rows, np.zeros((0, 1)), self._classes, codes, weights
+            return self._encoder, np.zeros((0, 1)), self._classes, codes, weights
         known, rows = self._read(X)
         self._check_room(known, len(classes))
         return known, rows, classes, codes, weights
@@ -146,11 +146,11 @@ class StreamClassifier(StreamModel):
         probabilities = sorted(self.predict_proba_one(x).items(), key=lambda pair: -pair[1])[:3]
         return "prediction: " + ", ".join(f"{label!r} {probability:.1%}" for label, probability in probabilities)
 
-    def _words(self, tree: int = 0) -> ClassWords:
+    def _words(self, tree: int = 0) -> ClassifierRenderer:
         check_whole("tree", tree, 0, self._n_trees - 1)
         if self._model is None or self.schema is None:
             raise ValueError("nothing has been learned yet: there is no tree to show")
-        return ClassWords(self._model, self.schema, self._n_trees, self._classes)
+        return ClassifierRenderer(self._model, self.schema, self._n_trees, self._classes)
 
     def _more_options(self) -> dict[str, Any]:
         return {"_classes": list(self._classes)}

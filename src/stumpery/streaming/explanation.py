@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest import rendering as tree_words
+from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest import rendering
 from stumpery.array_forest.precision import rounded_row
 from stumpery.array_forest.rules import rules_of
 from stumpery.encoding import Schema
@@ -25,7 +25,7 @@ N_EXPLAINED = 5  # trees of a forest whose rules an explanation names
 
 
 @dataclass(frozen=True)
-class StreamWords(ABC):
+class TreeRenderer(ABC):
     """What the trees know, said with the names of columns."""
 
     model: StreamState
@@ -50,20 +50,20 @@ class StreamWords(ABC):
 
     def n_leaves(self) -> int:
         """The leaves of all trees, those in the background left out."""
-        return sum(len(tree_words.leaves_below(self._children, root)) for root in range(self.n_trees))
+        return sum(len(rendering.leaves_below(self._children, root)) for root in range(self.n_trees))
 
     def text(self, tree: int, max_depth: int) -> str:
         """One tree as indented lines."""
-        return tree_words.text(self._places(tree, max_depth))
+        return rendering.text(self._places(tree, max_depth))
 
     def draw(self, tree: int, max_depth: int, ax: "Axes | None") -> "Axes":
         """One tree as a picture."""
-        return tree_words.draw(self._places(tree, max_depth), f"tree {tree}", ax)
+        return rendering.draw(self._places(tree, max_depth), f"tree {tree}", ax)
 
     def leaves(self, tree: int) -> list[dict[str, Any]]:
         """A row for each leaf of a tree."""
         rows = []
-        for node, path in tree_words.paths(self._children, tree, self._rules):
+        for node, path in rendering.paths(self._children, tree, self._rules):
             totals = self._below([node])
             rows.append({"rule": " and ".join(path) or "all", "events": self.weight(totals), **self.told(totals)})
         return rows
@@ -86,36 +86,36 @@ class StreamWords(ABC):
 
     @property
     def _children(self) -> NDArray[np.int32]:
-        return self.model.forest.nodes[:, trees.NODE_CHILD]
+        return self.model.forest.nodes[:, forests.NODE_CHILD]
 
     def _side(self, node: int, row: Floats) -> int:
         forest = self.model.forest
-        column = int(forest.nodes[node, trees.NODE_COLUMN])
+        column = int(forest.nodes[node, forests.NODE_COLUMN])
         if column >= 0:
-            return int(row[column] > forest.thresholds[2 * node + trees.NODE_PAYLOAD])
-        return 1 - (int(forest.masks[2 * node + trees.NODE_PAYLOAD]) >> int(row[~column]) & 1)
+            return int(row[column] > forest.thresholds[2 * node + forests.NODE_PAYLOAD])
+        return 1 - (int(forest.masks[2 * node + forests.NODE_PAYLOAD]) >> int(row[~column]) & 1)
 
     def _rules(self, node: int) -> tuple[str, str]:
         return rules_of(self.model.forest, self.schema, node)
 
     def _below(self, nodes: Sequence[int]) -> Floats:
-        numbers = self.model.forest.nodes[list(nodes), trees.NODE_LEAF]
-        return self.summed(self.model.forest.stats[numbers, leaves.ALL].astype(np.float64))
+        numbers = self.model.forest.nodes[list(nodes), forests.NODE_LEAF]
+        return self.summed(self.model.forest.stats[numbers, leaves.ROW_ALL].astype(np.float64))
 
-    def _places(self, tree: int, max_depth: int) -> list[tree_words.ShownNode]:
+    def _places(self, tree: int, max_depth: int) -> list[rendering.ShownNode]:
         check_whole("max_depth", max_depth, 0, 20)
-        whole = self.weight(self._below(tree_words.leaves_below(self._children, tree)))
+        whole = self.weight(self._below(rendering.leaves_below(self._children, tree)))
 
         def known(node: int) -> str:
-            totals = self._below(tree_words.leaves_below(self._children, node))
+            totals = self._below(rendering.leaves_below(self._children, node))
             share = self.weight(totals) / whole if whole else 0.0
             return f"{share:.1%} of events, {self.said(totals)}"
 
-        return tree_words.shown_nodes(self._children, tree, max_depth, self._rules, known)
+        return rendering.shown_nodes(self._children, tree, max_depth, self._rules, known)
 
 
 @dataclass(frozen=True)
-class ClassWords(StreamWords):
+class ClassifierRenderer(TreeRenderer):
     """Trees of classes."""
 
     classes: Sequence[Any]
@@ -148,7 +148,7 @@ class ClassWords(StreamWords):
 
 
 @dataclass(frozen=True)
-class NumberWords(StreamWords):
+class RegressorRenderer(TreeRenderer):
     """Trees of numbers."""
 
     def said(self, totals: Floats) -> str:
@@ -163,13 +163,13 @@ class NumberWords(StreamWords):
 
     def weight(self, totals: Floats) -> float:
         """The weight."""
-        return float(totals[leaves.COUNT])
+        return float(totals[leaves.MOMENT_WEIGHT])
 
     def summed(self, stats: Floats) -> Floats:
         """Moments merge."""
-        count = stats[:, leaves.COUNT].sum()
+        count = stats[:, leaves.MOMENT_WEIGHT].sum()
         if not count:
             return np.zeros(leaves.N_MOMENTS)
-        mean = (stats[:, leaves.COUNT] * stats[:, leaves.MEAN]).sum() / count
-        between = (stats[:, leaves.COUNT] * (stats[:, leaves.MEAN] - mean) ** 2).sum()
-        return np.array([count, mean, stats[:, leaves.SQUARES].sum() + between])
+        mean = (stats[:, leaves.MOMENT_WEIGHT] * stats[:, leaves.MOMENT_MEAN]).sum() / count
+        between = (stats[:, leaves.MOMENT_WEIGHT] * (stats[:, leaves.MOMENT_MEAN] - mean) ** 2).sum()
+        return np.array([count, mean, stats[:, leaves.MOMENT_SQUARES].sum() + between])

@@ -37,10 +37,10 @@ class Forest(StreamModel):
         return self.n_models
 
     def _more_rules(self) -> Mapping[int, float]:
-        n_columns = 1 if self._rows is None else len(self._rows.seen)
+        n_columns = 1 if self._encoder is None else len(self._encoder.seen)
         return {
-            leaves.N_DRAWN: math.ceil(self.max_features * n_columns),
-            leaves.TIMES: self.times,
-            leaves.WARNING: self.warning_delta,
-            leaves.DRIFT: self.drift_delta,
+            leaves.RULE_N_DRAWN: math.ceil(self.max_features * n_columns),
+            leaves.RULE_TIMES: self.times,
+            leaves.RULE_WARNING_DELTA: self.warning_delta,
+            leaves.RULE_DRIFT_DELTA: self.drift_delta,
         }

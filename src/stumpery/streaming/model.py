@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files, frames
-from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest import forest_kernels as forests
 from stumpery.array_forest.precision import needs_double
 from stumpery.array_forest.precision_kernels import DOUBLE, SINGLE
 from stumpery.array_forest.workspaces import WorkspacePool
@@ -25,8 +25,8 @@ from stumpery.random import new_generator
 from stumpery.reseeding import RiverClone
 from stumpery.river import register_virtual_subclass
 from stumpery.streaming import state as memory
-from stumpery.streaming.capacity import Shape, Sizes, sizes_within
-from stumpery.streaming.explanation import StreamWords
+from stumpery.streaming.capacity import Capacity, StreamShape, max_capacity
+from stumpery.streaming.explanation import TreeRenderer
 from stumpery.streaming.trees import hoeffding_kernels as kernels
 from stumpery.streaming.trees import leaf_predictors_kernels as leaves
 from stumpery.streaming.trees.hoeffding_kernels import GROWS, LEARNS, PREDICTS
@@ -37,13 +37,13 @@ from stumpery.validation import check, check_random_state, corrupt
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_NAMES = trees.MAX_CODES - 2  # with missing and other, a column's codes are the bits of one word
-DEEPEST = 1000
+MAX_NAMES = forests.MAX_CODES - 2  # with missing and other, a column's codes are the bits of one word
+MAX_DEPTH = 1000
 NO_NUMBERS = np.zeros(0)
-GUESSERS = {
+LEAF_PREDICTORS = {
     "mc": leaves.MAJORITY,
     "recent": leaves.RECENT,
-    "nb": leaves.BAYES,
+    "nb": leaves.NAIVE_BAYES,
     "adaptive": leaves.ADAPTIVE,
     "nba": leaves.ADAPTIVE,
 }
@@ -68,7 +68,7 @@ class StreamModel(DeclaredColumns, RiverClone):
     schema: Schema | None = None
     seed: int = 0
 
-    guessers: ClassVar[tuple[str, ...]] = ("mc", "recent", "adaptive")
+    leaf_predictors: ClassVar[tuple[str, ...]] = ("mc", "recent", "adaptive")
     river_base: ClassVar[str] = "Regressor"
     _supervised: ClassVar[bool] = True  # as river asks
 
@@ -77,19 +77,19 @@ class StreamModel(DeclaredColumns, RiverClone):
         check_number("delta", self.delta, 0, 1, above=True, below=True)
         check_number("tau", self.tau, 0)
         if self.max_depth is not None:
-            check_whole("max_depth", self.max_depth, 0, DEEPEST)
-        check_one_of("leaf_prediction", self.leaf_prediction, self.guessers)
+            check_whole("max_depth", self.max_depth, 0, MAX_DEPTH)
+        check_one_of("leaf_prediction", self.leaf_prediction, self.leaf_predictors)
         check_bool("binary_split", self.binary_split)
         check_whole("max_bytes", self.max_bytes, 1, 2**50)
         check_whole("seed", self.seed, 0, 2**63 - 1)
         register_virtual_subclass(type(self), self.river_base)
         self._rng = new_generator(self.seed)
-        self._rows: OnlineEncoder | None = None
+        self._encoder: OnlineEncoder | None = None
         self._model: Any = None
         self._held: Any = None, None
         self._rooms = WorkspacePool()
         self._is_full = False
-        self._most: Sizes | None = None  # the room there may be, once it is known
+        self._most: Capacity | None = None  # the room there may be, once it is known
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
@@ -117,7 +117,7 @@ class StreamModel(DeclaredColumns, RiverClone):
         return (
             0
             if self._model is None
-            else min(int(self._model.forest.counters[trees.COUNTER_TIME]), len(self._model.events))
+            else min(int(self._model.forest.counters[forests.COUNTER_TIME]), len(self._model.events))
         )
 
     # The trees in words.
@@ -138,9 +138,9 @@ class StreamModel(DeclaredColumns, RiverClone):
     @concurrent
     def explain_one(self, x: Any) -> str:
         """The rules that lead to a row's prediction, tree by tree."""
-        if self._model is None or self._rows is None:
+        if self._model is None or self._encoder is None:
             return "Nothing has been learned yet."
-        return self._words().row(self._rows.one(x), self._told(x))
+        return self._words().row(self._encoder.one(x), self._told(x))
 
     def feature_importances(self) -> dict[str, float]:
         """Each column's share of what all splits gained; all 0 before the first."""
@@ -159,9 +159,9 @@ class StreamModel(DeclaredColumns, RiverClone):
         """The recipe and the arrays."""
         options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         arrays = self._arrays()
-        if self.schema is not None and self._rows is not None:
+        if self.schema is not None and self._encoder is not None:
             options["schema"], points = self.schema.state()
-            arrays |= {"seen": self._rows.seen, **{f"schema.{name}": array for name, array in points.items()}}
+            arrays |= {"seen": self._encoder.seen, **{f"schema.{name}": array for name, array in points.items()}}
         return State({**options, **self._more_options()}, arrays)
 
     @classmethod
@@ -180,22 +180,22 @@ class StreamModel(DeclaredColumns, RiverClone):
         return model
 
     def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        if self._rows is not None:
+        if self._encoder is not None:
             seen = arrays.pop("seen")
             if (
                 seen.dtype != np.bool_
-                or seen.shape != self._rows.seen.shape
-                or (seen < self._rows.is_categorical).any()
+                or seen.shape != self._encoder.seen.shape
+                or (seen < self._encoder.is_categorical).any()
             ):
                 raise corrupt("its columns are not those of its schema")
-            self._take(replace(self._rows, seen=seen.copy()))
+            self._take(replace(self._encoder, seen=seen.copy()))
         if "events" in arrays:
-            check(self._rows is not None, "it has events, but no columns")
-            assert self._rows is not None  # noqa: S101 - it was checked
-            arrays |= memory.saved_without_doubles(arrays, len(self._rows.seen))
-            sizes = Sizes.read(arrays, self.max_bytes)
-            widths = memory.checked_widths(arrays["doubles.widths"], self._rows.is_categorical)
-            self._model = memory.new_model(self._shape_now()._replace(widths=widths), sizes)
+            check(self._encoder is not None, "it has events, but no columns")
+            assert self._encoder is not None  # noqa: S101 - it was checked
+            arrays |= memory.saved_without_doubles(arrays, len(self._encoder.seen))
+            sizes = Capacity.read(arrays, self.max_bytes)
+            widths = memory.validated_widths(arrays["doubles.widths"], self._encoder.is_categorical)
+            self._model = memory.new_state(self._shape_now()._replace(widths=widths), sizes)
         files.restore(self._arrays(), arrays)
         check_random_state(self._rng)
         if self._model is not None:
@@ -220,7 +220,7 @@ class StreamModel(DeclaredColumns, RiverClone):
         """A row's prediction in words."""
 
     @abstractmethod
-    def _words(self, tree: int = 0) -> StreamWords:
+    def _words(self, tree: int = 0) -> TreeRenderer:
         """The trees in words; a ValueError says that there is no such tree."""
 
     @property
@@ -240,28 +240,28 @@ class StreamModel(DeclaredColumns, RiverClone):
 
     # How rows are gone along.
 
-    def _shape(self, rows: OnlineEncoder, n_values: int) -> Shape:
+    def _shape(self, rows: OnlineEncoder, n_values: int) -> StreamShape:
         has_tables = self.leaf_prediction in ("nb", "nba")
-        times = self._more_rules().get(leaves.TIMES, 0.0)
+        times = self._more_rules().get(leaves.RULE_TIMES, 0.0)
         widths = np.full(len(rows.seen), SINGLE, np.uint8) if self._model is None else self._model.doubles.widths
-        return Shape(self._n_trees, rows.is_categorical, n_values, times, self.grace_period, has_tables, widths)
+        return StreamShape(self._n_trees, rows.is_categorical, n_values, times, self.grace_period, has_tables, widths)
 
-    def _shape_now(self) -> Shape:
-        assert self._rows is not None  # noqa: S101 - rows were read with it
-        return self._shape(self._rows, self._n_values())
+    def _shape_now(self) -> StreamShape:
+        assert self._encoder is not None  # noqa: S101 - rows were read with it
+        return self._shape(self._encoder, self._n_values())
 
     def _check_room(self, rows: OnlineEncoder, n_values: int) -> None:
         """Refuse columns or classes that do not fit into `max_bytes`; nothing changes."""
         if self._model is None:
-            sizes_within(self.max_bytes, self._shape(rows, n_values))
+            max_capacity(self.max_bytes, self._shape(rows, n_values))
         elif not self._fits(rows, n_values):
             shape = self._shape(rows, n_values)
-            sizes_within(self.max_bytes, shape)
-            memory.fitted(self._model, shape, self.max_bytes)
+            max_capacity(self.max_bytes, shape)
+            memory.reduced_capacity(self._model, shape, self.max_bytes)
 
     def _fits(self, rows: OnlineEncoder, n_values: int) -> bool:
         """Whether the arrays are made for such rows and so many classes."""
-        known = self._rows
+        known = self._encoder
         same_kinds = rows is known or (known is not None and bool((rows.is_categorical == known.is_categorical).all()))
         return same_kinds and self._model.forest.stats.shape[2] == n_values
 
@@ -272,38 +272,38 @@ class StreamModel(DeclaredColumns, RiverClone):
         self._take(rows)
 
     def _new_rule(self) -> Floats:
-        rule = np.zeros(leaves.N_RULES)
-        n_columns = 1 if self._rows is None else len(self._rows.seen)
-        depth = DEEPEST if self.max_depth is None else self.max_depth
-        guesser = GUESSERS[self.leaf_prediction]
-        rule[:7] = self.grace_period, self.delta, self.tau, self._criterion(), guesser, depth, n_columns
-        rule[leaves.MULTIWAY] = not self.binary_split
+        rule = np.zeros(leaves.N_RULE_FIELDS)
+        n_columns = 1 if self._encoder is None else len(self._encoder.seen)
+        depth = MAX_DEPTH if self.max_depth is None else self.max_depth
+        predictor = LEAF_PREDICTORS[self.leaf_prediction]
+        rule[:7] = self.grace_period, self.delta, self.tau, self._criterion(), predictor, depth, n_columns
+        rule[leaves.RULE_MULTIWAY] = not self.binary_split
         for place, value in self._more_rules().items():
             rule[place] = value
         return rule
 
     def _take(self, rows: OnlineEncoder) -> None:
         """Know more names or kinds; a column that has only been missing may turn out to hold names."""
-        before = self._rows
+        before = self._encoder
         if rows is before:
             return
         if self._model is not None and before is not None and (rows.is_categorical != before.is_categorical).any():
             newly = rows.is_categorical & ~before.is_categorical
-            self._model.forest.kinds[newly] = trees.CATEGORICAL
+            self._model.forest.kinds[newly] = forests.CATEGORICAL
             self._model.events[:, :-2][:, newly] = 0.0
             self._remake(self._shape(rows, self._model.forest.stats.shape[2]))
-        self._rows = rows
+        self._encoder = rows
         self._rule = self._new_rule()
         self.__dict__["schema"] = rows.schema
 
     def _read(self, rows: Any) -> tuple[OnlineEncoder, Rows]:
         """Rows to learn from, encoded, and what knows their names; nothing changes yet."""
-        if self._rows is None:
+        if self._encoder is None:
             return OnlineEncoder.of(rows, MAX_NAMES).knowing(rows)
         if isinstance(rows, list) and len(rows) == 1:
-            known, row = self._rows.knowing_one(rows[0])
+            known, row = self._encoder.knowing_one(rows[0])
             return known, row.reshape(1, -1)
-        return self._rows.knowing(rows)
+        return self._encoder.knowing(rows)
 
     def _learn(
         self, rows: OnlineEncoder, matrix: Rows, labels: Floats, weights: Floats, outputs: Floats | None = None
@@ -315,7 +315,7 @@ class StreamModel(DeclaredColumns, RiverClone):
         n_values = self._n_values()
         if self._model is None:
             shape = self._shape_now()
-            self._model = memory.new_model(shape, memory.limits(None, shape, self.max_bytes).first(shape))
+            self._model = memory.new_state(shape, memory.growth_limit(None, shape, self.max_bytes).first(shape))
         elif self._model.forest.stats.shape[2] != n_values:
             self._remake(self._shape_now())
         if outputs is None:
@@ -323,10 +323,10 @@ class StreamModel(DeclaredColumns, RiverClone):
         else:
             self._go(matrix, labels, weights, outputs, LEARNS | PREDICTS)
 
-    def _remake(self, shape: Shape) -> None:
+    def _remake(self, shape: StreamShape) -> None:
         """Make the arrays anew for more classes or other columns."""
-        self._model = memory.resized(self._model, shape, memory.fitted(self._model, shape, self.max_bytes))
-        self._most, self._is_full = memory.limits(self._model, shape, self.max_bytes), False
+        self._model = memory.resized(self._model, shape, memory.reduced_capacity(self._model, shape, self.max_bytes))
+        self._most, self._is_full = memory.growth_limit(self._model, shape, self.max_bytes), False
 
     def _go(self, rows: Rows, labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
         """Go along all rows."""
@@ -337,7 +337,7 @@ class StreamModel(DeclaredColumns, RiverClone):
     def _go_along(self, rows: Floats, labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
         """Go along rows, making room where there is too little."""
         if does & LEARNS:
-            memory.renumbered(self._model)
+            memory.renumber_events(self._model)
         rule, done, n = self._rule, 0, len(rows)
         while done < n:
             grows = GROWS if does & LEARNS and self._may_grow() else 0
@@ -346,7 +346,7 @@ class StreamModel(DeclaredColumns, RiverClone):
                 along = [array[done:] if len(array) == n else array for array in along]
             along += [does | grows]
             model, shape = self._held_model(), {"model": self._model, "n_outputs": outputs.shape[1]}
-            room = self._rooms.take(partial(memory.has_shape, **shape), partial(memory.new_work, **shape))
+            room = self._rooms.take(partial(memory.is_workspace_for, **shape), partial(memory.new_workspace, **shape))
             done += kernels.run(model, room[1], rule, self._rng, np.uint64(self.seed), *along)
             self._rooms.give_back(room)
             if done < n:
@@ -359,9 +359,9 @@ class StreamModel(DeclaredColumns, RiverClone):
         if is_wider.any():
             shape = shape._replace(widths=np.where(is_wider, DOUBLE, shape.widths).astype(np.uint8))
             self._model = memory.widened(self._model, shape, self.max_bytes)
-            self._most, self._is_full = memory.limits(self._model, shape, self.max_bytes), False
+            self._most, self._is_full = memory.growth_limit(self._model, shape, self.max_bytes), False
         else:
-            sizes = memory.sizes_of(self._model).doubled(self._limits())
+            sizes = memory.capacity_of(self._model).doubled(self._limits())
             self._model = memory.resized(self._model, shape, sizes)
 
     def _held_model(self) -> Any:
@@ -374,13 +374,13 @@ class StreamModel(DeclaredColumns, RiverClone):
     def _may_grow(self) -> bool:
         if self._is_full:
             return False
-        sizes, most = memory.sizes_of(self._model), self._limits()
+        sizes, most = memory.capacity_of(self._model), self._limits()
         self._is_full = not any(size < limit for size, limit in zip(sizes[:3], most[:3], strict=True))
         return not self._is_full
 
-    def _limits(self) -> Sizes:
+    def _limits(self) -> Capacity:
         if self._most is None:
-            self._most = memory.limits(self._model, self._shape_now(), self.max_bytes)
+            self._most = memory.growth_limit(self._model, self._shape_now(), self.max_bytes)
         return self._most
 
     def _predicted(self, rows: Rows, n_outputs: int) -> Floats:
@@ -389,8 +389,8 @@ class StreamModel(DeclaredColumns, RiverClone):
         return outputs
 
     def _known_rows(self, rows: Any) -> Rows:
-        assert self._rows is not None  # noqa: S101 - a model was made for them
-        return self._rows.many(rows)
+        assert self._encoder is not None  # noqa: S101 - a model was made for them
+        return self._encoder.many(rows)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         own = {"rng": self._rng}

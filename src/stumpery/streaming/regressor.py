@@ -10,7 +10,7 @@ from stumpery.labels.classes import listed_labels
 from stumpery.labels.weights import checked_weights
 from stumpery.models import concurrent
 from stumpery.options import check_whole, shown
-from stumpery.streaming.explanation import NumberWords
+from stumpery.streaming.explanation import RegressorRenderer
 from stumpery.streaming.model import StreamModel
 from stumpery.streaming.trees.criterion_kernels import VARIANCE
 from stumpery.streaming.trees.leaf_predictors_kernels import N_MOMENTS
@@ -49,10 +49,10 @@ class StreamRegressor(StreamModel):
         return self._numbers(X)
 
     def _numbers(self, X: Any) -> Floats:  # noqa: N803
-        if self._model is None or self._rows is None:
+        if self._model is None or self._encoder is None:
             return np.zeros(frames.n_rows(X, "X"))
         if isinstance(X, list) and len(X) == 1:
-            return self._predicted(self._rows.one(X[0]).reshape(1, -1), 1)[:, 0]
+            return self._predicted(self._encoder.one(X[0]).reshape(1, -1), 1)[:, 0]
         return self._predicted(self._known_rows(X), 1)[:, 0]
 
     def test_then_learn(self, X: Any, y: Any, w: Any = None) -> Floats:  # noqa: N803
@@ -68,7 +68,7 @@ class StreamRegressor(StreamModel):
             raise ValueError(f"there are {n} rows and {len(numbers)} labels")
         weights = checked_weights(w, n)
         if n == 0:
-            return self._rows, np.zeros((0, 1)), numbers, weights
+            return self._encoder, np.zeros((0, 1)), numbers, weights
         known, rows = self._read(X)
         self._check_room(known, N_MOMENTS)
         return known, rows, numbers, weights
@@ -85,11 +85,11 @@ class StreamRegressor(StreamModel):
     def _told(self, x: Any) -> str:
         return f"prediction: {self.predict_one(x):.4g}"
 
-    def _words(self, tree: int = 0) -> NumberWords:
+    def _words(self, tree: int = 0) -> RegressorRenderer:
         check_whole("tree", tree, 0, self._n_trees - 1)
         if self._model is None or self.schema is None:
             raise ValueError("nothing has been learned yet: there is no tree to show")
-        return NumberWords(self._model, self.schema, self._n_trees)
+        return RegressorRenderer(self._model, self.schema, self._n_trees)
 
 
 def checked_numbers(y: Any) -> Floats:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest import forest_kernels as forests
 from stumpery.array_forest.forest_kernels import (
     COUNTER_FREE_BLOCKS,
     COUNTER_NODES,
@@ -31,27 +31,27 @@ from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, Scratch, sto
 from stumpery.drift import adaptive_window_kernels as drift
 from stumpery.jit import internal, kernel
 from stumpery.random import poisson
-from stumpery.streaming.trees import eviction_kernels as room
+from stumpery.streaming.trees import eviction_kernels as eviction
 from stumpery.streaming.trees import leaf_predictors_kernels as leaves
-from stumpery.streaming.trees import splitting_kernels as growth
+from stumpery.streaming.trees import splitting_kernels as splitting
 from stumpery.streaming.trees.criterion_kernels import VARIANCE
 from stumpery.streaming.trees.leaf_predictors_kernels import (
-    COUNT,
-    CRITERION,
-    DRIFT,
-    GRACE,
-    MEAN,
-    MULTIWAY,
-    SQUARES,
-    TIMES,
-    WARNING,
+    MOMENT_MEAN,
+    MOMENT_SQUARES,
+    MOMENT_WEIGHT,
+    RULE_CRITERION,
+    RULE_DRIFT_DELTA,
+    RULE_GRACE_PERIOD,
+    RULE_MULTIWAY,
+    RULE_TIMES,
+    RULE_WARNING_DELTA,
     StreamState,
 )
 from stumpery.types import Floats, RandomState
 
 PREDICTS, LEARNS, GROWS = 1, 2, 4  # what a run may do
-RIGHT, SEEN = range(2)  # of a tree's votes
-VOTES_FADING = 0.999
+VOTE_CORRECT, VOTE_EVENTS = range(2)  # of a tree's votes
+VOTE_DECAY = 0.999
 
 
 class StreamWorkspace(NamedTuple):
@@ -77,9 +77,9 @@ def predict(model: StreamState, reached: Int32s, row: Floats, rule: Floats, one:
     total = 0.0
     for tree in range(n_trees):
         leaves.predict(model, reached[tree], row, rule, one)
-        vote = (model.votes[tree, RIGHT] + 1.0) / (model.votes[tree, SEEN] + 1.0)
+        vote = (model.votes[tree, VOTE_CORRECT] + 1.0) / (model.votes[tree, VOTE_EVENTS] + 1.0)
         vote *= vote
-        said = 1.0 if rule[CRITERION] == VARIANCE else 0.0
+        said = 1.0 if rule[RULE_CRITERION] == VARIANCE else 0.0
         for each in range(n_outputs):
             output[each] += vote * one[each]
             if said == 0.0 and one[each] > 0.0:
@@ -90,48 +90,48 @@ def predict(model: StreamState, reached: Int32s, row: Floats, rule: Floats, one:
 
 
 @internal
-def mistake(model: StreamState, leaf: int, row: Floats, label: float, rule: Floats, one: Floats) -> float:
+def prediction_error(model: StreamState, leaf: int, row: Floats, label: float, rule: Floats, one: Floats) -> float:
     """How wrong a tree is about an event, from 0 to 1."""
-    guesser = leaves.chosen_guesser(model.duels[leaf], rule)
-    place = leaves.LATEST if guesser == leaves.RECENT else leaves.ALL
+    predictor = leaves.select_predictor(model.predictor_scores[leaf], rule)
+    place = leaves.ROW_RECENT if predictor == leaves.RECENT else leaves.ROW_ALL
     stats = model.forest.stats[leaf]
-    if rule[CRITERION] == VARIANCE:
-        deviation = np.sqrt(model.spread[SQUARES] / max(model.spread[COUNT], 1.0))
-        return float(min(abs(leaves.expected(stats, place) - label) / max(3.0 * deviation, 1e-300), 1.0))
-    if guesser == leaves.BAYES and model.marks[leaf, leaves.TABLE] != NO_INDEX:
+    if rule[RULE_CRITERION] == VARIANCE:
+        deviation = np.sqrt(model.label_moments[MOMENT_SQUARES] / max(model.label_moments[MOMENT_WEIGHT], 1.0))
+        return float(min(abs(leaves.predicted_mean(stats, place) - label) / max(3.0 * deviation, 1e-300), 1.0))
+    if predictor == leaves.NAIVE_BAYES and model.flags[leaf, leaves.FLAG_TABLE] != NO_INDEX:
         leaves.predict(model, leaf, row, rule, one)
-        return 0.0 if leaves.largest(one) == int(label) else 1.0
-    return 0.0 if leaves.guess(stats, place) == int(label) else 1.0
+        return 0.0 if leaves.argmax(one) == int(label) else 1.0
+    return 0.0 if leaves.majority_class(stats, place) == int(label) else 1.0
 
 
 @internal
-def watch(model: StreamState, tree: int, wrong: float, rule: Floats) -> None:
+def detect_drift(model: StreamState, tree: int, wrong: float, rule: Floats) -> None:
     """Note a tree's mistake; begin a tree in the background, or let it take the tree's place, in place."""
     votes = model.votes[tree]
-    votes[RIGHT] = votes[RIGHT] * VOTES_FADING + 1.0 - wrong
-    votes[SEEN] = votes[SEEN] * VOTES_FADING + 1.0
-    drift.add(model.windows, tree, wrong)
-    if model.forest.counters[COUNTER_TIME] % drift.EVERY != 0:
+    votes[VOTE_CORRECT] = votes[VOTE_CORRECT] * VOTE_DECAY + 1.0 - wrong
+    votes[VOTE_EVENTS] = votes[VOTE_EVENTS] * VOTE_DECAY + 1.0
+    drift.update(model.windows, tree, wrong)
+    if model.forest.counters[COUNTER_TIME] % drift.CHECK_INTERVAL != 0:
         return
-    found = drift.look(model.windows, tree, rule[WARNING], rule[DRIFT])
-    if found == drift.STEADY:
+    found = drift.detect(model.windows, tree, rule[RULE_WARNING_DELTA], rule[RULE_DRIFT_DELTA])
+    if found == drift.NO_DRIFT:
         return
-    n_trees, grace = model.standby.shape[0], int(rule[GRACE])
+    n_trees, grace = model.standby.shape[0], int(rule[RULE_GRACE_PERIOD])
     if found == drift.WARNING:
         if model.standby[tree] == 0:
             model.standby[tree] = 1
-            room.fell(model, n_trees + tree, grace)
+            eviction.reset_tree(model, n_trees + tree, grace)
         return
-    room.fell(model, tree, grace)
+    eviction.reset_tree(model, tree, grace)
     if model.standby[tree] == 1:
-        exchange(model, tree, n_trees + tree)
+        swap_trees(model, tree, n_trees + tree)
         model.standby[tree] = 0
-    drift.forget(model.windows, tree)
-    votes[RIGHT] = votes[SEEN] = 0.0
+    drift.reset(model.windows, tree)
+    votes[VOTE_CORRECT] = votes[VOTE_EVENTS] = 0.0
 
 
 @internal
-def exchange(model: StreamState, root: int, other: int) -> None:
+def swap_trees(model: StreamState, root: int, other: int) -> None:
     """Exchange two trees, in place: only their roots move."""
     nodes, masks = model.forest.nodes, model.forest.masks
     for here, there in ((root, other), (other, root)):
@@ -159,70 +159,70 @@ def learn(
     """Remember one event and let every tree learn it at the leaf that it reached, in place."""
     forest, n_trees = model.forest, model.standby.shape[0]
     reached, one = work.reached, work.one
-    of_numbers = rule[CRITERION] == VARIANCE
+    of_numbers = rule[RULE_CRITERION] == VARIANCE
     time = forest.counters[COUNTER_TIME]
-    trees.update_column_kinds(forest, row)
+    forests.update_column_kinds(forest, row)
     store_event(model.events, model.doubles, time, row, label, weight)
     forest.counters[COUNTER_TIME] = time + 1
     if of_numbers:
-        note_number(model.spread, label, weight)
+        update_label_moments(model.label_moments, label, weight)
     if n_trees > 1:
         for tree in range(n_trees):
-            wrong = mistake(model, reached[tree], row, label, rule, one)
+            wrong = prediction_error(model, reached[tree], row, label, rule, one)
             before = model.standby[tree]
-            watch(model, tree, wrong, rule)
+            detect_drift(model, tree, wrong, rule)
             if model.standby[tree] != before or forest.nodes[tree, NODE_CHILD] == tree:
-                reached[tree] = descend_one(model, tree, row)
+                reached[tree] = find_leaf(model, tree, row)
             if model.standby[tree] == 1:
-                reached[n_trees + tree] = descend_one(model, n_trees + tree, row)
+                reached[n_trees + tree] = find_leaf(model, n_trees + tree, row)
     for place in range(reached.shape[0]):
         if place >= n_trees and model.standby[place - n_trees] == 0:
             continue
         leaf = reached[place]
-        times = poisson(rng, rule[TIMES]) if rule[TIMES] > 0.0 else 1
+        times = poisson(rng, rule[RULE_TIMES]) if rule[RULE_TIMES] > 0.0 else 1
         if times == 0:
             continue
-        stats, duel, mark = forest.stats[leaf], model.duels[leaf], model.marks[leaf]
+        stats, scores, flags = forest.stats[leaf], model.predictor_scores[leaf], model.flags[leaf]
         if of_numbers:
-            leaves.update_number(stats, duel, label, weight * times, rule)
+            leaves.learn_number(stats, scores, label, weight * times, rule)
         else:
-            if mark[leaves.TABLE] != NO_INDEX:
-                leaves.try_bayes(model, leaf, row, int(label), one)
-            leaves.update_class(stats, duel, int(label), weight * times, rule)
+            if flags[leaves.FLAG_TABLE] != NO_INDEX:
+                leaves.score_naive_bayes(model, leaf, row, int(label), one)
+            leaves.learn_class(stats, scores, int(label), weight * times, rule)
         for _ in range(times):
-            room.note(forest, mark, leaf, time)
+            eviction.append_event(forest, flags, leaf, time)
         if forest.leaves[leaf, LEAF_N_EVENTS] >= forest.leaves[leaf, LEAF_NEXT_CHECK]:
-            growth.check(model, work.scratch, leaf, rule, seed)
-    if room.is_short(forest.counters, forest.blocks.shape[0]):
-        room.sweep(model, bool(of_numbers))
+            splitting.try_split(model, work.scratch, leaf, rule, seed)
+    if eviction.is_memory_low(forest.counters, forest.blocks.shape[0]):
+        eviction.evict(model, bool(of_numbers))
 
 
 @internal
-def note_number(spread: Floats, number: float, weight: float) -> None:
+def update_label_moments(spread: Floats, number: float, weight: float) -> None:
     """Fold a number into the moments of all numbers, in place."""
-    spread[COUNT] += weight
-    distance = number - spread[MEAN]
-    spread[MEAN] += distance * weight / spread[COUNT]
-    spread[SQUARES] += weight * distance * (number - spread[MEAN])
+    spread[MOMENT_WEIGHT] += weight
+    distance = number - spread[MOMENT_MEAN]
+    spread[MOMENT_MEAN] += distance * weight / spread[MOMENT_WEIGHT]
+    spread[MOMENT_SQUARES] += weight * distance * (number - spread[MOMENT_MEAN])
 
 
 @internal
-def descend_one(model: StreamState, root: int, row: Floats) -> int:
+def find_leaf(model: StreamState, root: int, row: Floats) -> int:
     """The leaf that a row reaches below a root."""
     node = root
-    following = model.forest.nodes[node, NODE_CHILD] + trees.goes_right(model.forest, node, row)
+    following = model.forest.nodes[node, NODE_CHILD] + forests.goes_right(model.forest, node, row)
     while following != node:
         node = following
-        following = model.forest.nodes[node, NODE_CHILD] + trees.goes_right(model.forest, node, row)
+        following = model.forest.nodes[node, NODE_CHILD] + forests.goes_right(model.forest, node, row)
     return int(model.forest.nodes[node, NODE_LEAF])
 
 
 @internal
-def has_room(forest: ForestState, n_events: int, n_trees: int, rule: Floats) -> bool:
+def has_capacity(forest: ForestState, n_events: int, n_trees: int, rule: Floats) -> bool:
     """Whether one more event fits whatever it makes of the trees."""
-    n_children = 4 if rule[MULTIWAY] == 0.0 else 2 * MAX_CODES
+    n_children = 4 if rule[RULE_MULTIWAY] == 0.0 else 2 * MAX_CODES
     n_free = forest.nodes.shape[0] - forest.counters[COUNTER_NODES]
-    has_nodes = n_free >= n_children * n_trees or forest.counters[trees.COUNTER_FREE_PAIR] != NO_INDEX
+    has_nodes = n_free >= n_children * n_trees or forest.counters[forests.COUNTER_FREE_PAIR] != NO_INDEX
     has_blocks = forest.counters[COUNTER_FREE_BLOCKS] >= 8 * n_trees + MAX_SPLIT_EVENTS // GAPS_PER_BLOCK
     return bool(has_nodes and has_blocks and forest.counters[COUNTER_TIME] < n_events)
 
@@ -250,9 +250,9 @@ def run(
         is_held = round_row(rows[place], model.doubles.widths, row)
         if does & LEARNS and not is_held and weights[place] > 0.0:
             return place
-        if does & LEARNS and does & GROWS and not has_room(model.forest, model.events.shape[0], n_trees, rule):
+        if does & LEARNS and does & GROWS and not has_capacity(model.forest, model.events.shape[0], n_trees, rule):
             return place
-        trees.descend(model.forest, row, work.foremost, work.moving)
+        forests.descend(model.forest, row, work.foremost, work.moving)
         if does & PREDICTS:
             predict(model, work.reached, row, rule, work.one, outputs[place])
         if does & LEARNS and weights[place] > 0.0:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest import forest_kernels as forests
 from stumpery.array_forest.forest_kernels import MAX_CODES, MIN_CHILD_EVENTS
 from stumpery.array_forest.precision_kernels import DOUBLE, Doubles, gather_doubles
 from stumpery.array_forest.scratch_kernels import (
@@ -25,20 +25,20 @@ from stumpery.array_forest.scratch_kernels import (
 )
 from stumpery.jit import internal
 from stumpery.streaming.trees.criterion_kernels import (
+    CUT_SPACING,
+    EVENT_WEIGHT,
     GINI,
-    INFORMATION,
-    SPACING,
-    TOTAL,
+    INFORMATION_GAIN,
+    TOTALS_BY_ROW,
+    TOTALS_LEAF,
     VARIANCE,
-    WEIGHT,
-    WHOLE,
-    accumulate,
-    count_places,
-    weigh,
+    compute_gains,
+    cumulate,
+    fill_sums,
 )
 
 
-class Cut(NamedTuple):
+class SplitCandidate(NamedTuple):
     """The best way to split, and what the best cut of any other column is worth."""
 
     gain: float
@@ -51,27 +51,27 @@ class Cut(NamedTuple):
 
 
 @internal
-def best_number_cut(
+def best_numerical_split(
     scratch: Scratch, doubles: Doubles, n: int, n_rows: int, column: int, criterion: int
 ) -> tuple[float, float, int]:
     """The worth and the threshold of a column's best cut, and how many were tried."""
     is_double = doubles.widths[column] == DOUBLE
     if is_double:
         gather_doubles(doubles, scratch.found, n, column, scratch.wide_values)
-        n_cuts = bin_doubles(scratch, n, SPACING, scratch.wide_cuts)
+        n_cuts = bin_doubles(scratch, n, CUT_SPACING, scratch.wide_cuts)
     else:
         for index in range(n):
             scratch.values[index] = scratch.events[index, column]
-        n_cuts = choose_thresholds(scratch, n, SPACING, scratch.cuts)
+        n_cuts = choose_thresholds(scratch, n, CUT_SPACING, scratch.cuts)
         assign_bins(scratch, n, scratch.cuts, n_cuts)
     if n_cuts == 0:
         return -np.inf, 0.0, 0
     width = round_up_to_lanes(n_cuts + 1)
-    count_places(scratch, n, width, n_rows, criterion)
-    accumulate(scratch.table, width, n_rows)
-    weigh(scratch.table, scratch.totals, width, n_rows, criterion)
-    found = best_split(scratch.table, 0, n_cuts, scratch.totals[WHOLE, 0], -np.inf)
-    if found == trees.NO_INDEX:
+    fill_sums(scratch, n, width, n_rows, criterion)
+    cumulate(scratch.table, width, n_rows)
+    compute_gains(scratch.table, scratch.totals, width, n_rows, criterion)
+    found = best_split(scratch.table, 0, n_cuts, scratch.totals[TOTALS_LEAF, 0], -np.inf)
+    if found == forests.NO_INDEX:
         return -np.inf, 0.0, n_cuts
     threshold = scratch.wide_cuts[found] if is_double else np.float64(scratch.cuts[found])
     return np.float64(scratch.table.gains[found]), threshold, n_cuts
@@ -80,7 +80,7 @@ def best_number_cut(
 @internal
 def order_codes(scratch: Scratch, n_rows: int, criterion: int) -> int:
     """Write the codes that occur into `scratch.order`, in place: by the share of the commonest class, or their mean."""
-    totals, sums, order, keys = scratch.totals[TOTAL], scratch.table.sums, scratch.order, scratch.codes[0]
+    totals, sums, order, keys = scratch.totals[TOTALS_BY_ROW], scratch.table.sums, scratch.order, scratch.codes[0]
     top = 1 if criterion == VARIANCE else 0
     if criterion != VARIANCE:
         for each in range(n_rows):
@@ -104,13 +104,15 @@ def order_codes(scratch: Scratch, n_rows: int, criterion: int) -> int:
 
 
 @internal
-def best_name_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterion: int) -> tuple[float, np.uint64, int]:
+def best_categorical_split(
+    scratch: Scratch, n: int, n_rows: int, column: int, criterion: int
+) -> tuple[float, np.uint64, int]:
     """The worth and the codes of a column's best set of names, and how many sets were tried."""
-    table, ordered, weight = scratch.table, scratch.ordered, scratch.totals[WHOLE, 0]
+    table, ordered, weight = scratch.table, scratch.ordered, scratch.totals[TOTALS_LEAF, 0]
     order = scratch.order
     for index in range(n):
         scratch.places[index] = np.int32(scratch.events[index, column])
-    count_places(scratch, n, MAX_CODES, n_rows, criterion)
+    fill_sums(scratch, n, MAX_CODES, n_rows, criterion)
     n_codes = order_codes(scratch, n_rows, criterion)
     width = round_up_to_lanes(n_codes)
     for cell in range(n_rows * width):
@@ -120,14 +122,14 @@ def best_name_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterion:
             ordered.sums[each * width + place] = table.sums[each * MAX_CODES + order[place]]
     gain, mask = -np.inf, np.uint64(0)
     if n_codes > 2:  # the first and the last alone are a set of the first ones and what it leaves
-        weigh(ordered, scratch.totals, width, n_rows, criterion)
+        compute_gains(ordered, scratch.totals, width, n_rows, criterion)
         found = best_split(ordered, 1, n_codes - 1, weight, gain)
-        if found != trees.NO_INDEX:
+        if found != forests.NO_INDEX:
             gain, mask = np.float64(ordered.gains[found]), np.uint64(1) << np.uint64(order[found])
-    accumulate(ordered, width, n_rows)
-    weigh(ordered, scratch.totals, width, n_rows, criterion)
+    cumulate(ordered, width, n_rows)
+    compute_gains(ordered, scratch.totals, width, n_rows, criterion)
     found = best_split(ordered, 0, n_codes - 1, weight, gain)
-    if found != trees.NO_INDEX:
+    if found != forests.NO_INDEX:
         gain, mask = np.float64(ordered.gains[found]), np.uint64(0)
         for place in range(found + 1):
             mask |= np.uint64(1) << np.uint64(order[place])
@@ -135,11 +137,11 @@ def best_name_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterion:
 
 
 @internal
-def every_name(scratch: Scratch, n: int, n_rows: int, column: int, criterion: int) -> tuple[float, np.uint64, int]:
+def multiway_split(scratch: Scratch, n: int, n_rows: int, column: int, criterion: int) -> tuple[float, np.uint64, int]:
     """What a child for each name would be worth, the codes that occur, and how many; two must have events enough."""
     for index in range(n):
         scratch.places[index] = np.int32(scratch.events[index, column])
-    count_places(scratch, n, MAX_CODES, n_rows, criterion)
+    fill_sums(scratch, n, MAX_CODES, n_rows, criterion)
     sums, n_counted = scratch.table.sums, 1 if criterion == VARIANCE else n_rows
     pure, mask, n_ways, n_large = 0.0, np.uint64(0), 0, 0
     for code in range(MAX_CODES):
@@ -151,11 +153,11 @@ def every_name(scratch: Scratch, n: int, n_rows: int, column: int, criterion: in
         mask |= np.uint64(1) << np.uint64(code)
         n_ways += 1
         n_large += size >= MIN_CHILD_EVENTS
-        if criterion == INFORMATION:
+        if criterion == INFORMATION_GAIN:
             pure -= size * math.log2(size)
         for each in range(n_rows - n_counted, n_rows):
             one = np.float64(sums[each * MAX_CODES + code])
-            if criterion != INFORMATION:
+            if criterion != INFORMATION_GAIN:
                 pure += one * one / size
             elif one > 0.0:
                 pure += one * math.log2(one)
@@ -163,7 +165,7 @@ def every_name(scratch: Scratch, n: int, n_rows: int, column: int, criterion: in
 
 
 @internal
-def weigh_bits(scratch: Scratch, n: int, n_rows: int, criterion: int) -> None:
+def compute_binary_gains(scratch: Scratch, n: int, n_rows: int, criterion: int) -> None:
     """Weigh the cuts of all columns of bits at once, in place."""
     bits = scratch.bits
     n_values = scratch.events.shape[1]  # with label and weight, which nobody reads
@@ -178,14 +180,14 @@ def weigh_bits(scratch: Scratch, n: int, n_rows: int, criterion: int) -> None:
             sums[column] += weight * event[column]
     if criterion == VARIANCE:
         for index in range(n):
-            event, weight = scratch.events[index], scratch.events[index, WEIGHT]
+            event, weight = scratch.events[index], scratch.events[index, EVENT_WEIGHT]
             for column in range(n_values):
                 bits.sums[column] += weight * event[column]
-    weigh(bits, scratch.totals, width, n_rows, criterion)
+    compute_gains(bits, scratch.totals, width, n_rows, criterion)
 
 
 @internal
-def best_cut(
+def find_split(
     kinds: NDArray[np.uint8],
     doubles: Doubles,
     scratch: Scratch,
@@ -195,19 +197,19 @@ def best_cut(
     n_drawn: int,
     multiway: bool,
     key: np.uint64,
-) -> Cut:
+) -> SplitCandidate:
     """The best cut over `n_drawn` of the columns, drawn by `key`; gains are a share of the leaf's weight."""
     n_columns = kinds.shape[0]
-    weight, before = scratch.totals[WHOLE, 0], scratch.totals[WHOLE, 1]
+    weight, before = scratch.totals[TOTALS_LEAF, 0], scratch.totals[TOTALS_LEAF, 1]
     if criterion == GINI:
         before -= 1.0
     elif criterion == VARIANCE:
         before = 0.0
     for column in range(n_columns):
-        if kinds[column] == trees.BINARY:
-            weigh_bits(scratch, n, n_rows, criterion)
+        if kinds[column] == forests.BINARY:
+            compute_binary_gains(scratch, n, n_rows, criterion)
             break
-    best = Cut(0.0, n_columns, 0.0, np.uint64(0), 0.0, 0, 2)
+    best = SplitCandidate(0.0, n_columns, 0.0, np.uint64(0), 0.0, 0, 2)
     needed = n_drawn
     for column in range(n_columns):
         key = splitmix64(key + np.uint64(0x9E3779B97F4A7C15))
@@ -215,22 +217,22 @@ def best_cut(
             continue
         needed -= 1
         pure, threshold, mask, coded, n_ways = -np.inf, 0.5, np.uint64(0), column, 2
-        if kinds[column] == trees.BINARY:
+        if kinds[column] == forests.BINARY:
             tried, size = 1, scratch.bits.sizes[column]
             if size >= MIN_CHILD_EVENTS and weight - size >= MIN_CHILD_EVENTS:
                 pure = float(scratch.bits.gains[column])
-        elif kinds[column] == trees.CATEGORICAL and multiway:
-            pure, mask, n_ways = every_name(scratch, n, n_rows, column, criterion)
+        elif kinds[column] == forests.CATEGORICAL and multiway:
+            pure, mask, n_ways = multiway_split(scratch, n, n_rows, column, criterion)
             coded, tried = ~column, 1
-        elif kinds[column] == trees.CATEGORICAL:
-            pure, mask, tried = best_name_cut(scratch, n, n_rows, column, criterion)
+        elif kinds[column] == forests.CATEGORICAL:
+            pure, mask, tried = best_categorical_split(scratch, n, n_rows, column, criterion)
             coded = ~column
         else:
-            pure, threshold, tried = best_number_cut(scratch, doubles, n, n_rows, column, criterion)
+            pure, threshold, tried = best_numerical_split(scratch, doubles, n, n_rows, column, criterion)
         gain, n_tried = before + pure / weight, best.n_tried + tried
         if gain > best.gain:
-            best = Cut(gain, coded, threshold, mask, best.gain, n_tried, n_ways)
+            best = SplitCandidate(gain, coded, threshold, mask, best.gain, n_tried, n_ways)
         else:
             second = max(best.second, gain)
-            best = Cut(best.gain, best.column, best.threshold, best.mask, second, n_tried, best.n_ways)
+            best = SplitCandidate(best.gain, best.column, best.threshold, best.mask, second, n_tried, best.n_ways)
     return best
