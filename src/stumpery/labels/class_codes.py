@@ -1,4 +1,4 @@
-"""Labels of classes, as summaries take them."""
+"""Classes that are whole numbers from 0, as summaries count them."""
 
 from typing import Any
 
@@ -8,21 +8,21 @@ from stumpery.options import shown
 from stumpery.types import Integers
 
 
-def checked_labels(labels: Any, n: int, n_classes: int) -> Integers:
-    """A label for each of n values, or one 0 for all where none are given."""
+def checked_class_codes(labels: Any, n: int, n_classes: int) -> Integers:
+    """A class code for each of n values, or one 0 for all where none are given."""
     if labels is None:
         return np.zeros(1, np.int64)
     try:
-        given = np.asarray(labels if hasattr(labels, "__len__") else list(labels))
+        codes = np.asarray(labels if hasattr(labels, "__len__") else list(labels))
     except (TypeError, ValueError):
-        given = np.array("")
-    if given.dtype.kind == "f" and given.size and (np.abs(given) < 2.0**53).all() and (given == np.rint(given)).all():
-        given = given.astype(np.int64)
-    if given.ndim != 1 or (given.dtype.kind not in "biu" and given.size):
+        codes = np.array("")
+    if codes.dtype.kind == "f" and codes.size and (np.abs(codes) < 2.0**53).all() and (codes == np.rint(codes)).all():
+        codes = codes.astype(np.int64)
+    if codes.ndim != 1 or (codes.dtype.kind not in "biu" and codes.size):
         raise ValueError(f"labels is {shown(labels)}; it must be whole numbers from 0 to {n_classes - 1}")
-    if len(given) != n:
-        raise ValueError(f"there are {n} values and {len(given)} labels: one of each is needed")
-    if given.size and not (given.min() >= 0 and given.max() < n_classes):
-        worst = given[(given < 0) | (given >= n_classes)][0]
+    if len(codes) != n:
+        raise ValueError(f"there are {n} values and {len(codes)} labels: one of each is needed")
+    if codes.size and not (codes.min() >= 0 and codes.max() < n_classes):
+        worst = codes[(codes < 0) | (codes >= n_classes)][0]
         raise ValueError(f"a label is {worst}; it must be a whole number from 0 to {n_classes - 1}")
-    return given.astype(np.int64)
+    return codes.astype(np.int64)

@@ -11,7 +11,7 @@ from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.encoding.declared_columns import DeclaredColumns
 from stumpery.encoding.online import OnlineEncoder
-from stumpery.labels.classes import Label, as_array, encode_classes
+from stumpery.labels.classes import Label, class_array, encode_classes
 from stumpery.options import check_bool, check_number, check_whole, shown
 from stumpery.reinforcement import deep_files, extraction
 from stumpery.reinforcement.policy_tree import PolicyTree
@@ -191,7 +191,7 @@ class DeepTree(DeclaredColumns, RiverClone):
         probabilities = self.predict_proba_many(X)
         if not self._classes:
             return np.full(len(probabilities), None, dtype=object)
-        found: NDArray[Any] = as_array(self._classes)[probabilities.argmax(axis=1)]
+        found: NDArray[Any] = class_array(self._classes)[probabilities.argmax(axis=1)]
         return found
 
     def depths_many(self, X: Any) -> Integers:  # noqa: N803

@@ -12,7 +12,7 @@ from stumpery.encoding import Schema
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.declared_columns import DeclaredColumns
 from stumpery.encoding.online import N_FIRST_ROWS, OnlineEncoder
-from stumpery.labels.classes import Label, as_array, encode_classes
+from stumpery.labels.classes import Label, class_array, encode_classes
 from stumpery.options import check_number, check_whole, shown
 from stumpery.reinforcement import optimal_kernels as kernels
 from stumpery.reinforcement.cells import Cells
@@ -127,7 +127,7 @@ class OptimalTree(DeclaredColumns):
         """The class that is reported for each row."""
         if not self._table:
             return np.full(frames.n_rows(X, "X"), None, dtype=object)
-        found: NDArray[Any] = as_array(self._classes)[self.predict_proba_many(X).argmax(axis=1)]
+        found: NDArray[Any] = class_array(self._classes)[self.predict_proba_many(X).argmax(axis=1)]
         return found
 
     def predict_proba_one(self, x: Any) -> dict[Label, float]:

@@ -11,7 +11,7 @@ from stumpery import frames
 from stumpery.array_forest import rendering as tree_words
 from stumpery.encoding import Schema
 from stumpery.encoding.online import OnlineEncoder
-from stumpery.labels.classes import Label, as_array, encode_classes
+from stumpery.labels.classes import Label, class_array, encode_classes
 from stumpery.reinforcement import policy_nodes
 from stumpery.reinforcement.cells import Cells, Codes
 from stumpery.reinforcement.policy_nodes import LEAF, NO_CHILD, Nodes
@@ -80,7 +80,7 @@ class PolicyTree:
 
     def predict_many(self, X: Any) -> NDArray[Any]:  # noqa: N803 - as river and scikit-learn name it
         """The class that is reported for each row."""
-        found: NDArray[Any] = as_array(self.classes)[self.nodes.report[self.reached(X)]]
+        found: NDArray[Any] = class_array(self.classes)[self.nodes.report[self.reached(X)]]
         return found
 
     def depths_many(self, X: Any) -> Integers:  # noqa: N803

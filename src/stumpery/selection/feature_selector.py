@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
-from stumpery.labels.known_classes import checked_label, checked_labels, class_type
+from stumpery.labels.known_classes import checked_known_class, checked_known_classes, class_type
 from stumpery.options import check_bool, check_whole, shown
 from stumpery.random import new_generator
 from stumpery.reseeding import SeededClone
@@ -119,7 +119,7 @@ class FeatureSelector(SeededClone):
         `asked` names the features that were looked at. Where these are the open round's, that round ends; else another
         round's class comes late, and the open round stays open.
         """
-        label = checked_label(y, self._labels)
+        label = checked_known_class(y, self._labels)
         late = None if asked is None else recipes.late_round(self._names, asked, self._most)
         if late is not None and self._is_open(late):
             late = None
@@ -145,7 +145,7 @@ class FeatureSelector(SeededClone):
         Bad input leaves all as it was; a learner of another kind that fails ends the run there.
         """
         table = checked_rows(rows, self._names)
-        classes = checked_labels(labels, len(table), self._labels)
+        classes = checked_known_classes(labels, len(table), self._labels)
         turns = recipes.checked_order(order, len(table))
         played = Rounds(
             np.empty(len(turns), dtype=object if self._is_other else class_type(self._labels)),
@@ -310,7 +310,9 @@ class FeatureSelector(SeededClone):
     def _play_one(self, row: Floats, y: Any, turn: int, played: Rounds) -> None:
         asked = self._asked()
         values = {self._names[index]: float(row[index]) for index in asked} if self._is_other else row[asked]
-        played.predictions[turn], played.mistakes[turn] = self._learn(asked, values, checked_label(y, self._labels))
+        played.predictions[turn], played.mistakes[turn] = self._learn(
+            asked, values, checked_known_class(y, self._labels)
+        )
         played.spent[turn] = self._facts[asked, choosing_kernels.PRICE].sum()
         played.looks[asked] += 1
         self.skip()

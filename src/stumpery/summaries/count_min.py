@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from stumpery import files
-from stumpery.labels.class_codes import checked_labels
+from stumpery.labels.class_codes import checked_class_codes
 from stumpery.models import Model, merging
 from stumpery.options import check_whole
 from stumpery.summaries import count_min_kernels as kernels
@@ -50,13 +50,13 @@ class CountMin(Model):
     def add(self, name: str | int, label: int = 0, weight: int = 1) -> None:
         """Count one name, `weight` times."""
         check_whole("weight", weight, 1, 2**31)
-        labels = checked_labels([label], 1, self.n_classes)
+        labels = checked_class_codes([label], 1, self.n_classes)
         kernels.add_all(self._counts, np.array([hash_name(name)], np.uint64), labels, int(weight))
 
     def add_many(self, names: Any, labels: Any = None) -> None:
         """Count many names, a label for each: equals the loop of `add`."""
         hashes = hash_names(names)
-        kernels.add_all(self._counts, hashes, checked_labels(labels, len(hashes), self.n_classes), 1)
+        kernels.add_all(self._counts, hashes, checked_class_codes(labels, len(hashes), self.n_classes), 1)
 
     @merging
     def merge(self, other: Self) -> None:

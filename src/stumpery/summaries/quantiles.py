@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import files
-from stumpery.labels.class_codes import checked_labels
+from stumpery.labels.class_codes import checked_class_codes
 from stumpery.models import Model, merging
 from stumpery.options import check_number, check_whole
 from stumpery.summaries import quantiles_kernels as kernels
@@ -81,7 +81,7 @@ class QuantileSummary(Model):
     def add_many(self, values: Any, labels: Any = None) -> None:
         """Fold many values in, one label from 0 to n_classes - 1 for each: equals the loop of `add`."""
         numbers = checked_numbers(values)
-        classes = checked_labels(labels, len(numbers), self.n_classes)
+        classes = checked_class_codes(labels, len(numbers), self.n_classes)
         missing = np.isnan(numbers)
         if missing.any():
             gone = classes[missing] if len(classes) == len(numbers) else np.repeat(classes, int(missing.sum()))
