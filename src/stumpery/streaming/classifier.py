@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.encoding.chunks import Rows
 from stumpery.encoding.online import OnlineEncoder
-from stumpery.labels.classes import Label, as_array, encode_classes
+from stumpery.labels.classes import Label, class_array, encode_classes
 from stumpery.labels.weights import checked_weights
 from stumpery.models import concurrent
 from stumpery.options import check_one_of, check_whole
@@ -82,7 +82,7 @@ class StreamClassifier(StreamModel):
         probabilities = self._probabilities(X)
         if not self._classes:
             return np.full(len(probabilities), None, dtype=object)
-        found: NDArray[Any] = as_array(self._classes)[probabilities.argmax(axis=1)]
+        found: NDArray[Any] = class_array(self._classes)[probabilities.argmax(axis=1)]
         return found
 
     def test_then_learn(self, X: Any, y: Any, w: Any = None) -> Floats:  # noqa: N803

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stumpery import frames
-from stumpery.labels.classes import listed_labels
+from stumpery.labels.lists import listed_labels
 from stumpery.labels.weights import checked_weights
 from stumpery.models import concurrent
 from stumpery.options import check_whole, shown

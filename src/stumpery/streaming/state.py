@@ -205,7 +205,9 @@ def arrays_of(model: StreamState) -> dict[str, NDArray[Any]]:
         if isinstance(field, np.ndarray):
             arrays[SAVED_NAMES.get(name, name)] = field
         else:
-            arrays |= {f"{name}.{inner}": array for inner, array in field._asdict().items() if inner not in DERIVED_ARRAYS}
+            arrays |= {
+                f"{name}.{inner}": array for inner, array in field._asdict().items() if inner not in DERIVED_ARRAYS
+            }
     return arrays
 
 
