@@ -274,13 +274,16 @@ def test_trees_are_shown_in_words_as_a_frame_and_as_a_picture(trained, new):
     frame = trained.to_frame()
     assert {"rule", "events", "prediction"} <= set(frame.columns)
     assert trained.draw(max_depth=2).get_title() == "tree 0"
-    assert "device" in trained.explain_one({"age": 30, "device": "watch", "x": 0.0})
+    explanation = trained.explain_one({"age": 30, "device": "watch", "x": 0.0})
+    assert explanation.summary.startswith("prediction: ")
+    assert [row["tree"] for row in explanation.rows] == list(range(min(trained._n_trees, 5)))
+    assert "device" in str(explanation)
     importances = trained.feature_importances()
     assert sum(importances.values()) == pytest.approx(1.0)
     assert min(importances, key=importances.get) == "x"
     with pytest.raises(ValueError, match="nothing has been learned yet"):
         new().to_text()
-    assert new().explain_one({}) == "Nothing has been learned yet."
+    assert str(new().explain_one({})) == "Nothing has been learned yet."
 
 
 def test_a_depth_of_zero_is_one_leaf_and_a_limit_is_kept(new, kind):

@@ -11,9 +11,9 @@ pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
 
 @kernel
-def step(windows, mistake, warning, threshold):
-    """Add a mistake and look."""
-    drift.update(windows, 0, mistake)
+def step(windows, error, warning, threshold):
+    """Add an error and check."""
+    drift.update(windows, 0, error)
     return drift.detect(windows, 0, warning, threshold)
 
 
@@ -25,10 +25,10 @@ def test_the_window_equals_its_slow_twin(shares):
     found = []
     for share in shares:
         for _ in range(n):
-            mistake = float(rng.random() < share)
-            twin.add(mistake)
-            found.append(step(windows, mistake, 0.01, 0.001))
+            error = float(rng.random() < share)
+            twin.add(error)
+            found.append(step(windows, error, 0.01, 0.001))
             assert found[-1] == twin.look(0.01, 0.001)
     assert (drift.DRIFT in found) == (shares == (0.2, 0.6))
-    if shares[0] == 0.6:  # fewer mistakes are no drift, but what came before is forgotten
+    if shares[0] == 0.6:  # fewer errors are no drift, but what came before is forgotten
         assert windows.fills[0] @ 2 ** np.arange(drift.N_SIZES) < 1.5 * n

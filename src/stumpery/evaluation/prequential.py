@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stumpery import frames
-from stumpery.evaluation.result import Result
 from stumpery.ensembles.averaging import likeliest, predicts_probabilities
+from stumpery.evaluation.result import Result
 from stumpery.labels.classes import checked_class
 from stumpery.labels.lists import listed_labels
 from stumpery.options import check_number, check_one_of, check_whole, shown

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from stumpery.streaming.adaptive_forest import AdaptiveForest
 from stumpery.streaming.classifier import StreamClassifier
-from stumpery.streaming.forest import Forest
 
 
 @dataclass(kw_only=True, eq=False)
-class ForestClassifier(Forest, StreamClassifier):
+class ForestClassifier(AdaptiveForest, StreamClassifier):
     """Many Hoeffding trees that vote, each replaced when its mistakes become more (Gomes et al. 2017).
 
     Every tree sees each event Poisson(`times`) times and looks at a random `max_features` of the columns at each split.

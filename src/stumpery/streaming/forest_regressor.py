@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from stumpery.streaming.forest import Forest
+from stumpery.streaming.adaptive_forest import AdaptiveForest
 from stumpery.streaming.regressor import StreamRegressor
 
 
 @dataclass(kw_only=True, eq=False)
-class ForestRegressor(Forest, StreamRegressor):
+class ForestRegressor(AdaptiveForest, StreamRegressor):
     """Many Hoeffding trees whose numbers are averaged, each replaced when its errors become more.
 
     Made as `ForestClassifier` is. An error is a share of three standard deviations of all numbers, at most 1.

@@ -1,17 +1,16 @@
-"""What the forests add to their trees: how many, how different, and what they do when the stream changes."""
+"""Base of adaptive random forests: online bagging, random columns and drift detection (Gomes et al. 2017)."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stumpery.options import check_number, check_whole
 from stumpery.streaming.model import StreamModel
-from stumpery.streaming.trees import leaf_predictors_kernels as leaves
+from stumpery.streaming.trees import state_kernels as records
 
 
 @dataclass(kw_only=True, eq=False)
-class Forest(StreamModel):
-    """Trees that see every event Poisson(`times`) times and look at a random share of the columns at each split."""
+class AdaptiveForest(StreamModel):
+    """An adaptive random forest: each tree learns an event Poisson(`times`) times and splits on random columns."""
 
     n_models: int = 10
     times: float = 2.0
@@ -29,18 +28,18 @@ class Forest(StreamModel):
 
     @property
     def n_background(self) -> int:
-        """The trees that grow in the background, because mistakes seem to become more."""
-        return 0 if self._model is None else int(self._model.standby.sum())
+        """The number of background trees, each started by a warning of a drift detector."""
+        return 0 if self._arena is None else int(self._arena.state.standby.sum())
 
     @property
     def _n_trees(self) -> int:
         return self.n_models
 
-    def _more_rules(self) -> Mapping[int, float]:
-        n_columns = 1 if self._encoder is None else len(self._encoder.seen)
+    def _forest_rule(self) -> dict[int, float]:
+        n_columns = 1 if self._encoder is None else self._encoder.width
         return {
-            leaves.RULE_N_DRAWN: math.ceil(self.max_features * n_columns),
-            leaves.RULE_TIMES: self.times,
-            leaves.RULE_WARNING_DELTA: self.warning_delta,
-            leaves.RULE_DRIFT_DELTA: self.drift_delta,
+            records.RULE_N_DRAWN: math.ceil(self.max_features * n_columns),
+            records.RULE_TIMES: self.times,
+            records.RULE_WARNING_DELTA: self.warning_delta,
+            records.RULE_DRIFT_DELTA: self.drift_delta,
         }
