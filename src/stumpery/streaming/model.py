@@ -213,8 +213,9 @@ class StreamModel(DeclaredColumns, RiverClone):
         """The trees as text, tables and pictures; a ValueError says that there is no such tree."""
 
     @property
+    @abstractmethod
     def _n_trees(self) -> int:
-        return 1
+        """The number of trees."""
 
     def _forest_rule(self) -> dict[int, float]:
         """The fields of the rule that only a forest has."""
