@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from stumpery.options import check_number, check_whole
 from stumpery.streaming.model import StreamModel
 from stumpery.streaming.trees import state_kernels as records
+from stumpery.types import Floats
 
 
 @dataclass(kw_only=True, eq=False)
@@ -35,11 +36,14 @@ class AdaptiveForest(StreamModel):
     def _n_trees(self) -> int:
         return self.n_models
 
-    def _forest_rule(self) -> dict[int, float]:
-        n_columns = 1 if self._encoder is None else self._encoder.width
-        return {
-            records.RULE_N_DRAWN: math.ceil(self.max_features * n_columns),
-            records.RULE_TIMES: self.times,
-            records.RULE_WARNING_DELTA: self.warning_delta,
-            records.RULE_DRIFT_DELTA: self.drift_delta,
-        }
+    @property
+    def _mean_times(self) -> float:
+        return self.times
+
+    def _new_rule(self, n_columns: int) -> Floats:
+        rule = super()._new_rule(n_columns)
+        rule[records.RULE_N_DRAWN] = math.ceil(self.max_features * n_columns)
+        rule[records.RULE_TIMES] = self.times
+        rule[records.RULE_WARNING_DELTA] = self.warning_delta
+        rule[records.RULE_DRIFT_DELTA] = self.drift_delta
+        return rule

@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
-from stumpery.encoding.chunks import Rows
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding import Schema
 from stumpery.labels.classes import Label, class_array, encode_classes
 from stumpery.labels.weights import checked_weights
 from stumpery.models import concurrent
-from stumpery.options import check_one_of, check_whole
+from stumpery.options import check_one_of
 from stumpery.streaming.explanation import ClassifierRenderer
-from stumpery.streaming.model import StreamModel
+from stumpery.streaming.model import LabelledRows, StreamModel
 from stumpery.streaming.trees.criterion_kernels import GINI, INFORMATION_GAIN
+from stumpery.streaming.trees.state_kernels import StreamState
 from stumpery.types import Floats
 
 CRITERIA = {"info_gain": INFORMATION_GAIN, "gini": GINI}
@@ -49,15 +49,18 @@ class StreamClassifier(StreamModel):
         weights = checked_weights(w, 1)
         encoder, row = self._encode([x])
         self._check_memory(encoder, len(classes))
-        self._learn_classes(encoder, row, classes, codes, weights)
+        self._take_classes(classes)
+        self._learn(LabelledRows(encoder, row, codes, weights))
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803 - as river and scikit-learn name it
         """Learn from many rows, all or, where one is wrong, none: equals the loop of `learn_one`."""
-        self._learn_classes(*self._checked(X, y, w))
+        classes, checked = self._checked_classes(X, y, w)
+        self._take_classes(classes)
+        self._learn(checked)
 
     def check_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803
         """Refuse, with a ValueError, what `learn_many` would refuse; nothing is learned."""
-        self._checked(X, y, w)
+        self._checked_classes(X, y, w)
 
     @concurrent
     def predict_proba_one(self, x: Any) -> dict[Label, float]:
@@ -90,9 +93,10 @@ class StreamClassifier(StreamModel):
 
         Classes have the probability 0 before they came, all of them in the first row.
         """
-        encoder, rows, classes, codes, weights = self._checked(X, y, w)
-        outputs = np.zeros((len(rows), len(classes)))
-        self._learn_classes(encoder, rows, classes, codes, weights, outputs)
+        classes, checked = self._checked_classes(X, y, w)
+        outputs = np.zeros((len(checked.rows), len(classes)))
+        self._take_classes(classes)
+        self._learn(checked, outputs)
         return outputs
 
     def _probabilities(self, X: Any) -> Floats:  # noqa: N803
@@ -103,32 +107,15 @@ class StreamClassifier(StreamModel):
             probabilities[probabilities.sum(axis=1) == 0.0] = 1.0 / len(self._classes)  # leaves without events
         return probabilities
 
-    def _checked(self, X: Any, y: Any, w: Any) -> tuple[Any, ...]:  # noqa: N803
+    def _checked_classes(self, X: Any, y: Any, w: Any) -> tuple[list[Label], LabelledRows]:  # noqa: N803
+        """The classes after these labels, and the rows that were checked; nothing changes yet."""
         classes, codes = encode_classes(y, self._classes)
-        n = frames.n_rows(X, "X")
-        if n != len(codes):
-            raise ValueError(f"there are {n} rows and {len(codes)} labels")
-        weights = checked_weights(w, n)
-        if n == 0:
-            return self._encoder, np.zeros((0, 1)), self._classes, codes, weights
-        encoder, rows = self._encode(X)
-        self._check_memory(encoder, len(classes))
-        return encoder, rows, classes, codes, weights
+        return classes, self._checked(X, codes, w, len(classes))
 
-    def _learn_classes(
-        self,
-        encoder: OnlineEncoder,
-        rows: Rows,
-        classes: list[Label],
-        codes: Floats,
-        weights: Floats,
-        outputs: Floats | None = None,
-    ) -> None:
-        """Learn rows that were checked."""
+    def _take_classes(self, classes: list[Label]) -> None:
         if len(self._codes) != len(classes):
             self._classes = classes
             self._codes = {label: float(code) for code, label in enumerate(classes)}
-        self._learn(encoder, rows, codes, weights, outputs)
 
     def _n_values(self) -> int:
         return len(self._classes)
@@ -143,11 +130,8 @@ class StreamClassifier(StreamModel):
         probabilities = sorted(self.predict_proba_one(x).items(), key=lambda pair: -pair[1])[:3]
         return "prediction: " + ", ".join(f"{label!r} {probability:.1%}" for label, probability in probabilities)
 
-    def _renderer(self, tree: int = 0) -> ClassifierRenderer:
-        check_whole("tree", tree, 0, self._n_trees - 1)
-        if self._arena is None or self.schema is None:
-            raise ValueError("nothing has been learned yet: there is no tree to show")
-        return ClassifierRenderer(self._arena.state, self.schema, self._n_trees, self._classes)
+    def _new_renderer(self, state: StreamState, schema: Schema) -> ClassifierRenderer:
+        return ClassifierRenderer(state, schema, self._n_trees, self._classes)
 
     def _more_options(self) -> dict[str, Any]:
         return {"_classes": list(self._classes)}

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,9 @@ from stumpery.encoding import Schema
 from stumpery.encoding.chunks import Rows
 from stumpery.encoding.declared_columns import DeclaredColumns
 from stumpery.encoding.online import OnlineEncoder
+from stumpery.labels.weights import checked_weights
 from stumpery.models import concurrent
-from stumpery.options import check_bool, check_number, check_one_of, check_whole, shown
+from stumpery.options import check_whole, shown
 from stumpery.random import new_generator
 from stumpery.reseeding import RiverClone
 from stumpery.river import register_virtual_subclass
@@ -23,8 +24,9 @@ from stumpery.streaming import state as states
 from stumpery.streaming.arena import StreamArena
 from stumpery.streaming.capacity import Capacity, StreamShape, max_capacity
 from stumpery.streaming.explanation import TreeRenderer
-from stumpery.streaming.trees import state_kernels as records
+from stumpery.streaming.options import StreamOptions
 from stumpery.streaming.trees.hoeffding_kernels import LEARNS, PREDICTS
+from stumpery.streaming.trees.state_kernels import StreamState
 from stumpery.streaming.validation import validate
 from stumpery.types import Explanation, Floats, State
 from stumpery.validation import check, check_random_state, corrupt
@@ -33,19 +35,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_NAMES = forests.MAX_CODES - 2  # with missing and other, a column's codes are the bits of one word
-MAX_DEPTH = 1000
 NO_NUMBERS = np.zeros(0)
-LEAF_PREDICTORS = {
-    "mc": records.MAJORITY,
-    "recent": records.RECENT,
-    "nb": records.NAIVE_BAYES,
-    "adaptive": records.ADAPTIVE,
-    "nba": records.ADAPTIVE,
-}
+
+
+class LabelledRows(NamedTuple):
+    """Encoded rows to learn from, which were checked, and the encoder that knows their categories."""
+
+    encoder: OnlineEncoder | None  # None where there are no rows
+    rows: Rows
+    labels: Floats  # numbers, or the codes of classes
+    weights: Floats
 
 
 @dataclass(kw_only=True, eq=False)
-class StreamModel(DeclaredColumns, RiverClone):
+class StreamModel(StreamOptions, DeclaredColumns, RiverClone):
     """A Hoeffding tree, or a forest of them: learns from rows and labels as they come, and predicts at any time.
 
     The columns are those of `schema`, or of the first rows to learn from. A row is a dict, in which an absent key is a
@@ -53,37 +56,16 @@ class StreamModel(DeclaredColumns, RiverClone):
     model: they predict together, and wait while one learns.
     """
 
-    grace_period: int = 50
-    delta: float = 0.05
-    tau: float = 0.3
-    max_depth: int | None = None
-    leaf_prediction: str = "adaptive"
-    binary_split: bool = True
-    max_bytes: int = 16_000_000
-    schema: Schema | None = None
-    seed: int = 0
-
-    leaf_predictions: ClassVar[tuple[str, ...]] = ("mc", "recent", "adaptive")
     river_base: ClassVar[str] = "Regressor"
     _supervised: ClassVar[bool] = True  # river asks for it
 
     def __post_init__(self) -> None:
-        check_whole("grace_period", self.grace_period, 1, 1_000_000)
-        check_number("delta", self.delta, 0, 1, above=True, below=True)
-        check_number("tau", self.tau, 0)
-        if self.max_depth is not None:
-            check_whole("max_depth", self.max_depth, 0, MAX_DEPTH)
-        check_one_of("leaf_prediction", self.leaf_prediction, self.leaf_predictions)
-        check_bool("binary_split", self.binary_split)
-        check_whole("max_bytes", self.max_bytes, 1, 2**50)
-        check_whole("seed", self.seed, 0, 2**63 - 1)
+        super().__post_init__()
         register_virtual_subclass(type(self), self.river_base)
         self._rng = new_generator(self.seed)
         self._encoder: OnlineEncoder | None = None
         self._arena: StreamArena | None = None  # until the first row
         if self.schema is not None:
-            if not isinstance(self.schema, Schema):
-                raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
             self._start(self.schema)
 
     @abstractmethod
@@ -201,25 +183,17 @@ class StreamModel(DeclaredColumns, RiverClone):
         """How many numbers a prediction is."""
 
     @abstractmethod
-    def _criterion(self) -> int:
-        """The split criterion."""
-
-    @abstractmethod
     def _prediction_text(self, x: Any) -> str:
         """The prediction of a row as text."""
 
     @abstractmethod
-    def _renderer(self, tree: int = 0) -> TreeRenderer:
-        """The trees as text, tables and pictures; a ValueError says that there is no such tree."""
+    def _new_renderer(self, state: StreamState, schema: Schema) -> TreeRenderer:
+        """A renderer of the trees."""
 
     @property
     @abstractmethod
     def _n_trees(self) -> int:
         """The number of trees."""
-
-    def _forest_rule(self) -> dict[int, float]:
-        """The fields of the rule that only a forest has."""
-        return {}
 
     def _more_options(self) -> dict[str, Any]:
         return {}
@@ -228,14 +202,20 @@ class StreamModel(DeclaredColumns, RiverClone):
         if more:
             raise ValueError(f"it has {shown(sorted(more))}, which it should not have")
 
+    def _renderer(self, tree: int = 0) -> TreeRenderer:
+        """The trees as text, tables and pictures; a ValueError says that there is no such tree."""
+        check_whole("tree", tree, 0, self._n_trees - 1)
+        if self._arena is None or self.schema is None:
+            raise ValueError("nothing has been learned yet: there is no tree to show")
+        return self._new_renderer(self._arena.state, self.schema)
+
     # Encoding, learning and prediction.
 
     def _shape(self, encoder: OnlineEncoder, n_values: int) -> StreamShape:
         has_tables = self.leaf_prediction in ("nb", "nba")
-        times = self._forest_rule().get(records.RULE_TIMES, 0.0)
         widths = np.full(encoder.width, SINGLE, np.uint8) if self._arena is None else self._arena.shape.widths
         return StreamShape(
-            self._n_trees, encoder.is_categorical, n_values, times, self.grace_period, has_tables, widths
+            self._n_trees, encoder.is_categorical, n_values, self._mean_times, self.grace_period, has_tables, widths
         )
 
     def _check_memory(self, encoder: OnlineEncoder, n_values: int) -> None:
@@ -251,21 +231,6 @@ class StreamModel(DeclaredColumns, RiverClone):
         self._check_memory(encoder, max(self._n_values(), 1))
         self._take(encoder)
 
-    def _new_rule(self) -> Floats:
-        """The options in the form of an array, for kernels."""
-        rule = np.zeros(records.N_RULE_FIELDS)
-        rule[records.RULE_GRACE_PERIOD] = self.grace_period
-        rule[records.RULE_DELTA] = self.delta
-        rule[records.RULE_TAU] = self.tau
-        rule[records.RULE_CRITERION] = self._criterion()
-        rule[records.RULE_LEAF_PREDICTOR] = LEAF_PREDICTORS[self.leaf_prediction]
-        rule[records.RULE_MAX_DEPTH] = MAX_DEPTH if self.max_depth is None else self.max_depth
-        rule[records.RULE_N_DRAWN] = 1 if self._encoder is None else self._encoder.width
-        rule[records.RULE_MULTIWAY] = not self.binary_split
-        for field, value in self._forest_rule().items():
-            rule[field] = value
-        return rule
-
     def _take(self, encoder: OnlineEncoder) -> None:
         """Take an encoder that knows more categories or kinds of columns."""
         before = self._encoder
@@ -274,7 +239,7 @@ class StreamModel(DeclaredColumns, RiverClone):
         if self._arena is not None and (encoder.is_categorical != self._arena.shape.is_categorical).any():
             self._arena.reshape(self._shape(encoder, self._arena.shape.n_values))
         self._encoder = encoder
-        self._rule = self._new_rule()
+        self._rule = self._new_rule(encoder.width)
         self.__dict__["schema"] = encoder.schema
 
     def _encode(self, rows: Any) -> tuple[OnlineEncoder, Rows]:
@@ -286,11 +251,22 @@ class StreamModel(DeclaredColumns, RiverClone):
             return encoder, row.reshape(1, -1)
         return self._encoder.knowing(rows)
 
-    def _learn(
-        self, encoder: OnlineEncoder, rows: Rows, labels: Floats, weights: Floats, outputs: Floats | None = None
-    ) -> None:
+    def _checked(self, X: Any, labels: Floats, w: Any, n_values: int) -> LabelledRows:  # noqa: N803
+        """Check and encode rows to learn from; a ValueError says what is wrong, and nothing changes."""
+        n = frames.n_rows(X, "X")
+        if n != len(labels):
+            raise ValueError(f"there are {n} rows and {len(labels)} labels")
+        weights = checked_weights(w, n)
+        if n == 0:
+            return LabelledRows(None, np.zeros((0, 1)), labels, weights)
+        encoder, rows = self._encode(X)
+        self._check_memory(encoder, n_values)
+        return LabelledRows(encoder, rows, labels, weights)
+
+    def _learn(self, checked: LabelledRows, outputs: Floats | None = None) -> None:
         """Learn rows that were checked, and predict each first where there are `outputs`."""
-        if not len(rows):
+        encoder, rows, labels, weights = checked
+        if encoder is None:
             return
         self._take(encoder)
         n_values = self._n_values()

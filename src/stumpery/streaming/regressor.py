@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from stumpery import frames
+from stumpery.encoding import Schema
 from stumpery.labels.numbers import checked_targets
 from stumpery.labels.weights import checked_weights
 from stumpery.models import concurrent
-from stumpery.options import check_whole
 from stumpery.streaming.explanation import RegressorRenderer
-from stumpery.streaming.model import StreamModel
+from stumpery.streaming.model import LabelledRows, StreamModel
 from stumpery.streaming.trees.criterion_kernels import VARIANCE
-from stumpery.streaming.trees.state_kernels import N_MOMENTS
+from stumpery.streaming.trees.state_kernels import N_MOMENTS, StreamState
 from stumpery.types import Floats
 
 
@@ -26,15 +26,15 @@ class StreamRegressor(StreamModel):
         numbers, weights = checked_targets([y]), checked_weights(w, 1)
         encoder, row = self._encode([x])
         self._check_memory(encoder, N_MOMENTS)
-        self._learn(encoder, row, numbers, weights)
+        self._learn(LabelledRows(encoder, row, numbers, weights))
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803 - as river and scikit-learn name it
         """Learn from many rows, all or, where one is wrong, none: equals the loop of `learn_one`."""
-        self._learn(*self._checked(X, y, w))
+        self._learn(self._checked(X, checked_targets(y), w, N_MOMENTS))
 
     def check_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803
         """Refuse, with a ValueError, what `learn_many` would refuse; nothing is learned."""
-        self._checked(X, y, w)
+        self._checked(X, checked_targets(y), w, N_MOMENTS)
 
     @concurrent
     def predict_one(self, x: Any) -> float:
@@ -52,21 +52,10 @@ class StreamRegressor(StreamModel):
 
     def test_then_learn(self, X: Any, y: Any, w: Any = None) -> Floats:  # noqa: N803
         """The predicted number for every row just before it was learned: one compiled loop."""
-        encoder, rows, numbers, weights = self._checked(X, y, w)
-        outputs = np.zeros((len(rows), 1))
-        self._learn(encoder, rows, numbers, weights, outputs)
+        checked = self._checked(X, checked_targets(y), w, N_MOMENTS)
+        outputs = np.zeros((len(checked.rows), 1))
+        self._learn(checked, outputs)
         return outputs[:, 0]
-
-    def _checked(self, X: Any, y: Any, w: Any) -> tuple[Any, ...]:  # noqa: N803
-        numbers, n = checked_targets(y), frames.n_rows(X, "X")
-        if n != len(numbers):
-            raise ValueError(f"there are {n} rows and {len(numbers)} labels")
-        weights = checked_weights(w, n)
-        if n == 0:
-            return self._encoder, np.zeros((0, 1)), numbers, weights
-        encoder, rows = self._encode(X)
-        self._check_memory(encoder, N_MOMENTS)
-        return encoder, rows, numbers, weights
 
     def _n_values(self) -> int:
         return N_MOMENTS
@@ -80,8 +69,5 @@ class StreamRegressor(StreamModel):
     def _prediction_text(self, x: Any) -> str:
         return f"prediction: {self.predict_one(x):.4g}"
 
-    def _renderer(self, tree: int = 0) -> RegressorRenderer:
-        check_whole("tree", tree, 0, self._n_trees - 1)
-        if self._arena is None or self.schema is None:
-            raise ValueError("nothing has been learned yet: there is no tree to show")
-        return RegressorRenderer(self._arena.state, self.schema, self._n_trees)
+    def _new_renderer(self, state: StreamState, schema: Schema) -> RegressorRenderer:
+        return RegressorRenderer(state, schema, self._n_trees)
