@@ -34,7 +34,7 @@ from stumpery.validation import check, check_random_state, corrupt
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_NAMES = forests.MAX_CODES - 2  # with missing and other, a column's codes are the bits of one word
+MAX_CATEGORIES = forests.MAX_CODES - 2  # with missing and other, a column's codes are the bits of one word
 NO_NUMBERS = np.zeros(0)
 
 
@@ -227,7 +227,7 @@ class StreamModel(StreamOptions, DeclaredColumns, RiverClone):
 
     def _start(self, schema: Schema) -> None:
         """Take columns before the first row; numerical ones may still turn out to be categorical."""
-        encoder = OnlineEncoder.under(schema, MAX_NAMES)
+        encoder = OnlineEncoder.under(schema, MAX_CATEGORIES)
         self._check_memory(encoder, max(self._n_values(), 1))
         self._take(encoder)
 
@@ -245,7 +245,7 @@ class StreamModel(StreamOptions, DeclaredColumns, RiverClone):
     def _encode(self, rows: Any) -> tuple[OnlineEncoder, Rows]:
         """Encode rows to learn from, with an encoder that knows their categories; nothing changes yet."""
         if self._encoder is None:
-            return OnlineEncoder.of(rows, MAX_NAMES).knowing(rows)
+            return OnlineEncoder.of(rows, MAX_CATEGORIES).knowing(rows)
         if isinstance(rows, list) and len(rows) == 1:
             encoder, row = self._encoder.knowing_one(rows[0])
             return encoder, row.reshape(1, -1)
