@@ -160,7 +160,11 @@ def trained(kind):
         for start in range(0, 300, 3):
             decision = model.decide(rows[start : start + 3])
             model.learn(decision, click=decision.context["device"] == "phone")
-    elif hasattr(model, "learn_many") and hasattr(model, "predict_many") and not isinstance(model, st.PolicyTree):
+    elif (
+        hasattr(model, "learn_many")
+        and hasattr(model, "predict_many")
+        and not isinstance(model, st.reinforcement.PolicyTree)
+    ):
         takes_clicks = any(hasattr(member, "score_many") for member in getattr(model, "members", ()))
         classes = [int(row["device"] == "phone") + int(row["age"] > 24) for row in rows]
         model.learn_many(rows, [min(each, 1) for each in classes] if takes_clicks else classes)

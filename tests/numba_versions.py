@@ -13,24 +13,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+DIGEST = Path(__file__).parent / "programs" / "numba_digest.py"
 INSIDE, OUTSIDE = ("0.66.0", "0.67.0", "0.68.1"), "0.65.1"
-DIGEST = """
-import hashlib
-import numpy as np
-import stumpery as st
-draw = np.random.default_rng(3)
-rows = draw.random((3000, 5)).round(3)
-labels = ((rows[:, 0] > 0.5) * 2 + (rows[:, 1] * rows[:, 2] > 0.2)).astype(int)
-policy = st.RewardForest(actions=range(4), n_trees=8, seed=7)
-played = policy.play(rows, np.eye(4)[labels])
-model = st.ForestClassifier(seed=7)
-model.learn_many(rows, labels.tolist())
-digest = hashlib.sha256(played.actions.tobytes() + played.probabilities.tobytes())
-for each in policy, model:
-    for name, array in sorted(each.state().arrays.items()):
-        digest.update(name.encode() + array.tobytes())
-print(digest.hexdigest())
-"""
 
 
 def main() -> None:
@@ -52,7 +36,7 @@ def tested(version: str) -> str:
         plain = environment if is_inside else {**environment, "STUMPERY_PLAIN": "1"}
         tests = [python, "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider", "-m", "plain", "tests"]
         subprocess.run(tests, cwd=ROOT, env=plain, check=True)
-        done = subprocess.run([python, "-c", DIGEST], env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run([python, DIGEST], env=environment, capture_output=True, text=True, check=False)
         if done.returncode or done.stderr.count("RuntimeWarning: Numba") != (not is_inside):
             sys.exit(f"Numba {version}: {done.stderr or 'no warning'}")
         return done.stdout.strip()

@@ -43,12 +43,15 @@ def wider(options):
         found.append({**options, "actions": many})
     if "features" in options:
         found.append({**options, "features": many})
-    names = [{"kind": "name", "name": name, "names": [], "max_names": 65534, "numbered": False} for name in many]
+    names = [
+        {"kind": "categorical", "name": name, "categories": [], "max_categories": 65534, "takes_numbers": False}
+        for name in many
+    ]
     schema = {"columns": names}
     if isinstance(options.get("schema"), dict) and "columns" in options["schema"]:
         found += [{**each, "schema": schema} for each in (options, *found)]
     elif isinstance(options.get("schema"), dict):
-        found.append({**options, "schema": dict.fromkeys(many, "number")})
+        found.append({**options, "schema": dict.fromkeys(many, "numerical")})
     if "columns" in options:
         found.append(schema)
     if "_classes" in options:
@@ -62,7 +65,7 @@ def wider(options):
 
 def peak_of_loading(folder, kind, options, arrays):
     """The most memory that loading took, and the size of the file."""
-    content = {"format": 2, "version": "0", "kind": kind, "options": options, "packed": {}}
+    content = {"format": files.FORMAT, "version": "0", "kind": kind, "options": options, "packed": {}}
     content["digest"] = files._digest(content, arrays)
     path = folder / "bomb"
     path.write_bytes(serialise(arrays, metadata={"stumpery": json.dumps(content)}))
@@ -92,7 +95,7 @@ def test_no_header_makes_load_take_more_than_its_share_of_memory(kind, tmp_path)
 
 def test_columns_of_very_many_codes_are_counted_before_they_are_listed(tmp_path):
     n = 3000
-    column = {"kind": "name", "names": [], "max_names": 10, "numbered": False}
+    column = {"kind": "categorical", "categories": [], "max_categories": 10, "takes_numbers": False}
     options, arrays = BUILDERS["PolicyTree"]().state()
     options = {**options, "schema": {"columns": [{**column, "name": f"a{place}"} for place in range(n)]}}
     cells = {
@@ -112,7 +115,7 @@ def test_columns_of_very_many_codes_are_counted_before_they_are_listed(tmp_path)
 
 def test_more_memory_is_taken_where_the_caller_allows_it(tmp_path):
     path = tmp_path / "model"
-    st.save(st.CountMin(width=1000, depth=2), path)
+    st.save(st.summaries.CountMin(width=1000, depth=2), path)
     with pytest.raises(ValueError, match=r"ask for [0-9,]+ bytes more, [^\n]+ allows more$"):
         st.load(path, max_bytes=1000)
     assert st.load(path, max_bytes=10**6).total == 0
@@ -120,7 +123,7 @@ def test_more_memory_is_taken_where_the_caller_allows_it(tmp_path):
 
 @pytest.mark.parametrize("value", ["1", 0, -5, 1.5, True])
 def test_a_limit_that_is_no_number_of_bytes_is_refused(value, tmp_path):
-    st.save(st.Moments(), tmp_path / "model")
+    st.save(st.summaries.Moments(), tmp_path / "model")
     with pytest.raises(ValueError, match=r"^max_bytes is [^\n]+; it must be a whole number of 1 or more$"):
         st.load(tmp_path / "model", max_bytes=value)
 
@@ -139,14 +142,14 @@ def test_a_state_that_needs_more_memory_than_there_is_gives_a_sentence(tmp_path,
         raise MemoryError
 
     path = tmp_path / "model"
-    st.save(st.Moments(), path)
-    monkeypatch.setattr(st.Moments, "from_state", greedy)
+    st.save(st.summaries.Moments(), path)
+    monkeypatch.setattr(st.summaries.Moments, "from_state", greedy)
     with pytest.raises(ValueError, match=r"does not hold a usable Moments: it needs more memory than there is$"):
         st.load(path)
 
 
 def test_many_members_are_told_apart_in_one_go():
-    from stumpery.ensembles.member_states import restored
+    from stumpery.saveable import restored
 
     listed = [["Moments", {}]] * 3000
     arrays = {f"{place}:row": np.zeros((1, 3)) for place in range(3000)}

@@ -6,6 +6,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
+import stumpery as st
 from stumpery.cli import app
 
 COMMANDS = [
@@ -45,6 +46,34 @@ def test_the_demo_prints_a_table_and_says_where_its_files_are(run, tmp_path):
         assert (tmp_path / "out" / "demo" / name).stat().st_size > 0
 
 
+def test_the_version_is_printed(run):
+    answer = run("--version")
+    assert (answer.exit_code, answer.output) == (0, f"stumpery {st.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "proposed"),
+    [
+        (["study", "bandit-101"], "stumpery: there is no study 'bandit-101': did you mean bandits-101"),
+        (["data", "path", "nurserry"], "stumpery: there is no dataset 'nurserry': did you mean nursery"),
+        (["data", "fetch", "nurserry"], "stumpery: there is no dataset 'nurserry': did you mean nursery"),
+    ],
+)
+def test_a_misspelled_name_is_answered_with_the_nearest(run, arguments, proposed):
+    answer = run(*arguments)
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith(proposed)
+    assert len(answer.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("typed", "found"), [("study bandits-1", "bandits-101"), ("data path nurs", "nursery")])
+def test_the_shell_completes_names(run, typed, found):
+    words = {"COMP_WORDS": f"stumpery {typed}", "COMP_CWORD": str(len(typed.split()))}
+    variables = {"_STUMPERY_COMPLETE": "complete_bash", **words}
+    answer = CliRunner().invoke(app, [], prog_name="stumpery", env=variables)
+    assert answer.output.split() == [found]
+
+
 def test_the_list_of_studies_names_each_of_them(run):
     answer = run("study", "list")
     assert "demo" in answer.output
@@ -79,13 +108,13 @@ def test_the_data_path_is_the_folder_that_is_looked_in_first(run, tmp_path, monk
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["study", "nonsense"], "there is no study 'nonsense'; there are demo, bandits-101"),
+        (["study", "nonsense"], "there is no study 'nonsense': there are demo, bandits-101"),
         (["demo", "--steps", "0"], "steps is 0; it must be a whole number of 1 or more"),
         (["demo", "--seed", "-1"], "seed is -1; it must be a whole number from 0 to 9223372036854775807"),
         (["demo", "--out", "afile/x"], "Not a directory"),
         (["plan", "--delta", "0"], "delta is 0.0; it must be a number from 1e-12 to 1"),
         (["plan", "--actions", "1"], "n_actions is 1; it must be a whole number of 2 or more"),
-        (["bench", "--only", "nonsense"], "no workload's name contains 'nonsense'"),
+        (["bench", "--only", "nonsense"], "no benchmark's name contains 'nonsense'"),
         (["bench", "--repeats", "0"], "repeats is 0; it must be a whole number of 1 or more"),
         (["data", "path", "nursery"], "nursery is not on this machine: stumpery data fetch nursery"),
         (["data", "fetch", "nurserry"], "nursery"),

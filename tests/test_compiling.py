@@ -1,8 +1,5 @@
 """How kernels are compiled: passing by pointer gives what Numba gives, and Numba itself is as without us."""
 
-import os
-import subprocess
-import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +7,7 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 from numba.extending import overload
+from tests.support import run
 
 from stumpery.compiling import EXTENDED
 from stumpery.compiling.pointers import pinned
@@ -150,7 +148,7 @@ def test_a_variable_is_passed_as_it_is_at_the_call():
     assert told_in_turn(one, two, 3) == 211121.0
 
 
-def test_named_tuples_of_the_same_name_are_told_ainternal():
+def test_named_tuples_of_the_same_name_are_told_apart():
     def two_of(first, second):
         return NamedTuple("Pair", [(first, np.ndarray), (second, np.ndarray)])
 
@@ -182,9 +180,9 @@ def test_an_internal_function_cannot_keep_or_return_what_it_got_by_pointer():
         found = Inner(counts, inner.sums, 1.0) if is_new else inner
         return found.scale
 
-    with pytest.raises(TypingError, match="same keeps or returns a NamedTuple that it got by pointer"):
+    with pytest.raises(TypingError, match="same stores or returns a NamedTuple that was passed by pointer"):
         kernel(lambda inner: same(inner).scale)(bundle().inner)
-    with pytest.raises(TypingError, match="each keeps or returns a NamedTuple that it got by pointer"):
+    with pytest.raises(TypingError, match="each stores or returns a NamedTuple that was passed by pointer"):
         kernel(lambda inner: sum(each(inner)))(bundle().inner)
     with pytest.raises(TypingError, match="Cannot unify"):
         kernel(lambda inner: either(inner, inner.counts, False))(bundle().inner)
@@ -204,7 +202,7 @@ def test_a_pinned_named_tuple_is_the_same_to_a_kernel(turn):
 @pytest.mark.skipif(INTERPRETED or not EXTENDED, reason="NamedTuples are passed as they are")
 @pytest.mark.parametrize("value", [True, "a name", np.float32(1.0), None])
 def test_what_takes_no_whole_word_cannot_be_pinned(value):
-    with pytest.raises(TypeError, match="cannot be pinned"):
+    with pytest.raises(TypeError, match="cannot pin"):
         pinned(Inner(np.ones(2), np.ones(2), value))
 
 
@@ -216,136 +214,19 @@ def test_an_internal_function_cannot_be_called_from_python():
         told_in_turn(bundle().inner, bundle().inner, 1)
 
 
-USER = """
-import gc
-import re
-import sys
-import warnings
-from collections import Counter
-import numpy as np
-import numba
-from llvmlite.binding import ffi
-from numba import njit, types
-from numba.core import config, event
-from numba.core.registry import cpu_target
-from numba.core.targetconfig import TargetConfig
-
-def settings():
-    return {name: value for name, value in vars(config).items() if name.isupper()}
-
-def innards():
-    kinds = [TargetConfig, types.BaseFunction, types.Function, types.Dispatcher, numba.core.dispatcher.Dispatcher,
-             numba.core.lowering.Lower, numba.core.codegen.CPUCodeLibrary, numba.core.caching.FunctionCache]
-    members = [(kind.__name__, name, id(value)) for kind in kinds for name, value in vars(kind).items()
-               if callable(value)]
-    contexts = cpu_target.typing_context, cpu_target.target_context
-    return members, [(type(each), sorted(vars(each))) for each in contexts], list(ffi.lib._lock._cblist)
-
-locked = Counter()
-acquired, released = lambda: locked.update(a=1), lambda: locked.update(r=1)
-ffi.register_lock_callback(acquired, released)
-before, inner, rules = settings(), innards(), list(warnings.filters)
-threshold = gc.get_threshold()
-
-class Watch(event.Listener):
-    def on_start(self, happened):
-        assert gc.isenabled()
-    on_end = on_start
-
-if sys.argv[1] == "with":
-    from stumpery.jit import internal, kernel
-    @internal
-    def double(values, place):
-        return values[place] * 2.0
-    @kernel
-    def total(values):
-        found = 0.0
-        for place in range(values.shape[0]):
-            found += double(values, place)
-        return found
-    with event.install_listener("numba:compile", Watch()):
-        assert total(np.ones(3)) == 6.0
-    assert settings() == before and innards() == inner and warnings.filters == rules
-    assert locked["a"] == locked["r"] > 0 and gc.isenabled() and gc.get_threshold() == threshold
-locked.clear()
-
-def own(values, place):
-    found = 0.0
-    for each in range(len(values)):
-        found += max(values[each], 1) / 3 - int(values[place])
-    return found, values[place] // 2
-
-said = []
-for options in {}, {"fastmath": True}, {"boundscheck": True}, {"error_model": "numpy"}, {"nogil": True}:
-    compiled = njit(**options)(own)
-    said.append([compiled(np.arange(4.0), -1), compiled.targetoptions])
-    code = compiled.inspect_llvm(compiled.signatures[0])
-    said.append(sorted(Counter(re.findall("= ([a-z]+) ", code)).items()))
-    try:
-        compiled(np.arange(4.0), 9) if "boundscheck" in options else compiled(np.arange(4.0), "text")
-    except Exception as error:
-        said.append(type(error).__name__)
-try:
-    njit(lambda one, other: one // other)(1, 0)
-except ZeroDivisionError:
-    said.append("refused")
-said.append(njit(parallel=True)(lambda array: (array + 1).sum())(np.arange(4.0)))
-assert locked["a"] == locked["r"] > 0
-print(said)
-"""
-
-
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 def test_a_users_own_numba_code_is_compiled_as_without_us(tmp_path):
-    (tmp_path / "user.py").write_text(USER, encoding="utf-8")
-    environment = {**os.environ, "STUMPERY_CACHE": str(tmp_path)}
-    said = [
-        subprocess.run(
-            [sys.executable, "-W", "error", str(tmp_path / "user.py"), way],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        for way in ("with", "without")
-    ]
-    assert not any(each.returncode for each in said), said[0].stderr + said[1].stderr
-    assert said[0].stdout == said[1].stdout
-    assert "ZeroDivisionError" not in said[0].stdout and "refused" in said[0].stdout
-
-
-WARNED = """
-import warnings
-import numba
-numba.version_info = numba.version_info._replace(major=0, minor={minor}, short=(0, {minor}))
-numba.__version__ = "0.{minor}.1"
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    from stumpery.jit import internal, kernel
-    from stumpery.compiling import EXTENDED, internal
-    import stumpery.random
-@internal
-def one(values):
-    return values[0]
-@kernel
-def both(values, place):
-    return one(values) + values[place]
-import numpy as np
-print(EXTENDED, len(caught), *[each.message for each in caught], both(np.arange(3.0), 1), type(one).__name__)
-"""
+    said = run("users_numba_code.py", "with", STUMPERY_CACHE=str(tmp_path))
+    assert said == run("users_numba_code.py", "without", STUMPERY_CACHE=str(tmp_path))
+    assert "ZeroDivisionError" not in said and "refused" in said
 
 
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 @pytest.mark.parametrize(("minor", "plain"), [(10, "0"), (10, "1"), (99, "0")])
 def test_a_version_of_numba_that_is_not_tested_compiles_plainly_with_one_warning(tmp_path, minor, plain):
-    (tmp_path / "old.py").write_text(WARNED.format(minor=minor), encoding="utf-8")
-    environment = {**os.environ, "STUMPERY_CACHE": str(tmp_path), "STUMPERY_PLAIN": plain, "STUMPERY_BOUNDS_CHECK": "0"}
-    done = subprocess.run(
-        [sys.executable, str(tmp_path / "old.py")], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    said = run("untested_numba.py", minor, cache=tmp_path, STUMPERY_PLAIN=plain)
     if plain == "1":
-        assert done.stdout.strip() == "False 0 1.0 CPUDispatcher"
+        assert said == "False 0 1.0 CPUDispatcher"
     else:
-        assert done.stdout.startswith(f"False 1 Numba 0.{minor}.1 is outside the range 0.66 to 0.68 that Stumpery's ")
-        assert done.stdout.strip().endswith("STUMPERY_PLAIN=1 chooses this without a warning 1.0 CPUDispatcher")
+        assert said.startswith(f"False 1 Numba 0.{minor}.1 is outside the range 0.66 to 0.68 that Stumpery's ")
+        assert said.endswith("STUMPERY_PLAIN=1 chooses this without a warning 1.0 CPUDispatcher")

@@ -5,11 +5,10 @@ import json
 import os
 import pickle
 import stat
-import subprocess
-import sys
 import threading
 from fractions import Fraction
 from pathlib import Path
+from typing import get_overloads, get_type_hints
 
 import numpy as np
 import pytest
@@ -17,106 +16,128 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from safetensors import safe_open
 from safetensors.numpy import save as serialise
+from tests.support import assert_same_state, names_in, public, run
 
 import stumpery as st
-from stumpery import files
+from stumpery import files, former_names
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.drift import reward_drop_kernels as change
+from stumpery.drift import reward_drop_kernels as reward_drop
 from stumpery.policies import ContextualPolicy
-from stumpery.policies.reward_forest.trees.ring_kernels import ACTION, BYTE, FLOAT, REWARD
+from stumpery.policies.reward_forest.trees.ring_kernels import BYTE, EVENT_ACTION, EVENT_REWARD, FLOAT
+from stumpery.saveable import Saveable, restore
 from stumpery.types import State
 
 ACTIONS = ["a", "b", "c"]
 ROWS = [{"age": 20 + number % 7, "device": ["phone", "desktop", None][number % 3]} for number in range(30)]
 REWARDS = (np.arange(600).reshape(200, 3) * 7919 % 101) / 100.0
 CONTEXTS = [ROWS[number % 30] for number in range(200)]
-SCHEMA = st.Schema.infer(ROWS, max_names=5)
-PREDICTORS = [st.Stump(), st.HashedStump(n_hashes=2), (st.RandomHoeffdingTree(grace_period=20, max_leaves=2), 2)]
+SCHEMA = st.Schema.infer(ROWS, max_categories=5)
+PREDICTORS = [
+    st.clicks.Stump(),
+    st.clicks.HashedStump(n_hashes=2),
+    (st.clicks.RandomHoeffdingTree(grace_period=20, max_leaves=2), 2),
+]
 COMBINED = {"predictors": PREDICTORS, "schema": SCHEMA, "seed": 5}
 
 
 def a_policy_tree():
-    model = st.OptimalTree(depth_penalty=0.02)
+    model = st.reinforcement.OptimalTree(depth_penalty=0.02)
     model.learn_many(ROWS, [number % 2 for number in range(30)])
     return model.tree()
 
 
 BUILDERS = {
-    "ActorCriticTree": lambda: st.ActorCriticTree(warm_up=50, memory=60, schema=SCHEMA, seed=5),
-    "Average": lambda: st.Average(**COMBINED),
-    "ContentSelector": lambda: st.ContentSelector(model=st.Average(**COMBINED), epsilon=0.1, seed=5),
-    "CountMin": lambda: st.CountMin(width=4, depth=2),
-    "WeightedPredictors": lambda: st.WeightedPredictors(**COMBINED, eta=0.5),
-    "HashEncoder": lambda: st.HashEncoder(schema=st.Schema.infer(ROWS)),
-    "HashedStump": lambda: st.HashedStump(schema=SCHEMA, n_hashes=2),
-    "LinearRanker": lambda: st.LinearRanker(**COMBINED),
-    "LogOdds": lambda: st.LogOdds(predictors=[(st.UnivariateTree(names=True), 3)], schema=SCHEMA, thin=3),
-    "OneRule": lambda: st.OneRule(schema=SCHEMA, max_tuples=4, binary=True),
-    "OneVersusAll": lambda: st.OneVersusAll(schema=SCHEMA, m=5.0),
-    "BaggedPredictors": lambda: st.BaggedPredictors(**COMBINED),
-    "QuantileSummary": lambda: st.QuantileSummary(max_tuples=5),
-    "RandomHoeffdingTree": lambda: st.RandomHoeffdingTree(schema=SCHEMA, grace_period=20, max_leaves=2, seed=5),
-    "Stump": lambda: st.Stump(schema=SCHEMA, column="age"),
-    "UnivariateTree": lambda: st.UnivariateTree(schema=SCHEMA, unfold=20, max_leaves=5),
+    "ActorCriticTree": lambda: st.reinforcement.ActorCriticTree(warm_up=50, memory=60, schema=SCHEMA, seed=5),
+    "Average": lambda: st.clicks.Average(**COMBINED),
+    "ContentSelector": lambda: st.ContentSelector(model=st.clicks.Average(**COMBINED), epsilon=0.1, seed=5),
+    "CountMin": lambda: st.summaries.CountMin(width=4, depth=2),
+    "WeightedPredictors": lambda: st.clicks.WeightedPredictors(**COMBINED, eta=0.5),
+    "HashEncoder": lambda: st.encoding.HashEncoder(schema=st.Schema.infer(ROWS)),
+    "HashedStump": lambda: st.clicks.HashedStump(schema=SCHEMA, n_hashes=2),
+    "LinearRanker": lambda: st.clicks.LinearRanker(**COMBINED),
+    "LogOdds": lambda: st.clicks.LogOdds(
+        predictors=[(st.clicks.UnivariateTree(categories=True), 3)], schema=SCHEMA, thin=3
+    ),
+    "OneRule": lambda: st.clicks.OneRule(schema=SCHEMA, max_tuples=4, binary=True),
+    "OneVersusAll": lambda: st.clicks.OneVersusAll(schema=SCHEMA, m=5.0),
+    "BaggedPredictors": lambda: st.clicks.BaggedPredictors(**COMBINED),
+    "QuantileSummary": lambda: st.summaries.QuantileSummary(max_tuples=5),
+    "RandomHoeffdingTree": lambda: st.clicks.RandomHoeffdingTree(schema=SCHEMA, grace_period=20, max_leaves=2, seed=5),
+    "Stump": lambda: st.clicks.Stump(schema=SCHEMA, column="age"),
+    "UnivariateTree": lambda: st.clicks.UnivariateTree(schema=SCHEMA, unfold=20, max_leaves=5),
     "BanditForest": lambda: st.BanditForest(actions=ACTIONS, schema=SCHEMA, n_trees=3, max_bytes=20_000, seed=5),
-    "BanditStump": lambda: st.BanditStump(actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0),
-    "BanditTree": lambda: st.BanditTree(actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0, max_bytes=20_000),
-    "Banditron": lambda: st.Banditron(actions=ACTIONS, schema=SCHEMA, gamma=0.3, seed=5),
-    "BitEncoder": lambda: st.BitEncoder(schema=st.Schema.infer(ROWS), marks=True),
-    "CodeEncoder": lambda: st.CodeEncoder(schema=st.Schema.infer(ROWS), n_bins=4),
-    "CombinatorialThompson": lambda: st.CombinatorialThompson(actions=ACTIONS, size=2, prior=(2.0, 1.0), seed=5),
+    "BanditStump": lambda: st.policies.BanditStump(actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0),
+    "BanditTree": lambda: st.policies.BanditTree(
+        actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0, max_bytes=20_000
+    ),
+    "Banditron": lambda: st.policies.Banditron(actions=ACTIONS, schema=SCHEMA, gamma=0.3, seed=5),
+    "BitEncoder": lambda: st.encoding.BitEncoder(schema=st.Schema.infer(ROWS), marks=True),
+    "CodeEncoder": lambda: st.encoding.CodeEncoder(schema=st.Schema.infer(ROWS), n_bins=4),
+    "CombinatorialThompson": lambda: st.selection.CombinatorialThompson(
+        actions=ACTIONS, size=2, prior=(2.0, 1.0), seed=5
+    ),
     "DQNTree": lambda: st.DQNTree(warm_up=50, memory=60, batch_size=16, schema=SCHEMA, seed=5),
     "EpsilonGreedy": lambda: st.EpsilonGreedy(actions=ACTIONS, epsilon=0.2, decay=0.3, seed=5),
     "FeatureSelector": lambda: st.FeatureSelector(
         features=ACTIONS,
         n_features=2,
-        chooser=st.choosers.thompson(),
-        classifier=st.classifiers.SmallNetwork(),
+        chooser=st.selection.choosers.thompson(),
+        classifier=st.selection.classifiers.SmallNetwork(),
         prices={"a": 1.0, "b": 2.0, "c": 3.0},
         seed=5,
     ),
-    "Greedy": lambda: st.Greedy(actions=ACTIONS, initial=0.4),
+    "Greedy": lambda: st.policies.Greedy(actions=ACTIONS, initial=0.4),
     "LinUCB": lambda: st.LinUCB(actions=ACTIONS, schema=SCHEMA, alpha=0.5, seed=5),
-    "LinearPolicy": lambda: st.LinearPolicy(
+    "LinearPolicy": lambda: st.policies.LinearPolicy(
         actions=ACTIONS, schema=SCHEMA, explorer=st.explorers.inverse_gap(scale=20)
     ),
     "LinearThompson": lambda: st.LinearThompson(actions=ACTIONS, schema=SCHEMA, scale=0.3, ridge=2.0, seed=5),
-    "MeansPolicy": lambda: st.MeansPolicy(actions=ACTIONS, explorer=st.explorers.inverse_gap(scale=20), seed=5),
-    "Moments": st.Moments,
+    "MeansPolicy": lambda: st.policies.MeansPolicy(
+        actions=ACTIONS, explorer=st.explorers.inverse_gap(scale=20), seed=5
+    ),
+    "Moments": st.summaries.Moments,
     "NeuralBandit": lambda: st.NeuralBandit(actions=ACTIONS, schema=SCHEMA, committee=[(2, 0.1), (3, 0.01)], seed=5),
-    "OptimalTree": lambda: st.OptimalTree(depth_penalty=0.02),
+    "OptimalTree": lambda: st.reinforcement.OptimalTree(depth_penalty=0.02),
     "PolicyTree": a_policy_tree,
-    "RandomPolicy": lambda: st.RandomPolicy(actions=ACTIONS, seed=5),
+    "RandomPolicy": lambda: st.policies.RandomPolicy(actions=ACTIONS, seed=5),
     "RewardForest": lambda: st.RewardForest(actions=ACTIONS, schema=SCHEMA, n_trees=3, max_bytes=200_000, seed=5),
     "Schema": lambda: st.Schema.infer(ROWS),
     "SuccessiveElimination": lambda: st.SuccessiveElimination(actions=ACTIONS, explore="drawn", epsilon=0.1),
     "ThompsonSampling": lambda: st.ThompsonSampling(actions=ACTIONS, prior=(2.0, 1.0), seed=5),
     "UCB": lambda: st.UCB(actions=ACTIONS, reward_range=(-1.0, 2.0), seed=5),
-    "OnlineBagging": lambda: st.OnlineBagging(models=[st.HoeffdingTreeClassifier(grace_period=20), st.Stump()], seed=5),
-    "AdaBoost": lambda: st.AdaBoost(n_models=2),
-    "Bagging": lambda: st.Bagging(model=st.HoeffdingTreeClassifier(grace_period=20), n_models=2),
-    "Stacking": lambda: st.Stacking(models=[st.HoeffdingTreeClassifier(grace_period=20)], n_folds=2),
+    "OnlineBagging": lambda: st.ensembles.OnlineBagging(
+        models=[st.HoeffdingTreeClassifier(grace_period=20), st.clicks.Stump()], seed=5
+    ),
+    "AdaBoost": lambda: st.ensembles.AdaBoost(n_models=2),
+    "Bagging": lambda: st.ensembles.Bagging(model=st.HoeffdingTreeClassifier(grace_period=20), n_models=2),
+    "Stacking": lambda: st.ensembles.Stacking(models=[st.HoeffdingTreeClassifier(grace_period=20)], n_folds=2),
     "ForestClassifier": lambda: st.ForestClassifier(n_models=3, grace_period=20, max_bytes=2_000_000, seed=5),
     "ForestRegressor": lambda: st.ForestRegressor(n_models=3, grace_period=20, max_bytes=2_000_000, seed=5),
     "HoeffdingTreeClassifier": lambda: st.HoeffdingTreeClassifier(grace_period=20, max_bytes=2_000_000),
     "HoeffdingTreeRegressor": lambda: st.HoeffdingTreeRegressor(grace_period=20, max_bytes=2_000_000),
-    "OnlineBoosting": lambda: st.OnlineBoosting(models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2, seed=5),
-    "OnlineStacking": lambda: st.OnlineStacking(models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2),
-    "Voting": lambda: st.Voting(models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2),
-    "ExponentialWeights": lambda: st.ExponentialWeights(models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2),
-    "VectorEncoder": lambda: st.VectorEncoder(schema=st.Schema.infer(ROWS), one_hot=True),
+    "OnlineBoosting": lambda: st.ensembles.OnlineBoosting(
+        models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2, seed=5
+    ),
+    "OnlineStacking": lambda: st.ensembles.OnlineStacking(models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2),
+    "Voting": lambda: st.ensembles.Voting(models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2),
+    "ExponentialWeights": lambda: st.ensembles.ExponentialWeights(
+        models=[st.HoeffdingTreeClassifier(grace_period=20)] * 2
+    ),
+    "VectorEncoder": lambda: st.encoding.VectorEncoder(schema=st.Schema.infer(ROWS), one_hot=True),
 }
 KINDS = sorted(
-    name for name in st.__all__ if inspect.isclass(getattr(st, name)) and hasattr(getattr(st, name), "from_state")
+    name
+    for name in public.__all__
+    if inspect.isclass(getattr(public, name)) and hasattr(getattr(public, name), "from_state")
 )
-POLICIES = [kind for kind in KINDS if hasattr(getattr(st, kind), "add_action")]
+POLICIES = [kind for kind in KINDS if hasattr(getattr(public, kind), "add_action")]
 
 
 def use(model, part=slice(None)):
     """Let a model see something; give what it answers."""
     if isinstance(model, st.FeatureSelector):
         return model.play(REWARDS[part], REWARDS[part].argmax(axis=1) % 2).predictions.tolist()
-    if isinstance(model, st.CombinatorialThompson):
+    if isinstance(model, st.selection.CombinatorialThompson):
         decisions = []
         for reward in REWARDS[part, 0].tolist():
             decisions.append(model.decide().actions)
@@ -128,7 +149,7 @@ def use(model, part=slice(None)):
     if hasattr(model, "score_many"):
         model.learn_many(CONTEXTS[part], REWARDS[part, 0] > 0.5)
         return model.score_many(ROWS).tolist()
-    if isinstance(model, st.PolicyTree):
+    if isinstance(model, st.reinforcement.PolicyTree):
         return model.predict_many(ROWS).tolist()
     if hasattr(model, "learn_many"):
         model.learn_many(CONTEXTS[part], (REWARDS[part, 0] > 0.5).astype(int))
@@ -145,17 +166,6 @@ def use(model, part=slice(None)):
     if hasattr(model, "encode_many"):
         return np.nan_to_num(model.encode_many(ROWS), nan=-1.0).tolist()
     return model.kinds
-
-
-def same(first, second):
-    """Whether two models have the same recipe and the same bits."""
-    recipes = [json.dumps(model.state().options, sort_keys=True) for model in (first, second)]
-    arrays = [{name: (a.dtype, a.tobytes()) for name, a in model.state().arrays.items()} for model in (first, second)]
-    return recipes[0] == recipes[1] and arrays[0] == arrays[1]
-
-
-def names_in(folder):
-    return [path.name for path in folder.iterdir()]
 
 
 def saved(model, folder):
@@ -199,7 +209,7 @@ def test_what_is_loaded_equals_what_was_saved(kind, tmp_path):
     use(model)
     loaded = st.load(saved(model, tmp_path))
     assert type(loaded) is type(model)
-    assert same(model, loaded)
+    assert_same_state(model, loaded)
     assert names_in(tmp_path) == ["model.safetensors"]
 
 
@@ -210,7 +220,7 @@ def test_a_loaded_model_goes_on_as_if_never_stopped(kind, tmp_path):
     resumed = st.load(saved(stopped, tmp_path))
     use(steady, slice(0, 77))
     assert use(resumed, slice(77, None)) == use(steady, slice(77, None))
-    assert same(resumed, steady)
+    assert_same_state(resumed, steady)
 
 
 @pytest.mark.parametrize("kind", POLICIES)
@@ -234,9 +244,9 @@ def test_a_loaded_model_shares_nothing_with_its_file(tmp_path):
 
 
 def test_the_header_is_versioned_json(tmp_path):
-    with safe_open(saved(st.Moments(), tmp_path), framework="numpy") as file:
+    with safe_open(saved(st.summaries.Moments(), tmp_path), framework="numpy") as file:
         header = json.loads(file.metadata()["stumpery"])
-    assert (header["format"], header["kind"], header["options"]) == (2, "Moments", {})
+    assert (header["format"], header["kind"], header["options"]) == (files.FORMAT, "Moments", {})
     assert header["version"] == st.__version__
     assert len(header["digest"]) == 64
 
@@ -274,9 +284,9 @@ def use_short(policy):
 
 @pytest.mark.parametrize("option", [float("inf"), float("nan"), object(), {1, 2}, 1j])
 def test_a_model_that_json_cannot_hold_is_not_saved(tmp_path, monkeypatch, option):
-    monkeypatch.setattr(st.Moments, "state", lambda summary: State({"option": option}, {}))
+    monkeypatch.setattr(st.summaries.Moments, "state", lambda summary: State({"option": option}, {}))
     with pytest.raises(ValueError, match=r"^this Moments cannot be saved: "):
-        st.save(st.Moments(), tmp_path / "model")
+        st.save(st.summaries.Moments(), tmp_path / "model")
     assert names_in(tmp_path) == []
 
 
@@ -373,7 +383,7 @@ def test_a_missing_file_and_a_folder_are_no_files(tmp_path):
             st.load(path)
 
 
-@pytest.mark.parametrize("number", [3, 99, 0, None, "1", [1], {}, True, 2.0])
+@pytest.mark.parametrize("number", [4, 99, 0, None, "1", [1], {}, True, 2.0])
 def test_another_format_is_refused_and_named(tmp_path, number):
     sentence = refusal(forged(tmp_path, "Moments", header={"format": number, "version": "9.9"}))
     assert f"has format {number!r} and was written by Stumpery '9.9'" in sentence
@@ -488,11 +498,11 @@ HOSTILE_OPTIONS = {
     "a column of an unknown kind": ("Schema", {"columns": [{"kind": "load", "name": "x"}]}),
     "more points than there are": (
         "Schema",
-        {"columns": [{"kind": "number", "name": "x", "n_points": 10**18, "given": False}]},
+        {"columns": [{"kind": "numerical", "name": "x", "n_points": 10**18, "given": False}]},
     ),
     "a negative number of points": (
         "Schema",
-        {"columns": [{"kind": "number", "name": "x", "n_points": -1, "given": False}]},
+        {"columns": [{"kind": "numerical", "name": "x", "n_points": -1, "given": False}]},
     ),
     "schema is null": ("BitEncoder", {"schema": None}),
     "schema is a list": ("VectorEncoder", {"schema": []}),
@@ -532,7 +542,7 @@ def forest():
     pays = [[row["device"] == "phone", row["age"] > 23, False] for row in CONTEXTS]
     for _ in range(4):
         policy.play([{**row, "age": row["age"] + 0.5} for row in CONTEXTS], np.array(pays, dtype=float))
-    assert policy._models.ring.widths.tolist() == [FLOAT, BYTE]
+    assert policy._arena.state.ring.widths.tolist() == [FLOAT, BYTE]
     assert policy.n_leaves > policy.n_trees
     return policy.state()
 
@@ -675,11 +685,11 @@ HOSTILE_FORESTS = {
     "a value that is not a number": put_event(np.float32, 2, NAN),
     "something in a spare byte": put_event(np.int8, 13, 1),
     "something in the last byte": put_event(np.int8, -1, -1),
-    "an action beyond the last": put_event(np.float32, ACTION, 3),
-    "an action between two": put_event(np.float32, ACTION, 0.5),
-    "an action that is not a number": put_event(np.float32, ACTION, NAN),
-    "a reward that is not a number": put_event(np.float32, REWARD, NAN),
-    "a reward that is too high": put_event(np.float32, REWARD, 7.0),
+    "an action beyond the last": put_event(np.float32, EVENT_ACTION, 3),
+    "an action between two": put_event(np.float32, EVENT_ACTION, 0.5),
+    "an action that is not a number": put_event(np.float32, EVENT_ACTION, NAN),
+    "a reward that is not a number": put_event(np.float32, EVENT_REWARD, NAN),
+    "a reward that is too high": put_event(np.float32, EVENT_REWARD, 7.0),
     "a column of three bytes": put("ring.widths", 0, 3),
     "a number that is said to take a byte": put("ring.widths", 0, BYTE),
     "a name that is said to be a float": put("ring.widths", 1, FLOAT),
@@ -689,11 +699,11 @@ HOSTILE_FORESTS = {
     "a float that is called a bit": put("forest.kinds", 0, trees.BINARY),
     "a number that is called a name": put("forest.kinds", 0, trees.CATEGORICAL),
     "a name that is called a number": put("forest.kinds", 1, trees.NUMERICAL),
-    "a weight of a column that is not a number": put("plain", (0, 0, 0), NAN),
-    "a weight of a pair that is not a number": put("pairs", (0, 0, 0), NAN),
-    "a negative sum of squares": put("pairs", (0, 1, 0), -1.0),
-    "a correction that is not a number": put("corrected", (0, 0, 0), NAN),
-    "a weight of the latest events that is not a number": put("recent", (0, 0, 0), NAN),
+    "a weight of a column that is not a number": put("linear", (0, 0, 0), NAN),
+    "a weight of a pair that is not a number": put("quadratic", (0, 0, 0), NAN),
+    "a negative sum of squares": put("quadratic", (0, 1, 0), -1.0),
+    "a correction that is not a number": put("residual", (0, 0, 0), NAN),
+    "a weight of the latest events that is not a number": put("fast_linear", (0, 0, 0), NAN),
     "an edge that is not a number": put("edges", (0, 0), NAN),
     "a moment that is not a number": put("moments", (0, 0), NAN),
     "a share that is negative": put("weights", slice(None), [-0.5, 0.5, 0.5, 0.5, 0.0]),
@@ -703,20 +713,20 @@ HOSTILE_FORESTS = {
     "free pairs that go round": free(0, 2, 0),
     "a free pair that is a root": put("forest.counters", trees.COUNTER_FREE_PAIR, 0),
     "a free leaf that is in a tree": put("forest.counters", trees.COUNTER_FREE_LEAF, 0),
-    "a context without a print": put("familiar.buckets", (0, 0), 1),
-    "a context's action that there is not": put("familiar.buckets", (0, 0), 2**40 + 2**26),
-    "trust that is not a number": put("familiar.trust", 0, NAN),
-    "trust beyond all": put("familiar.trust", 0, 1.5),
-    "trust below nothing": put("familiar.trust", 0, -0.5),
-    "a sum of products that is not a number": put("familiar.trust", 1, NAN),
-    "squares without end": put("familiar.trust", 2, np.inf),
-    "a negative sum of squared means": put("familiar.trust", 2, -1.0),
-    "an error of late that is not a number": put("watch", change.LATELY, NAN),
-    "a negative mean of squares": put("watch", change.SQUARES, -1.0),
-    "less than no events since a change": put("watch", change.SINCE, -1.0),
-    "an epoch that is yet to come": put("watch", change.EPOCH, 1e9),
-    "an epoch before all events": put("watch", change.EPOCH, -2.0),
-    "less than no changes": put("watch", change.N_CHANGES, -1.0),
+    "a context without a print": put("context_memory.buckets", (0, 0), 1),
+    "a context's action that there is not": put("context_memory.buckets", (0, 0), 2**40 + 2**26),
+    "trust that is not a number": put("context_memory.shrinkage", 0, NAN),
+    "trust beyond all": put("context_memory.shrinkage", 0, 1.5),
+    "trust below nothing": put("context_memory.shrinkage", 0, -0.5),
+    "a sum of products that is not a number": put("context_memory.shrinkage", 1, NAN),
+    "squares without end": put("context_memory.shrinkage", 2, np.inf),
+    "a negative sum of squared means": put("context_memory.shrinkage", 2, -1.0),
+    "an error of late that is not a number": put("drift", reward_drop.DROP_RECENT_MEAN, NAN),
+    "a negative mean of squares": put("drift", reward_drop.DROP_SQUARES, -1.0),
+    "less than no events since a change": put("drift", reward_drop.DROP_N_EVENTS, -1.0),
+    "an epoch that is yet to come": put("drift", reward_drop.DROP_CONCEPT_START, 1e9),
+    "an epoch before all events": put("drift", reward_drop.DROP_CONCEPT_START, -2.0),
+    "less than no changes": put("drift", reward_drop.DROP_N_DRIFTS, -1.0),
     "a clock that is not a number": put("clock", 0, NAN),
     "a clock that goes backwards": put("clock", 0, -1.0),
     **{f"counter {place} is negative": put("forest.counters", place, -2) for place in range(trees.N_COUNTERS)},
@@ -740,9 +750,9 @@ def test_trees_that_no_stream_leaves_are_refused(name, forest):
         "forest.nodes",
         "forest.blocks",
         "forest.leaves",
-        "pairs",
+        "quadratic",
         "edges",
-        "familiar.buckets",
+        "context_memory.buckets",
     ],
 )
 def test_a_forest_of_another_size_is_refused(name, forest):
@@ -751,7 +761,7 @@ def test_a_forest_of_another_size_is_refused(name, forest):
             st.RewardForest.from_state(State(forest.options, {**forest.arrays, name: part}))
 
 
-@pytest.mark.parametrize("name", ["ring.bytes", "forest.nodes", "forest.blocks", "pairs", "familiar.buckets"])
+@pytest.mark.parametrize("name", ["ring.bytes", "forest.nodes", "forest.blocks", "quadratic", "context_memory.buckets"])
 def test_a_forest_that_would_need_more_memory_than_its_file_has_is_refused(name, forest):
     for part in (np.zeros((2**40, 0), forest.arrays[name].dtype), np.zeros(forest.arrays[name].shape, np.uint8)):
         with pytest.raises(ValueError, match=r"^its array [^\n]+ which does not fit its other parts$"):
@@ -759,7 +769,8 @@ def test_a_forest_that_would_need_more_memory_than_its_file_has_is_refused(name,
 
 
 @pytest.mark.parametrize(
-    "name", ["ring.bytes", "ring.widths", "forest.nodes", "pairs", "recent", "weights", "familiar.buckets"]
+    "name",
+    ["ring.bytes", "ring.widths", "forest.nodes", "quadratic", "fast_linear", "weights", "context_memory.buckets"],
 )
 def test_a_forest_of_another_version_is_refused(name, forest):
     arrays = {key: array for key, array in forest.arrays.items() if key != name}
@@ -768,6 +779,56 @@ def test_a_forest_of_another_version_is_refused(name, forest):
 
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures" / "format-1").iterdir())
+SECOND_FIXTURES = sorted((Path(__file__).parent / "fixtures" / "format-2").iterdir())
+
+
+@pytest.mark.parametrize("path", SECOND_FIXTURES, ids=lambda path: path.stem)
+def test_files_of_the_second_format_still_load(path, tmp_path):
+    model = st.load(path)
+    assert type(model).__name__ == path.stem
+    assert_same_state(st.load(saved(model, tmp_path)), model)
+    use(model, slice(60, 120))
+
+
+def test_what_users_named_keeps_its_name_in_files_of_former_formats():
+    options = {
+        "actions": ["number", "name"],
+        "features": [{"names": ["name"], "max_names": 3.0}],
+        "schema": {
+            "columns": [{"kind": "name", "name": "number", "names": ["name"], "max_names": 1, "numbered": False}]
+        },
+        "_members": [["Stump", {"schema": {"names": "number", "columns": "numbered name"}, "column": "name"}]],
+    }
+    column = {
+        "kind": "categorical",
+        "name": "number",
+        "categories": ["name"],
+        "max_categories": 1,
+        "takes_numbers": False,
+    }
+    stump = {"schema": {"names": "numerical", "columns": "categorical number"}, "column": "name"}
+    assert former_names.renamed_options(options) == {
+        "actions": ["number", "name"],
+        "features": [{"names": ["name"], "max_names": 3.0}],
+        "schema": {"columns": [column]},
+        "_members": [["Stump", stump]],
+    }
+
+
+def test_arrays_are_renamed_wherever_their_model_stands(monkeypatch):
+    monkeypatch.setattr(former_names, "ARRAYS", {"marks": "flags", "QuantileSummary/marks": "labels"})
+    array = np.zeros(1)
+    names = ["marks", "1:marks", "recipe 0:1:marks", "classifier.marks", "0:classifier.3.marks", "streams.marks"]
+    found = former_names.renamed_arrays("Voting", dict.fromkeys(names, array))
+    assert list(found) == [
+        "flags",
+        "1:flags",
+        "recipe 0:1:flags",
+        "classifier.flags",
+        "0:classifier.3.flags",
+        "streams.marks",
+    ]
+    assert list(former_names.renamed_arrays("QuantileSummary", {"marks": array})) == ["labels"]
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
@@ -776,10 +837,10 @@ def test_files_of_the_first_format_still_load(path, tmp_path):
     assert type(model).__name__ == path.stem.partition("-")[0]
     with safe_open(path, framework="numpy") as file:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    found = model.state().arrays
+    arrays, found = former_names.renamed_arrays(type(model).__name__, arrays), model.state().arrays
     assert arrays.keys() <= found.keys()  # later versions may have more of them, or wider ones
     assert all(np.array_equal(found[name], array, equal_nan=array.dtype.kind == "f") for name, array in arrays.items())
-    assert same(model, st.load(saved(model, tmp_path)))
+    assert_same_state(model, st.load(saved(model, tmp_path)))
     use(model)
 
 
@@ -789,7 +850,7 @@ def test_a_selector_whose_learner_was_not_told_all_columns_goes_on_as_it_did():
     model = st.load(path)
     assert model.features == ("a", "b", "c")
     assert model.classifier.schema.names == ("a", "c")
-    learner = model.clone(seed=8).classifier
+    learner = model.clone(include_attributes=True, seed=8).classifier
     assert learner.schema.names == ("a", "c")
     guesses = "".join(str(int(guess)) for guess in use(model))
     assert guesses == (  # those of the version that wrote the file
@@ -812,7 +873,7 @@ def test_a_file_of_the_first_format_keeps_its_digest(tmp_path):
 
 
 def test_another_version_in_the_header_is_damage(tmp_path):
-    path = saved(st.Moments(), tmp_path)
+    path = saved(st.summaries.Moments(), tmp_path)
     content = path.read_bytes()
     version = st.__version__.encode()
     assert content.count(version) == 1
@@ -821,16 +882,24 @@ def test_another_version_in_the_header_is_damage(tmp_path):
 
 
 def test_a_name_that_comes_twice_in_the_header_is_refused(tmp_path):
-    with safe_open(saved(st.Moments(), tmp_path), framework="numpy") as file:
+    with safe_open(saved(st.summaries.Moments(), tmp_path), framework="numpy") as file:
         text = file.metadata()["stumpery"]
     path = tmp_path / "twice"
-    path.write_bytes(serialise(st.Moments().state().arrays, metadata={"stumpery": '{"kind": "Moments",' + text[1:]}))
+    path.write_bytes(
+        serialise(st.summaries.Moments().state().arrays, metadata={"stumpery": '{"kind": "Moments",' + text[1:]})
+    )
     assert "a name comes twice in its header" in refusal(path)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
 def test_a_number_that_json_does_not_know_is_refused(number, tmp_path):
-    content = {"format": 2, "version": "0", "kind": "UCB", "options": {"rho": json.loads(number)}, "packed": {}}
+    content = {
+        "format": files.FORMAT,
+        "version": "0",
+        "kind": "UCB",
+        "options": {"rho": json.loads(number)},
+        "packed": {},
+    }
     content["digest"] = files._digest(content, {})
     text = json.dumps(content).replace('"rho": Infinity', f'"rho": {number}')
     path = tmp_path / "model"
@@ -850,9 +919,9 @@ def test_a_model_with_options_nested_too_deeply_is_not_saved(tmp_path, monkeypat
     options = {"a": 1}
     for _ in range(200):
         options = {"a": options}
-    monkeypatch.setattr(st.Moments, "state", lambda summary: State(options, {}))
+    monkeypatch.setattr(st.summaries.Moments, "state", lambda summary: State(options, {}))
     with pytest.raises(ValueError, match=r"^this Moments cannot be saved: lists and objects are nested"):
-        st.save(st.Moments(), tmp_path / "model")
+        st.save(st.summaries.Moments(), tmp_path / "model")
 
 
 def test_text_in_the_header_does_not_count_as_nesting(tmp_path):
@@ -862,7 +931,7 @@ def test_text_in_the_header_does_not_count_as_nesting(tmp_path):
 
 def forged_packed(folder, forms, tensors, options=None):
     """A file whose packed arrays have these types and shapes."""
-    content = {"format": 2, "version": "0", "kind": "Moments", "options": options or {}, "packed": forms}
+    content = {"format": files.FORMAT, "version": "0", "kind": "Moments", "options": options or {}, "packed": forms}
     content["digest"] = files._digest(content, tensors)
     path = folder / "packed"
     path.write_bytes(serialise(tensors, metadata={"stumpery": json.dumps(content)}))
@@ -882,7 +951,7 @@ def test_a_small_file_that_unpacks_to_gigabytes_is_refused(tmp_path):
 
 @pytest.mark.parametrize("forms", [None, [], 3, {"row": None}, {"row": ["float64", [1, 3]]}, {"row": ["object", [1]]}])
 def test_packed_arrays_that_are_none_are_refused(forms, tmp_path):
-    assert "corrupt file: " in refusal(forged_packed(tmp_path, forms, st.Moments().state().arrays))
+    assert "corrupt file: " in refusal(forged_packed(tmp_path, forms, st.summaries.Moments().state().arrays))
 
 
 def test_a_young_forest_is_a_small_file(tmp_path):
@@ -893,12 +962,12 @@ def test_a_young_forest_is_a_small_file(tmp_path):
     path = saved(policy, tmp_path)
     assert policy.n_bytes > 10_000_000
     assert path.stat().st_size < 800_000
-    assert same(st.load(path), policy)
+    assert_same_state(st.load(path), policy)
 
 
 def test_a_file_is_in_proportion_to_what_it_unpacks_to(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "FREE_UNPACKED", 1_000_000)
-    path = saved(st.CountMin(width=1_000_000, depth=2), tmp_path)
+    path = saved(st.summaries.CountMin(width=1_000_000, depth=2), tmp_path)
     assert 8 * path.stat().st_size > 16_000_000 - 1_000_000
     assert st.load(path).total == 0
 
@@ -915,25 +984,11 @@ def test_a_deeply_nested_header_never_crashes(depth, tmp_path):
         refusal(path)
 
 
-FULL_DISK = """
-import resource, signal, sys
-import stumpery as st
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-policy = st.RandomPolicy(actions=range(3000))
-resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
-try:
-    st.save(policy, sys.argv[1])
-except OSError as error:
-    print("OSError")
-"""
-
-
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
     old = BUILDERS["UCB"]()
     path = saved(old, tmp_path)
     content = path.read_bytes()
-    done = subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "OSError"
+    assert run("full_disk.py", path) == "OSError"
     assert path.read_bytes() == content
     assert names_in(tmp_path) == [path.name]
 
@@ -942,7 +997,7 @@ def test_a_save_onto_a_folder_or_into_a_missing_one_leaves_nothing(tmp_path):
     (tmp_path / "folder").mkdir()
     for path in (tmp_path / "folder", tmp_path / "missing" / "model"):
         with pytest.raises(OSError, match=r".+"):
-            st.save(st.Moments(), path)
+            st.save(st.summaries.Moments(), path)
     assert names_in(tmp_path) == ["folder"]
 
 
@@ -950,7 +1005,7 @@ def test_a_save_onto_a_folder_or_into_a_missing_one_leaves_nothing(tmp_path):
 def test_the_new_files_permissions_follow_the_umask(tmp_path, mask):
     before = os.umask(mask)
     try:
-        path = saved(st.Moments(), tmp_path)
+        path = saved(st.summaries.Moments(), tmp_path)
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
@@ -958,7 +1013,7 @@ def test_the_new_files_permissions_follow_the_umask(tmp_path, mask):
 
 def test_saves_at_the_same_time_never_leave_a_torn_file(tmp_path):
     path = tmp_path / "model"
-    models = [st.RandomPolicy(actions=range(size)) for size in (2, 300, 2000)]
+    models = [st.policies.RandomPolicy(actions=range(size)) for size in (2, 300, 2000)]
     st.save(models[0], path)
     failures = []
     done = threading.Event()
@@ -991,14 +1046,32 @@ def test_saves_at_the_same_time_never_leave_a_torn_file(tmp_path):
 def test_restore_changes_nothing_unless_all_fits():
     into = {"first": np.zeros(2), "second": np.zeros(2, np.int64)}
     with pytest.raises(ValueError, match=r"its array 'second' is float64\(2,\), not int64\(2,\)"):
-        files.restore(into, {"first": np.ones(2), "second": np.ones(2)})
+        restore(into, {"first": np.ones(2), "second": np.ones(2)})
     assert not into["first"].any()
     with pytest.raises(ValueError, match="its arrays are"):
-        files.restore(into, {"first": np.ones(2)})
+        restore(into, {"first": np.ones(2)})
 
 
 def test_a_state_is_copied_when_it_is_restored():
-    state = st.Moments().state()
-    twin = st.Moments.from_state(State(state.options, state.arrays))
+    state = st.summaries.Moments().state()
+    twin = st.summaries.Moments.from_state(State(state.options, state.arrays))
     twin.add(1.0)
     assert state.arrays["row"].sum() == 0.0
+
+
+def test_a_kind_that_is_asked_for_is_what_comes(tmp_path):
+    path = tmp_path / "policy"
+    st.save(st.UCB(actions=["a", "b"]), path)
+    assert type(st.load(path, kind=st.UCB)) is st.UCB
+    assert type(st.load(path, kind=st.policies.MeansPolicy)) is st.UCB
+    with pytest.raises(ValueError, match=r"policy holds a model of the kind UCB; kind is RewardForest$"):
+        st.load(path, kind=st.RewardForest)
+    with pytest.raises(ValueError, match=r"^kind is 'UCB'; it must be a class of models, such as"):
+        st.load(path, kind="UCB")
+
+
+def test_type_checkers_know_what_is_loaded():
+    asked, unasked = get_overloads(st.load)
+    hints = get_type_hints(asked)
+    assert (hints["kind"], hints["return"]) == (type[files.Kind], files.Kind)
+    assert get_type_hints(unasked)["return"] is Saveable

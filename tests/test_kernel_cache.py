@@ -11,6 +11,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from tests import support
+from tests.support import PROGRAMS, command_of
 
 from stumpery import jit
 from stumpery.compiling import kernel_cache
@@ -18,24 +20,8 @@ from stumpery.compiling.kernel_cache import KEY_BYTES, N_CACHES_KEPT, TAG, TAG_C
 from stumpery.system import folders
 
 KEY = bytes(range(KEY_BYTES))
+USE_CACHE = f"import runpy; runpy.run_path({str(PROGRAMS / 'cache_use.py')!r})"
 INITIAL_PROBABILITY = "import stumpery as st; policy = st.UCB(actions=['a', 'b']); print(policy.decide().probability)"
-COUNT_CACHE_USE = """
-import stumpery as st
-from stumpery.policies.context_free import means_kernels
-policy = st.UCB(actions=["a", "b"])
-policy.learn(policy.decide(), 1.0)
-used = [means_kernels.decide, means_kernels.learn]
-print(sum(sum(k.stats.cache_hits.values()) for k in used), sum(sum(k.stats.cache_misses.values()) for k in used))
-"""
-DOUBLE = """
-from stumpery.jit import kernel
-
-@kernel
-def double(number):
-    return number + number
-
-print(double(21), sum(double.stats.cache_hits.values()), sum(double.stats.cache_misses.values()))
-"""
 
 
 class Planted:
@@ -49,16 +35,16 @@ class Planted:
 
 
 def environment(cache, **switches):
-    plain = {name: value for name, value in os.environ.items() if not name.startswith(("STUMPERY_", "NUMBA_"))}
-    return {**plain, "STUMPERY_CACHE": str(cache), "STUMPERY_CACHE_KEY": str(cache) + ".key", **switches}
+    """The environment variables of a new process, whose key lies beside its cache folder."""
+    return support.environment(cache, **{"STUMPERY_CACHE_KEY": f"{cache}.key", **switches})
 
 
-def run(code, cache, **switches):
-    """What a new process prints; its cache folder is `cache`, and its key lies beside that."""
-    command = [sys.executable, "-W", "error", "-c", code]
-    done = subprocess.run(command, env=environment(cache, **switches), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+def run(program, cache, **switches):
+    return support.output_of(support.command_of(program), environment(cache, **switches))
+
+
+def run_code(code, cache, **switches):
+    return support.output_of([sys.executable, "-W", "error", "-c", code], environment(cache, **switches))
 
 
 def files_in(cache):
@@ -126,14 +112,10 @@ def test_the_cache_name_changes_with_every_kernel_source_and_setting(tmp_path, m
 
 
 def test_the_cache_lies_under_the_named_folder_one_for_each_mode(tmp_path):
-    code = """
-from stumpery.compiling.kernel_cache import kernel_store
-from stumpery.jit import BOUNDS_CHECK
-print(kernel_store(BOUNDS_CHECK).folder)
-"""
-    fast = Path(run(code, tmp_path / "cache"))
-    checked = Path(run(code, tmp_path / "cache", STUMPERY_BOUNDS_CHECK="1"))
-    assert fast == Path(run(code, tmp_path / "cache", STUMPERY_BOUNDS_CHECK="0"))
+    code = "from stumpery import jit; from stumpery.compiling import kernel_cache; print(kernel_cache.kernel_store(jit.BOUNDS_CHECK).folder)"
+    fast = Path(run_code(code, tmp_path / "cache"))
+    checked = Path(run_code(code, tmp_path / "cache", STUMPERY_BOUNDS_CHECK="1"))
+    assert fast == Path(run_code(code, tmp_path / "cache", STUMPERY_BOUNDS_CHECK="0"))
     assert fast != checked
     assert sorted((tmp_path / "cache" / "kernels").iterdir()) == sorted([fast, checked])
 
@@ -176,7 +158,7 @@ def test_a_user_without_a_home_needs_a_name_for_the_folder_and_for_the_key(cache
 def test_a_cache_folder_that_cannot_be_made_means_no_cache_and_all_still_works(tmp_path):
     (tmp_path / "file").write_text("a regular file, not a folder")
     key = {"STUMPERY_CACHE_KEY": str(tmp_path / "key")}
-    assert run(COUNT_CACHE_USE, tmp_path / "file" / "cache", **key).split() == ["0", "2"]
+    assert run("cache_use.py", tmp_path / "file" / "cache", **key) == "0 2"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -226,25 +208,21 @@ def test_a_kernel_without_a_file_of_its_source_is_compiled_in_every_process(stor
 
 def test_kernels_of_a_file_that_changes_are_compiled_anew(tmp_path):
     script = tmp_path / "script.py"
-    script.write_text(DOUBLE)
-    code = f"import runpy; runpy.run_path({str(script)!r})"
-    assert run(code, tmp_path / "cache") == "42 0 1"
-    assert run(code, tmp_path / "cache") == "42 1 0"
-    script.write_text(DOUBLE.replace("number + number", "number + 7"))
-    assert run(code, tmp_path / "cache") == "28 0 1"
-    script.write_text(DOUBLE.replace("number + number", "number + 8"))
-    assert run(code, tmp_path / "cache") == "29 0 1"
+    source = (PROGRAMS / "double.py").read_text()
+    for change, said in (("number", ["42 0 1", "42 1 0"]), ("7", ["28 0 1"]), ("8", ["29 0 1"])):
+        script.write_text(source.replace("number + number", f"number + {change}"))
+        assert [run(script, tmp_path / "cache") for _ in said] == said
 
 
 def test_planted_files_run_nothing_and_are_replaced(tmp_path):
     cache, proof = tmp_path / "cache", tmp_path / "proof"
-    assert run(INITIAL_PROBABILITY, cache) == "0.5"
+    assert run_code(INITIAL_PROBABILITY, cache) == "0.5"
     places = [path for path in files_in(cache) if path.name != TAG]
     assert places
     for path in places:
         path.write_bytes(pickle.dumps(Planted(proof)))
         path.with_suffix(".nbi").write_bytes(pickle.dumps(Planted(proof)))
-    assert run(INITIAL_PROBABILITY, cache) == "0.5"
+    assert run_code(INITIAL_PROBABILITY, cache) == "0.5"
     assert not proof.exists()
     assert all(b"proof" not in path.read_bytes() for path in places)
 
@@ -291,12 +269,12 @@ def test_a_changed_byte_or_a_missing_end_is_noticed(store, share):
 @pytest.mark.parametrize("share", [0.001, 0.5, 0.999])
 def test_machine_code_with_a_changed_byte_is_never_run(tmp_path, share):
     cache = tmp_path / "cache"
-    assert run(INITIAL_PROBABILITY, cache) == "0.5"
+    assert run_code(INITIAL_PROBABILITY, cache) == "0.5"
     path = max(cache.rglob("*.nbc"), key=lambda path: path.stat().st_size)
     damaged = bytearray(path.read_bytes())
     damaged[int(len(damaged) * share)] ^= 0x55
     path.write_bytes(damaged)
-    assert run(INITIAL_PROBABILITY, cache) == "0.5"
+    assert run_code(INITIAL_PROBABILITY, cache) == "0.5"
     assert path.read_bytes() != bytes(damaged)
 
 
@@ -340,10 +318,10 @@ def test_the_warning_comes_once_in_a_process_and_nothing_is_written(tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()
     cache.chmod(0o777)
-    command = [sys.executable, "-c", COUNT_CACHE_USE]
+    command = [sys.executable, PROGRAMS / "cache_use.py"]
     done = subprocess.run(command, env=environment(cache), capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0", "2"]
-    assert done.stderr.count("RuntimeWarning: compiled kernels are neither loaded from the disk nor kept there: ") == 1
+    assert done.stderr.count("RuntimeWarning: the disk cache of compiled kernels is not used: ") == 1
     assert [path.name for path in tmp_path.rglob("*")] == ["cache"]
 
 
@@ -355,7 +333,7 @@ def test_what_every_user_may_rename_is_refused_and_a_sticky_folder_is_not(cache)
     cache.symlink_to(outer / "inner" / "cache")  # the user's own choice; what counts is where it leads
     assert opened() is not None
     outer.chmod(0o777)
-    refused(f"every user may rename what lies in {outer} ")
+    refused(f"every user may rename files in {outer} ")
     outer.chmod(0o1777)
     assert opened() is not None
 
@@ -461,13 +439,13 @@ def test_a_process_takes_the_key_of_another_that_was_first(cache, monkeypatch):
 
 def test_two_processes_may_start_at_once_on_nothing(tmp_path):
     cache = tmp_path / "cache"
-    command = [sys.executable, "-W", "error", "-c", COUNT_CACHE_USE]
+    command = command_of("cache_use.py")
     both = [subprocess.Popen(command, env=environment(cache), stdout=subprocess.PIPE, text=True) for _ in range(2)]
     for each in both:
         said, _ = each.communicate()
         assert each.returncode == 0
         assert sum(map(int, said.split())) == 2
-    assert run(COUNT_CACHE_USE, cache).split() == ["2", "0"]
+    assert run("cache_use.py", cache) == "2 0"
     assert [path.name for path in tmp_path.rglob("*.tmp")] == []
 
 
@@ -476,13 +454,13 @@ def test_two_processes_may_start_at_once_on_nothing(tmp_path):
 )
 def test_a_process_that_is_killed_while_it_writes_harms_nobody(tmp_path, step, written):
     cache = tmp_path / "cache"
-    killed = f"import os, pathlib\n{step} = lambda *_: os.kill(os.getpid(), 9)\n" + COUNT_CACHE_USE
+    killed = f"import os, pathlib\n{step} = lambda *_: os.kill(os.getpid(), 9)\n{USE_CACHE}"
     done = subprocess.run([sys.executable, "-c", killed], env=environment(cache), check=False)
     assert done.returncode == -signal.SIGKILL
     (part,) = tmp_path.rglob("*.tmp")
     assert part.name.startswith(written)
-    assert run(COUNT_CACHE_USE, cache).split() == ["0", "2"]
-    assert run(COUNT_CACHE_USE, cache).split() == ["2", "0"]
+    assert run("cache_use.py", cache) == "0 2"
+    assert run("cache_use.py", cache) == "2 0"
 
 
 def test_what_killed_processes_have_left_is_removed_after_a_while(store):
@@ -532,38 +510,19 @@ def test_a_warm_cache_on_a_file_system_that_can_only_be_read_is_used(cache, monk
     assert len(files_in(warm.folder)) == 1
 
 
-AS_NOBODY = """
-import os, runpy, sys
-from stumpery import jit; from stumpery.compiling import kernel_cache
-name = kernel_cache.fingerprint(bounds_check=False)
-kernel_cache.fingerprint = lambda bounds_check: name  # others may be unable to read the sources
-runpy.run_path(sys.argv[1])  # brings all that compiling needs
-kernel_cache.kernel_store.cache_clear()
-if os.geteuid() == 0:
-    os.setgroups([])
-    os.setresgid(65534, 65534, 65534)
-    os.setresuid(65534, 65534, 65534)
-os.environ["STUMPERY_CACHE"], os.environ["STUMPERY_CACHE_KEY"] = sys.argv[2:]
-runpy.run_path(sys.argv[1])
-"""
-
-
 @pytest.mark.skipif(os.name != "posix", reason="there are no modes to take away")
 def test_a_user_who_may_only_read_a_warm_cache_uses_it():
     base = Path(tempfile.mkdtemp(prefix="stumpery-"))  # where another user gets to, unlike a test's own folder
     try:
         script, cache, key = base / "script.py", base / "cache", base / "state" / "kernels.key"
-        script.write_text(DOUBLE)
+        shutil.copyfile(PROGRAMS / "double.py", script)
         script.chmod(0o644)
         if os.geteuid() == 0:
             os.chown(base, 65534, 65534)
-        command = [sys.executable, "-W", "error", "-c", AS_NOBODY, str(script), str(cache), str(key)]
+        command = command_of("as_nobody.py", script, cache, key)
 
         def second_use():
-            none = environment("/dev/null/none")
-            done = subprocess.run(command, env=none, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
-            return done.stdout.splitlines()[1]
+            return support.output_of(command, environment("/dev/null/none")).splitlines()[1]
 
         assert second_use() == "42 0 1"
         kept = files_in(cache)
@@ -621,8 +580,8 @@ def test_only_folders_that_were_made_here_are_deleted(cache, tmp_path, monkeypat
 
 
 def test_numbas_own_settings_are_untouched_and_not_followed(tmp_path):
-    code = "import numba, stumpery.policies; print(numba.config.CACHE_DIR)\n" + COUNT_CACHE_USE
+    code = "import numba, stumpery.policies; print(numba.config.CACHE_DIR)\n" + USE_CACHE
     own = {"NUMBA_CACHE_DIR": str(tmp_path / "own"), "NUMBA_CACHE_LOCATOR_CLASSES": "InTreeCacheLocator"}
-    assert run(code, tmp_path / "ours", **own).split() == [own["NUMBA_CACHE_DIR"], "0", "2"]
-    assert run(code, tmp_path / "ours", **own).split() == [own["NUMBA_CACHE_DIR"], "2", "0"]
+    assert run_code(code, tmp_path / "ours", **own).split() == [own["NUMBA_CACHE_DIR"], "0", "2"]
+    assert run_code(code, tmp_path / "ours", **own).split() == [own["NUMBA_CACHE_DIR"], "2", "0"]
     assert not (tmp_path / "own").exists()

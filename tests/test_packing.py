@@ -23,7 +23,7 @@ def test_what_is_packed_comes_back_bit_for_bit(kind, shape, n_filled, seed):
     flat[places] = rng.integers(0, 2, n_filled).astype(kind)
     packed = packing.pack(array)
     if packed is None:
-        assert array.nbytes < packing.LEAST_BYTES or 10 * n_filled > array.nbytes // 10
+        assert array.nbytes < packing.MIN_BYTES or 10 * n_filled > array.nbytes // 10
         return
     assert packed.n_bytes < array.nbytes
     back = packing.unpack(packed._asdict(), [kind, shape])

@@ -8,10 +8,11 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tests.support import public
 
 import stumpery as st
 
-CLASSES = [name for name in st.__all__ if inspect.isclass(getattr(st, name))]
+CLASSES = [name for name in public.__all__ if inspect.isclass(getattr(public, name))]
 STUB = Path(st.__file__).with_suffix(".pyi")
 PACKAGES = sorted(path.parent for path in STUB.parent.glob("**/__init__.pyi"))
 WITHOUT_NUMBA = "import sys; sys.modules['numba'] = None; "  # from here on its import fails
@@ -56,7 +57,7 @@ def test_a_policy_brings_no_other_and_no_library_of_frames():
     brought = run(code).stdout.split()
     assert "stumpery.policies.reward_forest.policy" in brought
     assert not {
-        "stumpery.policies.linear.linear",
+        "stumpery.policies.linear.linear_policy",
         "stumpery.clicks.predictors.stump",
         "stumpery.streams",
         "narwhals",
@@ -81,4 +82,4 @@ def test_parts_of_the_package_are_reached_by_attribute():
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_public_class_has_an_example(name):
-    assert ">>> " in (getattr(st, name).__doc__ or ""), f"{name} shows no example"
+    assert ">>> " in (getattr(public, name).__doc__ or ""), f"{name} shows no example"

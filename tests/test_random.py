@@ -76,6 +76,17 @@ def test_the_first_draws_of_a_seed_never_change():
     assert [random.poisson(rng, 3.0), random.poisson(rng, 100.0), random.binomial(rng, 40, 0.3)] == [1, 97, 9]
 
 
+@pytest.mark.parametrize(
+    ("kernel", "arguments"),
+    [("uniform", ()), ("integer", (10,)), ("normal", ()), ("gamma", (0.3,)), ("gamma", (2.5,)), ("beta", (0.7, 30.0))],
+)
+def test_draws_equal_the_twin(kernel, arguments):
+    rng, twin = new_generator(5, 2), slow.Generator(5, 2)
+    drawn = [getattr(random, kernel)(rng, *arguments) for _ in range(500)]
+    assert drawn == pytest.approx([getattr(twin, kernel)(*arguments) for _ in drawn], rel=1e-12)
+    assert rng.tolist() == twin.state
+
+
 def test_the_same_seed_gives_the_same_draws_and_another_seed_or_stream_gives_others():
     def first(*arguments):
         rng = new_generator(*arguments)

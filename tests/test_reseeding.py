@@ -1,11 +1,10 @@
 """Copies with what was learned that draw from random streams of their own."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from tests.support import bits_of, public, run
 
 import stumpery as st
 from stumpery.policies import ContextualPolicy, Policy
@@ -14,27 +13,34 @@ ACTIONS = ["a", "b", "c"]
 ROWS = [{"age": float(20 + number % 7), "device": ["phone", "desk", None][number % 3]} for number in range(60)]
 REWARDS = np.random.default_rng(1).random((60, 3))
 LABELS = [number % 5 > 2 for number in range(60)]
-SCHEMA = st.Schema.infer(ROWS, max_names=5)
+SCHEMA = st.Schema.infer(ROWS, max_categories=5)
 POLICIES = [
     kind
-    for name in st.__all__
-    if isinstance(kind := getattr(st, name), type) and issubclass(kind, Policy) and kind is not Policy
+    for name in public.__all__
+    if isinstance(kind := getattr(public, name), type) and issubclass(kind, Policy) and kind is not Policy
 ]
 OPTIONS = {
     st.RewardForest: {"n_trees": 3, "max_bytes": 500_000, "explorer": st.explorers.uniform()},
     st.BanditForest: {"n_trees": 3, "max_bytes": 50_000, "schema": SCHEMA},
-    st.BanditTree: {"max_bytes": 50_000, "schema": SCHEMA},
-    st.MeansPolicy: {"explorer": st.explorers.uniform()},
-    st.LinearPolicy: {"explorer": st.explorers.uniform()},
+    st.policies.BanditTree: {"max_bytes": 50_000, "schema": SCHEMA},
+    st.policies.MeansPolicy: {"explorer": st.explorers.uniform()},
+    st.policies.LinearPolicy: {"explorer": st.explorers.uniform()},
     st.EpsilonGreedy: {"epsilon": 0.9},
     st.SuccessiveElimination: {"explore": "drawn"},
 }
-CERTAIN = {st.Greedy, st.UCB, st.LinUCB, st.BanditForest, st.BanditTree, st.BanditStump}  # nothing is left to draw here
+CERTAIN = {
+    st.policies.Greedy,
+    st.UCB,
+    st.LinUCB,
+    st.BanditForest,
+    st.policies.BanditTree,
+    st.policies.BanditStump,
+}  # nothing is left to draw here
 LEARNERS = {
     "forest": lambda: st.ForestClassifier(n_models=3, grace_period=10, seed=5),
-    "online bagging": lambda: st.OnlineBagging(models=st.ForestClassifier(n_models=2), n_models=2, seed=5),
-    "online boosting": lambda: st.OnlineBoosting(models=st.HoeffdingTreeClassifier(), n_models=2, seed=5),
-    "bagged predictors": lambda: st.BaggedPredictors(predictors=[(st.Stump(), 4)], seed=5),
+    "online bagging": lambda: st.ensembles.OnlineBagging(models=st.ForestClassifier(n_models=2), n_models=2, seed=5),
+    "online boosting": lambda: st.ensembles.OnlineBoosting(models=st.HoeffdingTreeClassifier(), n_models=2, seed=5),
+    "bagged predictors": lambda: st.clicks.BaggedPredictors(predictors=[(st.clicks.Stump(), 4)], seed=5),
     "deep tree": lambda: st.DQNTree(warm_up=30, memory=40, batch_size=8, seed=5),
 }
 
@@ -68,14 +74,20 @@ def test_a_policys_clone_has_what_was_learned_and_draws_for_itself(kind, tmp_pat
     policy = trained_policy(kind)
     st.save(policy, tmp_path / "policy.safetensors")
     before = {name: array.tobytes() for name, array in policy.state().arrays.items()}
-    first, same, other = policy.clone(seed=8), policy.clone(seed=8), policy.clone(seed=9)
+    first, same, other = (
+        policy.clone(include_attributes=True, seed=8),
+        policy.clone(include_attributes=True, seed=8),
+        policy.clone(include_attributes=True, seed=9),
+    )
     loaded = st.load(tmp_path / "policy.safetensors", seed=8)
     assert all(without_streams(each) == without_streams(policy) for each in (first, other, loaded))
     found = [decided(each) for each in (first, same, loaded, other)]
     assert found[0] == found[1] == found[2]
     assert {name: array.tobytes() for name, array in policy.state().arrays.items()} == before
-    new = trained_policy(kind).fresh(8)
-    assert not np.array_equal(policy.clone(seed=8)._rng, new._rng)  # the stream of a new policy is another one still
+    new = trained_policy(kind).clone(seed=8)
+    assert not np.array_equal(
+        policy.clone(include_attributes=True, seed=8)._rng, new._rng
+    )  # the stream of a new policy is another one still
     if kind not in CERTAIN:
         assert len({str(each) for each in (found[0], found[3], decided(policy))}) == 3
 
@@ -83,7 +95,7 @@ def test_a_policys_clone_has_what_was_learned_and_draws_for_itself(kind, tmp_pat
 def test_the_stated_chance_is_the_frequency_over_clones():
     policy = st.EpsilonGreedy(actions=ACTIONS, epsilon=0.6, seed=5)
     policy.play(None, REWARDS)
-    decisions = [policy.clone(seed=seed).decide() for seed in range(3000)]
+    decisions = [policy.clone(include_attributes=True, seed=seed).decide() for seed in range(3000)]
     for action in ACTIONS:
         stated = {each.probability for each in decisions if each.action == action}
         assert len(stated) == 1
@@ -121,18 +133,17 @@ def test_a_learners_clone_may_have_a_seed_of_its_own(name, tmp_path):
         model.clone({"n_models": 2, "seed": 3}, include_attributes=True)
 
 
-def numbers_of(model):
-    options, arrays = model.state()
-    return repr(options), {name: array.tobytes() for name, array in arrays.items()}
-
-
 UNTRAINED = {
     **LEARNERS,
     "tree": lambda: st.HoeffdingTreeClassifier(seed=5),
-    "random trees": lambda: st.Average(predictors=[(st.RandomHoeffdingTree(n_features=1), 9)], seed=5),
-    "bagged predictors with a schema": lambda: st.BaggedPredictors(predictors=[st.Stump()], schema=SCHEMA, seed=5),
-    "voting of deep trees": lambda: st.Voting(models=st.DQNTree(warm_up=30, memory=40, batch_size=8), n_models=2),
-    "bagging": lambda: st.Bagging(model=st.HoeffdingTreeClassifier(grace_period=5), n_models=3),
+    "random trees": lambda: st.clicks.Average(predictors=[(st.clicks.RandomHoeffdingTree(n_features=1), 9)], seed=5),
+    "bagged predictors with a schema": lambda: st.clicks.BaggedPredictors(
+        predictors=[st.clicks.Stump()], schema=SCHEMA, seed=5
+    ),
+    "voting of deep trees": lambda: st.ensembles.Voting(
+        models=st.DQNTree(warm_up=30, memory=40, batch_size=8), n_models=2
+    ),
+    "bagging": lambda: st.ensembles.Bagging(model=st.HoeffdingTreeClassifier(grace_period=5), n_models=3),
 }
 
 
@@ -156,8 +167,8 @@ def test_learners_that_have_not_begun_differ_by_their_seeds_from_then_on(name, t
     streams = [key for key in first if key.endswith(("rng", "learner.key"))]
     words = [each[key].tobytes() for each in (first, other) for key in streams]
     assert len(set(words)) == len(words)
-    assert numbers_of(loaded[0])[1] != numbers_of(loaded[2])[1]
-    assert numbers_of(st.load(tmp_path / "model")) == numbers_of(UNTRAINED[name]())
+    assert bits_of(loaded[0])[1] != bits_of(loaded[2])[1]
+    assert bits_of(st.load(tmp_path / "model")) == bits_of(UNTRAINED[name]())
 
 
 def test_a_deep_tree_within_its_warm_up_begins_with_the_seed_of_its_copy():
@@ -176,44 +187,53 @@ def test_a_deep_tree_within_its_warm_up_begins_with_the_seed_of_its_copy():
 def test_a_policy_that_has_seen_nothing_has_a_stream_already(kind, tmp_path):
     more = {"schema": SCHEMA} if issubclass(kind, ContextualPolicy) and kind is not st.RewardForest else {}
     policy = kind(actions=ACTIONS, seed=5, **{**more, **OPTIONS.get(kind, {})})
-    clones = [policy.clone(seed=seed) for seed in (1, 1, 2)]
-    assert numbers_of(clones[0]) == numbers_of(clones[1])
-    assert [numbers_of(each)[0] for each in clones] == [numbers_of(policy)[0]] * 3
+    clones = [policy.clone(include_attributes=True, seed=seed) for seed in (1, 1, 2)]
+    assert bits_of(clones[0]) == bits_of(clones[1])
+    assert [bits_of(each)[0] for each in clones] == [bits_of(policy)[0]] * 3
     assert len({each._rng.tobytes() for each in (policy, clones[0], clones[2])}) == 3
 
 
 def test_a_selectors_model_that_has_not_begun_gets_a_seed_of_its_own():
-    content = st.ContentSelector(model=st.BaggedPredictors(predictors=[st.Stump()], seed=5), seed=5)
+    content = st.ContentSelector(model=st.clicks.BaggedPredictors(predictors=[st.clicks.Stump()], seed=5), seed=5)
     features = st.FeatureSelector(
         features=3,
         n_features=1,
-        chooser=st.choosers.thompson(),
+        chooser=st.selection.choosers.thompson(),
         classifier=st.DQNTree(warm_up=30, memory=40, batch_size=8),
     )
     for model, inner in ((content, "model"), (features, "classifier")):
-        seeds = [getattr(model.clone(seed=seed), inner).seed for seed in (1, 1, 2)]
+        seeds = [getattr(model.clone(include_attributes=True, seed=seed), inner).seed for seed in (1, 1, 2)]
         assert seeds[0] == seeds[1] != seeds[2]
 
 
 def test_selectors_have_clones_too():
     candidates = [{"x": 1.0}, {"x": 1.0}, {"x": 1.0}]
-    content = st.ContentSelector(model=st.BaggedPredictors(predictors=[st.Stump()]), epsilon=0.5, seed=5)
+    content = st.ContentSelector(model=st.clicks.BaggedPredictors(predictors=[st.clicks.Stump()]), epsilon=0.5, seed=5)
     content.learn(content.decide(candidates), click=True)
-    picked = [[content.clone(seed=seed).decide(candidates)[0] for _ in range(3)] for seed in range(20)]
+    picked = [
+        [content.clone(include_attributes=True, seed=seed).decide(candidates)[0] for _ in range(3)]
+        for seed in range(20)
+    ]
     assert all(len(set(each)) == 1 for each in picked)
     assert len({each[0] for each in picked}) == 3
 
     features = st.FeatureSelector(
-        features=9, n_features=2, chooser=st.choosers.thompson(), classifier=st.ForestClassifier(n_models=2), seed=5
+        features=9,
+        n_features=2,
+        chooser=st.selection.choosers.thompson(),
+        classifier=st.ForestClassifier(n_models=2),
+        seed=5,
     )
     features.play(np.random.default_rng(1).random((50, 9)), [0, 1] * 25)
-    asked = {seed: features.clone(seed=seed).ask() for seed in range(9)}
-    assert asked == {seed: features.clone(seed=seed).ask() for seed in range(9)}
+    asked = {seed: features.clone(include_attributes=True, seed=seed).ask() for seed in range(9)}
+    assert asked == {seed: features.clone(include_attributes=True, seed=seed).ask() for seed in range(9)}
     assert len(set(asked.values())) > 4
 
-    sets = st.CombinatorialThompson(actions=ACTIONS, maximiser=lambda scores: [max(scores, key=scores.get)], seed=5)
+    sets = st.selection.CombinatorialThompson(
+        actions=ACTIONS, maximiser=lambda scores: [max(scores, key=scores.get)], seed=5
+    )
     sets.learn(["a"], 1.0)
-    chosen = [[sets.clone(seed=seed).decide().actions for _ in range(2)] for seed in range(20)]
+    chosen = [[sets.clone(include_attributes=True, seed=seed).decide().actions for _ in range(2)] for seed in range(20)]
     assert all(first == second for first, second in chosen)
     assert len({first for first, _ in chosen}) > 1
 
@@ -223,30 +243,13 @@ def test_a_seed_that_is_none_is_refused(seed, tmp_path):
     policy = st.EpsilonGreedy(actions=ACTIONS)
     st.save(policy, tmp_path / "policy.safetensors")
     with pytest.raises(ValueError, match=r"^seed is "):
-        policy.clone(seed=seed)
+        policy.clone(include_attributes=True, seed=seed)
     with pytest.raises(ValueError, match=r"^seed is "):
         st.load(tmp_path / "policy.safetensors", seed=seed)
 
 
-FORKED = """
-import json, multiprocessing, stumpery as st
-policy = st.EpsilonGreedy(actions=["a", "b", "c"], epsilon=0.5, seed=5)
-for event in range(30):
-    policy.learn(policy.decide(), reward=event % 2)
-
-def work(seed):
-    mine = policy if seed is None else policy.clone(seed=seed)
-    decisions = [mine.decide() for _ in range(400)]
-    return [each.action for each in decisions], [each.probability for each in decisions]
-
-with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
-    print(json.dumps(pool.map(work, [None, None, 1, 2], chunksize=1)))
-"""
-
-
 def test_forked_workers_with_seeds_of_their_own_choose_differently_and_truly():
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, check=True)
-    first, second, one, two = json.loads(done.stdout)
+    first, second, one, two = json.loads(run("forked_workers.py"))
     assert first == second  # a copy without a seed of its own draws what the first would have drawn
     assert len({str(each) for each in (first, one, two)}) == 3
     for actions, probabilities in (one, two):

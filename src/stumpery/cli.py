@@ -12,21 +12,46 @@ if TYPE_CHECKING:
     from stumpery.studies.study import Outcome
 
 app = typer.Typer(
-    help="Learning and deciding on streams with trees.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 data = typer.Typer(help="Datasets: what there is, where it comes from.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(data, name="data")
 
+
+def _study_names() -> list[str]:
+    from stumpery.studies import STUDIES
+
+    return ["list", *STUDIES]
+
+
+def _dataset_names() -> list[str]:
+    from stumpery.streams.datasets.registry import DATASETS
+
+    return list(DATASETS)
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"stumpery {version('stumpery')}")
+        raise typer.Exit
+
+
 Steps = Annotated[int | None, typer.Option(help="Events in each trial.")]
 Trials = Annotated[int | None, typer.Option(help="Repetitions, each with its own seed.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same figures.")]
 Threads = Annotated[int, typer.Option(help="Trials played at once.")]
 Out = Annotated[Path | None, typer.Option(help="Where the files go; out/NAME unless said.")]
+Version = Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")]
 Folder = Annotated[Path | None, typer.Option("--data", help="A folder of Parquet files, as STUMPERY_DATA.")]
+
+
+@app.callback()
+def main(version: Version = False) -> None:
+    """Learning and deciding on streams with trees."""
 
 
 @app.command(epilog="Example: stumpery demo --steps 10000 --trials 5")
@@ -37,7 +62,7 @@ def demo(steps: Steps = None, trials: Trials = None, seed: Seed = 0, threads: Th
 
 @app.command(epilog="Example: stumpery study bandits-101 --trials 20 --out out/quick")
 def study(
-    name: Annotated[str, typer.Argument(help="A study's name, or list.")] = "list",
+    name: Annotated[str, typer.Argument(help="A study's name, or list.", autocompletion=_study_names)] = "list",
     steps: Steps = None,
     trials: Trials = None,
     seed: Seed = 0,
@@ -46,6 +71,7 @@ def study(
     folder: Folder = None,
 ) -> None:
     """Run a study of a source's figure or claim; it resumes where it was stopped."""
+    from stumpery.options import check_known
     from stumpery.studies import STUDIES
     from stumpery.studies.runner import run_study
     from stumpery.studies.study import Settings
@@ -54,10 +80,9 @@ def study(
         shown = [{"study": s.name, "what": s.title, "source": s.source} for s in STUDIES.values()]
         _print_table("Studies", shown)
         return
-    if name not in STUDIES:
-        _fail(f"there is no study {name!r}; there are {', '.join(STUDIES)}")
-    chosen = STUDIES[name]
     with _one_sentence():
+        check_known("study", name, STUDIES)
+        chosen = STUDIES[name]
         _use_data(folder)
         settings = Settings(
             steps=chosen.steps if steps is None else steps,
@@ -150,7 +175,7 @@ def data_list() -> None:
 
 
 @data.command("fetch", epilog="Example: stumpery data fetch nursery")
-def data_fetch(name: Annotated[str, typer.Argument(help="A dataset's name.")]) -> None:
+def data_fetch(name: Annotated[str, typer.Argument(help="A dataset's name.", autocompletion=_dataset_names)]) -> None:
     """Download a dataset from its public origin, check it and keep it in the cache."""
     from stumpery.streams.datasets import load as loading
     from stumpery.streams.datasets.registry import find
@@ -166,7 +191,10 @@ def data_fetch(name: Annotated[str, typer.Argument(help="A dataset's name.")]) -
 
 @data.command("path", epilog="Example: stumpery data path nursery")
 def data_path(
-    name: Annotated[str | None, typer.Argument(help="A dataset's name; the folder of all unless said.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A dataset's name; the folder of all unless said.", autocompletion=_dataset_names),
+    ] = None,
 ) -> None:
     """Print where a dataset's file is, or the folder that datasets are looked for in first."""
     from stumpery.streams.datasets import load as loading

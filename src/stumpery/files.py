@@ -10,31 +10,33 @@ import math
 import os
 import re
 from collections.abc import Mapping
-from importlib import import_module
 from importlib.metadata import version
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import packing
-from stumpery.models import Model
-from stumpery.options import check_whole
+from stumpery import former_names, packing
+from stumpery.errors import CorruptFile, InvalidInput
+from stumpery.options import check_whole, shown
 from stumpery.reseeding import reseeded
+from stumpery.saveable import Saveable, class_named, is_ours, snapshot_of
 from stumpery.system.allocation import limited, reserve
 from stumpery.system.writing import as_path, kind_of, resolved, write_whole
-from stumpery.types import Saveable, State
+from stumpery.types import State
 
-FORMAT = 2
-FIRST_FORMAT = 1  # of which the digest covers kind, options and arrays, and no array is packed
+FORMAT = 3
+SECOND_FORMAT = 2  # with former names of arrays and options
+FIRST_FORMAT = 1  # with former names; its digest covers kind, options and arrays, and no array is packed
 MAX_HEADER_BYTES = 2**26
 MAX_DEPTH = 100  # of lists and objects within each other
 FREE_BYTES, MULTIPLE = 2**29, 32  # what loading a file of n bytes may take: FREE_BYTES + MULTIPLE * n
 FREE_UNPACKED, MOST_UNPACKED = 2**24, 8  # what arrays may unpack to: FREE_UNPACKED + MOST_UNPACKED * n
 PADDING = "padding"
 _KEY = "stumpery"
+Kind = TypeVar("Kind", bound=Saveable)
 _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+\\?(?:"|\Z)', re.DOTALL)
 
 
@@ -47,10 +49,10 @@ def save(model: Saveable, path: str | os.PathLike[str]) -> None:
     from safetensors.numpy import save as serialise
 
     kind = type(model).__name__
-    if class_named(kind) is not type(model):
-        raise ValueError(f"save takes a model of Stumpery's own, not {kind!r}")
+    if not is_ours(model):
+        raise InvalidInput(f"save takes a model of Stumpery's own, not {kind!r}")
     target = as_path(path)
-    options, arrays = model.snapshot() if isinstance(model, Model) else model.state()
+    options, arrays = snapshot_of(model)
     tensors, packed = _packed(arrays)
     try:
         header = {
@@ -64,72 +66,80 @@ def save(model: Saveable, path: str | os.PathLike[str]) -> None:
         text = json.dumps({**header, "digest": _digest(header, tensors)})
         _check_nesting(text)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"this {kind} cannot be saved: {error}") from None
+        raise InvalidInput(f"this {kind} cannot be saved: {error}") from None
     if len(text) > MAX_HEADER_BYTES:
-        raise ValueError(f"this {kind} cannot be saved: its options take {len(text):,} bytes of {MAX_HEADER_BYTES:,}")
+        raise InvalidInput(f"this {kind} cannot be saved: its options take {len(text):,} bytes of {MAX_HEADER_BYTES:,}")
     try:
         content = serialise(tensors, metadata={_KEY: text})
     except SafetensorError as error:
-        raise ValueError(f"this {kind} cannot be saved: {error}") from None
+        raise InvalidInput(f"this {kind} cannot be saved: {error}") from None
     write_whole(target, content)
 
 
-def load(path: str | os.PathLike[str], *, seed: int | None = None, max_bytes: int | None = None) -> Any:
-    """Read what `save` wrote; a ValueError says what is wrong with any other file.
+@overload
+def load(
+    path: str | os.PathLike[str], *, kind: type[Kind], seed: int | None = ..., max_bytes: int | None = ...
+) -> Kind: ...
+
+
+@overload
+def load(path: str | os.PathLike[str], *, seed: int | None = ..., max_bytes: int | None = ...) -> Saveable: ...
+
+
+def load(
+    path: str | os.PathLike[str], *, kind: Any = None, seed: int | None = None, max_bytes: int | None = None
+) -> Any:
+    """Read the model that `save` wrote; a CorruptFile says what is wrong with any other file.
+
+    `kind` is the class of the model, or a base class of it, as `stumpery.RewardForest`: a model of another kind is
+    refused, and a type checker knows what comes.
 
     With a `seed` the model draws from random streams of its own, as each of several processes should. A file of n bytes
     may take 512 MB and 32 n bytes of memory, unless `max_bytes` allows more.
     """
     source = as_path(path)
+    if kind is not None and not isinstance(kind, type):
+        raise ValueError(f"kind is {shown(kind)}; it must be a class of models, such as stumpery.RewardForest")
     if seed is not None:
         check_whole("seed", seed, 0, 2**63 - 1)
     if max_bytes is not None:
         check_whole("max_bytes", max_bytes, 1)
     try:
-        return _load(source, seed, max_bytes)
+        return _load(source, kind, seed, max_bytes)
     except RecursionError:
-        raise ValueError(f"{path} is damaged: its header is nested too deeply") from None
+        raise CorruptFile(f"{path} is damaged: its header is nested too deeply") from None
 
 
-def restore(into: dict[str, NDArray[Any]], found: dict[str, NDArray[Any]]) -> None:
-    """Copy saved arrays over a new model's own, in place, once every name, type and shape is seen to fit."""
-    if into.keys() != found.keys():
-        raise ValueError(f"its arrays are {sorted(found)}, not {sorted(into)}")
-    for name, array in into.items():
-        if found[name].dtype != array.dtype or found[name].shape != array.shape:
-            what = f"{found[name].dtype}{found[name].shape}"
-            raise ValueError(f"its array {name!r} is {what}, not {array.dtype}{array.shape}")
-        if array.dtype == np.bool_ and (found[name].view(np.uint8) > 1).any():
-            raise ValueError(f"its array {name!r} holds what is neither true nor false")
-    for name, array in into.items():
-        np.copyto(array, found[name])
-
-
-def _load(path: Path, seed: int | None, max_bytes: int | None) -> Any:
+def _load(path: Path, wanted: type | None, seed: int | None, max_bytes: int | None) -> Any:
     header, tensors, n_bytes = _read(path)
     format_, writer = header.get("format"), header.get("version")
-    if type(format_) is not int or format_ not in (FIRST_FORMAT, FORMAT):
-        raise ValueError(
+    if type(format_) is not int or format_ not in (FIRST_FORMAT, SECOND_FORMAT, FORMAT):
+        raise CorruptFile(
             f"{path} has format {format_!r} and was written by Stumpery {writer!r}: "
-            f"this version reads formats {FIRST_FORMAT} and {FORMAT}, please upgrade"
+            f"this version reads formats {FIRST_FORMAT} to {FORMAT}, please upgrade"
         )
     kind, options = header.get("kind"), header.get("options")
     if not isinstance(kind, str) or not isinstance(options, dict) or not isinstance(writer, str):
-        raise ValueError(f"{path} is damaged: its header names no model")
+        raise CorruptFile(f"{path} is damaged: its header names no model")
     digest = header.pop("digest", None)
-    found = _digest(header, tensors) if format_ == FORMAT else _first_digest(kind, options, tensors)
+    is_first = format_ == FIRST_FORMAT
+    found = _first_digest(kind, options, tensors) if is_first else _digest(header, tensors)
     if digest != found:
-        raise ValueError(f"{path} is damaged: its content is not what was saved")
+        raise CorruptFile(f"{path} is damaged: its content is not what was saved")
+    if wanted is not None and not issubclass(class_named(kind), wanted):
+        raise InvalidInput(f"{path} holds a model of the kind {kind}; kind is {wanted.__name__}")
     try:
         _check_finite(options)
         with limited(FREE_BYTES + MULTIPLE * n_bytes if max_bytes is None else max_bytes):
-            state = State(options, _unpacked(tensors, header.get("packed") if format_ == FORMAT else {}))
+            state = State(options, _unpacked(tensors, {} if is_first else header.get("packed")))
+            if format_ != FORMAT:
+                state = former_names.renamed(kind, state)
             return class_named(kind).from_state(state if seed is None else reseeded(state, seed))
     except MemoryError:
-        raise ValueError(f"{path} does not hold a usable {kind}: it needs more memory than there is") from None
+        raise CorruptFile(f"{path} does not hold a usable {kind}: it needs more memory than there is") from None
     except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
         sentence = " ".join(str(error).split())
-        raise ValueError(f"{path} does not hold a usable {kind}: {sentence}") from error
+        raise CorruptFile(f"{path} does not hold a usable {kind}: {sentence}") from error
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]], int]:
@@ -146,20 +156,20 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]], int]:
         n_bytes = path.stat().st_size
         with path.open("rb") as start:
             if int.from_bytes(start.read(8), "little") > 2 * MAX_HEADER_BYTES:
-                raise ValueError("its header is too long")
+                raise CorruptFile("its header is too long")
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         _check_nesting(metadata[_KEY])
         header = json.loads(metadata[_KEY], object_pairs_hook=_object)
     except KeyError:
-        raise ValueError(f"{path} is a safetensors file, but not one of Stumpery's") from None
+        raise CorruptFile(f"{path} is a safetensors file, but not one of Stumpery's") from None
     except PermissionError as error:
         raise PermissionError(f"{path} cannot be read: {error.strerror}") from None
     except (SafetensorError, OSError, AttributeError, TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not a Stumpery file, or it is cut short: {error}") from None
+        raise CorruptFile(f"{path} is not a Stumpery file, or it is cut short: {error}") from None
     if not isinstance(header, dict):
-        raise ValueError(f"{path} is damaged: its header is not a JSON object")
+        raise CorruptFile(f"{path} is damaged: its header is not a JSON object")
     return header, tensors, n_bytes
 
 
@@ -189,33 +199,16 @@ def _packed(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]]
 def _unpacked(tensors: dict[str, NDArray[Any]], forms: Any) -> dict[str, NDArray[Any]]:
     """The arrays of a file again; sizes are summed up before the first is unpacked."""
     if not isinstance(forms, dict):
-        raise ValueError("corrupt file: its packed arrays have no types and shapes")
+        raise CorruptFile("corrupt file: its packed arrays have no types and shapes")
     reserve(sum(packing.size_of(form) for form in forms.values()))
     arrays = dict(tensors)
     arrays.pop(PADDING, None)
     for name, form in forms.items():
         parts = {part: arrays.pop(f"{name}|{part}", None) for part in packing.Packed._fields}
         if name in arrays or any(each is None for each in parts.values()):
-            raise ValueError(f"corrupt file: the parts of its packed array {name!r} are not complete")
+            raise CorruptFile(f"corrupt file: the parts of its packed array {name!r} are not complete")
         arrays[name] = packing.unpack({part: each for part, each in parts.items() if each is not None}, form)
     return arrays
-
-
-def class_named(kind: str) -> Any:
-    """The public class of that name, whose models can be saved; a ValueError if there is none."""
-    package = import_module("stumpery")
-    found = getattr(package, kind) if kind in package.__all__ else None
-    if not hasattr(found, "from_state"):
-        raise ValueError(f"this version of Stumpery knows no model of the kind {kind!r}")
-    return found
-
-
-def is_ours(model: Any) -> bool:
-    """Whether a model's class is one of the public ones that can be saved, and not only called like it."""
-    try:
-        return class_named(type(model).__name__) is type(model)
-    except ValueError:
-        return False
 
 
 def _digest(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> str:
@@ -250,7 +243,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object; a name that comes twice could be read in two ways."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name comes twice in its header")
+        raise CorruptFile("a name comes twice in its header")
     return found
 
 
@@ -259,7 +252,7 @@ def _check_nesting(text: str) -> None:
     marks = np.frombuffer(_TEXTS.sub(b"", text.encode()), np.uint8)
     steps = np.isin(marks, (ord("["), ord("{"))).astype(np.int8) - np.isin(marks, (ord("]"), ord("}"))).astype(np.int8)
     if int(np.cumsum(steps, dtype=np.int32).max(initial=0)) > MAX_DEPTH:
-        raise ValueError(f"lists and objects are nested more than {MAX_DEPTH} deep")
+        raise CorruptFile(f"lists and objects are nested more than {MAX_DEPTH} deep")
 
 
 def _check_finite(options: Any) -> None:
@@ -268,6 +261,6 @@ def _check_finite(options: Any) -> None:
     while waiting:
         value = waiting.pop()
         if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"corrupt file: its options hold {value}, which is no finite number")
+            raise CorruptFile(f"corrupt file: its options hold {value}, which is no finite number")
         if isinstance(value, dict | list):
             waiting += value.values() if isinstance(value, dict) else value

@@ -1,4 +1,4 @@
-"""Frames of whichever library the user has, and rows in whatever they came."""
+"""Frames of polars, pandas or pyarrow through Narwhals, and rows of lists, arrays and frames."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
@@ -13,7 +13,7 @@ BACKENDS = ("polars", "pandas", "pyarrow")
 
 
 def make_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
-    """A polars, pandas or pyarrow frame, the first that is installed unless `backend` names one."""
+    """Make a frame with the first installed library of polars, pandas and pyarrow, or with `backend`."""
     import narwhals as nw
 
     if backend is None:
@@ -25,7 +25,7 @@ def make_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
 
 
 def n_rows(data: Any, name: str = "data") -> int:
-    """How many rows a list, an array, a series or a frame has."""
+    """The number of rows of a list, an array, a series or a frame."""
     try:
         if not isinstance(data, str | bytes | Mapping):
             return len(data)
@@ -35,24 +35,42 @@ def n_rows(data: Any, name: str = "data") -> int:
 
 
 def rows(data: Any) -> Iterator[Any]:
-    """Each row of a frame as a dict, or each element of any other sequence."""
+    """Iterate over the rows of a frame as dicts, or over the elements of a sequence."""
     if isinstance(data, Sequence | np.ndarray):
         return iter(data)
-    each: Iterator[Any] = open_frame("data", data, "a list, an array or a frame of rows").iter_rows(named=True)
-    return each
+    records: Iterator[Any] = open_frame("data", data, "a list, an array or a frame of rows").iter_rows(named=True)
+    return records
 
 
-def rows_at(data: Any, places: Any) -> Any:
-    """The rows at these places of a list, an array or a frame, in the same form."""
+def as_row(row: Any) -> Any:
+    """A pandas Series or a NumPy record as a dict from names to values; any other row as it is."""
+    if isinstance(row, np.void) and row.dtype.names:
+        return dict(zip(row.dtype.names, row.item(), strict=True))
+    if hasattr(getattr(row, "index", None), "is_unique") and np.ndim(row) == 1:
+        if not row.index.is_unique:
+            raise ValueError("a row has several values of the same name; their names must differ")
+        return dict(zip(row.index.tolist(), row.tolist(), strict=True))
+    return row
+
+
+def own_row(row: Any) -> Any:
+    """A copy of a row, that stays the same when the caller's changes."""
+    if isinstance(row, Mapping):
+        return dict(row)
+    return row.copy() if isinstance(row, np.ndarray) else as_row(row)
+
+
+def rows_at(data: Any, indices: Any) -> Any:
+    """Select rows of a list, an array or a frame by index; returns the same type."""
     if isinstance(data, np.ndarray):
-        return data[places]
+        return data[indices]
     if isinstance(data, Sequence):
-        return [data[place] for place in np.asarray(places).tolist()]
-    return open_frame("data", data, "a list, an array or a frame of rows")[np.asarray(places)].to_native()
+        return [data[index] for index in np.asarray(indices).tolist()]
+    return open_frame("data", data, "a list, an array or a frame of rows")[np.asarray(indices)].to_native()
 
 
 def open_frame(name: str, data: Any, allowed: str, *, allow_series: bool = False) -> Any:
-    """A frame, or a series, of any library as Narwhals wraps it; anything that is not `allowed` is refused."""
+    """Wrap a frame or series of any library with Narwhals; a ValueError says that only `allowed` types are accepted."""
     import narwhals as nw
 
     try:

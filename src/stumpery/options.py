@@ -1,7 +1,8 @@
-"""Checks of options: each raises one sentence that names the option, what came and what is allowed."""
+"""Validation of options: checks that raise one sentence with the option, its value and the allowed values."""
 
 import math
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
@@ -10,7 +11,7 @@ MAX_LISTED = 10  # values of a list in a message
 
 
 def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
-    """A whole number from `least` to `most`, both included."""
+    """Check an integer from `least` to `most`, both included."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         allowed = f"of {least} or more" if most is None else f"from {least} to {most}"
@@ -20,7 +21,7 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> N
 def check_number(
     name: str, value: Any, least: float, most: float = math.inf, *, above: bool = False, below: bool = False
 ) -> None:
-    """A finite number from `least` to `most`; the ends themselves are refused where `above` or `below` is set."""
+    """Check a finite number from `least` to `most`; `above` and `below` exclude the ends."""
     if is_number(value) and least <= value <= most and not ((above and value == least) or (below and value == most)):
         return
     allowed = f"above {least:g}" if above else f"of {least:g} or more"
@@ -31,7 +32,7 @@ def check_number(
 
 
 def check_one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
-    """One of a few values."""
+    """Check that a value is one of the allowed ones."""
     choices = list(allowed)
     try:
         known = value in choices
@@ -41,14 +42,23 @@ def check_one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
         raise ValueError(f"{name} is {shown(value)}; it must be one of {listed(choices)}")
 
 
+def check_known(what: str, name: str, known: Iterable[str]) -> None:
+    """One of the known names; the ValueError proposes those that are spelled like it."""
+    names = list(known)
+    if name not in names:
+        close = get_close_matches(name, names)
+        hint = f"did you mean {' or '.join(close)}" if close else f"there are {', '.join(names)}"
+        raise ValueError(f"there is no {what} {name!r}: {hint}")
+
+
 def check_bool(name: str, value: Any) -> None:
-    """True or False, not something that counts as one of them."""
+    """Check a bool; truthy values of other types are refused."""
     if not isinstance(value, bool):
         raise ValueError(f"{name} is {shown(value)}; it must be True or False")
 
 
 def check_range(name: str, value: Any) -> tuple[float, float]:
-    """Two finite numbers, the lower one first, and not infinitely far apart; they are given back as floats."""
+    """Check two finite numbers, the lower one first, with a finite difference; returns them as floats."""
     try:
         low, high = (float(end) if is_number(end) else math.nan for end in value)
     except (TypeError, ValueError):  # not iterable, not two
@@ -59,7 +69,7 @@ def check_range(name: str, value: Any) -> tuple[float, float]:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a real, finite number."""
+    """Whether a value is a finite real number and no bool."""
     try:
         return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
     except OverflowError:  # a whole number beyond the largest float
@@ -67,7 +77,7 @@ def is_number(value: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """What came, in one line that is not too long.
+    """The repr of a value in one line, shortened.
 
     >>> shown([1, 2])
     '[1, 2]'
@@ -82,6 +92,6 @@ def shown(value: Any) -> str:
 
 
 def listed(values: Sequence[Any]) -> str:
-    """The first few values, and how many more there are."""
+    """The first MAX_LISTED values, and how many more there are."""
     text = ", ".join(map(shown, values[:MAX_LISTED]))
     return text if len(values) <= MAX_LISTED else f"{text} and {len(values) - MAX_LISTED} more"

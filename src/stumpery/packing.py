@@ -1,8 +1,8 @@
-"""Packed arrays: only the 64-bit words that are not zero, with bit masks of where they stand.
+"""Sparse storage of arrays: their nonzero 64-bit words, with bit masks of their positions.
 
-Memory that a model has reserved is mostly zeros. An array is seen as bytes, filled up with zeros to whole blocks of
-eight words. `words` are those words that are not 0. `masks` has a byte for each block that holds any, a bit for each
-of its words, and `blocks` has a bit for each block. Bits are counted from a byte's highest, as `numpy.packbits` does:
+Preallocated memory of a model is mostly zeros. An array is viewed as bytes, padded with zeros to whole blocks of eight
+words. `words` holds the nonzero words. `masks` has a byte for each block with a nonzero word, a bit per word, and
+`blocks` has a bit per block. Bits are ordered from the most significant, as in `numpy.packbits`:
 
     masks = np.zeros(n_blocks, np.uint8)
     masks[np.unpackbits(blocks, count=n_blocks) == 1] = file_masks
@@ -18,19 +18,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import CorruptFile
 from stumpery.types import RandomState
 
 BLOCK_BYTES = 64
-LEAST_BYTES = 1024  # smaller arrays stay as they are
+MIN_BYTES = 1024  # smaller arrays are not packed
 TYPES = frozenset(
     {"bool", "float16", "float32", "float64", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64))}
 )
 MAX_DIMENSIONS = 8
-_IS_LITTLE = sys.byteorder == "little"  # as safetensors files are
+_IS_LITTLE = sys.byteorder == "little"  # the byte order of safetensors files
 
 
 class Packed(NamedTuple):
-    """An array without its zeros."""
+    """An array in sparse storage."""
 
     words: RandomState
     masks: NDArray[np.uint8]
@@ -38,13 +39,13 @@ class Packed(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        """What it takes."""
-        return sum(part.nbytes for part in self)
+        """The bytes of the packed arrays."""
+        return sum(array.nbytes for array in self)
 
 
 def pack(array: NDArray[Any]) -> Packed | None:
-    """A contiguous array without its zeros; None where that would not be smaller by a tenth."""
-    if array.nbytes < LEAST_BYTES or not _IS_LITTLE:
+    """Pack a contiguous array; None if that would not save 10 % of its bytes."""
+    if array.nbytes < MIN_BYTES or not _IS_LITTLE:
         return None
     flat = array.reshape(-1).view(np.uint8)
     if len(flat) % BLOCK_BYTES:
@@ -61,7 +62,7 @@ def size_of(form: Any) -> int:
         case [str() as kind, [*shape]] if kind in TYPES and len(shape) <= MAX_DIMENSIONS:
             if all(type(size) is int and size >= 0 for size in shape):
                 return int(math.prod(shape, start=np.dtype(kind).itemsize))
-    raise ValueError(f"corrupt file: {str(form)[:60]!r} is no array's type and shape")
+    raise CorruptFile(f"corrupt file: {str(form)[:60]!r} is no array's type and shape")
 
 
 def unpack(parts: Mapping[str, NDArray[Any]], form: Any) -> NDArray[Any]:
@@ -71,19 +72,19 @@ def unpack(parts: Mapping[str, NDArray[Any]], form: Any) -> NDArray[Any]:
     words, masks, blocks = parts["words"], parts["masks"], parts["blocks"]
     types = words.dtype == np.uint64 and masks.dtype == blocks.dtype == np.uint8
     if not types or words.ndim != 1 or masks.ndim != 1 or blocks.shape != (-(-n_blocks // 8),):
-        raise ValueError("corrupt file: a packed array has parts of other types or shapes than its own")
-    marked = np.unpackbits(blocks, count=n_blocks).view(np.bool_)
-    if len(masks) != np.count_nonzero(marked):
-        raise ValueError("corrupt file: a packed array has another number of blocks than its masks say")
+        raise CorruptFile("corrupt file: the parts of a packed array have wrong types or shapes")
+    has_words = np.unpackbits(blocks, count=n_blocks).view(np.bool_)
+    if len(masks) != np.count_nonzero(has_words):
+        raise CorruptFile("corrupt file: the number of masks of a packed array is not that of its blocks")
     all_masks = np.zeros(n_blocks, np.uint8)
-    all_masks[marked] = masks
-    marked = np.unpackbits(all_masks).view(np.bool_)
-    if len(words) != np.count_nonzero(marked):
-        raise ValueError("corrupt file: a packed array has another number of words than its masks say")
-    found = np.zeros(8 * n_blocks, np.uint64)
-    found[marked] = words
+    all_masks[has_words] = masks
+    is_nonzero = np.unpackbits(all_masks).view(np.bool_)
+    if len(words) != np.count_nonzero(is_nonzero):
+        raise CorruptFile("corrupt file: the number of words of a packed array is not that of its masks")
+    all_words = np.zeros(8 * n_blocks, np.uint64)
+    all_words[is_nonzero] = words
     if not _IS_LITTLE:
-        found = found.byteswap()
+        all_words = all_words.byteswap()
     kind, shape = form
-    array: NDArray[Any] = found.view(np.uint8)[:n_bytes].view(np.dtype(kind).newbyteorder("<")).reshape(shape)
+    array: NDArray[Any] = all_words.view(np.uint8)[:n_bytes].view(np.dtype(kind).newbyteorder("<")).reshape(shape)
     return array.astype(kind, copy=False)

@@ -1,8 +1,8 @@
-"""Seeded draws inside kernels.
+"""Seeded random numbers inside kernels: the generator xoshiro256++ and draws from common distributions.
 
-The generator is xoshiro256++ (Blackman and Vigna 2019), its whole state an array of four words, changed in place by
-every draw: it can be saved, compared and sent elsewhere, and costs a kernel one cheap argument. The same seed gives
-the same draws on every machine, compiled or not.
+The state (Blackman and Vigna 2019) is an array of four words, changed in place by every draw. So it can be saved,
+compared and sent elsewhere, and is one cheap argument of a kernel. The same seed gives the same draws on every machine,
+compiled or not.
 """
 
 import math
@@ -20,7 +20,7 @@ _SMALL_MEAN = 10.0
 
 
 def new_generator(seed: int, stream: int = 0) -> RandomState:
-    """The state that `seed` starts from; each `stream` of a seed is a generator of its own."""
+    """A generator's initial state; each `stream` of a seed is independent of the others."""
     check_whole("seed", seed, 0, 2**63 - 1)
     return np.random.SeedSequence([seed, stream]).generate_state(N_WORDS, np.uint64).astype(np.uint64)
 
@@ -58,15 +58,15 @@ def choice(rng: RandomState, weights: Floats) -> int:
     total = 0.0
     for index in range(weights.shape[0]):
         total += weights[index]
-    left = uniform(rng) * total
+    remaining = uniform(rng) * total
     last = 0
     for index in range(weights.shape[0]):
         if weights[index] > 0.0:
             last = index
-            left -= weights[index]
-            if left < 0.0:
+            remaining -= weights[index]
+            if remaining < 0.0:
                 return index
-    return last  # rounding left a crumb
+    return last  # by rounding
 
 
 @kernel
@@ -114,27 +114,27 @@ def beta(rng: RandomState, a: float, b: float) -> float:
     """Draw from the Beta distribution."""
     x = gamma(rng, a)
     y = gamma(rng, b)
-    if x + y == 0.0:  # both shapes so small that both draws vanish: nearly all mass is at the ends
+    if x + y == 0.0:  # both shapes are so small that both draws underflow: nearly all mass is at 0 and 1
         return 1.0 if uniform(rng) * (a + b) < a else 0.0
     return x / (x + y)
 
 
 @kernel
 def poisson(rng: RandomState, mean: float) -> int:
-    """Draw from the Poisson distribution: by inversion, once a large mean has been cut down (Ahrens, Dieter 1974)."""
+    """Draw from the Poisson distribution: large means are reduced (Ahrens, Dieter 1974), the rest is inversion."""
     count = 0
     while mean > _SMALL_MEAN:
         m = int(0.875 * mean)
-        time = gamma(rng, float(m))  # when the m-th event of a process with rate 1 comes
+        time = gamma(rng, float(m))  # of the m-th event of a process with rate 1
         if time > mean:
             return count + binomial(rng, m - 1, mean / time)
         count += m
         mean -= time
     probability = math.exp(-mean)
-    left = uniform(rng)
+    remaining = uniform(rng)
     n = 0
-    while left >= probability > 0.0:
-        left -= probability
+    while remaining >= probability > 0.0:
+        remaining -= probability
         n += 1
         probability *= mean / n
     return count + n
@@ -142,7 +142,7 @@ def poisson(rng: RandomState, mean: float) -> int:
 
 @kernel
 def binomial(rng: RandomState, n: int, p: float) -> int:
-    """Draw the number of successes in n trials, narrowed by the median of the uniform draws."""
+    """Draw from the binomial distribution: split at the median of the uniform draws until few trials are left."""
     count = 0
     while n > 16:
         middle = n // 2 + 1

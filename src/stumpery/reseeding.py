@@ -1,15 +1,12 @@
 """Copies that keep what was learned but draw from random streams of their own: one for each process or fork."""
 
 import re
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, Self
+from typing import Any
 
-from stumpery.models import Model
-from stumpery.options import check_whole, listed
+from stumpery.options import check_whole
 from stumpery.random import new_generator
 from stumpery.types import State
 
@@ -51,46 +48,3 @@ def _models(options: Options, names: set[str]) -> Iterator[tuple[Options, set[st
             rest -= inside
             yield from _models(own, {name.removeprefix(mark) for name in inside})
     yield options, rest
-
-
-@dataclass(kw_only=True, eq=False)
-class SeededClone(Model):
-    """A model with `clone(seed=...)`."""
-
-    def clone(self, *, seed: int) -> Self:
-        """A copy with what it has learned and a random stream of its own, for another process or fork."""
-        return type(self).from_state(reseeded(self.state(), seed))
-
-    @classmethod
-    @abstractmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-
-
-@dataclass(kw_only=True, eq=False)
-class RiverClone(Model):
-    """A learner with river's `clone`."""
-
-    def fresh(self, seed: int) -> Self:
-        """A new model of the same recipe that has learned nothing, with another seed."""
-        return self.clone({"seed": seed})
-
-    def clone(self, new_params: Mapping[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """A new model of the same recipe, as river asks; with `include_attributes` one with what it has learned.
-
-        `new_params={"seed": 8}` then gives it random streams of its own, for another process or fork.
-        """
-        if not include_attributes:
-            return replace(self, **(new_params or {}))
-        if not new_params:
-            return deepcopy(self)
-        others = sorted(set(new_params) - {"seed"})
-        if others:
-            what = f"new_params hold {listed(others)}"
-            raise ValueError(f"{what}; a copy with include_attributes can change its seed only")
-        return type(self).from_state(reseeded(self.snapshot(), new_params["seed"]))
-
-    @classmethod
-    @abstractmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""

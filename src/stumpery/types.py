@@ -5,12 +5,14 @@ Everything here is plain data: a decision can be written to a log today and lear
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
+from stumpery.display import as_html, as_text
+from stumpery.options import listed
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -33,7 +35,7 @@ class Decision(NamedTuple):
     context: Context = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Decisions:
     """Many decisions as columns; iterating gives each as a `Decision`.
 
@@ -47,6 +49,9 @@ class Decisions:
 
     def __len__(self) -> int:
         return len(self.actions)
+
+    def __repr__(self) -> str:
+        return f"Decisions({len(self)}: {listed(self.actions)})"
 
     def __iter__(self) -> Iterator[Decision]:
         contexts = frames.rows(self.contexts) if self.contexts is not None else iter([None] * len(self))
@@ -85,18 +90,7 @@ class State(NamedTuple):
     arrays: dict[str, NDArray[Any]]
 
 
-class Saveable(Protocol):
-    """What `save` and `load` need."""
-
-    def state(self) -> State:
-        """The recipe and the arrays, which `from_state` turns back into an equal object."""
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """Why a decision was taken: one sentence, and a row per action."""
 
@@ -104,16 +98,10 @@ class Explanation:
     rows: tuple[Mapping[str, Any], ...]
 
     def __str__(self) -> str:
-        return "\n".join([self.summary, *_aligned(self.rows)])
+        return "\n".join([self.summary, *as_text(self.rows)])
 
+    def __repr__(self) -> str:
+        return f"Explanation({self.summary!r}, {len(self.rows)} rows)"
 
-def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:
-    if not table:
-        return []
-    cells = [list(table[0]), *([_cell(value) for value in row.values()] for row in table)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
-    return ["  " + "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in cells]
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    def _repr_html_(self) -> str:
+        return as_html(self.summary, self.rows)

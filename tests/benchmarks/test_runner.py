@@ -54,12 +54,12 @@ def test_a_peer_that_is_not_installed_is_null_and_never_run():
 
 def test_a_long_run_is_made_once():
     ours, calls = counted([7.0])
-    line = measure(Figure(name="a", unit="s", ours=ours, peer=14.0, peer_name="target", once=True), 5)
+    line = measure(Figure(name="a", unit="s", ours=ours, peer=14.0, peer_name="target", is_slow=True), 5)
     assert (line["ours"], line["ratio"], calls) == (7.0, 0.5, [7.0])
 
 
 def test_all_figures_have_names_of_their_own():
-    with pytest.raises(ValueError, match="no workload's name contains") as error:
+    with pytest.raises(ValueError, match="no benchmark's name contains") as error:
         next(run_benchmarks(only="nonsense"))
     names = str(error.value).partition("there are ")[2].split(", ")
     assert len(set(names)) == len(names) > 10

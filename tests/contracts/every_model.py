@@ -32,29 +32,32 @@ from tests.contracts.plays import (
     summarised,
     trained,
 )
+from tests.support import public
 
 import stumpery as st
-from stumpery.clicks import ClickModel, PredictorEnsemble
+from stumpery.clicks import ClickModel
+from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.encoding.encoder import Encoder
 from stumpery.ensembles import OnlineEnsemble
 from stumpery.ensembles.batch_ensemble import BatchEnsemble
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.reinforcement import DeepTree
 from stumpery.selection import choosers, classifiers
-from stumpery.streaming import StreamClassifier, StreamModel
+from stumpery.streaming import StreamModel
+from stumpery.streaming.classifier import StreamClassifier
 
 OPTIONS = {
     st.RewardForest: {"n_trees": 3, "max_bytes": 2_000_000},
     st.NeuralBandit: {"committee": [(3, 0.1), (4, 0.03)], "gamma": 0.2},
-    st.Banditron: {"gamma": 0.2},
-    st.BanditStump: {"delta": 1.0, "epsilon": 0.9},
-    st.BanditTree: {"delta": 1.0, "epsilon": 0.9, "max_depth": 2},
+    st.policies.Banditron: {"gamma": 0.2},
+    st.policies.BanditStump: {"delta": 1.0, "epsilon": 0.9},
+    st.policies.BanditTree: {"delta": 1.0, "epsilon": 0.9, "max_depth": 2},
     st.BanditForest: {"delta": 1.0, "epsilon": 0.9, "n_trees": 3, "max_depth": 2},
     st.ForestClassifier: {"n_models": 3, "delta": 0.3},
     st.ForestRegressor: {"n_models": 3, "delta": 0.3},
     st.DQNTree: {"learning_rate": 0.01, "batch_size": 32},
-    st.ActorCriticTree: {"learning_rate": 0.01},
-    st.RandomHoeffdingTree: {"grace_period": 25, "tau": 0.2},
+    st.reinforcement.ActorCriticTree: {"learning_rate": 0.01},
+    st.clicks.RandomHoeffdingTree: {"grace_period": 25, "tau": 0.2},
 }
 EXPLORERS = (
     "greedy",
@@ -124,7 +127,7 @@ def online_ensembles(kind):
 
 
 def batch_ensembles(kind):
-    more = {"models": [LEARNER, LEARNER]} if kind is st.Stacking else {"model": LEARNER, "n_models": 2}
+    more = {"models": [LEARNER, LEARNER]} if kind is st.ensembles.Stacking else {"model": LEARNER, "n_models": 2}
     yield "", lambda: fitted(kind(seed=2, **more), CLICKS)
 
 
@@ -133,7 +136,7 @@ def deep_trees(kind):
 
 
 def encoders(kind):
-    schema = st.Schema.of({"x": "number", "device": "name"}) if kind is st.HashEncoder else SCHEMA
+    schema = st.Schema.of({"x": "numerical", "device": "categorical"}) if kind is st.encoding.HashEncoder else SCHEMA
     yield "", lambda: encoded(kind(schema=schema))
 
 
@@ -148,13 +151,13 @@ def feature_selectors(kind):
 
 def others(kind):
     plays = {
-        st.ContentSelector: lambda: picked(kind(model=st.Average(predictors=PREDICTORS), seed=3, epsilon=0.1)),
-        st.CombinatorialThompson: lambda: chosen(kind(actions=["a", "b", "c", "d"], size=2, seed=3)),
-        st.OptimalTree: lambda: exact(kind(depth_penalty=0.01)),
-        st.PolicyTree: lambda: exact(st.OptimalTree(depth_penalty=0.01)),
-        st.CountMin: lambda: counted(kind(width=64, depth=4, n_classes=2)),
-        st.QuantileSummary: lambda: summarised(kind(max_tuples=30, n_classes=2), CLICKS),
-        st.Moments: lambda: summarised(kind()),
+        st.ContentSelector: lambda: picked(kind(model=st.clicks.Average(predictors=PREDICTORS), seed=3, epsilon=0.1)),
+        st.selection.CombinatorialThompson: lambda: chosen(kind(actions=["a", "b", "c", "d"], size=2, seed=3)),
+        st.reinforcement.OptimalTree: lambda: exact(kind(depth_penalty=0.01)),
+        st.reinforcement.PolicyTree: lambda: exact(st.reinforcement.OptimalTree(depth_penalty=0.01)),
+        st.summaries.CountMin: lambda: counted(kind(width=64, depth=4, n_classes=2)),
+        st.summaries.QuantileSummary: lambda: summarised(kind(max_tuples=30, n_classes=2), CLICKS),
+        st.summaries.Moments: lambda: summarised(kind()),
         st.Schema: lambda: Said([SCHEMA], [], []),
     }
     if kind not in plays:
@@ -223,7 +226,7 @@ def parts_of(said):
 
 def all_cases():
     """A label and a function for each way in which any public class is played."""
-    kinds = [kind for name in st.__all__ if isinstance(kind := getattr(st, name), type)]
+    kinds = [kind for name in public.__all__ if isinstance(kind := getattr(public, name), type)]
     for kind in kinds:
         yield from cases_of(kind)
 

@@ -50,8 +50,8 @@ def reward_forest(noise, **options):
         probabilities += [late.probabilities, result.probabilities]
         if number % 3 == 2:
             policy = reloaded(policy)
-    assert policy.n_changes > 0, "no drift was detected"
-    assert policy.trust > 0.0, "no context was remembered"
+    assert policy.n_drifts > 0, "no drift was detected"
+    assert policy.context_shrinkage > 0.0, "no context was remembered"
     return Said([policy], decisions, probabilities)
 
 
@@ -85,6 +85,7 @@ def bandit_forest():
 def long_cases():
     """A label and a function for each long play."""
     yield "RewardForest (long, 90 KB)", lambda: reward_forest(0.02, n_trees=3, max_bytes=90_000)
+    yield "RewardForest (long, 130 KB)", lambda: reward_forest(0.0, n_trees=6, max_bytes=130_000)
     yield "RewardForest (long, 400 KB)", lambda: reward_forest(0.1, n_trees=8, max_bytes=400_000)
     yield "RewardForest (long, 16 MB)", lambda: reward_forest(0.1, n_trees=12, max_bytes=16_000_000)
     for kind in (st.ForestClassifier, st.ForestRegressor):

@@ -17,7 +17,7 @@ ACTIONS = ("a", "b", "c")
 FEATURES = {"a": {"kind": "x", "size": 1.3}, "b": {"kind": "y", "size": None}, "c": {"kind": "x", "size": 2.7}}
 LATE_ACTION, LATE_FEATURES = "d", {"kind": "y", "size": 0.4}
 DELAY = 7  # decisions that wait for their rewards
-PREDICTORS = [st.Stump(), st.HashedStump(), (st.RandomHoeffdingTree(grace_period=25, tau=0.2), 2)]
+PREDICTORS = [st.clicks.Stump(), st.clicks.HashedStump(), (st.clicks.RandomHoeffdingTree(grace_period=25, tau=0.2), 2)]
 
 
 class Said(NamedTuple):
@@ -48,7 +48,7 @@ def signal(row):
 
 
 ROWS = make_rows(400)
-SCHEMA = st.Schema.infer(ROWS[: len(ROWS) // 2], max_names=10)
+SCHEMA = st.Schema.infer(ROWS[: len(ROWS) // 2], max_categories=10)
 NUMBERS = [signal(row) + 0.2 * ((7919 * place) % 101 / 101.0 - 0.5) for place, row in enumerate(ROWS)]
 CLASSES = ["low" if number < 0.6 else "high" if number > 1.1 else "middle" for number in NUMBERS]
 CLICKS = [number > 1.0 for number in NUMBERS]
@@ -114,7 +114,7 @@ def played(policy, contexts):
     waiting = deque()
     for place in range(250, 310):
         if place == 270:
-            policy.add_action(LATE_ACTION, **({"features": LATE_FEATURES} if hasattr(policy, "borrowing") else {}))
+            policy.add_action(LATE_ACTION, **({"features": LATE_FEATURES} if hasattr(policy, "shrinkage") else {}))
         elif place == 280:
             policy = reloaded(policy)
         elif place == 295:
@@ -190,7 +190,7 @@ def summarised(summary, *more):
     summary.add_many(values[:half], *(column[:half] for column in more))
     summary = reloaded(summary)
     summary.add_many(values[half:], *(column[half:] for column in more))
-    asked = [summary.quantile(0.3), summary.histogram(5)] if isinstance(summary, st.QuantileSummary) else []
+    asked = [summary.quantile(0.3), summary.histogram(5)] if isinstance(summary, st.summaries.QuantileSummary) else []
     return Said([summary], asked, [])
 
 

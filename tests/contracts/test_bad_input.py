@@ -1,21 +1,21 @@
 """Bad input of every kind: one sentence, and the policy as it was."""
 
 import math
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from tests.support import public, refused
 
 import stumpery as st
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.types import Decision, Decisions
 
 POLICIES = [
-    getattr(st, name)
-    for name in st.__all__
-    if isinstance(getattr(st, name), type)
-    and issubclass(getattr(st, name), Policy)
-    and not issubclass(getattr(st, name), ContextualPolicy)
+    getattr(public, name)
+    for name in public.__all__
+    if isinstance(getattr(public, name), type)
+    and issubclass(getattr(public, name), Policy)
+    and not issubclass(getattr(public, name), ContextualPolicy)
 ]
 NAN, INF = math.nan, math.inf
 HUGE = 10**400  # a whole number beyond every float
@@ -58,7 +58,7 @@ WRONG_RANGES = [
     (0, None),
 ]
 WRONG_OPTIONS = [
-    *((st.Greedy, {"initial": initial}) for initial in (NAN, INF, HUGE, "high", [1], True)),
+    *((st.policies.Greedy, {"initial": initial}) for initial in (NAN, INF, HUGE, "high", [1], True)),
     *((st.UCB, {"rho": rho}) for rho in (-1, NAN, INF, HUGE, "2", None, True)),
     *((st.EpsilonGreedy, {"epsilon": share}) for share in (-0.1, 1.1, NAN, HUGE, "0.1", None, True)),
     *((st.EpsilonGreedy, {"decay": decay}) for decay in (-1, INF, None)),
@@ -69,7 +69,7 @@ WRONG_OPTIONS = [
     *((st.SuccessiveElimination, {"epsilon": share}) for share in (-0.1, 1.1, NAN, "0.1")),
     *((st.SuccessiveElimination, {"delta": delta}) for delta in (0, -1, 1.5, NAN, None)),
     *((st.SuccessiveElimination, {"explore": how}) for how in ("random", None, 1)),
-    *((st.MeansPolicy, {"explorer": explorer}) for explorer in ("greedy", None, st.explorers.greedy)),
+    *((st.policies.MeansPolicy, {"explorer": explorer}) for explorer in ("greedy", None, st.explorers.greedy)),
 ]
 
 
@@ -84,23 +84,6 @@ def policy(kind):
     policy.play(None, np.random.default_rng(1).random((30, 3)))
     policy.remove_action("removed")
     return policy
-
-
-@contextmanager
-def refused(policy=None, naming=""):
-    """A ValueError of one short sentence, and the state as it was, bit for bit."""
-    before = {name: array.copy() for name, array in policy.state().arrays.items()} if policy else {}
-    options = policy.state().options if policy else {}
-    with pytest.raises(ValueError, match=naming) as caught:
-        yield
-    sentence = str(caught.value)
-    assert "\n" not in sentence
-    assert 10 < len(sentence) < 500
-    assert ". " not in sentence.replace("...", "").rstrip(".")
-    if policy:
-        assert policy.state().options == options
-        for name, array in policy.state().arrays.items():
-            assert array.tobytes() == before[name].tobytes()
 
 
 def test_wrong_rewards_are_refused_alone_and_among_many(policy):
@@ -209,7 +192,7 @@ def test_wrong_seeds_are_refused(kind, policy):
         with refused(naming="^seed is "):
             kind(actions=["a"], seed=seed)
         with refused(policy, "^seed is "):
-            policy.fresh(seed)
+            policy.clone({"seed": seed})
 
 
 def test_wrong_reward_ranges_are_refused(kind):

@@ -11,29 +11,25 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from tests.support import assert_same_state, mixed_rows, public, restored
 
 import stumpery as st
-from stumpery.clicks import ClickModel, PredictorEnsemble
+from stumpery.clicks import ClickModel
+from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.types import State
 
 MODELS = [
-    getattr(st, name)
-    for name in st.__all__
-    if isinstance(getattr(st, name), type) and issubclass(getattr(st, name), ClickModel)
+    getattr(public, name)
+    for name in public.__all__
+    if isinstance(getattr(public, name), type) and issubclass(getattr(public, name), ClickModel)
 ]
-OPTIONS = {st.RandomHoeffdingTree: {"grace_period": 50, "tau": 0.2}}
-PREDICTORS = [st.Stump(), st.HashedStump(), (st.RandomHoeffdingTree(grace_period=50, tau=0.2), 3)]
+OPTIONS = {st.clicks.RandomHoeffdingTree: {"grace_period": 50, "tau": 0.2}}
+PREDICTORS = [st.clicks.Stump(), st.clicks.HashedStump(), (st.clicks.RandomHoeffdingTree(grace_period=50, tau=0.2), 3)]
 
 
 def rows_and_clicks(n, seed=2):
     rng = np.random.default_rng(seed)
-    rows = [
-        {"age": float(rng.integers(18, 80)), "device": str(rng.choice(["phone", "watch", "desk"])), "x": rng.normal()}
-        for _ in range(n)
-    ]
-    for row in rows[1:]:
-        if rng.random() < 0.15:
-            row[str(rng.choice(["age", "device", "x"]))] = None
+    rows = mixed_rows(n, rng)
     return rows, [bool(rng.random() < 0.05 + 0.5 * (row["device"] == "watch")) for row in rows]
 
 
@@ -54,21 +50,8 @@ def trained(new):
     return model
 
 
-def assert_same(found, expected):
-    assert found.state().options == expected.state().options
-    mine, theirs = found.state().arrays, expected.state().arrays
-    assert mine.keys() == theirs.keys()
-    for name, array in theirs.items():
-        assert array.tobytes() == mine[name].tobytes(), name
-
-
-def copied(model):
-    options, arrays = model.state()
-    return type(model).from_state(State(options, {name: array.copy() for name, array in arrays.items()}))
-
-
 def test_there_are_models_to_check():
-    assert {st.Stump, st.RandomHoeffdingTree, st.BaggedPredictors} <= set(MODELS)
+    assert {st.clicks.Stump, st.clicks.RandomHoeffdingTree, st.clicks.BaggedPredictors} <= set(MODELS)
 
 
 def test_learning_many_equals_learning_one_by_one(new, trained):
@@ -76,7 +59,7 @@ def test_learning_many_equals_learning_one_by_one(new, trained):
     rows, clicks = rows_and_clicks(200)
     for row, click in zip(rows, clicks, strict=True):
         single.learn_one(row, click)
-    assert_same(single, trained)
+    assert_same_state(single, trained)
 
 
 def test_what_watches_are_clicked_ranks_higher_or_nothing_tells_them_apart(trained):
@@ -97,7 +80,7 @@ def test_frames_lists_and_single_rows_give_the_same(new, trained):
     for form, labels in forms.values():
         model = new(schema=trained.schema)
         model.learn_many(form, labels)
-        assert_same(model, trained)
+        assert_same_state(model, trained)
         assert model.score_many(form).tobytes() == trained.score_many(rows).tobytes()
     one_by_one = [trained.predict_proba_one(row)[True] for row in rows]
     assert trained.predict_proba_many(rows)[:, 1].tolist() == one_by_one
@@ -120,7 +103,7 @@ def test_a_saved_model_goes_on(trained, tmp_path):
     more = rows_and_clicks(100, seed=9)
     for model in (trained, loaded):
         model.learn_many(*more)
-    assert_same(loaded, trained)
+    assert_same_state(loaded, trained)
     assert loaded.score_many(more[0]).tobytes() == trained.score_many(more[0]).tobytes()
 
 
@@ -131,20 +114,20 @@ def test_an_untrained_model_can_be_saved_and_gives_every_row_the_same(new, tmp_p
     assert len(set(loaded.score_many([{"age": 1.0}, {"age": 2.0}]).tolist())) == 1
     loaded.learn_many(*rows_and_clicks(50))
     model.learn_many(*rows_and_clicks(50))
-    assert_same(loaded, model)
+    assert_same_state(loaded, model)
 
 
 def test_the_seed_decides_and_fresh_starts_anew(new, trained):
-    again = trained.fresh(5)
+    again = trained.clone(seed=5)
     assert again.schema is not None
     again.learn_many(*rows_and_clicks(200))
-    assert_same(again, trained)
+    assert_same_state(again, trained)
 
 
 def test_weights_count_as_so_many_events_and_zero_as_none(new, trained):
-    before = copied(trained)
+    before = restored(trained)
     trained.learn_one({"age": 3}, y=True, w=0)
-    assert_same(trained, before)
+    assert_same_state(trained, before)
     trained.learn_one({"age": 3}, y=True, w=2.0)
 
 
@@ -165,40 +148,40 @@ BAD_ROWS = [{"age": "old"}, {"device": 3}, {"x": "1"}, {"age": [1]}, "row", 5, N
 
 @pytest.mark.parametrize("wrong", BAD_ROWS, ids=str)
 def test_a_value_of_another_type_than_the_columns_changes_nothing(trained, wrong):
-    before = copied(trained)
+    before = restored(trained)
     with pytest.raises(ValueError, match="must be"):
         trained.learn_one(wrong, y=True)
     with pytest.raises(ValueError, match="must be"):
         trained.learn_many([{"age": 3.0}, wrong], [True, False])
     with pytest.raises(ValueError, match="must be"):
         trained.predict_proba_one(wrong)
-    assert_same(trained, before)
+    assert_same_state(trained, before)
 
 
 @pytest.mark.parametrize("wrong", [math.nan, None, 2, -1, 0.5, "1", "click", [1], math.inf], ids=str)
 def test_a_label_that_is_no_click_changes_nothing(trained, wrong):
-    before = copied(trained)
+    before = restored(trained)
     with pytest.raises(ValueError, match=r"^a label is .*True or False"):
         trained.learn_one({"age": 3.0}, wrong)
     with pytest.raises(ValueError, match=r"^a label is .*True or False"):
         trained.learn_many([{"age": 3.0}, {"age": 4.0}], [True, wrong])
-    assert_same(trained, before)
+    assert_same_state(trained, before)
 
 
 @pytest.mark.parametrize("wrong", [-1, 0.5, math.nan, "1", 10**6, None])
 def test_a_weight_that_is_none_changes_nothing(trained, wrong):
-    before = copied(trained)
+    before = restored(trained)
     with pytest.raises(ValueError, match=r"^w is "):
         trained.learn_one({"age": 3.0}, y=True, w=wrong)
-    assert_same(trained, before)
+    assert_same_state(trained, before)
 
 
 def test_rows_labels_and_weights_must_be_as_many(trained):
-    before = copied(trained)
+    before = restored(trained)
     with pytest.raises(ValueError, match="1 rows, 2 labels and 2 weights"):
         trained.learn_many([{"age": 3.0}], [True, False])
     trained.learn_many([], [])
-    assert_same(trained, before)
+    assert_same_state(trained, before)
 
 
 def test_a_wrong_first_row_leaves_a_model_untrained(new):
@@ -260,31 +243,31 @@ def test_what_are_no_rows_is_refused_before_anything_is_learned_too(new, wrong):
 
 
 def test_encoded_rows_have_the_columns_of_the_schema(trained):
-    before = copied(trained)
+    before = restored(trained)
     with pytest.raises(ValueError, match="they must have the schema's 3 columns"):
         trained.score_rows(np.zeros((4, 2)))
     with pytest.raises(ValueError, match="they must have the schema's 3 columns"):
         trained.learn_row(np.zeros(2), 1)
-    assert_same(trained, before)
+    assert_same_state(trained, before)
 
 
 @pytest.mark.parametrize("n", [3, 100])
 def test_rows_may_be_arrays(new, n):
     rows, clicks = rows_and_clicks(n)
     names = ("age", "device", "x")
-    schema = st.Schema.of({"age": "number", "device": "name", "x": "number"})
+    schema = st.Schema.of({"age": "numerical", "device": "categorical", "x": "numerical"})
     dicts, arrays = new(schema=schema), new(schema=schema)
     dicts.learn_many(rows, clicks)
     arrays.learn_many([np.array([row[name] for name in names], dtype=object) for row in rows], clicks)
-    assert_same(arrays, dicts)
+    assert_same_state(arrays, dicts)
 
 
 def test_a_copy_goes_its_own_way(trained):
-    before, twin = copied(trained), copy.deepcopy(trained)
+    before, twin = restored(trained), copy.deepcopy(trained)
     twin.learn_many(*rows_and_clicks(50, seed=4))
-    assert_same(trained, before)
+    assert_same_state(trained, before)
     trained.learn_many(*rows_and_clicks(50, seed=4))
-    assert_same(twin, trained)
+    assert_same_state(twin, trained)
 
 
 def test_river_takes_a_model_for_a_classifier(new, trained, monkeypatch):
@@ -294,7 +277,7 @@ def test_river_takes_a_model_for_a_classifier(new, trained, monkeypatch):
     assert isinstance(model, classifier)
     assert (model._supervised, model._multiclass) == (True, False)
     assert trained._raw_memory_usage == trained.n_bytes
-    assert_same(trained.clone(include_attributes=True), trained)
+    assert_same_state(trained.clone(include_attributes=True), trained)
     again = trained.clone({"seed": 5})
     again.learn_many(*rows_and_clicks(200))
-    assert_same(again, trained)
+    assert_same_state(again, trained)

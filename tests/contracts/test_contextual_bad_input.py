@@ -1,12 +1,12 @@
 """Bad input to policies with a context: one sentence, and the policy as it was."""
 
 import math
-from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from tests.support import public, refused
 
 import stumpery as st
 from stumpery.policies import ContextualPolicy
@@ -16,7 +16,7 @@ from stumpery.types import Decision, Decisions
 
 POLICIES = [
     value
-    for value in (getattr(st, name) for name in st.__all__)
+    for value in (getattr(public, name) for name in public.__all__)
     if isinstance(value, type) and issubclass(value, ContextualPolicy)
 ]
 NAN, INF = math.nan, math.inf
@@ -27,7 +27,7 @@ SMALL = {
     st.BanditForest: {"n_trees": 3},
 }
 ROWS = [{"age": 20.5 + place % 40, "device": ["phone", "desk", None][place % 3]} for place in range(60)]
-SCHEMA = st.Schema.infer(ROWS, max_names=10)
+SCHEMA = st.Schema.infer(ROWS, max_categories=10)
 WRONG_REWARDS = [NAN, INF, -INF, -0.1, 1.0001, HUGE, "1", "high", b"1", None, [], [0.5], np.ones(2), 1j, {}]
 WRONG_PROBABILITIES = [0, 0.0, -0.5, 1.0001, NAN, INF, HUGE, None, "0.5", [0.5], np.array([0.5, 0.5])]
 WRONG_ACTIONS = ["unknown", "", 0, NAN, None, ["a"], {"a"}, np.eye(30), ("a", "b"), "removed"]
@@ -71,24 +71,27 @@ WRONG_OPTIONS = [
     *((st.RewardForest, {"n_trees": n}) for n in (0, -1, 1.5, "many", True, HUGE)),
     *((st.RewardForest, {"max_bytes": n}) for n in (0, -1, 1e9, "512 MB", None, True)),
     *((st.RewardForest, {"explorer": explorer}) for explorer in ("greedy", None, st.explorers.greedy)),
-    *((st.LinearPolicy, {"explorer": explorer}) for explorer in ("greedy", None, st.explorers.greedy)),
-    *((st.LinearPolicy, {"ridge": ridge}) for ridge in (0, -1, 1e-300, NAN, INF, HUGE, "1", None)),
+    *((st.policies.LinearPolicy, {"explorer": explorer}) for explorer in ("greedy", None, st.explorers.greedy)),
+    *((st.policies.LinearPolicy, {"ridge": ridge}) for ridge in (0, -1, 1e-300, NAN, INF, HUGE, "1", None)),
     *((st.LinUCB, {"alpha": alpha}) for alpha in (-1, NAN, INF, "1", None, True)),
     *((st.LinearThompson, {"scale": scale}) for scale in (0, -1, NAN, INF, "1", None)),
-    *((st.Banditron, {"gamma": gamma}) for gamma in (0, -0.1, 1.1, NAN, "1", None, True)),
+    *((st.policies.Banditron, {"gamma": gamma}) for gamma in (0, -0.1, 1.1, NAN, "1", None, True)),
     *((st.NeuralBandit, {"gamma": gamma}) for gamma in (0, -0.1, 1.1, NAN, None)),
     *((st.NeuralBandit, {"explore": share}) for share in (0, -0.1, 1.1, NAN, None)),
     *((st.NeuralBandit, {"committee": committee}) for committee in ([], 3, None, "ab", [3], [(1, 2, 3)])),
-    *((st.BanditStump, {"epsilon": epsilon}) for epsilon in (-0.1, 1.1, NAN, "1", None, (0.1, 0.2, 0.3), (0.5, 0.1))),
-    *((st.BanditTree, {"delta": delta}) for delta in (0, 1.1, NAN, "1", None)),
-    *((st.BanditTree, {"max_depth": depth}) for depth in (0, -1, 1.5, None, (1, 2), HUGE)),
-    *((st.BanditTree, {"max_bytes": n}) for n in (0, -1, 1e9, None)),
+    *(
+        (st.policies.BanditStump, {"epsilon": epsilon})
+        for epsilon in (-0.1, 1.1, NAN, "1", None, (0.1, 0.2, 0.3), (0.5, 0.1))
+    ),
+    *((st.policies.BanditTree, {"delta": delta}) for delta in (0, 1.1, NAN, "1", None)),
+    *((st.policies.BanditTree, {"max_depth": depth}) for depth in (0, -1, 1.5, None, (1, 2), HUGE)),
+    *((st.policies.BanditTree, {"max_bytes": n}) for n in (0, -1, 1e9, None)),
     *((st.BanditForest, {"max_depth": depths}) for depths in (0, (3, 2), (1, 2, 3), "deep", None)),
     *((st.BanditForest, {"vote": vote}) for vote in ("most", 0, 1.1, None, ["any"])),
     *((st.BanditForest, {"variables": share}) for share in (0, 1.1, None)),
     *((st.BanditForest, {"n_trees": n}) for n in (0, 1.5, None, 10**9)),
     *((st.BanditForest, {name: "unheard"}) for name in ("explore", "weights", "leaf", "n_bins")),
-    *((kind, {"schema": schema}) for kind in POLICIES for schema in ("age", 3, {"age": "number"}, [ROWS[0]])),
+    *((kind, {"schema": schema}) for kind in POLICIES for schema in ("age", 3, {"age": "numerical"}, [ROWS[0]])),
 ]
 
 
@@ -111,24 +114,6 @@ def policy(new):
     policy.play(ROWS, np.random.default_rng(1).random((60, 3)))
     policy.remove_action("removed")
     return policy
-
-
-@contextmanager
-def refused(policy=None, naming="."):
-    """A ValueError of one short sentence, and the state as it was, bit for bit."""
-    options, arrays = policy.state() if policy else ({}, {})
-    before = {name: array.copy() for name, array in arrays.items()}
-    with pytest.raises(ValueError, match=naming) as caught:
-        yield
-    sentence = str(caught.value)
-    assert "\n" not in sentence
-    assert 10 < len(sentence) < 500
-    assert ". " not in sentence.replace("...", "").rstrip(".")
-    if policy:
-        assert policy.state().options == options
-        assert policy.state().arrays.keys() == before.keys()
-        for name, array in policy.state().arrays.items():
-            assert array.tobytes() == before[name].tobytes(), name
 
 
 @pytest.mark.parametrize("name", WRONG_CONTEXTS)
@@ -304,7 +289,7 @@ def test_wrong_seeds_and_reward_ranges_are_refused(new, policy):
         with refused(naming="^seed is "):
             new(seed=seed)
         with refused(policy, "^seed is "):
-            policy.fresh(seed)
+            policy.clone({"seed": seed})
     for reward_range in ((1, 0), (1, 1), (0, INF), (NAN, 1), (0,), None, "01", (0, HUGE)):
         with refused(naming="^reward_range is "):
             new(reward_range=reward_range)

@@ -32,7 +32,7 @@ def test_another_machine_is_told_what_differs_and_how_to_record():
 
 
 def moments(*values):
-    summary = st.Moments()
+    summary = st.summaries.Moments()
     summary.add_many(values)
     return summary
 

@@ -21,7 +21,8 @@ def public_classes():
         module = import_module(family)
         for name in module.__all__:
             member = getattr(module, name)
-            if inspect.isclass(member) and member.__module__.startswith("stumpery"):
+            is_ours = inspect.isclass(member) and member.__module__.startswith("stumpery")
+            if is_ours and not issubclass(member, Exception):
                 found[f"{member.__module__}.{member.__qualname__}"] = member
     return found
 

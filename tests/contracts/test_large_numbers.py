@@ -6,10 +6,12 @@ import re
 import numpy as np
 import polars as pl
 import pytest
+from tests.support import assert_same_state, public, restored
 
 import stumpery as st
 from stumpery.jit import INTERPRETED
-from stumpery.streaming import StreamClassifier, StreamModel
+from stumpery.streaming import StreamModel
+from stumpery.streaming.classifier import StreamClassifier
 from stumpery.types import State
 
 pytestmark = pytest.mark.kernels
@@ -17,9 +19,9 @@ pytestmark = pytest.mark.kernels
 CLASSES = (0, 1)
 N = 240 if INTERPRETED else 1200
 KINDS = [
-    getattr(st, name)
-    for name in st.__all__
-    if isinstance(getattr(st, name), type) and issubclass(getattr(st, name), StreamModel | st.RewardForest)
+    getattr(public, name)
+    for name in public.__all__
+    if isinstance(getattr(public, name), type) and issubclass(getattr(public, name), StreamModel | st.RewardForest)
 ]
 STREAMS = [kind for kind in KINDS if issubclass(kind, StreamModel)]
 CLASSIFIERS = [kind for kind in KINDS if issubclass(kind, StreamClassifier)]
@@ -48,15 +50,6 @@ def share_right(kind, values, labels, **options):
     """Of the second half, from a matrix of one column."""
     answers = learned(new(kind, **options), np.asarray(values, np.float64)[:, None], labels)
     return float((answers == labels)[len(labels) // 2 :].mean())
-
-
-def arrays_of(model):
-    return model.state().arrays
-
-
-def same_state(one, two):
-    mine, theirs = arrays_of(one), arrays_of(two)
-    return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
@@ -157,12 +150,13 @@ def test_dicts_frames_and_arrays_give_the_same_bits(kind):
     one_by_one(looped, rows, labels)
     all_at_once(listed, rows, labels)
     all_at_once(framed, frame, labels)
-    assert same_state(looped, listed) and same_state(looped, framed)
+    assert_same_state(looped, listed)
+    assert_same_state(looped, framed)
     numbers = frame.drop("name")
     one, two = new(kind), new(kind)
     all_at_once(one, numbers.to_numpy(), labels)
     all_at_once(two, list(numbers.to_numpy()), labels)
-    assert same_state(one, two)
+    assert_same_state(one, two)
 
 
 @pytest.mark.parametrize("at", [N // 4, N // 2])
@@ -174,7 +168,7 @@ def test_a_saved_model_goes_on_as_if_never_stopped(kind, at, tmp_path):
     loaded = st.load(tmp_path / "model.safetensors")
     for each in (model, loaded):
         all_at_once(each, rows[at:], labels[at:])
-    assert same_state(model, loaded)
+    assert_same_state(model, loaded)
 
 
 @pytest.mark.parametrize("leaf_prediction", ["nb", "nba"])
@@ -207,7 +201,7 @@ def test_memory_stays_bounded_when_columns_turn_out_to_be_wide(kind, max_bytes, 
         rows[part, : 1 + nth] += 2.0**40 * (nth > 0)
         all_at_once(model, rows[part], labels[part])
         assert model.n_bytes <= max_bytes
-    assert same_state(model, type(model).from_state(model.state()))
+    assert_same_state(restored(model), model)
 
 
 def test_a_model_saved_before_columns_could_be_wide_loads(kind):
@@ -223,7 +217,7 @@ def test_a_model_saved_before_columns_could_be_wide_loads(kind):
     loaded = type(model).from_state(State(options, before))
     for each in (model, loaded):
         all_at_once(each, rows[::-1].copy(), labels)
-    assert same_state(model, loaded)
+    assert_same_state(model, loaded)
 
 
 def test_rules_name_cuts_that_tell_neighbours_apart(kind):

@@ -4,10 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from tests.support import public
 
 import stumpery as st
 from stumpery import files
-from stumpery.clicks import ClickModel, PredictorEnsemble
+from stumpery.clicks import ClickModel
+from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.encoding.encoder import Encoder
 from stumpery.ensembles.batch_ensemble import BatchEnsemble
 from stumpery.ensembles.online_ensemble import OnlineEnsemble
@@ -15,33 +17,36 @@ from stumpery.policies import ContextualPolicy, Policy
 from stumpery.policies.bandit_forest import arena_kernels as arena
 from stumpery.reinforcement import DeepTree
 from stumpery.selection import choosers, classifiers
-from stumpery.streaming import StreamClassifier, StreamModel
+from stumpery.streaming import StreamModel
+from stumpery.streaming.classifier import StreamClassifier
 from stumpery.summaries.moments import MOST_WEIGHT
 from stumpery.system import allocation
 from stumpery.types import Decision, Decisions
 
 N = 160
-PUBLIC = [kind for name in st.__all__ if isinstance(kind := getattr(st, name), type) and hasattr(kind, "from_state")]
+PUBLIC = [
+    kind for name in public.__all__ if isinstance(kind := getattr(public, name), type) and hasattr(kind, "from_state")
+]
 POLICIES = [kind for kind in PUBLIC if issubclass(kind, Policy)]
 CONTEXTUAL = [kind for kind in POLICIES if issubclass(kind, ContextualPolicy)]
 STREAMS = [kind for kind in PUBLIC if issubclass(kind, StreamModel)]
 CLICKS = [kind for kind in PUBLIC if issubclass(kind, ClickModel | PredictorEnsemble)]
 ENSEMBLES = [kind for kind in PUBLIC if issubclass(kind, OnlineEnsemble)]
 DEEP = [kind for kind in PUBLIC if issubclass(kind, DeepTree)]
-TREES = [st.BanditStump, st.BanditTree, st.BanditForest]
+TREES = [st.policies.BanditStump, st.policies.BanditTree, st.BanditForest]
 OPTIONS = {
     st.RewardForest: {"n_trees": 3, "max_bytes": 2_000_000},
     st.NeuralBandit: {"committee": [(3, 0.1), (4, 0.03)], "gamma": 0.2},
-    st.Banditron: {"gamma": 0.2},
-    st.BanditStump: {"delta": 1.0, "epsilon": 1.0},
-    st.BanditTree: {"delta": 1.0, "epsilon": 1.0, "max_depth": 2},
+    st.policies.Banditron: {"gamma": 0.2},
+    st.policies.BanditStump: {"delta": 1.0, "epsilon": 1.0},
+    st.policies.BanditTree: {"delta": 1.0, "epsilon": 1.0, "max_depth": 2},
     st.BanditForest: {"delta": 1.0, "epsilon": 1.0, "n_trees": 3, "max_depth": 2},
     st.ForestClassifier: {"n_models": 2},
     st.ForestRegressor: {"n_models": 2},
     st.DQNTree: {"batch_size": 16},
-    st.RandomHoeffdingTree: {"grace_period": 25, "tau": 0.2},
+    st.clicks.RandomHoeffdingTree: {"grace_period": 25, "tau": 0.2},
 }
-PREDICTORS = [st.Stump(), st.HashedStump(), (st.RandomHoeffdingTree(grace_period=25, tau=0.2), 2)]
+PREDICTORS = [st.clicks.Stump(), st.clicks.HashedStump(), (st.clicks.RandomHoeffdingTree(grace_period=25, tau=0.2), 2)]
 ACTIONS = ("a", "b", "c")
 RNG = np.random.default_rng(3)
 ROWS = {
@@ -51,7 +56,7 @@ ROWS = {
     "many names": [{"x": float(place), "y": f"name {place}", "z": place % 2} for place in range(N)],
     "huge": [{"x": (-1.0) ** place * 10.0 ** (place % 300), "y": "", "z": 0} for place in range(N)],
 }
-SCHEMA = st.Schema.infer(ROWS["ordinary"], max_names=5)
+SCHEMA = st.Schema.infer(ROWS["ordinary"], max_categories=5)
 LABELS = {
     "alternate": [place % 2 for place in range(N)],
     "equal": [1] * N,
@@ -63,8 +68,15 @@ WEIGHTS = {"zero": [0.0] * N, "largest": [1e6] * N, "mixed": [(0.0, 1e-6, 1.0, 1
 
 
 def test_every_model_that_learns_from_a_stream_is_covered_here():
-    others = {st.CombinatorialThompson, st.ContentSelector, st.CountMin, st.FeatureSelector, st.Moments, st.OptimalTree}
-    others |= {st.PolicyTree, st.QuantileSummary}
+    others = {
+        st.selection.CombinatorialThompson,
+        st.ContentSelector,
+        st.summaries.CountMin,
+        st.FeatureSelector,
+        st.summaries.Moments,
+        st.reinforcement.OptimalTree,
+    }
+    others |= {st.reinforcement.PolicyTree, st.summaries.QuantileSummary}
     from_tables = {kind for kind in PUBLIC if issubclass(kind, Encoder | BatchEnsemble) or kind is st.Schema}
     assert set(PUBLIC) == {*POLICIES, *STREAMS, *CLICKS, *ENSEMBLES, *DEEP, *others, *from_tables}
 
@@ -120,7 +132,7 @@ def test_policies_load_after_any_logged_probabilities(policy, probabilities, rew
 
 @pytest.mark.parametrize("rows", ROWS)
 def test_policies_load_after_one_action_and_odd_columns(policy, rows):
-    for schema in (SCHEMA, st.Schema.infer(ROWS[rows], max_names=60)):
+    for schema in (SCHEMA, st.Schema.infer(ROWS[rows], max_categories=60)):
         more = {"schema": schema} if issubclass(policy, ContextualPolicy) else {}
         try:
             made = new_policy(policy, **more)
@@ -156,7 +168,7 @@ def test_bandit_trees_load_after_lopsided_logs(kind, weights, leaf):
 
 def lopsided_stump(**options):
     """One play of a tiny probability on one side of a bit, many ordinary ones on both."""
-    policy = st.BanditStump(
+    policy = st.policies.BanditStump(
         actions=["a", "b"], schema=st.Schema.infer([{"x": True}, {"x": False}]), leaf="thompson", seed=1, **options
     )
     log = [("a", 1e-6, True, 1.0)] + [("a", 1 / 1.1, True, 0.9727)] * 200 + [("a", 1 / 1.1, False, 1.0)] * 6
@@ -173,33 +185,33 @@ def test_no_leaf_of_a_bandit_tree_has_a_mean_above_1():
 
 
 def test_a_bandit_leaf_without_room_for_children_counts_without_weights():
-    policy = lopsided_stump().fresh(seed=1)
-    small = policy._forest._replace(nodes=policy._forest.nodes[:2])  # its root has no room for children
-    policy._forest = small
+    policy = lopsided_stump().clone(seed=1)
+    small = policy._arena._replace(nodes=policy._arena.nodes[:2])  # its root has no room for children
+    policy._arena = small
     for action, probability, reward in [("a", 1e-6, 1.0)] + [("a", 0.9, 0.5)] * 60 + [("b", 0.5, 1.0)] * 3:
         policy.learn(Decision(action, probability, {"x": True}), reward)
-    assert small.nodes[0, arena.CHOICE] == arena.SELECTING_ACTION
-    assert (small.arms[1, :, arena.SUM] <= small.arms[1, :, arena.PLAYS]).all()
+    assert small.nodes[0, arena.NODE_CHOICE] == arena.SELECTING_ACTION
+    assert (small.arms[1, :, arena.ARM_SUM] <= small.arms[1, :, arena.ARM_PLAYS]).all()
 
 
 def test_earlier_files_whose_leaves_have_means_above_1_load():
     policy = lopsided_stump()
-    policy._forest.arms[1, 0, arena.SUM] = 30.35
-    loaded = st.BanditStump.from_state(policy.state())
-    assert loaded._forest.arms[1, 0, arena.SUM] == loaded._forest.arms[1, 0, arena.PLAYS] == 6.0
+    policy._arena.arms[1, 0, arena.ARM_SUM] = 30.35
+    loaded = st.policies.BanditStump.from_state(policy.state())
+    assert loaded._arena.arms[1, 0, arena.ARM_SUM] == loaded._arena.arms[1, 0, arena.ARM_PLAYS] == 6.0
 
 
 @pytest.mark.parametrize("plays", [2.0**30, 2.0**31 - 2, 2.0**31, 2.0**52])
 @pytest.mark.parametrize("kind", TREES, ids=lambda kind: kind.__name__)
 def test_bandit_trees_load_after_as_many_plays_as_can_be_counted(kind, plays):
     policy = new_policy(kind, epsilon=0.0)
-    forest = policy._forest
-    forest.arms[: forest.pool[arena.N_LEAVES], :, arena.PLAYS] = plays
-    forest.leaves[1 : forest.pool[arena.N_LEAVES], arena.NEXT] = min(plays + 1, 2**31 - 1)
-    forest.leaves[1 : forest.pool[arena.N_LEAVES], arena.WAITING] = len(ACTIONS)
+    forest = policy._arena
+    forest.arms[: forest.pool[arena.POOL_N_LEAVES], :, arena.ARM_PLAYS] = plays
+    forest.leaves[1 : forest.pool[arena.POOL_N_LEAVES], arena.LEAF_NEXT_CHECK] = min(plays + 1, 2**31 - 1)
+    forest.leaves[1 : forest.pool[arena.POOL_N_LEAVES], arena.LEAF_N_WAITING] = len(ACTIONS)
     for place in range(30):
         policy.learn(Decision(ACTIONS[place % 3], 0.5, ROWS["ordinary"][place]), 0.5)
-    assert (forest.leaves[1 : forest.pool[arena.N_LEAVES], arena.NEXT] >= 0).all()
+    assert (forest.leaves[1 : forest.pool[arena.POOL_N_LEAVES], arena.LEAF_NEXT_CHECK] >= 0).all()
     assert_loads(policy)
     policy.add_action("new")
     assert_loads(policy)
@@ -265,11 +277,13 @@ def test_feature_selectors_load_after_odd_streams(labels):
 
 def test_content_selectors_and_exact_trees_load_after_odd_streams():
     for rows in ("constant", "ordinary", "many names"):
-        selector = st.ContentSelector(model=st.Average(predictors=PREDICTORS, schema=SCHEMA), seed=3, epsilon=0.1)
+        selector = st.ContentSelector(
+            model=st.clicks.Average(predictors=PREDICTORS, schema=SCHEMA), seed=3, epsilon=0.1
+        )
         for place in range(40):
             selector.learn(selector.decide(ROWS[rows][place : place + 3]), place % 2)
         assert_loads(selector)
-    tree = st.OptimalTree(depth_penalty=0.01)
+    tree = st.reinforcement.OptimalTree(depth_penalty=0.01)
     tree.learn_many([{"y": row["y"]} for row in ROWS["ordinary"]], LABELS["equal"])
     assert_loads(tree)
     assert_loads(tree.tree())
@@ -295,7 +309,7 @@ def merged_to_the_limit(summary, most=1100):
 )
 @pytest.mark.parametrize("values", ["different", "equal", "missing"])
 def test_summaries_of_quantiles_load_however_often_they_merge(options, values):
-    summary = st.QuantileSummary(**options)
+    summary = st.summaries.QuantileSummary(**options)
     numbers = {"different": RNG.random(8191), "equal": np.ones(8191), "missing": np.full(8191, math.nan)}[values]
     summary.add_many(numbers)
     if values == "missing":
@@ -305,7 +319,7 @@ def test_summaries_of_quantiles_load_however_often_they_merge(options, values):
 
 
 def test_a_summary_near_31_bits_keeps_its_promise():
-    summary = st.QuantileSummary(max_tuples=100)
+    summary = st.summaries.QuantileSummary(max_tuples=100)
     summary.add_many(np.random.default_rng(0).random(131_071))
     for _ in range(14):
         summary.merge(summary)
@@ -316,20 +330,20 @@ def test_a_summary_near_31_bits_keeps_its_promise():
 
 def test_moments_load_however_often_they_merge():
     for values in ([1.0, 2.0], [1e100, -1e100], [3.0, 3.0]):
-        summary = st.Moments()
+        summary = st.summaries.Moments()
         summary.add_many(values)
         merged_to_the_limit(summary)
         assert MOST_WEIGHT / 4 < summary.count <= MOST_WEIGHT
 
 
 def test_sketches_load_however_often_they_merge():
-    sketch = st.CountMin(width=16, depth=2)
+    sketch = st.summaries.CountMin(width=16, depth=2)
     sketch.add_many(["a", "b", "a"])
     merged_to_the_limit(sketch)
 
 
 def test_combinatorial_policies_load_however_often_they_merge():
-    policy = st.CombinatorialThompson(actions=ACTIONS, size=2, seed=1)
+    policy = st.selection.CombinatorialThompson(actions=ACTIONS, size=2, seed=1)
     for reward in (1.0, 0.3, 0.0):
         policy.learn(("a", "b"), reward)
     merged_to_the_limit(policy)

@@ -1,12 +1,13 @@
-"""The adaptive window against its slow twin."""
+"""ADWIN, the adaptive window, against its slow twin."""
 
 import numpy as np
 import pytest
-from tests.reference.drift import WindowTwin
+from tests.reference.adwin import DRIFT, STEADY, WARNING, AdaptiveWindow
 
 from stumpery.drift import adaptive_window_kernels as drift
 from stumpery.jit import INTERPRETED, kernel
 
+RESULTS = {drift.NO_DRIFT: STEADY, drift.WARNING: WARNING, drift.DRIFT: DRIFT}
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
 
@@ -21,14 +22,14 @@ def step(windows, error, warning, threshold):
 def test_the_window_equals_its_slow_twin(shares):
     n = 300 if INTERPRETED else 1500
     rng = np.random.default_rng(1)
-    windows, twin = drift.new_windows(1), WindowTwin()
+    windows, twin = drift.new_windows(1), AdaptiveWindow()
     found = []
     for share in shares:
         for _ in range(n):
             error = float(rng.random() < share)
             twin.add(error)
-            found.append(step(windows, error, 0.01, 0.001))
-            assert found[-1] == twin.look(0.01, 0.001)
-    assert (drift.DRIFT in found) == (shares == (0.2, 0.6))
+            found.append(RESULTS[step(windows, error, 0.01, 0.001)])
+            assert found[-1] == twin.test(0.01, 0.001)
+    assert (DRIFT in found) == (shares == (0.2, 0.6))
     if shares[0] == 0.6:  # fewer errors are no drift, but what came before is forgotten
         assert windows.fills[0] @ 2 ** np.arange(drift.N_SIZES) < 1.5 * n

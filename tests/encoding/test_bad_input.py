@@ -19,11 +19,11 @@ WRONG_VALUES = [
     ({"age": [1]}, r"^a value of column 'age' is \[1\]; it must be a number or missing$"),
     ({"age": datetime.date(2020, 1, 1)}, "column 'age' is datetime.*; it must be a number"),
     ({"age": 10**400}, "column 'age' is 1000.*; it must be a number of at most 308 digits or missing$"),
-    ({"device": 3}, "^a value of column 'device' is 3; it must be a name or missing$"),
-    ({"device": 10**5000}, "column 'device' is a number of very many digits; it must be a name"),
-    ({"device": ["phone"]}, "column 'device' is .*; it must be a name"),
-    ({"device": b"phone"}, "column 'device' is .*; it must be a name"),
-    ({"device": datetime.date(2020, 1, 1)}, "column 'device' is .*; it must be a name"),
+    ({"device": 3}, "^a value of column 'device' is 3; it must be a string or missing$"),
+    ({"device": 10**5000}, "column 'device' is a number of very many digits; it must be a string"),
+    ({"device": ["phone"]}, "column 'device' is .*; it must be a string"),
+    ({"device": b"phone"}, "column 'device' is .*; it must be a string"),
+    ({"device": datetime.date(2020, 1, 1)}, "column 'device' is .*; it must be a string"),
 ]
 
 
@@ -45,7 +45,7 @@ def test_wrong_values_are_refused_alone_and_among_many(encoder, wrong, sentence)
     [
         ({"age": [1]}, "^rows lacks 'device'; it must have every column of the schema$"),
         ({"age": ["old"], "device": ["phone"]}, "column 'age' is 'old'; it must be a number"),
-        ({"age": [1], "device": [3]}, "column 'device' is 3; it must be a name"),
+        ({"age": [1], "device": [3]}, "column 'device' is 3; it must be a string"),
         (
             {"age": [datetime.datetime(2020, 1, 1)], "device": ["phone"]},
             "^column 'age' holds Datetime.*; it must hold numbers, bools, strings or categoricals$",
@@ -63,7 +63,7 @@ def test_wrong_frames_are_refused(encoder, frame, sentence):
     [
         (np.zeros((2, 3)), "^rows has 3 columns; it must have the schema's 2$"),
         (np.zeros(2), "^rows has 1 dimensions; it must have 2$"),
-        (np.zeros((2, 2)), "column 'device' is 0.0; it must be a name"),
+        (np.zeros((2, 2)), "column 'device' is 0.0; it must be a string"),
         ([[1, 2]], r"^a row is \[1, 2\]; it must be a dict$"),
         ("rows", "^rows is 'rows'; it must be a list of dicts, a 2-D array or a pandas, polars or pyarrow frame$"),
         (pl.LazyFrame({"age": [1]}), "^rows is <LazyFrame .*; it must be a list of dicts"),
@@ -84,7 +84,7 @@ def test_wrong_containers_are_refused(encoder, rows, sentence):
 @pytest.mark.parametrize(
     ("row", "sentence"),
     [
-        ([1, 2], r"^row is \[1, 2\]; it must be a dict or a 1-D array$"),
+        ([1, 2], r"^row is \[1, 2\]; it must be a dict, a pandas Series or a 1-D array$"),
         (np.zeros(3), r"^row has the shape \(3,\); it must have .* 2 columns$"),
     ],
 )
@@ -101,7 +101,7 @@ def test_wrong_numbers_of_bins_are_refused(kind, n_bins):
 
 
 @pytest.mark.parametrize("kind", [VectorEncoder, CodeEncoder, BitEncoder])
-@pytest.mark.parametrize("schema", [None, {"age": "number"}, SCHEMA.columns])
+@pytest.mark.parametrize("schema", [None, {"age": "numerical"}, SCHEMA.columns])
 def test_what_is_no_schema_is_refused(kind, schema):
     with pytest.raises(ValueError, match=r"^schema is .*; it must be a Schema, as Schema.infer gives it$"):
         kind(schema=schema)
@@ -115,7 +115,7 @@ def test_switches_are_true_or_false(kind, option, value):
 
 
 def test_numpys_whole_numbers_are_saved_as_plain_ones():
-    schema = Schema.of({"age": [18], "device": "name"}, max_names=np.int64(3))
+    schema = Schema.of({"age": [18], "device": "categorical"}, max_categories=np.int64(3))
     options, arrays = CodeEncoder(schema=schema, n_bins=np.int64(5)).state()
     saved = State(json.loads(json.dumps(options)), arrays)
     assert CodeEncoder.from_state(saved) == CodeEncoder(schema=schema, n_bins=5)

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import encoding as slow
 
-from stumpery.encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, VectorEncoder, codes_kernels
+from stumpery.encoding import BitEncoder, CodeEncoder, HashEncoder, Schema, VectorEncoder, code_encoder_kernels
 from stumpery.encoding.chunks import EncodedColumns, chunks
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.jit import INTERPRETED
 from stumpery.types import State
 
@@ -49,8 +49,11 @@ def encoders(schema):
 
 
 def learn(rows):
-    declared = dict.fromkeys(["x", "count", "flag"], "number") | {"device": "name", "store": "numbered name"}
-    return Schema.of(declared, max_names=3).extend(rows)
+    declared = dict.fromkeys(["x", "count", "flag"], "numerical") | {
+        "device": "categorical",
+        "store": "categorical number",
+    }
+    return Schema.of(declared, max_categories=3).extend(rows)
 
 
 def containers(rows):
@@ -95,7 +98,7 @@ def test_one_row_equals_its_row_among_many(sample, rows):
 
 @seeded
 @given(rows_of_all_kinds, rows_of_all_kinds, st.integers(2, 20))
-def test_codes_and_bits_equal_the_slow_twins(sample, rows, n_bins):
+def test_codes_and_bits_equal_the_slow_twin(sample, rows, n_bins):
     schema = learn(sample)
     rows = [row | {"store": None} for row in rows]
     codes = CodeEncoder(schema=schema, n_bins=n_bins)
@@ -104,9 +107,9 @@ def test_codes_and_bits_equal_the_slow_twins(sample, rows, n_bins):
         expected_codes, expected_bits = [], []
         for column in schema.columns:
             value = row[column.name]
-            if column.kind == "name":
-                expected_codes.append(slow.name_code(value, column.names, column.max_names))
-                expected_bits += slow.name_bits(value, column.names)
+            if column.kind == "categorical":
+                expected_codes.append(slow.category_code(value, column.categories, column.max_categories))
+                expected_bits += slow.one_hot(value, column.categories)
                 continue
             edges = column.cuts(n_bins)
             value = None if value is None else float(value)
@@ -209,14 +212,14 @@ def test_no_rows_give_an_empty_matrix_of_full_width(rows):
 
 @pytest.mark.parametrize("missing", [None, math.nan, np.nan, np.float32("nan"), pd.NA])
 def test_every_kind_of_nothing_is_missing(missing):
-    encoder = CodeEncoder(schema=Schema.of({"x": [1], "c": ["a"], "s": "numbered name"}))
+    encoder = CodeEncoder(schema=Schema.of({"x": [1], "c": ["a"], "s": "categorical number"}))
     assert encoder.encode_one({"x": missing, "c": missing, "s": missing}).tolist() == [0, 0, 0]
     assert encoder.encode_one({}).tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("number", [True, 1, 1.0, np.int8(1), np.float32(1), np.bool_(1), 10**400 // 10**400])
 def test_every_kind_of_number_is_a_number(number):
-    encoder = VectorEncoder(schema=Schema.of({"x": "number", "s": "numbered name"}).extend([{"s": "1"}]))
+    encoder = VectorEncoder(schema=Schema.of({"x": "numerical", "s": "categorical number"}).extend([{"s": "1"}]))
     assert encoder.encode_one({"x": number, "s": number}).tolist() == [1.0, 1.0]
 
 
@@ -228,9 +231,9 @@ def test_kernels_are_compiled_once_for_each_size_of_codes():
             encoder.encode_one(row)
             encoder.encode_many([row])
             encoder.encode_many(pl.DataFrame([row], schema={"x": pl.Float32, "c": pl.String}))
-    assert len(codes_kernels.encode_row.signatures) <= 2
-    assert len(codes_kernels.encode_column.signatures) <= 2
-    assert len(codes_kernels.set_ones.signatures) <= 3
+    assert len(code_encoder_kernels.encode_row.signatures) <= 2
+    assert len(code_encoder_kernels.encode_column.signatures) <= 2
+    assert len(code_encoder_kernels.set_ones.signatures) <= 3
 
 
 @pytest.mark.parametrize(
@@ -260,7 +263,7 @@ def test_rows_that_are_encoded_later_are_the_same_rows():
     frame = pl.DataFrame(
         {"a": rng.integers(0, 9, 10_000), "b": rng.random(10_000), "c": rng.choice(["x", "y"], 10_000)}
     )
-    _, rows = OnlineEncoder.of(frame, max_names=62).knowing(frame)
+    _, rows = OnlineEncoder.from_rows(frame, max_categories=62).extend(frame)
     assert isinstance(rows, EncodedColumns) and len(rows) == 10_000
     whole = rows[:]
     assert whole.dtype == np.float64 and np.array_equal(whole[:, :2], frame[:, :2].to_numpy())
@@ -288,7 +291,7 @@ def test_numbers_that_numpy_does_not_have_are_numbers(name):
     frame, values = make({"x": column}), column.to_pylist() if name == "arrow decimals" else column.to_list()
     rows = [{"x": None if value is None or value is pd.NA else value} for value in values]
     expected = [math.nan if row["x"] is None else float(row["x"]) for row in rows]
-    assert Schema.infer(frame).kinds == Schema.infer(rows).kinds == {"x": "number"}
+    assert Schema.infer(frame).kinds == Schema.infer(rows).kinds == {"x": "numerical"}
     encoder = VectorEncoder(schema=Schema.infer(frame))
     by_row = [encoder.encode_one(row).tolist() for row in rows]
     assert np.array_equal(encoder.encode_many(frame)[:, 0], expected, equal_nan=True)

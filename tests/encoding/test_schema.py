@@ -16,12 +16,12 @@ from stumpery.encoding import BitEncoder, CodeEncoder, Schema, VectorEncoder
 from stumpery.types import State
 
 seeded = settings(deadline=None, derandomize=True)
-NO_KIND = "column 'a' is .*; it must be 'number', 'name', 'numbered name', a list of cut points or a list of names"
+NO_KIND = "column 'a' is .*; it must be 'numerical', 'categorical', 'categorical number', a list of cut points or a list of categories"
 ROWS = [{"age": 31, "vip": True, "device": "phone"}, {"age": None, "vip": False, "device": "desktop"}]
 
 
 def test_kinds_are_inferred_from_values():
-    assert Schema.infer(ROWS).kinds == {"age": "number", "vip": "number", "device": "name"}
+    assert Schema.infer(ROWS).kinds == {"age": "numerical", "vip": "numerical", "device": "categorical"}
 
 
 def test_all_containers_teach_the_same_schema():
@@ -32,9 +32,9 @@ def test_all_containers_teach_the_same_schema():
 
 def test_categoricals_and_enums_are_names_whatever_they_hold():
     frame = pl.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}, schema={"a": pl.Categorical, "b": pl.Enum(["u", "v"])})
-    assert Schema.infer(frame).kinds == {"a": "name", "b": "name"}
+    assert Schema.infer(frame).kinds == {"a": "categorical", "b": "categorical"}
     stores = Schema.infer(pd.DataFrame({"store": pd.Categorical([17, 4, 17])}))
-    assert stores.columns[0].names == ("17", "4")
+    assert stores.columns[0].categories == ("17", "4")
 
 
 def test_string_enums_are_names():
@@ -42,7 +42,7 @@ def test_string_enums_are_names():
         PHONE = "phone"
 
     schema = Schema.infer([{"device": Device.PHONE}])
-    assert schema.columns[0].names == ("phone",)
+    assert schema.columns[0].categories == ("phone",)
     assert CodeEncoder(schema=schema).encode_one({"device": "phone"}) == [1]
 
 
@@ -57,36 +57,36 @@ def test_a_column_without_any_value_is_a_number_in_one_bin():
 
 
 def test_declared_columns_win_over_inferred_ones():
-    schema = Schema.infer([{"store": 17.0}, {"store": 4}, {"store": 2.5}], declared={"store": "numbered name"})
-    assert schema.columns[0].names == ("17", "4", "2.5")
+    schema = Schema.infer([{"store": 17.0}, {"store": 4}, {"store": 2.5}], declared={"store": "categorical number"})
+    assert schema.columns[0].categories == ("17", "4", "2.5")
     assert CodeEncoder(schema=schema).encode_one({"store": 4}) == [2]
     assert CodeEncoder(schema=schema).encode_one({"store": "4"}) == [2]
     with pytest.raises(ValueError, match=r"^a declared column is 'shop'; it must be one of 'age', 'vip', 'device'$"):
-        Schema.infer(ROWS, declared={"shop": "name"})
+        Schema.infer(ROWS, declared={"shop": "categorical"})
 
 
 def test_names_past_the_cap_share_one_code_and_the_most_frequent_keep_theirs():
-    schema = Schema.infer([{"c": name} for name in "abbbcc"], max_names=2)
+    schema = Schema.infer([{"c": name} for name in "abbbcc"], max_categories=2)
     encoder = CodeEncoder(schema=schema)
     assert [int(encoder.encode_one({"c": name})[0]) for name in "bcaz"] == [1, 2, 3, 3]
 
 
 @seeded
 @given(st.lists(st.sampled_from("abcdef")), st.lists(st.sampled_from("abcdefgh")), st.integers(1, 8))
-def test_extending_keeps_every_earlier_code(first, later, max_names):
-    before = Schema.of({"c": "name"}, max_names=max_names).extend([{"c": name} for name in first])
+def test_extending_keeps_every_earlier_code(first, later, max_categories):
+    before = Schema.of({"c": "categorical"}, max_categories=max_categories).extend([{"c": name} for name in first])
     after = before.extend([{"c": name} for name in later])
     old, new = before.columns[0], after.columns[0]
-    assert new.names[: len(old.names)] == old.names
+    assert new.categories[: len(old.categories)] == old.categories
     assert (new.other, CodeEncoder(schema=after).n_codes) == (old.other, CodeEncoder(schema=before).n_codes)
-    assert set(new.names) <= set(first) | set(later)
+    assert set(new.categories) <= set(first) | set(later)
 
 
 @seeded
 @given(st.lists(st.none() | st.sampled_from("abcdef")), st.integers(1, 8), st.integers(1, 5))
-def test_extending_row_by_row_equals_extending_at_once(names, max_names, size):
+def test_extending_row_by_row_equals_extending_at_once(names, max_categories, size):
     rows = [{"c": name, "s": place % 3} for place, name in enumerate(names)]
-    empty = Schema.of({"c": "name", "s": "numbered name"}, max_names=max_names)
+    empty = Schema.of({"c": "categorical", "s": "categorical number"}, max_categories=max_categories)
     at_once = empty.extend(rows)
     one_by_one = in_runs = empty
     for row in rows:
@@ -101,9 +101,9 @@ def test_extending_row_by_row_equals_extending_at_once(names, max_names, size):
 
 def test_new_names_get_codes_as_they_come_however_frequent_they_are():
     rows = [{"c": name} for name in "abbbcc"]
-    assert Schema.of({"c": "name"}, max_names=2).extend(rows).columns[0].names == ("a", "b")
-    assert Schema.infer(rows).columns[0].names == ("a", "b", "c")
-    assert Schema.infer([{"c": name} for name in "abcbcc"], max_names=2).columns[0].names == ("b", "c")
+    assert Schema.of({"c": "categorical"}, max_categories=2).extend(rows).columns[0].categories == ("a", "b")
+    assert Schema.infer(rows).columns[0].categories == ("a", "b", "c")
+    assert Schema.infer([{"c": name} for name in "abcbcc"], max_categories=2).columns[0].categories == ("b", "c")
 
 
 def test_a_list_of_names_is_complete():
@@ -117,7 +117,7 @@ def test_closing_gives_up_the_room_for_names():
 
 
 def test_a_declared_number_needs_rows_before_it_can_be_cut():
-    schema = Schema.of({"age": "number"})
+    schema = Schema.of({"age": "numerical"})
     with pytest.raises(ValueError, match="'age' has no cut points yet"):
         CodeEncoder(schema=schema)
     with pytest.raises(ValueError, match="'age' has no cut points yet"):
@@ -138,7 +138,7 @@ def test_cut_points_equal_the_slow_twin_and_leave_no_bin_empty(values, n_bins):
     if set(values) <= {0, 1}:
         assert column.cuts(n_bins) == (0.0,)
         return
-    assert list(column.cuts(n_bins)) == slow.cuts(values, n_bins)
+    assert list(column.cuts(n_bins)) == slow.equal_frequency_edges(values, n_bins)
     codes = CodeEncoder(schema=Schema(columns=(column,)), n_bins=n_bins).encode_many(np.array([values]).T)
     assert len(np.unique(codes)) == min(n_bins, len(set(values)))
 
@@ -179,7 +179,7 @@ def test_a_saved_schema_with_too_few_or_too_many_points_is_refused(points):
     [
         (
             {"a": "nubmer"},
-            "column 'a' is 'nubmer'; it must be 'number', 'name', 'numbered name', a list of cut points or .*",
+            "column 'a' is 'nubmer'; it must be 'numerical', 'categorical', 'categorical number', a list of cut points or .*",
         ),
         ({"a": []}, NO_KIND),
         ({"a": None}, NO_KIND),
@@ -197,7 +197,7 @@ def test_a_saved_schema_with_too_few_or_too_many_points_is_refused(points):
         ({"a": [1, 1]}, "column 'a' is .*; it must be finite numbers in ascending order"),
         ({"a": [1, np.nan]}, "column 'a' is .*; it must be finite numbers in ascending order"),
         ({}, r"columns is \[\]; it must be one or more, named by different strings"),
-        ({1: "number"}, r"columns is \[1\]; it must be one or more, named by different strings"),
+        ({1: "numerical"}, r"columns is \[1\]; it must be one or more, named by different strings"),
         (["a"], r"columns is \['a'\]; it must be a dict from columns to what they hold"),
         (None, "columns is None; it must be a dict from columns to what they hold"),
     ],
@@ -209,7 +209,7 @@ def test_wrong_declarations_are_refused(declared, sentence):
 
 @pytest.mark.parametrize("declared", [{"age": []}, {"age": None}, {"age": ""}])
 def test_empty_declarations_are_refused_beside_rows(declared):
-    with pytest.raises(ValueError, match=r"^column 'age' is .*; it must be 'number'"):
+    with pytest.raises(ValueError, match=r"^column 'age' is .*; it must be 'numerical'"):
         Schema.infer(ROWS, declared=declared)
     with pytest.raises(ValueError, match=r"^declared is \[\]; it must be a dict"):
         Schema.infer(ROWS, declared=[])
@@ -220,13 +220,13 @@ def test_arrays_are_declared_as_lists_are():
     assert Schema.of({"a": np.array(["x", "y"])}) == Schema.of({"a": ["x", "y"]})
 
 
-@pytest.mark.parametrize("max_names", [0, 2**16, "many", 3.0, True])
-def test_wrong_caps_are_refused(max_names):
-    sentence = "^max_names is .*; it must be a whole number from 1 to 65534$"
+@pytest.mark.parametrize("max_categories", [0, 2**16, "many", 3.0, True])
+def test_wrong_caps_are_refused(max_categories):
+    sentence = "^max_categories is .*; it must be a whole number from 1 to 65534$"
     with pytest.raises(ValueError, match=sentence):
-        Schema.infer(ROWS, max_names=max_names)
+        Schema.infer(ROWS, max_categories=max_categories)
     with pytest.raises(ValueError, match=sentence):
-        Schema.of({"age": "number"}, max_names=max_names)
+        Schema.of({"age": "numerical"}, max_categories=max_categories)
 
 
 @pytest.mark.parametrize("value", [datetime.datetime(2020, 1, 1), [1, 2], {"a": 1}, 1j, b"x"])
@@ -249,5 +249,5 @@ def test_frames_need_strings_as_column_names():
 
 
 def test_a_column_that_mixes_names_and_numbers_is_refused():
-    with pytest.raises(ValueError, match=r"^a value of column 'c' is 3; it must be a name or missing$"):
+    with pytest.raises(ValueError, match=r"^a value of column 'c' is 3; it must be a string or missing$"):
         Schema.infer([{"c": "x"}, {"c": 3}])

@@ -17,9 +17,9 @@ from stumpery.types import State
 
 TREE = st.HoeffdingTreeClassifier(grace_period=30)
 MAKERS = {
-    "Bagging": lambda model=None: st.Bagging(model=model, n_models=3, seed=2),
-    "AdaBoost": lambda model=None: st.AdaBoost(model=model, n_models=3, seed=2),
-    "Stacking": lambda model=None: st.Stacking(models=[model, TREE] if model else [], seed=2, n_folds=3),
+    "Bagging": lambda model=None: st.ensembles.Bagging(model=model, n_models=3, seed=2),
+    "AdaBoost": lambda model=None: st.ensembles.AdaBoost(model=model, n_models=3, seed=2),
+    "Stacking": lambda model=None: st.ensembles.Stacking(models=[model, TREE] if model else [], seed=2, n_folds=3),
 }
 
 
@@ -41,7 +41,7 @@ def digits():
 
 def test_batch_bagging_knows_its_error_before_new_rows_come():
     rows, labels, later, true = digits()
-    model = st.Bagging(model=DecisionTreeClassifier(), n_models=15).fit(rows, labels)
+    model = st.ensembles.Bagging(model=DecisionTreeClassifier(), n_models=15).fit(rows, labels)
     error = np.mean(model.predict(later) != true)
     assert model.out_of_bag_error == pytest.approx(error, abs=0.06)
     alone = DecisionTreeClassifier(random_state=0).fit(rows, labels)
@@ -51,7 +51,7 @@ def test_batch_bagging_knows_its_error_before_new_rows_come():
 def test_adaboost_follows_the_printed_formula():
     rows, labels, _, _ = digits()
     labels = labels % 2
-    model = st.AdaBoost(model=DecisionTreeClassifier(max_depth=1), n_models=5).fit(rows, labels)
+    model = st.ensembles.AdaBoost(model=DecisionTreeClassifier(max_depth=1), n_models=5).fit(rows, labels)
     weights = np.full(len(labels), 1.0 / len(labels))
     for member, alpha in zip(model.members, model.alphas, strict=True):
         wrong = member.predict(rows) != labels
@@ -65,7 +65,7 @@ def test_adaboost_follows_the_printed_formula():
 def test_adaboost_of_many_classes_is_samme():
     rows, labels, later, true = digits()
     stump = DecisionTreeClassifier(max_depth=1, random_state=0)
-    model = st.AdaBoost(model=stump, n_models=20).fit(rows, labels)
+    model = st.ensembles.AdaBoost(model=stump, n_models=20).fit(rows, labels)
     theirs = AdaBoostClassifier(stump, n_estimators=20, random_state=0).fit(rows, labels)
     assert 2.0 * np.array(model.alphas) == pytest.approx(theirs.estimator_weights_)
     assert model.predict(later).tolist() == theirs.predict(later).tolist()
@@ -77,7 +77,7 @@ def test_click_predictors_become_members_of_one_for_each_class(make, classes, tm
     rows, labels, later, true = digits()
     names = np.array([f"digit {number}" for number in range(10)])
     labels, true = names[labels % classes], names[true % classes]
-    model = make(st.LogOdds(predictors=[st.Stump(m=1.0)])).fit(rows, labels)
+    model = make(st.clicks.LogOdds(predictors=[st.clicks.Stump(m=1.0)])).fit(rows, labels)
     probabilities = model.predict_proba(later)
     assert probabilities.shape == (len(later), classes)
     assert probabilities.sum(axis=1) == pytest.approx(1.0)
@@ -95,7 +95,7 @@ def test_click_predictors_become_members_of_one_for_each_class(make, classes, tm
 def test_stacking_is_about_as_good_as_its_best_member():
     rows, labels, later, true = digits()
     good, poor = DecisionTreeClassifier(max_depth=10, random_state=0), DecisionTreeClassifier(max_depth=1)
-    model = st.Stacking(models=[poor, good]).fit(rows, labels)
+    model = st.ensembles.Stacking(models=[poor, good]).fit(rows, labels)
     assert np.mean(model.predict(later) == true) > good.fit(rows, labels).score(later, true) - 0.03
 
 
@@ -113,10 +113,10 @@ def test_rows_and_classes_of_any_kind_give_the_same(make, labels):
     [
         None,
         TREE,
-        st.Bagging(n_models=2),
-        st.OnlineBagging(models=TREE, n_models=2),
+        st.ensembles.Bagging(n_models=2),
+        st.ensembles.OnlineBagging(models=TREE, n_models=2),
         st.ForestClassifier(n_models=2),
-        st.LogOdds(predictors=[st.Stump(m=1.0), st.HashedStump(m=1.0)]),
+        st.clicks.LogOdds(predictors=[st.clicks.Stump(m=1.0), st.clicks.HashedStump(m=1.0)]),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -155,7 +155,7 @@ def test_estimators_without_weights_and_ensembles_on_a_stream_can_be_members(mak
     rows, labels, later, true = digits()
     assert np.mean(make(KNeighborsClassifier()).fit(rows, labels).predict(later) == true) > 0.9
     dicts, given = table()
-    model = make(st.OnlineBagging(models=TREE, n_models=2)).fit(dicts, given)
+    model = make(st.ensembles.OnlineBagging(models=TREE, n_models=2)).fit(dicts, given)
     assert np.mean(model.predict(dicts) == np.array(given)) > 0.8
 
 
@@ -179,8 +179,8 @@ def test_a_fit_that_fails_leaves_what_was_learned(make):
 
 def test_a_file_that_lacks_the_click_predictor_of_a_class_is_corrupt():
     rows, labels = [{"a": float(number % 3)} for number in range(30)], [number % 3 for number in range(30)]
-    options, arrays = st.Bagging(model=st.Stump(), n_models=1).fit(rows, labels).state()
+    options, arrays = st.ensembles.Bagging(model=st.clicks.Stump(), n_models=1).fit(rows, labels).state()
     options["_members"] = options["_members"][:2]
     arrays = {name: array for name, array in arrays.items() if not name.startswith("2:")}
     with pytest.raises(ValueError, match=r"^corrupt file: its classes are not those of its models$"):
-        st.Bagging.from_state(State(options, arrays))
+        st.ensembles.Bagging.from_state(State(options, arrays))

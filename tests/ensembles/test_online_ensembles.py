@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from tests.support import assert_same_state, restored
 
 import stumpery as st
-from stumpery.types import State
 
 
 class Always:
@@ -34,11 +34,11 @@ def stream(n=600, seed=0):
 
 TREE = st.HoeffdingTreeClassifier(grace_period=30)
 MAKERS = {
-    "OnlineBagging": lambda models: st.OnlineBagging(models=models, seed=3),
-    "OnlineBoosting": lambda models: st.OnlineBoosting(models=models, seed=3),
-    "OnlineStacking": lambda models: st.OnlineStacking(models=models, seed=3),
-    "ExponentialWeights": lambda models: st.ExponentialWeights(models=models, seed=3),
-    "Voting": lambda models: st.Voting(models=models, seed=3),
+    "OnlineBagging": lambda models: st.ensembles.OnlineBagging(models=models, seed=3),
+    "OnlineBoosting": lambda models: st.ensembles.OnlineBoosting(models=models, seed=3),
+    "OnlineStacking": lambda models: st.ensembles.OnlineStacking(models=models, seed=3),
+    "ExponentialWeights": lambda models: st.ensembles.ExponentialWeights(models=models, seed=3),
+    "Voting": lambda models: st.ensembles.Voting(models=models, seed=3),
 }
 
 
@@ -51,29 +51,18 @@ def accuracy(model, rows, labels):
     return np.mean([guess == label for guess, label in zip(model.predict_many(rows), labels, strict=True)])
 
 
-def assert_same(found, expected):
-    assert found.state().options == expected.state().options
-    for name, array in expected.state().arrays.items():
-        assert array.tobytes() == found.state().arrays[name].tobytes(), name
-
-
 def test_asking_one_that_has_learned_nothing_changes_nothing(make):
     asked, other = make([TREE, TREE]), make([TREE, TREE])
     asked.predict_many([{"a": 1.0, "b": 0.5}])
-    assert_same(copied(asked), other)
-
-
-def copied(model):
-    options, arrays = model.state()
-    return type(model).from_state(State(options, {name: array.copy() for name, array in arrays.items()}))
+    assert_same_state(restored(asked), other)
 
 
 NESTED = {
     "trees": [TREE, TREE],
     "forests": [st.ForestClassifier(n_models=2, grace_period=30)] * 2,
-    "bags": [st.OnlineBagging(models=TREE, n_models=2)] * 2,
-    "boosts": [st.OnlineBoosting(models=TREE, n_models=2)] * 2,
-    "a mixture": [TREE, st.OnlineStacking(models=[TREE, st.Voting(models=[TREE, TREE])])],
+    "bags": [st.ensembles.OnlineBagging(models=TREE, n_models=2)] * 2,
+    "boosts": [st.ensembles.OnlineBoosting(models=TREE, n_models=2)] * 2,
+    "a mixture": [TREE, st.ensembles.OnlineStacking(models=[TREE, st.ensembles.Voting(models=[TREE, TREE])])],
 }
 
 
@@ -86,12 +75,12 @@ def test_many_equals_one_by_one_and_a_saved_ensemble_goes_on(make, members, tmp_
     many.learn_many(rows, labels)
     for row, label in zip(rows, labels, strict=True):
         single.learn_one(row, label)
-    assert_same(many, single)
+    assert_same_state(many, single)
     st.save(many, tmp_path / "model")
     loaded = st.load(tmp_path / "model")
     for model in (many, loaded):
         model.learn_many(*stream(60, seed=5))
-    assert_same(loaded, many)
+    assert_same_state(loaded, many)
     assert loaded.predict_many(rows[:20]).tolist() == [many.predict_one(row) for row in rows[:20]]
     assert loaded.predict_proba_many(rows).tobytes() == many.predict_proba_many(rows).tobytes()
 
@@ -117,7 +106,7 @@ def test_a_file_without_classes_takes_those_of_its_members(name):
     model = MAKERS[name]([TREE, TREE])
     rows, labels = stream(60)
     model.learn_many(rows, labels)
-    options, arrays = copied(model).state()
+    options, arrays = restored(model).state()
     del options["_classes"]
     former = type(model).from_state(State(options, arrays))
     assert former.classes == model.classes
@@ -148,7 +137,7 @@ def test_text_in_place_of_a_list_of_columns_is_refused(make):
 def test_wrong_rows_change_no_member(make, members):
     model = make(NESTED[members])
     model.learn_many(*stream(60))
-    before, good = copied(model), {"a": 1.0, "b": 2.0}
+    before, good = restored(model), {"a": 1.0, "b": 2.0}
     for rows, labels in (
         ([good, {"a": "much"}], ["up", "down"]),
         ([good, 5], ["up", "down"]),
@@ -157,13 +146,13 @@ def test_wrong_rows_change_no_member(make, members):
     ):
         with pytest.raises(ValueError, match=r"must be|labels"):
             model.learn_many(rows, labels)
-        assert_same(model, before)
+        assert_same_state(model, before)
     for row, label in (({"a": "much"}, "up"), (good, None)):
         with pytest.raises(ValueError, match="must be"):
             model.learn_one(row, label)
-        assert_same(model, before)
+        assert_same_state(model, before)
     model.learn_many([], [])
-    assert_same(model, before)
+    assert_same_state(model, before)
 
 
 def test_a_member_that_would_need_more_memory_keeps_the_others_from_learning(make):
@@ -173,7 +162,7 @@ def test_a_member_that_would_need_more_memory_keeps_the_others_from_learning(mak
     with pytest.raises(ValueError, match="max_bytes is 100"):
         model.learn_one({"a": 1.0}, "up")
     assert model.members[0].n_events == 0
-    assert_same(model, make([TREE, st.HoeffdingTreeClassifier(max_bytes=100)]))
+    assert_same_state(model, make([TREE, st.HoeffdingTreeClassifier(max_bytes=100)]))
 
 
 class Fails(Always):
@@ -188,24 +177,24 @@ class Fails(Always):
 def test_others_members_that_fail_undo_what_was_learned(make):
     model = make([TREE, Fails()])
     model.learn_many(*stream(40))
-    before = copied(model.members[0])
+    before = restored(model.members[0])
     with pytest.raises(KeyError):
         model.learn_many([{"a": 0.5, "b": 0.5}] * 5 + [{"a": 3.0, "b": 0.0}] * 30, ["up"] * 35)
-    assert_same(model.members[0], before)
+    assert_same_state(model.members[0], before)
     model.learn_many(*stream(40))
 
 
 def test_an_ensemble_can_be_cloned_as_river_does(make):
     model = make([TREE, TREE])
     model.learn_many(*stream(60))
-    assert_same(model.clone(include_attributes=True), model)
-    assert_same(model.clone(), make([TREE, TREE]))
+    assert_same_state(model.clone(include_attributes=True), model)
+    assert_same_state(model.clone(), make([TREE, TREE]))
     assert model.clone({"seed": 9}).seed == 9
 
 
 def test_ours_others_and_nested_ensembles_learn_together(make):
     rows, labels = stream()
-    model = make([TREE, Always(), st.Voting(models=[TREE, TREE])])
+    model = make([TREE, Always(), st.ensembles.Voting(models=[TREE, TREE])])
     model.learn_many(rows, labels)
     assert accuracy(model, *stream(200, seed=9)) > 0.8
     assert sum(model.predict_proba_one(rows[0]).values()) == pytest.approx(1.0)
@@ -225,7 +214,7 @@ def test_bad_labels_are_refused_and_change_nothing(make):
     assert model.predict_proba_many(stream(20)[0]).tobytes() == before.tobytes()
 
 
-@pytest.mark.parametrize("wrong", [[], ["tree"], [st.Stump], None, 5], ids=str)
+@pytest.mark.parametrize("wrong", [[], ["tree"], [st.clicks.Stump], None, 5], ids=str)
 def test_what_is_no_learner_is_refused(make, wrong):
     with pytest.raises(ValueError, match=r"model"):
         make(wrong)
@@ -233,7 +222,7 @@ def test_what_is_no_learner_is_refused(make, wrong):
 
 def test_the_out_of_bag_estimate_agrees_with_test_then_learn():
     rows, labels = stream(1500)
-    model = st.OnlineBagging(models=TREE, n_models=10, seed=1)
+    model = st.ensembles.OnlineBagging(models=TREE, n_models=10, seed=1)
     right = []
     for row, label in zip(rows, labels, strict=True):
         right.append(model.predict_one(row) == label)
@@ -244,7 +233,7 @@ def test_the_out_of_bag_estimate_agrees_with_test_then_learn():
 def test_boosted_stumps_beat_one_stump():
     rows, labels = stream(1500)
     stump = st.HoeffdingTreeClassifier(max_depth=1, leaf_prediction="mc")
-    boosted = st.OnlineBoosting(models=stump, n_models=10, seed=2)
+    boosted = st.ensembles.OnlineBoosting(models=stump, n_models=10, seed=2)
     stump.learn_many(rows, labels)
     boosted.learn_many(rows, labels)
     assert accuracy(boosted, *stream(500, seed=4)) > accuracy(stump, *stream(500, seed=4)) + 0.05
@@ -255,21 +244,21 @@ def test_bagging_voting_and_weights_take_numbers_too():
     numbers = [3.0 * row["a"] for row in rows]
     tree = st.HoeffdingTreeRegressor(grace_period=30)
     for model in (
-        st.OnlineBagging(models=tree, n_models=3),
-        st.Voting(models=[tree, tree]),
-        st.ExponentialWeights(models=[tree, st.HoeffdingTreeRegressor(max_depth=0)]),
-        st.Voting(models=[st.OnlineBagging(models=tree, n_models=2), tree]),
+        st.ensembles.OnlineBagging(models=tree, n_models=3),
+        st.ensembles.Voting(models=[tree, tree]),
+        st.ensembles.ExponentialWeights(models=[tree, st.HoeffdingTreeRegressor(max_depth=0)]),
+        st.ensembles.Voting(models=[st.ensembles.OnlineBagging(models=tree, n_models=2), tree]),
     ):
         model.learn_many(rows, numbers)
         assert abs(model.predict_one({"a": 0.9, "b": 0.5}) - 2.7) < 0.5
-        assert st.prequential(model.fresh(0), rows, numbers).metrics == ("mae", "rmse", "r2")
+        assert st.prequential(model.clone(seed=0), rows, numbers).metrics == ("mae", "rmse", "r2")
         for wrong in (10**400, math.inf, "1", None):
             with pytest.raises(ValueError, match=r"^a label is .* finite number"):
                 model.learn_one({"a": 0.9, "b": 0.5}, wrong)
     with pytest.raises(ValueError, match="takes models of classes"):
-        st.OnlineBoosting(models=tree)
+        st.ensembles.OnlineBoosting(models=tree)
     with pytest.raises(ValueError, match="must all do the same"):
-        st.Voting(models=[tree, TREE])
+        st.ensembles.Voting(models=[tree, TREE])
 
 
 RIVER = {"tree": lambda models: models[0], **MAKERS}

@@ -113,7 +113,7 @@ def test_ratios_have_intervals_over_trials_or_of_one_count():
     columns = result.columns()
     assert columns["batch"] == [1, 2, 1, 2]
     assert columns["clicks"] == [1, 10, 2, 20]
-    assert result.plot().get_ylabel() == "accumulated clicks"
+    assert result.plot().get_ylabel() == "cumulative clicks"
     assert low < mean
 
 
@@ -161,12 +161,12 @@ def test_replay_counts_only_lines_whose_pick_was_shown():
     rates = np.array([0.05, 0.4, 0.1, 0.05])
     clicks = (rng.random(4000) < rates[shown]).astype(int)
     lines = [(items, int(place), int(click)) for place, click in zip(shown, clicks, strict=True)]
-    learner = st.ContentSelector(model=st.UnivariateTree(names=True, unfold=10, prior=0.5, m=10.0), seed=1)
+    learner = st.ContentSelector(model=st.clicks.UnivariateTree(categories=True, unfold=10, prior=0.5, m=10.0), seed=1)
     result = replay(learner, lines)
     assert result.n_lines == 4000
     assert result.n_counted == pytest.approx(1000, rel=0.15)
     assert result.rate == pytest.approx(0.4, abs=0.06), "it has found the best item"
-    at_random = replay(st.ContentSelector(model=st.OneVersusAll(), epsilon=1.0), lines)
+    at_random = replay(st.ContentSelector(model=st.clicks.OneVersusAll(), epsilon=1.0), lines)
     low, high = at_random.interval
     assert low <= rates.mean() <= high
     assert at_random.log_rate == clicks.mean()
@@ -182,11 +182,18 @@ def test_replay_counts_only_lines_whose_pick_was_shown():
     ],
 )
 def test_a_line_that_cannot_be_is_refused(line, said):
-    chooser = st.ContentSelector(model=st.OneVersusAll())
+    chooser = st.ContentSelector(model=st.clicks.OneVersusAll())
     before = chooser.state().arrays["rng"].copy()
     with pytest.raises(ValueError, match=said):
         replay(chooser, [line])
     assert (chooser.state().arrays["rng"] == before).all()
+
+
+@pytest.mark.parametrize("selector", [st.clicks.OneVersusAll(), st.UCB(actions=["a", "b"]), st.ContentSelector])
+def test_replay_says_what_it_takes(selector):
+    said = "^selector is .*; it must be a ContentSelector, whose model is a click predictor or a combination of them$"
+    with pytest.raises(ValueError, match=said):
+        replay(selector, [])
 
 
 def test_a_replay_of_nothing_has_the_widest_interval():

@@ -34,7 +34,7 @@ class Tiny:
             yield Batch(None, REWARDS[here], MEANS[here] if self.known else None)
 
 
-class AlwaysA(st.Greedy):
+class AlwaysA(st.policies.Greedy):
     """The first action whatever it pays."""
 
     def _play(self, contexts, rewards):
@@ -79,9 +79,11 @@ def test_regret_equals_the_sum_by_hand(known, reference, lost):
 
 def test_regret_adds_up_across_batches():
     stream, steps = BernoulliArms(means=[0.2, 0.9]), 2 * BATCH + 5
-    result = st.regret({"random": st.RandomPolicy(actions=[0, 1])}, stream, steps=steps, trials=1, seed=3)
+    result = st.regret({"random": st.policies.RandomPolicy(actions=[0, 1])}, stream, steps=steps, trials=1, seed=3)
     events_seed, policy_seed = trial_seeds(3, 0)
-    played = st.play(st.RandomPolicy(actions=[0, 1], seed=policy_seed), stream=stream, steps=steps, seed=events_seed)
+    played = st.play(
+        st.policies.RandomPolicy(actions=[0, 1], seed=policy_seed), stream=stream, steps=steps, seed=events_seed
+    )
     wrong = np.array(played.actions) == 0
     assert result.regrets["random"][0] == pytest.approx(np.cumsum(wrong * 0.7)[result.checkpoints - 1])
     assert result.rewards["random"][0] == pytest.approx(np.cumsum(played.rewards)[result.checkpoints - 1])
@@ -159,7 +161,7 @@ class Interrupted(Exception):  # noqa: N818
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupted_run_goes_on_where_it_stopped(threads):
-    policies = {"ucb": st.UCB(actions=["a", "b"]), "greedy": st.Greedy(actions=["a", "b"])}
+    policies = {"ucb": st.UCB(actions=["a", "b"]), "greedy": st.policies.Greedy(actions=["a", "b"])}
     expected = st.regret(policies, Tiny(known=True), steps=5, trials=4, seed=6)
     kept, lock, n_seen = {}, threading.Lock(), [0]
 
@@ -192,7 +194,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(threads):
 
 
 def test_final_figures_come_in_order_of_regret():
-    policies = {"random": st.RandomPolicy(actions=range(3)), "ucb": st.UCB(actions=range(3))}
+    policies = {"random": st.policies.RandomPolicy(actions=range(3)), "ucb": st.UCB(actions=range(3))}
     result = st.regret(policies, BernoulliArms(means=[0.1, 0.5, 0.9]), steps=2000, trials=4)
     first, second = result.final()
     assert [first["policy"], second["policy"]] == ["ucb", "random"]
@@ -206,9 +208,13 @@ def test_final_figures_come_in_order_of_regret():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"policies": {}}, "policies must map at least one name to a policy"),
-        ({"policies": [st.UCB(actions=range(4))]}, "policies must map at least one name to a policy"),
-        ({"policies": {"ucb": st.UCB}}, "policies must map at least one name to a policy"),
+        ({"policies": {}}, "policies is {}; it must be a dict from at least one name to its policy"),
+        (
+            {"policies": [st.UCB(actions=range(4))]},
+            r"policies is .*; it must be a dict from .*",
+        ),
+        ({"policies": {"ucb": st.UCB}}, r"the policy 'ucb' is <class '.*UCB'>; it must be a policy, such as .*"),
+        ({"policies": {"none": object()}}, r"the policy 'none' is <object .*>; it must be a policy, such as .*"),
         ({"policies": {"ucb": st.UCB(actions=range(3))}}, r"the stream's actions are \[0, 1, 2, 3\], the policy's .*"),
         ({"stream": None}, "stream is a NoneType; it must have .*"),
         ({"stream": GaussianArms(n_actions=4)}, "the stream's rewards go from -5 to 5, the policy's from 0 to 1"),

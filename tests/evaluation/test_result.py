@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import stumpery as st
+from stumpery.evaluation import replay
 from stumpery.evaluation.result import json_text
 from stumpery.streams import BernoulliArms
 
@@ -19,7 +20,7 @@ def result(request):
     stream = BernoulliArms(means=[0.2, 0.8, 0.5])
     if request.param == "play":
         return st.play(st.UCB(actions=range(3)), stream=stream, steps=60)
-    policies = {"ucb": st.UCB(actions=range(3)), "by chance, all": st.RandomPolicy(actions=range(3))}
+    policies = {"ucb": st.UCB(actions=range(3)), "by chance, all": st.policies.RandomPolicy(actions=range(3))}
     return st.regret(policies, stream, steps=60, trials=1 if "one" in request.param else 3)
 
 
@@ -100,7 +101,7 @@ def test_what_is_not_finite_becomes_null():
 def test_a_plot_draws_on_the_axes_it_is_given(result, axes):
     assert result.plot(axes) is axes
     assert axes.get_xlabel() == "step"
-    assert axes.get_ylabel() in {"accumulated regret", "average reward so far"}
+    assert axes.get_ylabel() in {"cumulative regret", "average reward"}
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     assert names == (["UCB"] if isinstance(result, st.evaluation.PlayResult) else ["ucb", "by chance, all"])
     assert len(axes.lines) == len(names)
@@ -116,11 +117,65 @@ def test_regret_can_be_drawn_as_reward_per_step(axes):
     stream = BernoulliArms(means=[0.2, 0.8])
     result = st.regret({"ucb": st.UCB(actions=range(2))}, stream, steps=60, trials=3)
     result.plot(axes, per_step=True)
-    assert axes.get_ylabel() == "average reward so far"
+    assert axes.get_ylabel() == "average reward"
     expected = result.rewards["ucb"].mean(axis=0) / result.checkpoints
     assert axes.lines[0].get_ydata() == pytest.approx(expected)
 
 
 def test_the_summary_of_a_play_is_what_was_earned():
-    result = st.play(st.Greedy(actions=["a"]), rewards=[[0.25], [0.75]])
+    result = st.play(st.policies.Greedy(actions=["a"]), rewards=[[0.25], [0.75]])
     assert result.summary() == {"policy": "Greedy", "steps": 2, "average_reward": 0.5}
+
+
+def test_a_long_run_prints_as_a_short_summary():
+    policy = st.RewardForest(actions=["a", "b"], n_trees=2)
+    rows = [{"hour": place % 24} for place in range(3000)]
+    played = st.play(policy, contexts=rows, rewards=["a", "b"] * 1500)
+    curves = st.regret({"ucb": st.UCB(actions=range(2))}, BernoulliArms(n_actions=2), steps=3000, trials=2)
+    tested = st.prequential(st.HoeffdingTreeClassifier(), rows, [row["hour"] > 12 for row in rows])
+    selector = st.ContentSelector(model=st.clicks.OneVersusAll())
+    replayed = replay(selector, [([{"item": "a"}, {"item": "b"}], place % 2, 0) for place in range(300)])
+    names = ("PlayResult", "RegretResult", "PrequentialResult", "ReplayResult")
+    for name, shown in zip(names, (played, curves, tested, replayed), strict=True):
+        assert str(shown).startswith(f"{name}\n")
+        assert len(str(shown)) < 500
+        assert repr(shown).startswith(f"{name}(")
+        assert len(repr(shown)) < 200
+        assert len(repr(shown).splitlines()) == 1
+        html = shown._repr_html_()
+        assert html.startswith(f"<div><p>{name}</p><table>")
+        assert len(html) < 1000
+    assert "average_reward" in str(played)
+    assert repr(policy.decide_many(3 * rows)).startswith("Decisions(9000: '")
+    assert len(repr(policy.decide_many(3 * rows))) < 100
+
+
+def test_a_result_of_several_shows_a_row_for_each():
+    policies = {f"ucb {place}": st.UCB(actions=range(2)) for place in range(40)}
+    result = st.regret(policies, BernoulliArms(n_actions=2), steps=10, trials=1)
+    lines = str(result).splitlines()
+    assert lines[1].split() == ["policy", "average_reward", "regret", "plus_minus", "events_per_s"]
+    assert lines[-1] == "  and 10 more"
+    assert repr(result).endswith(", ...)")
+
+
+def test_a_policy_in_a_notebook_is_a_table_of_its_options():
+    policy = st.UCB(actions=[f"<{place}>" for place in range(1000)])
+    html = policy._repr_html_()
+    assert html.startswith(f"<div><p>UCB: 1000 actions, {policy.n_bytes:,} bytes</p><table>")
+    assert "<td>rho</td><td>2.0</td>" in html
+    assert "&lt;0&gt;" in html
+    assert len(html) < 1000
+
+
+def test_an_explanation_in_a_notebook_is_a_table():
+    explanation = st.UCB(actions=range(1000)).explain()
+    assert repr(explanation) == f"Explanation({explanation.summary!r}, 1000 rows)"
+    assert explanation._repr_html_().endswith("<p>  and 970 more</p></div>")
+    assert str(explanation).splitlines()[-1] == "  and 970 more"
+
+
+def test_rounds_of_a_feature_selector_print_as_a_line():
+    rows = np.random.default_rng(1).random((500, 3))
+    rounds = st.FeatureSelector(features=3, n_features=1).play(rows, rows[:, 0] > 0.5)
+    assert repr(rounds) == f"Rounds(500: {rounds.mistakes.sum()} mistakes, 500 spent)"

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from tests.support import assert_same_play, assert_same_state, copy_of_state
 
 import stumpery as st
 from stumpery.jit import INTERPRETED
@@ -15,8 +16,8 @@ from stumpery.types import State
 
 pytestmark = pytest.mark.kernels
 
-KINDS = [st.LinUCB, st.LinearThompson, st.LinearPolicy, st.Banditron, st.NeuralBandit]
-OPTIONS = {st.NeuralBandit: {"committee": [(3, 0.1), (4, 0.01)], "gamma": 0.3}, st.Banditron: {"gamma": 0.3}}
+KINDS = [st.LinUCB, st.LinearThompson, st.policies.LinearPolicy, st.policies.Banditron, st.NeuralBandit]
+OPTIONS = {st.NeuralBandit: {"committee": [(3, 0.1), (4, 0.01)], "gamma": 0.3}, st.policies.Banditron: {"gamma": 0.3}}
 ACTIONS = ("a", "b", "c")
 N = 60 if INTERPRETED else 300
 
@@ -56,25 +57,11 @@ def schema(rows):
     return st.Schema.infer(rows)
 
 
-def copies(policy):
-    options, arrays = policy.state()
-    return State(options, {name: array.copy() for name, array in arrays.items()})
-
-
-def assert_same(first, second):
-    found, expected = first.state(), second.state()
-    assert found.options == expected.options
-    assert found.arrays.keys() == expected.arrays.keys()
-    for name, array in expected.arrays.items():
-        assert array.tobytes() == found.arrays[name].tobytes(), name
-
-
 def test_playing_equals_the_plain_loop(new, rows, rewards, schema):
     fast, slow = new(schema=schema), new(schema=schema)
     played, expected = fast.play(rows, rewards), Policy._play(slow, rows, rewards)
-    assert played.actions.tolist() == expected.actions.tolist()
-    assert played.probabilities.tobytes() == expected.probabilities.tobytes()
-    assert_same(fast, slow)
+    assert_same_play(played, expected)
+    assert_same_state(fast, slow)
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.float32, np.float64, np.bool_])
@@ -90,30 +77,7 @@ def test_a_matrix_needs_no_schema_and_its_type_does_not_matter(new, rewards, kin
 def test_frames_give_what_dicts_give(new, rows, rewards, frame):
     dicts, frames = new(), new()
     assert dicts.play(rows, rewards).actions.tolist() == frames.play(frame(rows), rewards).actions.tolist()
-    assert_same(dicts, frames)
-
-
-def test_many_equal_one_by_one(new, rows, rewards, schema):
-    many, single = new(schema=schema), new(schema=schema)
-    decisions = many.decide_many(rows, available=["a", "c"])
-    assert list(decisions) == [single.decide(row, available=["a", "c"]) for row in rows]
-    many.learn_many(decisions, rewards[:, 0])
-    for decision, reward in zip(decisions, rewards[:, 0], strict=True):
-        single.learn(decision, reward)
-    assert_same(many, single)
-
-
-def test_a_policy_saved_half_way_goes_on_as_if_never_stopped(new, rows, rewards, schema, tmp_path):
-    straight, first = new(schema=schema), new(schema=schema)
-    expected = straight.play(rows, rewards)
-    st.save(new(), tmp_path / "new.safetensors")
-    assert st.load(tmp_path / "new.safetensors").schema is None
-    first.play(rows[: N // 2], rewards[: N // 2])
-    st.save(first, tmp_path / "policy.safetensors")
-    second = st.load(tmp_path / "policy.safetensors")
-    played = second.play(rows[N // 2 :], rewards[N // 2 :])
-    assert played.actions.tolist() == expected.actions[N // 2 :].tolist()
-    assert played.probabilities.tobytes() == expected.probabilities[N // 2 :].tobytes()
+    assert_same_state(dicts, frames)
 
 
 def test_missing_new_and_infinite_values_are_ordinary(new, rows, rewards, schema):
@@ -160,18 +124,12 @@ def test_explaining_changes_nothing(new, rows, rewards):
     policy = new()
     assert len(policy.explain().rows) == 3
     policy.play(rows, rewards)
-    before = copies(policy)
+    before = copy_of_state(policy)
     explanation = policy.explain(policy_decision := new(schema=policy.schema).decide(rows[4]))
     assert f"{policy_decision.action!r} was chosen with probability" in str(explanation)
     assert sum(row["probability"] for row in explanation.rows) == pytest.approx(1.0, abs=0.03)
     assert sum(row["rewards"] for row in explanation.rows) == N
-    for name, array in policy.state().arrays.items():
-        assert array.tobytes() == before.arrays[name].tobytes()
-
-
-def test_one_action_is_always_taken_for_sure(new, rows):
-    policy = new(actions=["only"])
-    assert set(policy.play(rows, np.full((N, 1), 0.5)).probabilities) == {1.0}
+    assert_same_state(policy, before)
 
 
 @pytest.mark.parametrize(
@@ -179,20 +137,19 @@ def test_one_action_is_always_taken_for_sure(new, rows):
     [
         (None, ".* needs a context to decide on; none came"),
         ({"age": "old"}, "a value of column 'age' is 'old'; it must be a number or missing"),
-        ({"device": 3}, "a value of column 'device' is 3; it must be a name or missing"),
+        ({"device": 3}, "a value of column 'device' is 3; it must be a string or missing"),
         (np.zeros(2), "row has the shape .*; it must have the schema's 3 columns"),
-        ([1, 2, 3], "row is \\[1, 2, 3\\]; it must be a dict or a 1-D array"),
+        ([1, 2, 3], "row is \\[1, 2, 3\\]; it must be a dict, a pandas Series or a 1-D array"),
     ],
 )
 def test_a_wrong_context_is_refused_in_one_sentence(new, rows, rewards, schema, context, sentence):
     policy = new(schema=schema)
     policy.play(rows, rewards)
-    before = copies(policy)
+    before = copy_of_state(policy)
     for verb in (policy.decide, lambda row: policy.learn(st.Decision("a", 0.5, row), 1.0)):
         with pytest.raises(ValueError, match=f"^{sentence}$"):
             verb(context)
-    for name, array in policy.state().arrays.items():
-        assert array.tobytes() == before.arrays[name].tobytes()
+    assert_same_state(policy, before)
 
 
 def test_one_dict_is_too_little_to_learn_the_columns_from(new):
@@ -212,7 +169,7 @@ def test_one_dict_is_too_little_to_learn_the_columns_from(new):
 def test_an_impossible_file_is_refused(new, rows, rewards, name, sentence):
     policy = new()
     policy.play(rows, rewards)
-    options, arrays = copies(policy)
+    options, arrays = copy_of_state(policy)
     arrays[name][:] = 0 if name == "rng" else -1
     with pytest.raises(ValueError, match=f"^corrupt file: {re.escape(sentence)}$"):
         type(policy).from_state(State(options, arrays))

@@ -7,7 +7,7 @@ import math
 from collections import defaultdict
 from itertools import count
 
-from stumpery.random import beta, integer, new_generator, uniform
+from tests.reference.random import Generator
 
 
 def bound(width, n_hypotheses, t, delta):
@@ -27,7 +27,7 @@ class Path:
         self.selects_action = not candidates
         self.split_on, self.children, self.next_check = None, None, None
 
-    def follow(self, row):
+    def descend(self, row):
         path = self
         while path.children:
             path = path.children[row[path.split_on]]
@@ -55,7 +55,7 @@ class Tree:
         candidates, left = set(), len(variables)
         for variable in sorted(variables):
             missing = wanted - len(candidates)
-            if missing == left or (missing > 0 and uniform(self.forest.rng) * left < missing):
+            if missing == left or (missing > 0 and self.forest.rng.uniform() * left < missing):
                 candidates.add(variable)
             left -= 1
         path = Path(variables, candidates, self.forest.n_actions, depth)
@@ -143,14 +143,14 @@ class Forest:
         self.n_actions, self.n_variables, self.n_trees = n_actions, n_variables, n_trees
         self.share, self.needed, self.delta = share, needed, delta
         self.explore, self.weights, self.leaf, self.turn = explore, weights, leaf, 0
-        self.rng, draws = new_generator(seed), new_generator(seed, 1)
+        self.rng, draws = Generator(seed), Generator(seed, 1)
         self.trees = []
         for _ in range(n_trees):
-            depth = min(depths[0] + integer(draws, depths[1] - depths[0] + 1), n_variables)
-            self.trees.append(Tree(self, depth, epsilons[0] + uniform(draws) * (epsilons[1] - epsilons[0])))
+            depth = min(depths[0] + draws.integer(depths[1] - depths[0] + 1), n_variables)
+            self.trees.append(Tree(self, depth, epsilons[0] + draws.uniform() * (epsilons[1] - epsilons[0])))
 
     def decide(self, row):
-        paths = [tree.root.follow(row) for tree in self.trees]
+        paths = [tree.root.descend(row) for tree in self.trees]
         votes = [0] * self.n_actions
         for path in paths:
             if path.selects_action and self.leaf == "elimination" and len(path.actions) == 1:
@@ -159,18 +159,18 @@ class Forest:
                 votes[self.bandit(path)] += 1
         if sum(votes) >= self.needed:
             winners = [action for action, n in enumerate(votes) if n == max(votes)]
-            winner = winners[integer(self.rng, len(winners))] if len(winners) > 1 else winners[0]
+            winner = winners[self.rng.integer(len(winners))] if len(winners) > 1 else winners[0]
             return winner, 1 / len(winners)
         union = sorted(set().union(*(path.actions for path in paths)))
         if self.explore == "in turn":
             action = next(k % self.n_actions for k in count(self.turn) if k % self.n_actions in union)
             self.turn = (action + 1) % self.n_actions
             return action, 1.0
-        return union[integer(self.rng, len(union))] if len(union) > 1 else union[0], 1 / len(union)
+        return union[self.rng.integer(len(union))] if len(union) > 1 else union[0], 1 / len(union)
 
     def bandit(self, path):
         if self.leaf == "thompson":
-            draws = [beta(self.rng, 1 + s, 1 + n - s) for s, n in zip(path.sums, path.plays, strict=True)]
+            draws = [self.rng.beta(1 + s, 1 + n - s) for s, n in zip(path.sums, path.plays, strict=True)]
             return draws.index(max(draws))
         time = sum(path.plays) + 1
         scores = [
@@ -178,9 +178,9 @@ class Forest:
             for s, n in zip(path.sums, path.plays, strict=True)
         ]
         winners = [k for k, score in enumerate(scores) if math.isclose(score, max(scores), rel_tol=1e-13)]
-        return winners[integer(self.rng, len(winners))] if len(winners) > 1 else winners[0]
+        return winners[self.rng.integer(len(winners))] if len(winners) > 1 else winners[0]
 
     def learn(self, row, action, reward, probability):
         weight = 1.0 if self.weights == "none" else 1 / probability
-        for tree, path in [(tree, tree.root.follow(row)) for tree in self.trees]:
+        for tree, path in [(tree, tree.root.descend(row)) for tree in self.trees]:
             tree.learn(path, row, action, reward, weight)

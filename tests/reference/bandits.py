@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 History = Sequence[tuple[int, float]]
-Chances = list[float]
+Probabilities = list[float]
 
 
 def rewards_of(history: History, action: int) -> list[float]:
@@ -20,41 +20,41 @@ def values(history: History, n_actions: int, initial: float, rho: float = 0.0) -
     time = len(history) + 1
     found = []
     for action in range(n_actions):
-        paid = rewards_of(history, action)
-        bonus = math.sqrt(rho * math.log(time) / len(paid)) if paid else 0.0
-        found.append(sum(paid) / len(paid) + bonus if paid else initial)
+        rewards = rewards_of(history, action)
+        bonus = math.sqrt(rho * math.log(time) / len(rewards)) if rewards else 0.0
+        found.append(sum(rewards) / len(rewards) + bonus if rewards else initial)
     return found
 
 
-def greedy(values: Sequence[float], available: Iterable[int]) -> Chances:
+def greedy(values: Sequence[float], available: Iterable[int]) -> Probabilities:
     """All of the probability on the highest value; ties share it."""
-    open_actions = list(available)
-    best = max(values[action] for action in open_actions)
-    winners = [action for action in open_actions if math.isclose(values[action], best, rel_tol=1e-12)]
+    candidates = list(available)
+    best = max(values[action] for action in candidates)
+    winners = [action for action in candidates if math.isclose(values[action], best, rel_tol=1e-12)]
     return [1 / len(winners) if action in winners else 0.0 for action in range(len(values))]
 
 
-def inverse_gap(values: Sequence[float], available: Iterable[int], sharpness: float) -> Chances:
+def inverse_gap(values: Sequence[float], available: Iterable[int], sharpness: float) -> Probabilities:
     """1 / (K + sharpness * gap) each, and to the best what is left; an infinite gap leaves nothing."""
-    open_actions = list(available)
-    winners = [action for action, probability in enumerate(greedy(values, open_actions)) if probability > 0]
+    candidates = list(available)
+    winners = [action for action, probability in enumerate(greedy(values, candidates)) if probability > 0]
     best = values[winners[0]]
     probabilities = [0.0] * len(values)
-    for action in set(open_actions) - set(winners):
+    for action in set(candidates) - set(winners):
         gap = best - values[action]
-        probabilities[action] = 0.0 if math.isinf(gap) else 1 / (len(open_actions) + sharpness * gap)
+        probabilities[action] = 0.0 if math.isinf(gap) else 1 / (len(candidates) + sharpness * gap)
     for action in winners:
-        probabilities[action] = (1 - sum(probabilities[other] for other in open_actions if other not in winners)) / len(
+        probabilities[action] = (1 - sum(probabilities[other] for other in candidates if other not in winners)) / len(
             winners
         )
     return probabilities
 
 
-def with_epsilon(probabilities: Chances, available: Iterable[int], epsilon: float) -> Chances:
+def with_epsilon(probabilities: Probabilities, available: Iterable[int], epsilon: float) -> Probabilities:
     """With probability epsilon any available action, else as before."""
-    open_actions = list(available)
+    candidates = list(available)
     return [
-        (1 - epsilon) * probability + (epsilon / len(open_actions) if action in open_actions else 0.0)
+        (1 - epsilon) * probability + (epsilon / len(candidates) if action in candidates else 0.0)
         for action, probability in enumerate(probabilities)
     ]
 
@@ -80,7 +80,7 @@ def normal_draws(
     return np.random.default_rng(seed).normal((prior[0] + c * m) / weight, sd / np.sqrt(weight), size=(n, len(c)))
 
 
-def thompson(draws: NDArray[np.float64]) -> Chances:
+def thompson(draws: NDArray[np.float64]) -> Probabilities:
     """How often each action has the largest draw."""
     return (np.bincount(draws.argmax(axis=1), minlength=draws.shape[1]) / len(draws)).tolist()
 
@@ -96,7 +96,7 @@ class SuccessiveElimination:
     def __init__(self, actions: Sequence[Any], epsilon: float, delta: float) -> None:
         self.actions = list(actions)
         self.remaining = list(actions)
-        self.paid: dict[Any, list[float]] = {action: [] for action in actions}
+        self.rewards: dict[Any, list[float]] = {action: [] for action in actions}
         self.epsilon, self.delta = epsilon, delta
         self.turn = self.actions[0]
         self.tested = 0
@@ -110,8 +110,8 @@ class SuccessiveElimination:
         return chosen
 
     def learn(self, action: Any, reward: float) -> None:
-        self.paid[action].append(reward)
-        plays = min(len(self.paid[action]) for action in self.remaining)
+        self.rewards[action].append(reward)
+        plays = min(len(self.rewards[action]) for action in self.remaining)
         if action in self.remaining and plays > self.tested:
             self.tested = plays
             self._test(plays)
@@ -119,7 +119,7 @@ class SuccessiveElimination:
     def add(self, action: Any) -> None:
         self.actions.append(action)
         self.remaining.append(action)
-        self.paid[action] = []
+        self.rewards[action] = []
         self.tested = 0
 
     def remove(self, action: Any) -> None:
@@ -133,7 +133,7 @@ class SuccessiveElimination:
         return self.actions[(self.actions.index(action) + 1) % len(self.actions)]
 
     def _test(self, plays: int) -> None:
-        means = {action: sum(self.paid[action]) / len(self.paid[action]) for action in self.remaining}
+        means = {action: sum(self.rewards[action]) / len(self.rewards[action]) for action in self.remaining}
         best = max(self.remaining, key=lambda action: means[action])
         needed = bound(len(self.actions), plays, self.delta)
         self.remaining = [

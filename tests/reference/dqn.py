@@ -1,4 +1,4 @@
-"""One row of DQN in plain NumPy: walk, remember, sample and one step of Adam, as the paper and our notes say it.
+"""One row of DQN in plain NumPy: rollout, replay append, sampling and one step of Adam, as in the paper.
 
 Random numbers are drawn as the compiled loop draws them; everything else is loops and sums written out.
 """
@@ -9,7 +9,7 @@ import numpy as np
 MISSING = 32767
 
 
-class SlowDQN:
+class DQN:
     def __init__(self, learner, spans, *, price, epsilon, rate, target_every, batch, double, all_reports):
         self.weights = {name: np.array(value, np.float64) for name, value in learner.weights._asdict().items()}
         self.target = {name: value.copy() for name, value in self.weights.items()}
@@ -40,13 +40,13 @@ class SlowDQN:
         queries = out @ weights["queries"] + weights["query_bias"]
         return queries, out @ weights["reports"] + weights["report_bias"], (bits, rest, one, two)
 
-    def worths(self, weights, state):
+    def q_values(self, weights, state):
         codes, _, seen = state
         queries, reports, _ = self.forward(weights, state)
         legal = [codes[column] >= 0 and not seen[column] for column in range(self.n_columns)]
         return np.concatenate([np.where(legal, queries, -1e9), reports[: self.n_classes]])
 
-    def walk(self, codes, numbers, key):
+    def rollout(self, codes, numbers, key):
         draws = np.asarray(jax.random.uniform(key, (self.n_columns + 1, self.n_columns + 1)))
         seen, ranks = [False] * self.n_columns, [MISSING] * self.n_columns
         for step in range(sum(code >= 0 for code in codes)):
@@ -58,7 +58,7 @@ class SlowDQN:
 
     def learn(self, codes, numbers, label, *, updates):
         self.key, walk, draws = jax.random.split(self.key, 3)
-        self.rows.append((codes, numbers, self.walk(codes, numbers, walk), label))
+        self.rows.append((codes, numbers, self.rollout(codes, numbers, walk), label))
         for column, code in enumerate(codes):
             if code >= 0:
                 self.numbers[column].append(numbers[column])
@@ -81,18 +81,20 @@ class SlowDQN:
             if place < half and n_known:
                 after = (codes, numbers, [rank <= step for rank in ranks])
                 judge = self.weights if self.double else self.target
-                action = int(np.argmax(self.worths(judge, after)))
-                goal = np.clip(self.worths(self.target, after)[action], 0, 1) - self.price
+                action = int(np.argmax(self.q_values(judge, after)))
+                target = np.clip(self.q_values(self.target, after)[action], 0, 1) - self.price
                 column = ranks.index(step)
-                by_queries[column] = 2 * (queries[column] - goal) / half
+                by_queries[column] = 2 * (queries[column] - target) / half
             elif place >= half:
-                told = range(self.n_classes) if self.all_reports else [int(report[place] * np.float32(self.n_classes))]
-                for each in told:
-                    by_reports[each] = 2 * (reports[each] - (each == label)) / len(told) / half
-            self.back(gradient, layers, by_queries, by_reports)
-        self.step(gradient)
+                reported = (
+                    range(self.n_classes) if self.all_reports else [int(report[place] * np.float32(self.n_classes))]
+                )
+                for each in reported:
+                    by_reports[each] = 2 * (reports[each] - (each == label)) / len(reported) / half
+            self.backpropagate(gradient, layers, by_queries, by_reports)
+        self.adam_step(gradient)
 
-    def back(self, gradient, layers, by_queries, by_reports):
+    def backpropagate(self, gradient, layers, by_queries, by_reports):
         bits, rest, one, two = layers
         out, w = np.maximum(two, 0), self.weights
         gradient["queries"] += np.outer(out, by_queries)
@@ -107,7 +109,7 @@ class SlowDQN:
         gradient["flags"] += np.outer(rest, by_one)
         gradient["first"] += by_one
 
-    def step(self, gradient):
+    def adam_step(self, gradient):
         self.n_steps += 1
         for name, slope in gradient.items():
             self.means[name] += 0.1 * (slope - self.means[name])

@@ -11,7 +11,7 @@ def is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def cuts(points: Sequence[float], n_bins: int) -> list[float]:
+def equal_frequency_edges(points: Sequence[float], n_bins: int) -> list[float]:
     """Hand out the distinct points in order; each bin stops nearest to its share of what is left."""
     left = sorted(Counter(points).items())
     found = []
@@ -28,10 +28,10 @@ def number_code(value: Any, edges: Sequence[float]) -> int:
     return 0 if is_missing(value) else 1 + sum(edge < value for edge in edges)
 
 
-def name_code(value: Any, names: Sequence[str], max_names: int) -> int:
+def category_code(value: Any, categories: Sequence[str], max_categories: int) -> int:
     if is_missing(value):
         return 0
-    return 1 + names.index(value) if value in names else max_names + 1
+    return 1 + categories.index(value) if value in categories else max_categories + 1
 
 
 def number_bits(value: Any, edges: Sequence[float]) -> list[int]:
@@ -42,5 +42,5 @@ def number_bits(value: Any, edges: Sequence[float]) -> list[int]:
     ]
 
 
-def name_bits(value: Any, names: Sequence[str]) -> list[int]:
-    return [int(value == name) for name in names]
+def one_hot(value: Any, categories: Sequence[str]) -> list[int]:
+    return [int(value == category) for category in categories]

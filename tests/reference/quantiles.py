@@ -50,27 +50,27 @@ def unite(items, limit):
 class Summary:
     """A fixed number of tuples, or an error."""
 
-    def __init__(self, most, room, n_classes, epsilon=0.0):
-        self.most, self.room, self.n_classes, self.epsilon = most, room, n_classes, epsilon
-        self.items, self.waiting, self.share = [], [], 0.0
+    def __init__(self, max_size, buffer_size, n_classes, epsilon=0.0):
+        self.max_size, self.buffer_size, self.n_classes, self.epsilon = max_size, buffer_size, n_classes, epsilon
+        self.items, self.buffer, self.share = [], [], 0.0
 
     def add(self, value, label=0):
-        if len(self.waiting) == self.room:
-            self.items = self.shorten(interleave(self.items, exact(self.waiting, self.n_classes)))
-            self.waiting = []
-        insort(self.waiting, (value, label))
+        if len(self.buffer) == self.buffer_size:
+            self.items = self.shorten(interleave(self.items, exact(self.buffer, self.n_classes)))
+            self.buffer = []
+        insort(self.buffer, (value, label))
 
     def shorten(self, items):
         total = sum(sum(item.counts) for item in items)
         if self.epsilon:
             items = unite(items, int(2.0 * self.epsilon * total))
-        if len(items) > self.most:
-            share = max(self.share * (1.0 - 1.0 / 64.0), 1.0 / self.most)
-            while len(unite(items, int(share * total))) > self.most:
+        if len(items) > self.max_size:
+            share = max(self.share * (1.0 - 1.0 / 64.0), 1.0 / self.max_size)
+            while len(unite(items, int(share * total))) > self.max_size:
                 share *= 1.0 + 1.0 / 128.0
             self.share = share
             items = unite(items, int(share * total))
         return items
 
     def whole(self):
-        return interleave(self.items, exact(self.waiting, self.n_classes))
+        return interleave(self.items, exact(self.buffer, self.n_classes))

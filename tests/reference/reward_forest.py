@@ -1,4 +1,4 @@
-"""The reward forest's trees as plain lists and dicts: slow, and written from the words about them."""
+"""The reward forest's trees as plain lists and dicts: slow, with every formula and constant written out here."""
 
 import math
 from dataclasses import dataclass, field
@@ -6,26 +6,44 @@ from itertools import pairwise
 
 import numpy as np
 
-from stumpery.array_forest import forest_kernels as trees
-from stumpery.policies.reward_forest.trees import pruning_kernels as pruning
-from stumpery.policies.reward_forest.trees import splitting_kernels as splitting
+UNIT = 65535.0  # a mean is kept in 16 bits
+PRIOR = 1.0  # events that the parent's mean counts for
+FIRST_CHECK = 20  # events before a leaf is tried for the first time
+MIN_GROWTH, MAX_GROWTH = 1.25, 1.8  # from one check of a leaf to the next, in events
+MIN_SIDE = 5  # events on each side of a split
+MAX_CUTS = 15  # of a numerical column
+LEAF_BLOCK = 20  # events by which a leaf's list may be too long before the expired ones are dropped
+MIN_VARIANCE = 0.01  # added to each variance
+MIN_PLAYS_OF_PRUNING_TEST = 90
+MIN_SHARE_EXPIRED = 0.05  # of a leaf's plays, before they are compared with the remembered ones
+N_PRUNING_CANDIDATES = 32
 
 
-def plain(part):
-    """A part as ordinary Python, whether it is compiled or not."""
-    return getattr(part, "py_func", part)
+def split_threshold(n_actions, noise, n_cuts=1, resampling_ratio=1.0):
+    """What a split must gain, as a log likelihood ratio grows with degrees of freedom, noise and comparisons.
+
+    The rewards of `n_actions` vary, and their Bernoulli variances sum to `noise`. A leaf that has had
+    `resampling_ratio` times the events that it remembers was tried more often than these show.
+    """
+    comparisons = 10 * max(0.0, math.log(n_cuts / 90)) + 4 * max(0.0, math.log(resampling_ratio))
+    return 3 + 0.3 * n_actions + 6 * noise + comparisons
 
 
-def scattered(key):
-    """The finaliser of splitmix64, on whole numbers."""
+def events_at_next_check(n_events, growth):
+    """A leaf is tried again when it has `growth` times as many events, within limits."""
+    return math.floor(n_events * min(max(growth, MIN_GROWTH), MAX_GROWTH)) + 1
+
+
+def splitmix64(key):
+    """The finaliser of SplitMix64, in Python's whole numbers."""
     key %= 2**64
     key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     key = (key ^ (key >> 27)) * 0x94D049BB133111EB % 2**64
     return key ^ (key >> 31)
 
 
-def nearest(steps):
-    """Whole numbers of steps."""
+def rounded(steps):
+    """The nearest whole numbers, halves upwards."""
     return np.floor(steps + 0.5)
 
 
@@ -34,99 +52,97 @@ class Node:
     """A leaf, or a test with two children."""
 
     number: int
-    steps: np.ndarray  # of the means
+    steps: np.ndarray  # means in units of 1 / UNIT
     counts: np.ndarray
-    events: list[int] = field(default_factory=list)  # numbers, oldest first
+    events: list[int] = field(default_factory=list)  # positions in the history, oldest first
     newest: int = 0  # of all events that it ever had
-    next_check: int = trees.INITIAL_CHECK
+    next_check: int = FIRST_CHECK
     column: int = -1
     threshold: float | None = None
     left_codes: frozenset[int] = frozenset()
     children: tuple["Node", "Node"] | None = None
-    gone: bool = False
+    is_freed: bool = False
 
     @property
     def means(self):
-        """What each action earned."""
-        return self.steps / 65535.0
+        """The mean reward of each action."""
+        return self.steps / UNIT
 
     def goes_right(self, row):
-        """Numbers above the threshold, names that are not in the set."""
-        if self.threshold is None:
-            return int(row[self.column]) not in self.left_codes
-        return bool(row[self.column] > self.threshold)
+        """Which of the children a row belongs to."""
+        return goes_right(self, row)
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A way to split a leaf."""
+    """A split of one column: at a threshold, or of a set of categories from the others."""
 
     column: int
     threshold: float | None
     left_codes: frozenset[int]
 
 
-class Twin:
-    """Trees over the last `n_kept` events, of at most so many nodes."""
+class RewardForestTrees:
+    """Trees over the last `n_kept` events, of at most `max_nodes` nodes."""
 
     spacing = 1
 
-    def __init__(self, n_trees, n_actions, is_categorical, n_kept, seed, most_nodes=10**9):
-        self.n_actions, self.n_kept, self.seed, self.most_nodes = n_actions, n_kept, seed, most_nodes
-        self.is_categorical, self.is_bit = is_categorical, [not name for name in is_categorical]
+    def __init__(self, n_trees, n_actions, is_categorical, n_kept, seed, max_nodes=10**9):
+        self.n_actions, self.n_kept, self.seed, self.max_nodes = n_actions, n_kept, seed, max_nodes
+        self.is_categorical, self.is_bit = is_categorical, [not each for each in is_categorical]
         self.history, self.n_learned = [], 0  # (row, action, reward) of those that are kept; how many of all
         self.n_nodes = n_trees
         first = np.full(n_actions, 32_768.0)
         self.roots = [Node(tree, first.copy(), np.zeros(n_actions)) for tree in range(n_trees)]
         self.nodes = dict(enumerate(self.roots))
-        self.n_collapsed, self.n_undone, self.n_anew, self.n_entered, self.free = 0, 0, 0, 0, []
+        self.n_recycled, self.n_pruned, self.n_resets, self.n_forgets, self.free = 0, 0, 0, 0, []
 
     def leaf(self, tree, row):
-        """Where a row ends."""
+        """The leaf that a row reaches."""
         node = self.roots[tree]
         while node.children:
             node = node.children[node.goes_right(row)]
         return node
 
-    def learn(self, row, action, reward, epoch=0, is_kept=True):
-        """Every tree learns one event at the leaf that it reaches; events before the epoch are forgotten."""
-        self.epoch = epoch
+    def learn(self, row, action, reward, concept_start=0, is_kept=True):
+        """Every tree learns one event at the leaf that it reaches; events before `concept_start` are forgotten."""
+        self.concept_start = concept_start
         leaves = [self.leaf(tree, row) for tree in range(len(self.roots))]
         self.is_bit = [bit and value in (0.0, 1.0) for bit, value in zip(self.is_bit, row, strict=True)]
-        key = scattered(self.seed + self.n_learned)
+        key = splitmix64(self.seed + self.n_learned)
         self.n_learned += 1
         if is_kept:
             self.history.append((row, action, reward))
         for tree, leaf in enumerate(leaves):
-            if leaf.newest < epoch:
-                leaf.events, leaf.next_check = [], trees.INITIAL_CHECK
-                self.n_entered += 1
+            if leaf.newest < concept_start:
+                leaf.events, leaf.next_check = [], FIRST_CHECK
+                self.n_forgets += 1
             leaf.counts[action] += 1
             dither = (key * (2 * tree + 1) % 2**64 >> 40) / 2**24
-            step = (65535.0 * reward - leaf.steps[action]) / (leaf.counts[action] + trees.PRIOR)
+            step = (UNIT * reward - leaf.steps[action]) / (leaf.counts[action] + PRIOR)
             leaf.steps[action] = np.floor(leaf.steps[action] + step + dither)
             if is_kept:
                 leaf.newest = len(self.history) - 1
                 leaf.events.append(leaf.newest)
         for leaf in leaves:
-            if is_kept and not leaf.gone and len(leaf.events) >= leaf.next_check:
+            if is_kept and not leaf.is_freed and len(leaf.events) >= leaf.next_check:
                 self.check(leaf)
 
     @property
     def oldest(self):
         """The first event that may be remembered."""
-        return max(len(self.history) - self.n_kept, self.epoch)
+        return max(len(self.history) - self.n_kept, self.concept_start)
 
-    def above(self, leaf):
-        """The node whose child a leaf is."""
+    def parent_of(self, leaf):
+        """The node above a leaf."""
         return next((node for node in self.nodes.values() if node.children and leaf in node.children), None)
 
-    def is_void(self, node, active):
-        """Whether a twig's split would not pass the bar, by all rewards that its leaves had."""
+    def fails_pruning_test(self, node, active):
+        """Whether the split into two leaves misses the threshold of a single cut, by all rewards they have had."""
         if node is None or any(child.children for child in node.children):
             return False
         one, two = node.children
-        if one.counts.sum() + two.counts.sum() < splitting.LEAST_JUDGED:
+        if one.counts.sum() + two.counts.sum() < MIN_PLAYS_OF_PRUNING_TEST:
             return False
         gain, spreads = 0.0, []
         for action in range(self.n_actions):
@@ -136,63 +152,63 @@ class Twin:
                 mean, apart = (n1 * m1 + n0 * m0) / (n1 + n0), m1 - m0
                 spreads.append(mean * (1 - mean))
                 within = (n1 * m1 * (1 - m1) + n0 * m0 * (1 - m0)) / (n1 + n0)
-                gain += n1 * n0 / (n1 + n0) * apart**2 / (active.get(action, within) + 0.01)
-        return bool(spreads) and gain < plain(splitting.bar)(len(spreads), sum(spreads), 1, 1.0)
+                gain += n1 * n0 / (n1 + n0) * apart**2 / (active.get(action, within) + MIN_VARIANCE)
+        return bool(spreads) and gain < split_threshold(len(spreads), sum(spreads))
 
-    def has_changed(self, leaf, events, active):
-        """Whether the plays that are no longer remembered earned otherwise."""
+    def has_drifted(self, leaf, events, active):
+        """Whether rewards of plays that are no longer remembered had other means, by twice the split threshold."""
         gain, spreads = 0.0, []
         for action in range(self.n_actions):
             now = [reward for _, chosen, reward in events if chosen == action]
             plays, usual = float(leaf.counts[action]), float(leaf.means[action])
             before = plays - len(now)
-            if len(now) >= 2 and before >= 1 and before >= 0.05 * plays:
+            if len(now) >= 2 and before >= 1 and before >= MIN_SHARE_EXPIRED * plays:
                 mean = sum(now) / len(now)
                 apart = (usual - mean) * plays / before
                 once = mean + apart
                 within = (len(now) * mean * (1 - mean) + before * once * (1 - once)) / plays
-                gain += len(now) * before / plays * apart**2 / (active.get(action, max(within, 0.0)) + 0.01)
+                gain += len(now) * before / plays * apart**2 / (active.get(action, max(within, 0.0)) + MIN_VARIANCE)
                 spreads.append(usual * (1 - usual))
-        turns = max(leaf.counts.sum(), 1) / max(len(events), 1)
-        return bool(spreads) and gain > 2 * plain(splitting.bar)(len(spreads), sum(spreads), 1, turns)
+        ratio = max(leaf.counts.sum(), 1) / max(len(events), 1)
+        return bool(spreads) and gain > 2 * split_threshold(len(spreads), sum(spreads), resampling_ratio=ratio)
 
     def check(self, leaf):
-        """Split if the best cut is worth more than the bar, or undo the split above."""
+        """Reset a leaf that has drifted, prune its parent, or split it at the best cut above the threshold."""
         numbers = [number for number in reversed(leaf.events) if number >= self.oldest]  # newest first
         events = [self.history[number] for number in numbers]
-        active = self.active(events)
-        if self.has_changed(leaf, events, active):
-            self.n_anew += 1
+        active = self.active_actions(events)
+        if self.has_drifted(leaf, events, active):
+            self.n_resets += 1
             leaf.counts[:], sums = 0, np.zeros(self.n_actions)
             for _, action, reward in events:
                 leaf.counts[action] += 1
                 sums[action] += reward
-            leaf.steps = nearest((65535.0 * sums + trees.PRIOR * leaf.steps) / (leaf.counts + trees.PRIOR))
+            leaf.steps = rounded((UNIT * sums + PRIOR * leaf.steps) / (leaf.counts + PRIOR))
             leaf.events = numbers[::-1]
-            leaf.next_check = plain(splitting.next_check)(len(leaf.events), splitting.LEAST_ROOM)
+            leaf.next_check = events_at_next_check(len(leaf.events), MIN_GROWTH)
             return
-        parent = self.above(leaf)
-        if self.is_void(parent, active):
-            self.n_undone += 1
-            self.collapse(parent)
+        parent = self.parent_of(leaf)
+        if self.fails_pruning_test(parent, active):
+            self.n_pruned += 1
+            self.prune(parent)
             return
-        needed = splitting.MOST_ROOM
-        if active and len(events) >= 2 * trees.MIN_CHILD_EVENTS:
+        growth = MAX_GROWTH
+        if active and len(events) >= 2 * MIN_SIDE:
             gain, cut, n_tried = self.best_cut(events, active, leaf.number)
-            turns = max(leaf.counts.sum(), 1) / len(events)
-            bar = plain(splitting.bar)(len(active), noise(events, active), n_tried, turns)
-            if cut is not None and gain > bar:
-                first = self.room(leaf)
+            ratio = max(leaf.counts.sum(), 1) / len(events)
+            threshold = split_threshold(len(active), bernoulli_variance(events, active), max(n_tried, 1), ratio)
+            if cut is not None and gain > threshold:
+                first = self.allocate(leaf)
                 if first is not None:
                     self.split(leaf, cut, numbers, first)
                     return
-            needed = bar / gain if gain > 0.0 else math.inf
-        if len(numbers) < len(leaf.events) - trees.GAPS_PER_BLOCK:
+            growth = threshold / gain if gain > 0.0 else math.inf
+        if len(numbers) < len(leaf.events) - LEAF_BLOCK:
             leaf.events = numbers[::-1]
-        leaf.next_check = plain(splitting.next_check)(len(leaf.events), needed)
+        leaf.next_check = events_at_next_check(len(leaf.events), growth)
 
-    def active(self, events):
-        """Actions with two rewards or more that are not all equal, and the variance of these."""
+    def active_actions(self, events):
+        """Actions with at least two rewards that are not all equal, and their variances."""
         found = {}
         for action in range(self.n_actions):
             rewards = [reward for _, chosen, reward in events if chosen == action]
@@ -202,13 +218,13 @@ class Twin:
 
     def drawn_columns(self, number, n_events):
         """Half of the columns, by selection sampling from a key of the seed, the node and its number of events."""
-        key = scattered(scattered(self.seed + number) + n_events)
+        key = splitmix64(splitmix64(self.seed + number) + n_events)
         n_columns = len(self.is_categorical)
-        needed, drawn = (n_columns + 1) // 2, []
+        wanted, drawn = (n_columns + 1) // 2, []
         for column in range(n_columns):
-            key = scattered(key + 0x9E3779B97F4A7C15)
-            if (key >> 32) * (n_columns - column) >> 32 < needed:
-                needed -= 1
+            key = splitmix64(key + 0x9E3779B97F4A7C15)
+            if (key >> 32) * (n_columns - column) >> 32 < wanted:
+                wanted -= 1
                 drawn.append(column)
         return drawn
 
@@ -219,15 +235,15 @@ class Twin:
             for cut in self.cuts_of(column, events, active):
                 n_tried += 1
                 is_left = [not goes_right(cut, row) for row, *_ in events]
-                if min(sum(is_left), len(events) - sum(is_left)) < trees.MIN_CHILD_EVENTS:
+                if min(sum(is_left), len(events) - sum(is_left)) < MIN_SIDE:
                     continue
-                gain = self.worth(events, active, is_left)
+                gain = self.split_gain(events, active, is_left)
                 if gain > best:
                     best, found = gain, cut
         return best, found, n_tried
 
-    def worth(self, events, active, is_left):
-        """The formula of `cuts_kernels`."""
+    def split_gain(self, events, active, is_left):
+        """Sum over actions of (S1 - n1 S / n)^2 (n + 1) / ((n1 + 1/2) (n0 + 1/2)), each over its variance."""
         gain = 0.0
         for action, variance in active.items():
             own = [
@@ -236,7 +252,7 @@ class Twin:
             left, all_of_it = [reward for reward, here in own if here], [reward for reward, _ in own]
             s1, s = sum(left), sum(all_of_it)
             n1, n = len(left), len(all_of_it)
-            gain += (s1 - n1 * s / n) ** 2 * (n + 1) / ((n1 + 0.5) * (n - n1 + 0.5)) / (variance + 0.01)
+            gain += (s1 - n1 * s / n) ** 2 * (n + 1) / ((n1 + 0.5) * (n - n1 + 0.5)) / (variance + MIN_VARIANCE)
         return gain
 
     def cuts_of(self, column, events, active):
@@ -244,13 +260,13 @@ class Twin:
         if self.is_bit[column]:
             return [Cut(column, 0.5, frozenset())]
         if self.is_categorical[column]:
-            return [Cut(column, None, frozenset(codes)) for codes in self.sets_of_names(column, events, active)]
+            return [Cut(column, None, frozenset(codes)) for codes in self.category_sets(column, events, active)]
         return [Cut(column, float(point), frozenset()) for point in self.points(column, events)]
 
     def points(self, column, events):
-        """Half-way between neighbours among some of the leaf's own values, at most one for every `spacing` of these."""
+        """Midpoints of neighbours in a sample of the leaf's own values, at most one for every `spacing` of these."""
         n = len(events)
-        size = min(n, self.spacing * min(trees.MAX_CUTS, n // trees.MIN_CHILD_EVENTS) + 1)
+        size = min(n, self.spacing * min(MAX_CUTS, n // MIN_SIDE) + 1)
         is_narrow = all(float(np.float32(row[column])) == row[column] for row, *_ in events)
         kind = np.float32 if is_narrow else np.float64
         sample = sorted(kind(events[index * n // size][0][column]) for index in range(size))
@@ -262,8 +278,8 @@ class Twin:
                 last = place
         return points
 
-    def sets_of_names(self, column, events, active):
-        """Each name alone that is neither the poorest nor the richest, then the poorest together."""
+    def category_sets(self, column, events, active):
+        """Single categories but those of the lowest and highest mean, then those of the lowest means together."""
         means = {}
         for code in sorted({int(row[column]) for row, *_ in events}):
             paid = [reward for row, action, reward in events if int(row[column]) == code and action in active]
@@ -273,37 +289,37 @@ class Twin:
         alone = [[code] for code in order[1:-1]]
         return alone + together
 
-    def room(self, leaf):
-        """The number of the first of two new nodes: free, after the last, or where the least twig had its leaves."""
+    def allocate(self, leaf):
+        """The first of two node numbers: free, unused, or of the leaves whose split explains least, which is pruned."""
         if self.free:
             return self.free.pop()
-        if self.n_nodes + 2 <= self.most_nodes:
+        if self.n_nodes + 2 <= self.max_nodes:
             self.n_nodes += 2
             return self.n_nodes - 2
-        start = scattered(self.seed + len(self.history)) % self.n_nodes
+        start = splitmix64(self.seed + len(self.history)) % self.n_nodes
         order = [(start + 1 + step) % self.n_nodes for step in range(self.n_nodes)]
-        twigs = [node for node in map(self.nodes.__getitem__, order) if node.children and is_twig(node, leaf)]
-        if not twigs:
+        prunable = [node for node in map(self.nodes.__getitem__, order) if node.children and is_prunable(node, leaf)]
+        if not prunable:
             return None
-        self.collapse(min(twigs[: pruning.LOOKED_AT], key=explained))
-        self.n_collapsed += 1
+        self.prune(min(prunable[:N_PRUNING_CANDIDATES], key=explained_variance))
+        self.n_recycled += 1
         return self.free.pop()
 
-    def collapse(self, node):
-        """Make a leaf of a twig: what its two leaves knew, and those of their events that are remembered."""
+    def prune(self, node):
+        """Merge two leaves into their parent: their statistics, and those of their events that are remembered."""
         one, two = node.children
-        weights = one.counts + trees.PRIOR, two.counts + trees.PRIOR
-        node.steps = nearest((weights[0] * one.steps + weights[1] * two.steps) / (weights[0] + weights[1]))
+        weights = one.counts + PRIOR, two.counts + PRIOR
+        node.steps = rounded((weights[0] * one.steps + weights[1] * two.steps) / (weights[0] + weights[1]))
         node.counts = one.counts + two.counts
         node.events = sorted(number for number in one.events + two.events if number >= self.oldest)
         node.newest = node.events[-1] if node.events else one.newest
-        node.next_check = plain(splitting.next_check)(len(node.events), splitting.MOST_ROOM)
-        node.children, one.gone, two.gone = None, True, True
+        node.next_check = events_at_next_check(len(node.events), MAX_GROWTH)
+        node.children, one.is_freed, two.is_freed = None, True, True
         del self.nodes[one.number], self.nodes[two.number]
         self.free.append(one.number)
 
     def split(self, leaf, cut, numbers, first):
-        """Two leaves share the events and start from what the parent knew."""
+        """Two leaves share the events; their means start from the parent's."""
         leaf.column, leaf.threshold, leaf.left_codes = cut.column, cut.threshold, cut.left_codes
         children = []
         for side in (False, True):
@@ -313,34 +329,34 @@ class Twin:
                 _, action, reward = self.history[number]
                 counts[action] += 1
                 sums[action] += reward
-            steps = nearest((65535.0 * sums + trees.PRIOR * leaf.steps) / (counts + trees.PRIOR))
-            next_check = max(trees.INITIAL_CHECK, plain(splitting.next_check)(len(events), splitting.LEAST_ROOM))
+            steps = rounded((UNIT * sums + PRIOR * leaf.steps) / (counts + PRIOR))
+            next_check = max(FIRST_CHECK, events_at_next_check(len(events), MIN_GROWTH))
             number = first + len(children)
             children.append(Node(number, steps, counts, events, events[-1], next_check))
             self.nodes[number] = children[-1]
         leaf.children = tuple(children)
 
 
-def noise(events, active):
+def bernoulli_variance(events, active):
     """The sum of mean (1 - mean) over the active actions."""
     means = [np.mean([reward for _, chosen, reward in events if chosen == action]) for action in active]
     return sum(mean * (1 - mean) for mean in means)
 
 
 def goes_right(cut, row):
-    """Which side of a cut a row is on."""
+    """Numbers above the threshold and categories that are not in the set."""
     if cut.threshold is None:
         return int(row[cut.column]) not in cut.left_codes
     return bool(row[cut.column] > cut.threshold)
 
 
-def is_twig(node, leaf):
-    """Whether a node's children are both leaves, and other ones than this."""
+def is_prunable(node, leaf):
+    """Whether a node's children are both leaves, and not the leaf that needs the nodes."""
     return not any(child.children or child is leaf for child in node.children)
 
 
-def explained(node):
-    """What a twig's split explains of an event's reward, times the events that its leaves remember."""
+def explained_variance(node):
+    """What a split into two leaves explains of the variance of rewards, times the events that they remember."""
     one, two = node.children
     counts = one.counts + two.counts
     parts = one.counts * two.counts / np.maximum(counts, 1.0) * (one.means - two.means) ** 2.0

@@ -3,13 +3,12 @@
 import math
 import os
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from tests.support import assert_same_state, mixed_rows, public, run
 
 import stumpery as st
 from stumpery.reinforcement import DeepTree, learn_together
@@ -19,9 +18,9 @@ from stumpery.streams.datasets import load
 from stumpery.types import State
 
 KINDS = [
-    getattr(st, name)
-    for name in st.__all__
-    if isinstance(getattr(st, name), type) and issubclass(getattr(st, name), DeepTree)
+    getattr(public, name)
+    for name in public.__all__
+    if isinstance(getattr(public, name), type) and issubclass(getattr(public, name), DeepTree)
 ]
 SMALL = {"warm_up": 60, "memory": 300, "n_cells": 4, "seed": 5, "learning_rate": 0.01}
 N = 400
@@ -34,13 +33,7 @@ def new(kind, **options):
 
 def rows_and_labels(n=N, seed=2):
     rng = np.random.default_rng(seed)
-    rows = [
-        {"age": float(rng.integers(18, 80)), "device": str(rng.choice(["phone", "watch", "desk"])), "x": rng.normal()}
-        for _ in range(n)
-    ]
-    for row in rows[1:]:
-        if rng.random() < 0.15:
-            row[str(rng.choice(["age", "device", "x"]))] = None
+    rows = mixed_rows(n, rng)
     return rows, ["buys" if row["device"] == "watch" else "looks" if (row["age"] or 0) > 50 else "goes" for row in rows]
 
 
@@ -65,27 +58,19 @@ def trained(learned):
 def test_columns_can_be_declared_before_the_first_row(kind):
     rows, labels = rows_and_labels(200)
     sparse = [{name: row[name] for name in ("device", "x")[: 1 + event % 2]} for event, row in enumerate(rows)]
-    declared, known = new(kind), new(kind, schema=st.Schema.of({"x": "number", "device": "number"}))
+    declared, known = new(kind), new(kind, schema=st.Schema.of({"x": "numerical", "device": "numerical"}))
     declared.declare_columns(["x", "device"])
     for model in (declared, known):
         model.learn_many(sparse, labels)
-    assert declared.schema.kinds == {"x": "number", "device": "name"}
+    assert declared.schema.kinds == {"x": "numerical", "device": "categorical"}
     assert declared.predict_proba_many(rows).tolist() == known.predict_proba_many(rows).tolist()
     declared.declare_columns(["device"])
     with pytest.raises(ValueError, match=r"^the schema has no column 'age'; it has 'x', 'device'$"):
         declared.declare_columns(["age"])
 
 
-def assert_same(found, expected):
-    assert found.state().options == expected.state().options
-    mine, theirs = found.state().arrays, expected.state().arrays
-    assert mine.keys() == theirs.keys()
-    for name, array in theirs.items():
-        assert array.tobytes() == mine[name].tobytes(), name
-
-
 def test_there_are_models_to_check():
-    assert {st.DQNTree, st.ActorCriticTree} <= set(KINDS)
+    assert {st.DQNTree, st.reinforcement.ActorCriticTree} <= set(KINDS)
 
 
 def test_learning_many_equals_learning_one_by_one_and_frames_equal_dicts(kind, trained):
@@ -95,13 +80,13 @@ def test_learning_many_equals_learning_one_by_one_and_frames_equal_dicts(kind, t
         single.learn_one(row, label)
     single.learn_many(pl.DataFrame(rows[150:300]), np.array(labels[150:300]))
     single.learn_many(pd.DataFrame(rows[300:]), labels[300:])
-    assert_same(single, trained)
+    assert_same_state(single, trained)
 
 
 def test_testing_then_learning_equals_doing_so_one_by_one(kind):
     rows, labels = rows_and_labels(150)
     together, single = new(kind), new(kind)
-    found = together.follow(rows, labels)
+    found = together.learn_logged(rows, labels)
     for place, (row, label) in enumerate(zip(rows, labels, strict=True)):
         before = single.predict_proba_many([row])[0]
         assert found.probabilities[place, : len(before)] == pytest.approx(before, abs=1e-4)
@@ -109,7 +94,7 @@ def test_testing_then_learning_equals_doing_so_one_by_one(kind):
         if place:
             assert found.n_queries[place] == single.depths_many([row])[0]
         single.learn_one(row, label)
-    assert_same(single, together)
+    assert_same_state(single, together)
     assert np.isnan(found.losses[: SMALL["warm_up"]]).all()
     assert np.isfinite(found.losses[SMALL["warm_up"] :]).all()
 
@@ -141,24 +126,24 @@ def test_the_tree_is_the_policy_on_every_row(trained):
 def test_a_saved_model_goes_on_bit_for_bit(trained, kind, tmp_path):
     st.save(trained, tmp_path / "model")
     loaded = st.load(tmp_path / "model")
-    assert_same(loaded, trained)
+    assert_same_state(loaded, trained)
     for model in (trained, loaded):
         model.learn_many(*rows_and_labels(100, seed=9))
-    assert_same(loaded, trained)
+    assert_same_state(loaded, trained)
     waiting = new(kind)
     waiting.learn_many(*rows_and_labels(20))
     st.save(waiting, tmp_path / "waiting")
     loaded = st.load(tmp_path / "waiting")
     for model in (waiting, loaded):
         model.learn_many(*rows_and_labels(100, seed=9))
-    assert_same(loaded, waiting)
+    assert_same_state(loaded, waiting)
 
 
 def test_the_seed_decides(trained):
-    again, other = trained.fresh(5), trained.fresh(6)
+    again, other = trained.clone(seed=5), trained.clone(seed=6)
     for model in (again, other):
         model.learn_many(*rows_and_labels())
-    assert_same(again, trained)
+    assert_same_state(again, trained)
     mine, theirs = (model.state().arrays["learner.weights.into"] for model in (other, trained))
     assert not np.array_equal(mine, theirs)
 
@@ -194,18 +179,18 @@ def test_classes_names_and_kinds_that_come_late_are_learned(kind):
     together.learn_many(rows, labels)
     for row, label in zip(rows, labels, strict=True):
         single.learn_one(row, label)
-    assert_same(single, together)
-    assert together.schema.kinds == {"a": "name", "late": "name"}
+    assert_same_state(single, together)
+    assert together.schema.kinds == {"a": "categorical", "late": "categorical"}
     assert len(together.classes) == 4
     assert set(together.predict_proba_one(rows[-1])) == set(together.classes)
-    assert_same(together.clone(include_attributes=True), together)
+    assert_same_state(together.clone(include_attributes=True), together)
 
 
 def test_one_column_is_enough_and_names_beyond_the_room_share_a_place(kind):
-    model = new(kind, max_names=3)
+    model = new(kind, max_categories=3)
     rows = [{"id": f"user {place}"} for place in range(200)]
     model.learn_many(rows, [place % 2 for place in range(200)])
-    assert len(model.schema.columns[0].names) == 3
+    assert len(model.schema.columns[0].categories) == 3
     assert (model.tree().predict_many(rows) == model.predict_many(rows)).all()
 
 
@@ -221,7 +206,7 @@ def test_numbers_as_they_are_have_no_finite_tree(kind):
     rows, labels = rows_and_labels(100)
     model.learn_many(rows, labels)
     assert len(model.predict_many(rows)) == 100
-    with pytest.raises(ValueError, match=r"^numbers are used as they are"):
+    with pytest.raises(ValueError, match=r"^n_cells is None"):
         model.tree()
 
 
@@ -245,7 +230,7 @@ def test_a_value_of_another_type_than_the_columns_changes_nothing(learned, wrong
         learned.learn_many([{"age": 3.0, "device": "brand new"}, wrong], ["brand new", "buys"])
     with pytest.raises(ValueError, match="must be"):
         learned.predict_many([wrong])
-    assert_same(learned, before)
+    assert_same_state(learned, before)
 
 
 @pytest.mark.parametrize("wrong", [None, math.nan, [1], b"x"], ids=str)
@@ -256,7 +241,7 @@ def test_a_label_that_is_none_changes_nothing(learned, wrong):
     with pytest.raises(ValueError, match="1 rows and 2 labels"):
         learned.learn_many([{"age": 3.0}], ["buys", "goes"])
     learned.learn_many([], [])
-    assert_same(learned, before)
+    assert_same_state(learned, before)
 
 
 WRONG = [
@@ -266,7 +251,7 @@ WRONG = [
     {"warm_up": 0},
     {"n_cells": 0},
     {"n_cells": 241},
-    {"max_names": 0},
+    {"max_categories": 0},
     {"memory": 0},
     {"schema": {}},
     {"seed": -1},
@@ -298,7 +283,7 @@ def test_wrong_options_of_dqn_are_refused(wrong):
 @pytest.mark.parametrize("wrong", [{"entropy": -1}, {"n_step": 0}], ids=str)
 def test_wrong_options_of_the_actor_critic_are_refused(wrong):
     with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is "):
-        st.ActorCriticTree(**wrong)
+        st.reinforcement.ActorCriticTree(**wrong)
 
 
 HOSTILE = {
@@ -341,23 +326,9 @@ def test_options_that_are_not_those_of_the_arrays_are_refused_before_room_is_tak
         type(learned).from_state(State(options | wrong, arrays))
 
 
-WITHOUT_JAX = """
-import sys; sys.modules["jax"] = None
-import stumpery as st
-model = st.load(sys.argv[1])
-print(model.predict_one({"device": "watch"}), model.tree().n_leaves)
-try:
-    model.learn_one({"device": "watch"}, "buys")
-except ModuleNotFoundError as error:
-    print(error)
-"""
-
-
 def test_without_jax_a_model_predicts_and_its_learning_names_the_extra(trained, tmp_path):
     st.save(trained, tmp_path / "model")
-    command = [sys.executable, "-c", WITHOUT_JAX, str(tmp_path / "model")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    first, second = done.stdout.splitlines()
+    first, second = run("without_jax.py", tmp_path / "model").splitlines()
     assert first == f"{trained.predict_one({'device': 'watch'})} {trained.tree().n_leaves}"
     assert second == 'this needs jax, which is not installed: pip install "stumpery[deep]"'
 
@@ -403,20 +374,28 @@ def test_the_tree_is_the_policy_on_every_row_of_every_dataset(name):
 def test_seeds_that_learn_together_learn_as_they_would_alone():
     rows, labels = rows_and_labels(150)
     models = [new(st.DQNTree, seed=seed) for seed in (3, 4)]
-    watched = learn_together(models, rows, labels)
-    for model, own in zip(models, watched, strict=True):
+    logs = learn_together(models, rows, labels)
+    for model, own in zip(models, logs, strict=True):
         alone = new(st.DQNTree, seed=model.seed)
-        found = alone.follow(rows, labels)
+        found = alone.learn_logged(rows, labels)
         assert own.probabilities == pytest.approx(found.probabilities, abs=0.01)
         assert model.predict_proba_many(rows) == pytest.approx(alone.predict_proba_many(rows), abs=0.01)
         model.learn_many(rows, labels)
-    assert watched[0].probabilities[-1] != pytest.approx(watched[1].probabilities[-1], abs=0.01)
+    assert logs[0].probabilities[-1] != pytest.approx(logs[1].probabilities[-1], abs=0.01)
 
 
 def test_models_that_differ_or_have_learned_cannot_learn_together(learned):
     rows, labels = rows_and_labels(10)
     twice = [new(st.DQNTree)] * 2
-    for wrong in ([], 5, {1}, [learned], twice, [new(st.DQNTree), new(st.DQNTree, width=8)], [st.OptimalTree()]):
+    for wrong in (
+        [],
+        5,
+        {1},
+        [learned],
+        twice,
+        [new(st.DQNTree), new(st.DQNTree, width=8)],
+        [st.reinforcement.OptimalTree()],
+    ):
         with pytest.raises(ValueError, match=r"^models "):
             learn_together(wrong, rows, labels)
 
@@ -439,17 +418,17 @@ def test_an_interrupted_model_has_learned_the_first_rows_and_goes_on(n_runs, n_l
     rows, labels = rows_and_labels(300)
     labels = [f"{label} {place // 256}" for place, label in enumerate(labels)]  # new classes, and so a new run, at 256
     model, expected = new(st.DQNTree), new(st.DQNTree)
-    model._loop = Interrupted(model._loop, n_runs)
+    model._train_chunk = Interrupted(model._train_chunk, n_runs)
     with pytest.raises(KeyboardInterrupt):
         model.learn_many(rows, labels)
-    del model._loop
+    del model._train_chunk
     assert model.classes == tuple(dict.fromkeys(labels[:n_learned]))
     assert model.tree(rows).predict_many(rows).tolist() == model.predict_many(rows).tolist()
     st.save(model, tmp_path / "model")
     expected.learn_many(rows, labels)
     for each in (model, st.load(tmp_path / "model")):
         each.learn_many(rows[n_learned:], labels[n_learned:])
-        assert_same(each, expected)
+        assert_same_state(each, expected)
 
 
 def test_models_interrupted_while_they_learn_together_have_learned_the_warm_up(monkeypatch):
@@ -469,31 +448,31 @@ def test_models_interrupted_while_they_learn_together_have_learned_the_warm_up(m
 
 
 def test_a_thousand_late_names_take_few_steps_of_room():
-    trainee = Agent.of(st.Schema.of({"id": "name"}), np.ones((1, 1), np.float32), 2, new(st.DQNTree))
+    agent = Agent.of(st.Schema.of({"id": "categorical"}), np.ones((1, 1), np.float32), 2, new(st.DQNTree))
     sizes = []
     for code in range(1, 1001):
-        trainee._make_room(np.full((1, 1), code, np.float32), np.zeros(1, np.int64), np.array([True]))
-        trainee.cells = trainee.cells.knowing(np.full((1, 1), code, np.float32), np.array([True]))
-        sizes.append(len(trainee.learner.weights.into))
+        agent._ensure_capacity(np.full((1, 1), code, np.float32), np.zeros(1, np.int64), np.array([True]))
+        agent.cells = agent.cells.extended(np.full((1, 1), code, np.float32), np.array([True]))
+        sizes.append(len(agent.state.weights.into))
     assert sizes[-1] >= 1000
     assert len(set(sizes)) <= 8
 
 
 def test_ctrl_c_just_as_the_loop_returns_loses_nothing(trained):
     rows, labels = rows_and_labels(10, seed=9)
-    expected, loop = trained.clone(include_attributes=True), trained._loop
+    expected, loop = trained.clone(include_attributes=True), trained._train_chunk
 
     def interrupted(*given):
         done = loop(*given)
         signal.raise_signal(signal.SIGINT)
         return done
 
-    trained._loop = interrupted
+    trained._train_chunk = interrupted
     for row, label in zip(rows, labels, strict=True):  # from the second on, jax's own arrays are taken over
         with pytest.raises(KeyboardInterrupt):
             trained.learn_one(row, label)
     expected.learn_many(rows, labels)
-    assert_same(trained, expected)
+    assert_same_state(trained, expected)
 
 
 @pytest.mark.parametrize(

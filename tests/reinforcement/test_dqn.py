@@ -3,12 +3,12 @@
 import jax
 import numpy as np
 import pytest
-from tests.reference.dqn import SlowDQN
+from tests.reference.dqn import DQN
 
-from stumpery.encoding.online import OnlineEncoder
-from stumpery.reinforcement.cells import Cells
+from stumpery.encoding.online_encoder import OnlineEncoder
+from stumpery.reinforcement.discretisation import Discretisation
 from stumpery.reinforcement.training import dqn, network
-from stumpery.reinforcement.training.learner import Chunk, Moments, new_learner
+from stumpery.reinforcement.training.agent_state import Chunk, ColumnMoments, new_agent_state
 
 N, WARM, SIZE = 23, 14, 64
 
@@ -26,90 +26,90 @@ def some_rows(seed=3, n=N):
 
 def prepared():
     rows, labels = some_rows()
-    known, floats = OnlineEncoder.of(rows, 10).knowing(rows)
-    cells = Cells.of(known.schema, floats, 4).knowing(floats, known.is_categorical)
-    learner = new_learner(7, 16, 3, 4, 8, SIZE)
+    known, floats = OnlineEncoder.from_rows(rows, 10).extend(rows)
+    cells = Discretisation.of(known.schema, floats, 4).extended(floats, known.is_categorical)
+    state = new_agent_state(7, 16, 3, 4, 8, SIZE)
     codes, numbers = cells.coded(floats)
-    return learner, cells.span_arrays(16), codes, numbers, labels.astype(np.int32)
+    return state, cells.span_arrays(16), codes, numbers, labels.astype(np.int32)
 
 
 @pytest.mark.parametrize(
     ("double", "all_reports"), [(False, True), (True, True), (False, False)], ids=["ours", "double", "one report"]
 )
 def test_the_loop_equals_its_twin(double, all_reports):
-    learner, spans, codes, numbers, labels = prepared()
+    state, spans, codes, numbers, labels = prepared()
     options = {"price": 0.05, "epsilon": 0.5, "rate": 0.01, "target_every": 4}
-    slow = SlowDQN(learner, spans, batch=8, double=double, all_reports=all_reports, **options)
-    kind = dqn.Kind(batch=8, double=double, all_reports=all_reports)
+    slow = DQN(state, spans, batch=8, double=double, all_reports=all_reports, **options)
+    kind = dqn.DQNSettings(batch=8, double=double, all_reports=all_reports)
     for start, stop, n_updates in ((0, WARM, 0), (WARM, N, 1)):
-        rule = dqn.Rule(*map(np.float32, (0.05, 0.5, 0.01)), *map(np.int32, (4, n_updates)))
+        rule = dqn.DQNOptions(*map(np.float32, (0.05, 0.5, 0.01)), *map(np.int32, (4, n_updates)))
         padded = [np.resize(each[start:stop], (WARM, *each.shape[1:])) for each in (codes, numbers, labels)]
-        stretch = Chunk(*padded)  # of one length, so that one program serves both
-        learner, _ = dqn.run(learner, spans, rule, stretch, np.int32(stop - start), kind)
+        chunk = Chunk(*padded)  # of one length, so that one program serves both
+        state, _ = dqn.run(state, spans, rule, chunk, np.int32(stop - start), kind)
         for place in range(start, stop):
             slow.learn(codes[place].tolist(), numbers[place].tolist(), int(labels[place]), updates=bool(n_updates))
-    assert np.asarray(learner.memory.ranks)[:N].tolist() == [row[2] for row in slow.rows]
+    assert np.asarray(state.memory.ranks)[:N].tolist() == [row[2] for row in slow.rows]
     for name, expected in slow.weights.items():
-        assert np.allclose(getattr(learner.weights, name), expected, atol=2e-5), name
-        assert np.allclose(getattr(learner.target, name), slow.target[name], atol=2e-5), name
-    assert not np.allclose(learner.weights.into, learner.target.into, atol=2e-5)
+        assert np.allclose(getattr(state.weights, name), expected, atol=2e-5), name
+        assert np.allclose(getattr(state.target, name), slow.target[name], atol=2e-5), name
+    assert not np.allclose(state.weights.into, state.target.into, atol=2e-5)
 
 
 def test_picking_vectors_equals_multiplying_by_ones_and_zeros():
     rng = np.random.default_rng(5)
-    cells = Cells.of_names(np.array([7, 5]))
-    picks, multiplies = cells.span_arrays(12), cells.span_arrays(12)._replace(place=np.zeros((2, 0), np.int32))
-    assert picks.place.shape == (2, 12)
+    cells = Discretisation.of_names(np.array([7, 5]))
+    picks, multiplies = cells.span_arrays(12), cells.span_arrays(12)._replace(index=np.zeros((2, 0), np.int32))
+    assert picks.index.shape == (2, 12)
     codes = np.stack([rng.integers(-1, 7, 20), rng.integers(-1, 5, 20)], axis=1).astype(np.int16)
     seen = (codes >= 0) & (rng.random((20, 2)) < 0.7)
     into = rng.normal(size=(12, 4)).astype(np.float32)
-    found = [network.embedded(into, spans, codes, seen) for spans in (picks, multiplies)]
+    found = [network.embed(into, spans, codes, seen) for spans in (picks, multiplies)]
     assert np.allclose(*found, atol=1e-6)
     assert np.abs(found[0]).max() > 0.5
 
 
 def test_rows_about_which_the_network_is_wrong_are_sampled_more_often():
-    memory = new_learner(0, 4, 2, 2, 4, 8).memory
+    memory = new_agent_state(0, 4, 2, 2, 4, 8).memory
     memory = memory._replace(
         priorities=np.array([1, 1, 9, 1, 5, 5, 5, 5], np.float32), filled=np.int32(4), time=np.int32(4)
     )
     draws = np.random.default_rng(1).random(8000).astype(np.float32)
-    places, weights = dqn.sampled(memory, draws, 1.0)
+    places, weights = dqn.replay_sample(memory, draws, 1.0)
     shares = np.bincount(np.asarray(places), minlength=8) / len(draws)
     assert shares == pytest.approx([1 / 12, 1 / 12, 9 / 12, 1 / 12, 0, 0, 0, 0], abs=0.02)
     assert np.unique(np.asarray(weights)).tolist() == pytest.approx([1 / 3, 1.0])
 
 
 def test_a_rise_of_mistakes_makes_it_forget_all_but_the_latest_rows():
-    learner = new_learner(0, 4, 2, 2, 4, 5000)
-    learner = learner._replace(memory=learner.memory._replace(filled=np.int32(4000), time=np.int32(4000)))
+    state = new_agent_state(0, 4, 2, 2, 4, 5000)
+    state = state._replace(memory=state.memory._replace(filled=np.int32(4000), time=np.int32(4000)))
     for _ in range(100):
-        learner = dqn.recovered(learner, np.float32(0.0))
-    assert int(learner.memory.filled) == 4000
+        state = dqn.drift_reset(state, np.float32(0.0))
+    assert int(state.memory.filled) == 4000
     for _ in range(100):
-        learner = dqn.recovered(learner, np.float32(1.0))
-    assert int(learner.memory.filled) == dqn.N_AFTER_CHANGE
+        state = dqn.drift_reset(state, np.float32(1.0))
+    assert int(state.memory.filled) == dqn.N_AFTER_DRIFT
 
 
 def test_counters_never_run_over():
-    learner = new_learner(0, 4, 2, 2, 4, 8)
+    state = new_agent_state(0, 4, 2, 2, 4, 8)
     row = Chunk(np.zeros(2, np.int16), np.zeros(2, np.float32), np.int32(0))
-    remembered, memory, places = jax.jit(dqn.remembered), learner.memory, []
+    remembered, memory, places = jax.jit(dqn.replay_append), state.memory, []
     for _ in range(40):
         places.append(int(memory.time) % 8)
         memory = remembered(memory, row, np.zeros(2, np.int16))
         assert int(memory.time) < 16
     assert places == [place % 8 for place in range(40)]
-    late = learner.adam._replace(count=np.int32(network.MOST_STEPS))
-    _, adam = network.stepped(learner.weights, late, learner.weights, np.float32(0.1))
-    assert 100_000 < int(adam.count) < network.MOST_STEPS
+    late = state.adam._replace(count=np.int32(network.MAX_STEPS))
+    _, adam = network.adam_step(state.weights, late, state.weights, np.float32(0.1))
+    assert 100_000 < int(adam.count) < network.MAX_STEPS
 
 
 def test_moments_follow_a_stream_that_never_ends():
-    count = np.full(1, network.LONG_STREAM, np.float32)
-    moments = Moments(count, np.zeros(1, np.float32), 4.0 * count)
+    count = np.full(1, network.MAX_MOMENT_ROWS, np.float32)
+    moments = ColumnMoments(count, np.zeros(1, np.float32), 4.0 * count)
     for _ in range(100):
-        moments = network.noticed(moments, np.full(1, 2.0, np.float32), np.ones(1, bool))
-    assert float(moments.count[0]) == network.LONG_STREAM
+        moments = network.update_moments(moments, np.full(1, 2.0, np.float32), np.ones(1, bool))
+    assert float(moments.count[0]) == network.MAX_MOMENT_ROWS
     assert float(moments.squares[0] / moments.count[0]) == pytest.approx(4.0, rel=1e-4)
-    assert float(moments.squares[0]) < 4.0 * network.LONG_STREAM + 1.0
+    assert float(moments.squares[0]) < 4.0 * network.MAX_MOMENT_ROWS + 1.0

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from tests.reference.looking import all_trees, by_leaves, leaves, played
+from tests.reference.exhaustive_trees import all_trees, episode_return, leaves, value_by_leaves
 
 import stumpery as st
 from stumpery.streams.datasets import load
@@ -32,7 +32,7 @@ def as_dicts(rows):
 
 
 def value(tree, probabilities, **rewards):
-    return sum(p * played(tree, row, label, **rewards) for (row, label), p in probabilities.items())
+    return sum(p * episode_return(tree, row, label, **rewards) for (row, label), p in probabilities.items())
 
 
 @pytest.mark.parametrize("gamma", [1.0, 0.9, 0.3])
@@ -40,7 +40,7 @@ def test_the_value_of_a_policy_is_a_sum_over_the_leaves_of_its_tree(gamma):
     probabilities = probabilities_of(*events(1))
     rewards = {"gamma": gamma, "price": -0.07, "right": 1.3, "wrong": -0.4}
     for tree in all_trees((0, 1, 2), (0, 1))[::37]:
-        assert value(tree, probabilities, **rewards) == pytest.approx(by_leaves(tree, probabilities, **rewards))
+        assert value(tree, probabilities, **rewards) == pytest.approx(value_by_leaves(tree, probabilities, **rewards))
 
 
 def test_with_right_1_and_wrong_0_it_is_accuracy_less_the_price_of_the_expected_depth():
@@ -77,7 +77,7 @@ def test_no_tree_earns_more_than_the_optimal_one(price):
         value(tree, probabilities, gamma=1.0, price=-price, right=1.0, wrong=0.0)
         for tree in all_trees((0, 1, 2), (0, 1))
     )
-    model = st.OptimalTree(depth_penalty=price)
+    model = st.reinforcement.OptimalTree(depth_penalty=price)
     model.learn_many(as_dicts(rows), labels)
     assert model.value == pytest.approx(best)
     tree = model.tree()
@@ -88,7 +88,7 @@ def test_no_tree_earns_more_than_the_optimal_one(price):
 
 def test_learning_one_by_one_gives_the_same_tree():
     rows, labels = events(4, n_classes=3)
-    many, single = st.OptimalTree(depth_penalty=0.02), st.OptimalTree(depth_penalty=0.02)
+    many, single = st.reinforcement.OptimalTree(depth_penalty=0.02), st.reinforcement.OptimalTree(depth_penalty=0.02)
     many.learn_many(as_dicts(rows), labels)
     for row, label in zip(as_dicts(rows), labels, strict=True):
         single.learn_one(row, label)
@@ -98,7 +98,7 @@ def test_learning_one_by_one_gives_the_same_tree():
 
 @pytest.mark.kernels
 def test_numbers_are_categories_and_a_missing_value_is_one_too_that_costs_nothing():
-    model = st.OptimalTree(depth_penalty=0.1)
+    model = st.reinforcement.OptimalTree(depth_penalty=0.1)
     rows = [{"x": 1.5}, {"x": 7}, {"x": None}, {}] * 5
     model.learn_many(rows, ["low", "high", "none", "none"] * 5)
     assert model.predict_many(rows).tolist() == ["low", "high", "none", "none"] * 5
@@ -107,24 +107,24 @@ def test_numbers_are_categories_and_a_missing_value_is_one_too_that_costs_nothin
 
 
 def test_an_answer_that_never_came_ends_at_the_question():
-    model = st.OptimalTree(depth_penalty=0.01)
+    model = st.reinforcement.OptimalTree(depth_penalty=0.01)
     model.learn_many([{"x": "a"}, {"x": "b"}, {"x": "b"}], ["A", "B", "B"])
     assert model.predict_one({"x": "never seen"}) == "B"
     assert model.predict_proba_one({}) == pytest.approx({"A": 1 / 3, "B": 2 / 3})
 
 
 def test_too_many_states_are_refused_and_change_nothing():
-    model = st.OptimalTree(max_states=30)
+    model = st.reinforcement.OptimalTree(max_states=30)
     model.learn_many([{"x": "a", "y": "c"}, {"x": "b", "y": "d"}], [0, 1])
     before = model.tree().to_text()
-    with pytest.raises(ValueError, match=r"^max_states is 30; these rows need 36: "):
+    with pytest.raises(ValueError, match=r"^max_states is 30, but these rows need 36: "):
         model.learn_many([{"x": str(place), "y": "c"} for place in range(9)], [1] * 9)
     assert model.tree().to_text() == before
     assert model.classes == (0, 1)
 
 
 def test_before_anything_came_there_is_no_tree_and_no_prediction():
-    model = st.OptimalTree()
+    model = st.reinforcement.OptimalTree()
     assert model.predict_one({"x": 1}) is None
     assert model.predict_proba_one({"x": 1}) == {}
     for ask in (model.tree, lambda: model.value):
@@ -137,7 +137,7 @@ def test_before_anything_came_there_is_no_tree_and_no_prediction():
 )
 def test_wrong_options_are_refused(wrong):
     with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is "):
-        st.OptimalTree(**wrong)
+        st.reinforcement.OptimalTree(**wrong)
 
 
 @pytest.mark.data
@@ -146,7 +146,7 @@ def test_the_best_tree_of_nursery_has_797_leaves_and_looks_at_less_than_half_of_
         pytest.skip("STUMPERY_DATA names no folder of Parquet files")
     frame = load.load("nursery")
     rows, labels = frame.drop("class"), frame["class"].to_list()
-    model = st.OptimalTree(depth_penalty=0.001)
+    model = st.reinforcement.OptimalTree(depth_penalty=0.001)
     model.learn_many(rows, labels)
     tree = model.tree()
     assert (tree.predict_many(rows) == labels).all()
@@ -155,10 +155,10 @@ def test_the_best_tree_of_nursery_has_797_leaves_and_looks_at_less_than_half_of_
 
 
 def test_many_classes_need_room_too():
-    model = st.OptimalTree(max_states=100)
+    model = st.reinforcement.OptimalTree(max_states=100)
     rows = [{"x": place % 5, "y": place // 5} for place in range(25)]
     model.learn_many(rows, [place % 20 for place in range(25)])
     before = model.tree().to_text()
-    with pytest.raises(ValueError, match=r"^max_states is 100; these rows need 36 of 45 classes each: "):
+    with pytest.raises(ValueError, match=r"^max_states is 100, but these rows need 36 states of 45 classes: "):
         model.learn_many(rows, [f"class {place}" for place in range(25)])
     assert model.tree().to_text() == before

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stumpery as st
-from stumpery.reinforcement.policy_nodes import LEAF, below
+from stumpery.reinforcement.policy_tree_nodes import LEAF, children_of
 from stumpery.types import State
 
 SMALL = {"warm_up": 60, "memory": 400, "batch_size": 32, "n_cells": 4, "learning_rate": 0.01, "target_every": 50}
@@ -16,7 +16,7 @@ SEED_THAT_ASKS = 1  # of a network that, before any update, asks for several col
 def learned():
     """Fruit: by colour, and where it is red by size; nobody knows what is blue."""
     rows = [{"colour": "red", "size": 1}, {"colour": "red", "size": 2}, {"colour": "green", "size": 1}, {"size": 2}]
-    model = st.OptimalTree(depth_penalty=0.01)
+    model = st.reinforcement.OptimalTree(depth_penalty=0.01)
     model.learn_many(rows * 5, ["cherry", "apple", "grape", "apple"] * 5)
     return model, rows
 
@@ -67,7 +67,7 @@ def test_merging_changes_no_prediction_and_leaves_no_query_in_vain():
     assert (merged.predict_many(rows) == whole.predict_many(rows)).all()
     assert merged.merged().n_leaves == merged.n_leaves
     for node in np.flatnonzero(merged.nodes.column != LEAF).tolist():
-        under = below(merged.nodes, merged.cells.n_codes, node)
+        under = children_of(merged.nodes, merged.cells.n_codes, node)
         assert (merged.nodes.column[under] != LEAF).any() or len(set(merged.nodes.report[under].tolist())) > 1
 
 
@@ -86,12 +86,12 @@ def test_nodes_that_would_lead_a_row_astray_are_refused(tree, name):
     damaged = {each: array.copy() for each, array in arrays.items()}
     damaged[name].flat[0] = HOSTILE[name]
     with pytest.raises(ValueError, match=r"^corrupt file: [^\n]+$"):
-        st.PolicyTree.from_state(State(options, damaged))
+        st.reinforcement.PolicyTree.from_state(State(options, damaged))
 
 
 def test_nodes_of_another_shape_are_refused(tree):
     options, arrays = tree.state()
-    with pytest.raises(ValueError, match=r"^corrupt file: [^\n]+ lengths$"):
+    with pytest.raises(ValueError, match=r"^corrupt file: [^\n]+ differ in length$"):
         st.PolicyTree.from_state(State(options, arrays | {"nodes.weight": arrays["nodes.weight"][:, np.newaxis]}))
 
 
@@ -100,4 +100,4 @@ def test_a_tree_whose_branches_run_in_a_circle_is_refused(tree):
     damaged = {each: array.copy() for each, array in arrays.items()}
     damaged["nodes.children"][damaged["nodes.children"] == 1] = 2
     with pytest.raises(ValueError, match=r"^corrupt file: node 2 has two parents$"):
-        st.PolicyTree.from_state(State(options, damaged))
+        st.reinforcement.PolicyTree.from_state(State(options, damaged))

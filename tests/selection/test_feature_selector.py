@@ -6,11 +6,13 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from tests.reference import selection as slow
+from tests.reference import feature_selection as slow
+from tests.support import bits_of
 
 import stumpery as st
 from stumpery.jit import INTERPRETED
-from stumpery.selection import choosers, classifiers, selector_kernels
+from stumpery.selection import choosers, classifiers
+from stumpery.selection import feature_selector_kernels as selector_kernels
 from stumpery.types import State
 
 N, K, M = (120 if INTERPRETED else 900), 9, 3
@@ -54,7 +56,7 @@ def twin_of(name, model, *, online):
     makers = {
         "thompson": lambda: slow.Thompson(K, M, 5, chooser.prior),
         "ucb": lambda: slow.UpperConfidence(K, M, 5),
-        "everything": lambda: slow.Everything(K, M, 5),
+        "everything": lambda: slow.AllFeatures(K, M, 5),
         "epsilon_greedy": lambda: slow.EpsilonGreedy(K, M, 5, chooser.epsilon),
         "worth": lambda: slow.Worth(K, M, 5),
     }
@@ -70,15 +72,10 @@ def twin_of(name, model, *, online):
     return slow.Selector(makers[chooser.kind](), other[type(classifier)](), K, online=online)
 
 
-def state_of(model):
-    options, arrays = model.state()
-    return repr(options), {name: array.tobytes() for name, array in arrays.items()}
-
-
 @pytest.mark.kernels
 @pytest.mark.parametrize("online", [True, False], ids=["online", "as they come"])
 @pytest.mark.parametrize("name", METHODS)
-def test_every_round_is_the_twins(name, online):
+def test_every_round_equals_the_twin(name, online):
     rows, labels = events()
     if not online:
         rows = (rows - np.nanmean(rows, axis=0)) / np.maximum(np.nanstd(rows, axis=0), 1e-9)
@@ -109,7 +106,7 @@ def test_playing_equals_the_loop_bit_for_bit_also_from_an_open_round(name):
     fast.ask()
     played = fast.play(rows, labels)
     assert played.predictions.tolist() == guesses
-    assert state_of(fast) == state_of(loop)
+    assert bits_of(fast) == bits_of(loop)
     assert played.spent.sum() == played.looks.sum() == sum(row["looks"] for row in fast.explain().rows)
 
 
@@ -148,7 +145,7 @@ def test_what_was_not_looked_at_changes_nothing(name):
         assert poisoned.predict_one(garbled) == plain.predict_one(row)
         plain.learn_one(row, label)
         poisoned.learn_one(garbled, label)
-    assert state_of(plain) == state_of(poisoned)
+    assert bits_of(plain) == bits_of(poisoned)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -162,7 +159,7 @@ def test_a_selector_saved_in_the_middle_of_a_round_goes_on_bit_for_bit(name, tmp
     second = st.load(tmp_path / "selector.safetensors")
     assert second.ask() == asked
     assert second.play(rows[80:], labels[80:]).mistakes.tolist() == expected.mistakes[80:].tolist()
-    assert state_of(second) == state_of(straight)
+    assert bits_of(second) == bits_of(straight)
 
 
 def test_ours_finds_the_features_that_matter():
@@ -195,7 +192,7 @@ def test_a_class_told_with_the_open_rounds_features_ends_that_round_and_no_other
         x = {feature: row[feature] for feature in asked}
         plain.tell(x, label)
         named.tell(x, label, asked=asked[::-1])
-    assert state_of(named) == state_of(plain)
+    assert bits_of(named) == bits_of(plain)
     asked = named.ask()
     others = [feature for feature in range(K) if feature not in asked][:M]
     for features in (others, asked[:-1]):
@@ -247,7 +244,7 @@ def test_frames_are_read_by_the_names_of_their_columns():
     by_frame, by_matrix = selector(features=names), selector(features=names)
     by_frame.play(frame, labels)
     by_matrix.play(rows, labels)
-    assert state_of(by_frame) == state_of(by_matrix)
+    assert bits_of(by_frame) == bits_of(by_matrix)
 
 
 def test_a_frames_columns_may_be_numbers_and_bits_with_gaps_but_not_text():
@@ -267,11 +264,11 @@ def test_a_frames_columns_may_be_numbers_and_bits_with_gaps_but_not_text():
     for frame in frames:
         by_frame = selector(features=names)
         by_frame.play(frame, [0, 1, 1, 0])
-        assert state_of(by_frame) == state_of(by_matrix)
+        assert bits_of(by_frame) == bits_of(by_matrix)
     numbered, plain = selector(), selector()
     numbered.play(pd.DataFrame(expected), [0, 1, 1, 0])
     plain.play(expected, [0, 1, 1, 0])
-    assert state_of(numbered) == state_of(plain)
+    assert bits_of(numbered) == bits_of(plain)
     with pytest.raises(ValueError, match=r"^'f0' is '1'; a feature must be a number of at most 1e\+09 in size$"):
         selector(features=names).play(pl.DataFrame({name: ["1"] for name in names}), [0])
 
@@ -281,16 +278,16 @@ def test_masked_values_are_missing():
     masked, plain = selector(), selector()
     masked.play(np.ma.masked_array(np.nan_to_num(rows, nan=1e99), mask=np.isnan(rows)), labels)
     plain.play(rows, labels)
-    assert state_of(masked) == state_of(plain)
+    assert bits_of(masked) == bits_of(plain)
     plain.tell([np.ma.masked] * K, 1)
 
 
 def test_no_rows_and_no_order_are_no_rounds():
     model = selector()
-    before = state_of(model)
+    before = bits_of(model)
     for rows, labels, order in ((np.ones((0, K)), [], None), (np.ones((2, K)), [0, 1], [])):
         assert len(model.play(rows, labels, order).predictions) == 0
-    assert state_of(model) == before
+    assert bits_of(model) == before
 
 
 def test_a_late_round_that_looked_at_nothing_is_learned_as_well():
@@ -349,7 +346,9 @@ def test_any_learner_with_rivers_verbs_may_classify_any_number_of_classes():
     for label in (None, float("nan"), ["z"]):
         with pytest.raises(ValueError, match=r"^label is .*; it must name a class, a round without one ends with skip"):
             model.tell(dict.fromkeys(model.ask(), 1.0), label)
-    with pytest.raises(ValueError, match=r"^a selector over 'Majority' cannot be saved, only over models of ours$"):
+    with pytest.raises(
+        ValueError, match=r"^a Majority among the models is none of Stumpery's own, so this cannot be saved$"
+    ):
         model.state()
 
 
@@ -388,8 +387,8 @@ class Counts:
 
 
 def test_a_model_of_ours_as_the_classifier_is_saved_with_the_selector(monkeypatch, tmp_path):
-    monkeypatch.setattr(st, "Counts", Counts, raising=False)
-    monkeypatch.setattr(st, "__all__", [*st.__all__, "Counts"])
+    monkeypatch.setattr(st.selection, "Counts", Counts, raising=False)
+    monkeypatch.setattr(st.selection, "__all__", [*st.selection.__all__, "Counts"])
     rows, labels = events(120, missing=False)
     model = st.FeatureSelector(features=K, n_features=2, chooser=choosers.thompson(), classifier=Counts())
     model.play(rows[:60], labels[:60])
@@ -398,7 +397,7 @@ def test_a_model_of_ours_as_the_classifier_is_saved_with_the_selector(monkeypatc
     assert again.classifier.counts.tolist() == model.classifier.counts.tolist()
     first, second = (each.play(rows[60:], labels[60:]) for each in (model, again))
     assert first.mistakes.tolist() == second.mistakes.tolist()
-    assert state_of(again) == state_of(model)
+    assert bits_of(again) == bits_of(model)
 
 
 def test_classes_may_have_any_names():
@@ -411,7 +410,7 @@ def test_classes_may_have_any_names():
     assert set(only.predictions.tolist()) <= {"no", "a long name"}
 
 
-@pytest.mark.parametrize("kind", [st.FeatureSelector, st.UnivariateTree, st.HoeffdingTreeClassifier, "river's"])
+@pytest.mark.parametrize("kind", [st.FeatureSelector, st.clicks.UnivariateTree, st.HoeffdingTreeClassifier, "river's"])
 @pytest.mark.parametrize(
     "classes", [(-1, 1), (1, 2), ("no", "yes"), (False, True), (np.int64(-1), np.int64(1)), (-1.0, 1.0)], ids=str
 )
@@ -420,8 +419,8 @@ def test_two_classes_are_called_as_one_likes(kind, classes):
     labels[:] = rows[:, 3] > np.median(rows[:, 3])
     named = np.array(classes)[labels]
     options = {"classifier": Binary()} if kind == "river's" else {}
-    if kind in (st.UnivariateTree, st.HoeffdingTreeClassifier):
-        options = {"classifier": kind(**({"prior": 0.5, "m": 1.0} if kind is st.UnivariateTree else {}))}
+    if kind in (st.clicks.UnivariateTree, st.HoeffdingTreeClassifier):
+        options = {"classifier": kind(**({"prior": 0.5, "m": 1.0} if kind is st.clicks.UnivariateTree else {}))}
     made = [
         st.FeatureSelector(features=K, chooser=choosers.fixed([3, 4]), classes=names, **{**OWN, **deepcopy(options)})
         for names in (classes, classes, (0, 1))
@@ -455,9 +454,11 @@ OWN = {"classifier": classifiers.SmallNetwork()}
 OURS = {
     "tree": lambda schema: st.HoeffdingTreeClassifier(schema=schema, seed=1),
     "forest": lambda schema: st.ForestClassifier(schema=schema, n_models=3, seed=1),
-    "bagging": lambda schema: st.OnlineBagging(models=st.HoeffdingTreeClassifier(schema=schema), n_models=2),
-    "stump": lambda schema: st.Stump(schema=schema, prior=0.5, m=1.0),
-    "log-odds": lambda schema: st.LogOdds(predictors=[st.UnivariateTree(prior=0.5, m=1.0)], schema=schema),
+    "bagging": lambda schema: st.ensembles.OnlineBagging(models=st.HoeffdingTreeClassifier(schema=schema), n_models=2),
+    "stump": lambda schema: st.clicks.Stump(schema=schema, prior=0.5, m=1.0),
+    "log-odds": lambda schema: st.clicks.LogOdds(
+        predictors=[st.clicks.UnivariateTree(prior=0.5, m=1.0)], schema=schema
+    ),
 }
 
 
@@ -482,7 +483,7 @@ def test_a_learner_of_ours_knows_all_columns_from_the_first_round(name, names):
     rows, labels = one_rule()
     columns = [str(name) for name in (range(K) if names == K else names)]
     inferred = over(OURS[name](None), features=names)
-    declared = over(OURS[name](st.Schema.of(dict.fromkeys(columns, "number"))), features=names)
+    declared = over(OURS[name](st.Schema.of(dict.fromkeys(columns, "numerical"))), features=names)
     mistakes = inferred.play(rows, labels).mistakes
     assert mistakes.tolist() == declared.play(rows, labels).mistakes.tolist()
     assert mistakes[-500:].mean() < 0.05
@@ -500,13 +501,13 @@ def test_a_learner_of_ours_plays_as_the_loop_is_saved_and_keeps_to_a_budget(name
         loop.tell({feature: float(row[feature]) for feature in asked}, label)
     assert found.predictions.tolist() == guesses
     assert found.spent.max() <= 5.0
-    assert state_of(played) == state_of(loop)
+    assert bits_of(played) == bits_of(loop)
     loop.ask()
     st.save(loop, tmp_path / "selector.safetensors")
     again = st.load(tmp_path / "selector.safetensors")
     more, labels_of_more = one_rule(600)
     assert again.play(more, labels_of_more).mistakes.tolist() == loop.play(more, labels_of_more).mistakes.tolist()
-    assert state_of(again) == state_of(loop)
+    assert bits_of(again) == bits_of(loop)
 
 
 @pytest.mark.parametrize("name", ["tree", "forest", "bagging"])
@@ -526,14 +527,14 @@ def test_a_feature_may_turn_out_to_hold_text_late(name):
 def test_an_optimal_tree_knows_all_columns_from_the_first_round(tmp_path):
     rng = np.random.default_rng(4)
     rows = rng.integers(0, 2, (300, 3)).astype(float)
-    model = over(st.OptimalTree(), features=["a", "b", "c"], classes=None)
+    model = over(st.reinforcement.OptimalTree(), features=["a", "b", "c"], classes=None)
     assert model.classifier.schema.names == ("a", "b", "c")
     st.save(model, tmp_path / "selector")
     again = st.load(tmp_path / "selector")
     for each in (model, again):
         each.play(rows, rows[:, 2].astype(int))
         assert each.classifier.tree().to_text().splitlines()[0] == "100.0% of rows, ask c"
-    assert state_of(again) == state_of(model)
+    assert bits_of(again) == bits_of(model)
 
 
 def test_a_learner_of_another_kind_gets_what_was_looked_at_by_the_features_own_names():
@@ -542,7 +543,7 @@ def test_a_learner_of_another_kind_gets_what_was_looked_at_by_the_features_own_n
     model = over(learner, classes=None)
     model.play(rows, labels)
     assert all(len(seen) == 2 and seen <= set(range(K)) for seen in learner.seen)
-    mixed = st.OnlineStacking(models=[st.HoeffdingTreeClassifier(), Chances()])
+    mixed = st.ensembles.OnlineStacking(models=[st.HoeffdingTreeClassifier(), Chances()])
     over(mixed).play(rows, labels)
     assert len(mixed.members[0].schema) == K
     assert {len(seen) for seen in mixed.members[1].seen} == {2}
@@ -559,15 +560,17 @@ class Chances(Majority):
     ("learner", "features", "sentence"),
     [
         (
-            lambda: st.HoeffdingTreeClassifier(schema=st.Schema.of({"a": "number"})),
+            lambda: st.HoeffdingTreeClassifier(schema=st.Schema.of({"a": "numerical"})),
             ["a", "b", "c"],
             "the schema has no column 'b', 'c'; it has 'a'",
         ),
         (st.HoeffdingTreeClassifier, [1, "1"], "features hold 1 and '1', which would be one column; .*"),
-        (st.HashedStump, ["a", "b"], "HashedStump can use none of .*, taken for numbers; a schema would .*"),
+        (st.clicks.HashedStump, ["a", "b"], "HashedStump can use none of .*, taken for numbers; a schema would .*"),
         (lambda: st.HoeffdingTreeClassifier(max_bytes=100), ["a", "b"], "max_bytes .*"),
         (
-            lambda: st.OnlineBagging(models=[st.HoeffdingTreeClassifier(), st.HoeffdingTreeClassifier(max_bytes=100)]),
+            lambda: st.ensembles.OnlineBagging(
+                models=[st.HoeffdingTreeClassifier(), st.HoeffdingTreeClassifier(max_bytes=100)]
+            ),
             ["a", "b"],
             "max_bytes .*",
         ),
@@ -578,7 +581,7 @@ def test_columns_that_a_learner_of_ours_cannot_take_are_refused_at_once(learner,
     model = learner()
     with pytest.raises(ValueError, match=f"^{sentence}$"):
         over(model, features=features)
-    members = model.members if isinstance(model, st.OnlineBagging) else [model]
+    members = model.members if isinstance(model, st.ensembles.OnlineBagging) else [model]
     assert all(member.schema is None or member.schema.names == ("a",) for member in members)
 
 
@@ -657,8 +660,11 @@ def test_memory_does_not_grow():
         ({"classes": (0, 1, 2)}, r"classes is \(0, 1, 2\); this classifier is for two classes, for more give .*"),
         ({"classes": None}, "classes is None; this classifier is for two classes, for more give .*"),
         ({"classifier": 3}, "classifier is 3; it must come from stumpery.selection.classifiers or have the verbs .*"),
-        ({"classifier": classifiers.Perceptron()}, "the chooser worth goes with AdditiveModel, .*"),
-        ({"chooser": choosers.epsilon_greedy()}, "the chooser epsilon_greedy goes by the weights of a perceptron .*"),
+        ({"classifier": classifiers.Perceptron()}, "the chooser worth needs the classifier AdditiveModel, .*"),
+        (
+            {"chooser": choosers.epsilon_greedy()},
+            "the chooser epsilon_greedy needs a classifier with weights: a perceptron .*",
+        ),
         ({"chooser": "thompson"}, "chooser is 'thompson'; it must come from stumpery.selection.choosers"),
         ({"chooser": choosers.fixed([1])}, "n_features is 3; this chooser looks at 1, leave n_features out"),
         ({"chooser": choosers.fixed(["z"])}, "asked holds 'z'; features are 0, 1, .*"),
@@ -708,10 +714,13 @@ def test_wrong_parts_are_refused(make, sentence):
         ),
         (lambda model: model.tell([1.0] * K, math.nan), "label is nan; classes are 0, 1"),
         (lambda model: model.tell([1.0] * K, np.ones(2)), "label is array.*; classes are 0, 1"),
-        (lambda model: setattr(model, "n_features", 2), "n_features is part of a selector's recipe and stays as it .*"),
+        (
+            lambda model: setattr(model, "n_features", 2),
+            "n_features is an option of FeatureSelector and stays as it .*",
+        ),
         (lambda model: model.tell([1.0] * K, None), "label is None; classes are 0, 1"),
-        (lambda model: model.tell({}, 1), "x has no .*; what was asked is needed: .*"),
-        (lambda model: model.tell(None, 1), "x has no .*; what was asked is needed: .*"),
+        (lambda model: model.tell({}, 1), "x has no .*; it needs the selected features: .*"),
+        (lambda model: model.tell(None, 1), "x has no .*; it needs the selected features: .*"),
         (
             lambda model: model.tell(["many"] * K, 1),
             ".* is 'many'; a feature must be a number of at most .*",
@@ -729,7 +738,7 @@ def test_wrong_parts_are_refused(make, sentence):
         (lambda model: model.play(np.full((1, K), "1", object), [0]), "0 is '1'; a feature must be a number of .*"),
         (lambda model: model.play(np.full((1, K), 10**400), [0]), "0 is 1000.*; a feature must be a number of .*"),
         (lambda model: model.play(np.full((1, K), np.longdouble("1e400")), [0]), "rows hold inf; a feature must .*"),
-        (lambda model: model.predict_one({}), "x has no .*; what was asked is needed: .*"),
+        (lambda model: model.predict_one({}), "x has no .*; it needs the selected features: .*"),
         (lambda model: model.play(np.ones((3, 4)), [0, 1, 0]), r"rows have shape \(3, 4\); a column for each of 9 .*"),
         (lambda model: model.play(np.full((3, K), "x"), [0, 1, 0]), "rows hold <U1; features must be numbers"),
         (lambda model: model.play(np.full((1, K), -np.inf), [0]), "rows hold inf; a feature must be a number of .*"),
@@ -748,10 +757,10 @@ def test_bad_input_is_one_sentence_and_changes_nothing(wrong, sentence):
     model.play(rows, labels)
     for verb in (model.ask, model.skip):  # with a round open, and without
         verb()
-        before = state_of(model)
+        before = bits_of(model)
         with pytest.raises(ValueError, match=f"^{sentence}$"):
             wrong(model)
-        assert state_of(model) == before
+        assert bits_of(model) == before
 
 
 def test_a_file_that_no_stream_could_have_led_to_is_refused():

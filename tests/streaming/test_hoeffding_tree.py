@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from tests.reference.hoeffding_tree import HoeffdingTwin
+from tests.reference.hoeffding_tree import HoeffdingTree
+from tests.support import assert_same_state, bits_of, restored
 
 import stumpery as st
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.jit import INTERPRETED
 from stumpery.streaming import state as states
 from stumpery.streaming.validation import validate
-from stumpery.types import State
 
 pytestmark = pytest.mark.kernels
 N_ROWS = 160 if INTERPRETED else 700
@@ -64,7 +64,7 @@ def test_the_tree_equals_its_slow_twin(criterion, options, is_large):
     model = st.HoeffdingTreeClassifier(split_criterion=criterion, leaf_prediction="mc", **settings)
     weights = np.random.default_rng(1).integers(1, 3, N_ROWS).astype(float)
     model.learn_many(rows, labels, weights)
-    twin = HoeffdingTwin(IS_CATEGORICAL, 10**9, criterion, **settings)
+    twin = HoeffdingTree(IS_CATEGORICAL, 10**9, criterion, **settings)
     matrix = [np.array(row, dtype=np.float64 if is_large else np.float32) for row in encoded(rows)]
     for row, label, weight in zip(matrix, labels, weights.tolist(), strict=True):
         twin.learn(row, label, weight)
@@ -74,7 +74,7 @@ def test_the_tree_equals_its_slow_twin(criterion, options, is_large):
         assert "name in {" in model.to_text(max_depth=10)
     found = model.predict_proba_many(rows[::5])
     for row, probabilities in zip(matrix[::5], found, strict=True):
-        expected = twin.shares(row)
+        expected = twin.probabilities(row)
         assert probabilities == pytest.approx([expected.get(label, 0.0) for label in model.classes], abs=1e-5)
 
 
@@ -113,13 +113,13 @@ def test_the_adaptive_leaf_uses_the_recent_events_where_they_predict_better():
 def test_a_label_that_is_no_class_changes_nothing():
     model = st.HoeffdingTreeClassifier()
     model.learn_many(*stream(50))
-    before = {name: array.copy() for name, array in model.state().arrays.items()}
+    before = bits_of(model)
     for wrong in (None, float("nan"), [1], b"x", 1j, float("inf")):
         with pytest.raises(ValueError, match=r"^a label is "):
             model.learn_one({"a": 1.0}, wrong)
         with pytest.raises(ValueError, match=r"^a label is "):
             model.learn_many([{"a": 1.0}, {"a": 2.0}], [1, wrong])
-    assert all((array == before[name]).all() for name, array in model.state().arrays.items())
+    assert bits_of(model) == before
 
 
 def test_labels_never_seen_before_are_new_classes_up_to_a_limit():
@@ -168,7 +168,7 @@ def test_the_regression_tree_equals_its_slow_twin():
     settings = {"grace_period": 30, "delta": 0.05, "tau": 0.3}
     model = st.HoeffdingTreeRegressor(leaf_prediction="mc", **settings)
     model.learn_many(rows, numbers)
-    twin = HoeffdingTwin(IS_CATEGORICAL, 10**9, "variance", **settings)
+    twin = HoeffdingTree(IS_CATEGORICAL, 10**9, "variance", **settings)
     matrix = [np.array(row, dtype=np.float32) for row in encoded(rows)]
     for row, number in zip(matrix, numbers, strict=True):
         twin.learn(row, float(np.float32(number)), 1.0)
@@ -239,8 +239,7 @@ def test_classes_that_come_late_stay_within_the_memory_or_are_refused(late):
             assert late < 900
             assert len(model.classes) == late
         assert model.n_bytes <= 400_000
-        options, arrays = model.state()
-        kind.from_state(State(options, {name: array.copy() for name, array in arrays.items()}))
+        restored(model)
 
 
 def test_a_smaller_ring_buffer_keeps_the_newest_events():
@@ -316,12 +315,9 @@ def test_a_forest_with_background_trees_is_saved_and_goes_on():
     model = st.ForestClassifier(seed=3, leaf_prediction="mc", warning_delta=0.5, drift_delta=1e-100)
     start = 6_200
     model.learn_many(matrix[:start], labels[:start])
-    options, arrays = model.state()
-    again = st.ForestClassifier.from_state(State(options, {name: array.copy() for name, array in arrays.items()}))
+    again = restored(model)
     assert again.n_background == model.n_background > 0
     for each in (model, again):
         each.learn_many(matrix[start:], labels[start:])
     assert np.mean(model.predict_many(matrix[-1000:]) == labels[-1000:]) > 0.9  # they have replaced the old ones
-    assert {name: array.tobytes() for name, array in again.state().arrays.items()} == {
-        name: array.tobytes() for name, array in model.state().arrays.items()
-    }
+    assert_same_state(again, model)

@@ -2,6 +2,10 @@
 
 import warnings
 
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -20,3 +24,66 @@ def test_the_adapters_pass_the_estimator_checks(estimator):
     failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
     assert failed == {}
     assert sum(result["status"] == "passed" for result in results) > 30
+
+
+def mixed(n=400):
+    """A pandas frame with numbers, strings, a categorical, gaps; and labels that its columns tell."""
+    rng = np.random.default_rng(1)
+    device, size = rng.choice(["phone", "tv"], n), rng.choice(["s", "m", "l"], n)
+    frame = pd.DataFrame({"age": rng.normal(40, 9, n), "device": device, "size": pd.Categorical(size)})
+    labels = np.where((device == "tv") | (size == "l"), "buys", "looks")
+    frame.loc[::7, "age"] = np.nan
+    frame["device"] = frame["device"].astype(object)
+    frame.loc[5, "device"] = None
+    frame.loc[6, "size"] = np.nan
+    return frame, labels
+
+
+FORMS = {
+    "pandas": lambda frame: frame,
+    "polars": pl.from_pandas,
+    "pyarrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+    "objects": lambda frame: frame.astype(object).to_numpy(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("n_models", [1, 3])
+def test_frames_with_categories_and_gaps_are_learned(form, n_models):
+    frame, labels = mixed()
+    rows = form(frame)
+    model = StreamClassifierEstimator(n_models=n_models).fit(rows, labels)
+    assert model.score(rows, labels) > 0.95
+    numbers = StreamRegressorEstimator(n_models=n_models).fit(rows, labels == "buys")
+    assert numbers.score(rows, labels == "buys") > 0.8
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_parts_of_a_frame_teach_as_much(form):
+    frame, labels = mixed()
+    model = StreamClassifierEstimator()
+    for start in range(0, 400, 50):
+        model.partial_fit(form(frame.iloc[start : start + 50]), labels[start : start + 50], classes=["buys", "looks"])
+    assert model.score(form(frame), labels) > 0.95
+    whole = StreamClassifierEstimator().fit(form(frame), labels)
+    assert model.predict_proba(form(frame)).tolist() == whole.predict_proba(form(frame)).tolist()
+
+
+def test_columns_of_a_frame_are_known_by_name():
+    frame, labels = mixed()
+    model = StreamClassifierEstimator().fit(frame, labels)
+    assert model.feature_names_in_.tolist() == ["age", "device", "size"]
+    assert model.model_.schema.kinds == {"age": "number", "device": "name", "size": "name"}
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame.rename(columns={"age": "years"}))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(frame, labels[:-1])
+    with pytest.raises(ValueError, match="at least 1 is required"):
+        model.predict(frame.iloc[:0])
+
+
+def test_the_tags_say_what_rows_may_hold():
+    tags = StreamClassifierEstimator().__sklearn_tags__().input_tags
+    assert tags.allow_nan
+    assert tags.string
+    assert tags.categorical

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.streams.web_site import Site
 
-from stumpery.streams.datasets.download import Patience
+from stumpery.streams.datasets.download import RetryPolicy
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 
 @pytest.fixture
-def hasty() -> Patience:
-    return Patience(timeout_s=0.3, attempts=3, pause_s=0.01, max_bytes=1 << 26)
+def hasty() -> RetryPolicy:
+    return RetryPolicy(timeout_s=0.3, attempts=3, pause_s=0.01, max_bytes=1 << 26)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ def rows():
 def test_the_shape_is_adobes(rows):
     log = ClickLog()
     assert rows.matrix.shape == (60_000, 120)
-    assert list(log.kinds.values()).count("number") == 99
+    assert list(log.kinds.values()).count("numerical") == 99
     assert list(log.kinds)[-1] == "option"
     n_values = [len(np.unique(column[column >= 0])) for column in rows.codes.T]
     assert max(n_values) == n_values[-1] == 37

@@ -10,11 +10,12 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from tests.streams.web_site import DROP, HANG, Site
+from tests.support import command_of, names_in
 
 from stumpery.streams.datasets import load, registry
 from stumpery.streams.datasets.checksum import canonical_sha256
 from stumpery.streams.datasets.dataset import Dataset, names, numbers
-from stumpery.streams.datasets.download import Patience
+from stumpery.streams.datasets.download import RetryPolicy
 
 FRAME = pl.DataFrame({"x": list(range(5000)), "class": ["a", "?"] * 2500})
 CSV = FRAME.write_csv(include_header=False).encode()
@@ -32,15 +33,11 @@ def toy(site: Site) -> Dataset:
     )
 
 
-def visible(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-
-
 def test_digits_load_without_a_network(cache: Path) -> None:
     frame = load.load("digits")
     assert frame.shape == (1797, 65)
     assert load.verify("digits") == 1797
-    assert visible(cache) == []
+    assert names_in(cache) == []
     with pytest.raises(ValueError, match="digits comes from scikit-learn and has no file"):
         load.path("digits")
 
@@ -58,7 +55,7 @@ def test_a_dataset_is_downloaded_once_and_then_taken_from_the_cache(site: Site, 
     assert load.verify(toy(site)) == 5000
     assert load.path(toy(site)) == cache / "toy.parquet"
     assert site.requests == ["/toy.data"]
-    assert visible(cache) == ["toy.parquet"]
+    assert names_in(cache) == ["toy.parquet"]
 
 
 @pytest.mark.parametrize(
@@ -73,18 +70,18 @@ def test_content_that_is_not_the_known_one_is_never_kept(page: bytes, reason: st
     site.pages = {"/toy.data": page}
     with pytest.raises(ValueError, match=reason):
         load.load(toy(site))
-    assert visible(cache) == []
+    assert names_in(cache) == []
 
 
 @pytest.mark.parametrize("trouble", [404, DROP])
 def test_a_failed_download_leaves_the_cache_empty_and_can_be_repeated(
-    trouble: int | str, site: Site, cache: Path, hasty: Patience
+    trouble: int | str, site: Site, cache: Path, hasty: RetryPolicy
 ) -> None:
     site.pages = {"/toy.data": CSV}
     site.troubles = {"/toy.data": [trouble] * 3}
     with pytest.raises(ConnectionError, match="STUMPERY_DATA can name a folder"):
-        load.fetch(toy(site), patience=hasty)
-    assert visible(cache) == []
+        load.fetch(toy(site), retries=hasty)
+    assert names_in(cache) == []
     site.troubles = {}
     assert load.load(toy(site)).height == 5000
 
@@ -92,16 +89,11 @@ def test_a_failed_download_leaves_the_cache_empty_and_can_be_repeated(
 def test_a_process_killed_half_way_leaves_nothing_that_is_ever_used(site: Site, cache: Path) -> None:
     site.pages = {"/toy.data": CSV}
     site.troubles = {"/toy.data": [HANG]}
-    code = (
-        "from dataclasses import replace\n"
-        "from stumpery.streams.datasets import load, registry\n"
-        f"load.fetch(replace(registry.find('nursery'), name='toy', origin=({site.url('/toy.data')!r},)))\n"
-    )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, "-c", code], env=environment) as process:
+    with subprocess.Popen(command_of("fetch_dataset.py", site.url("/toy.data")), env=environment) as process:
         assert site.half_sent.wait(60)
         process.send_signal(signal.SIGKILL)
-    assert not any(name.endswith(".parquet") for name in visible(cache))
+    assert not any(name.endswith(".parquet") for name in names_in(cache))
     assert load.load(toy(site)).height == 5000
 
 
@@ -141,13 +133,13 @@ def test_a_folder_or_a_file_that_will_not_do_is_named(
 
 
 def test_a_fragment_is_not_the_dataset(
-    site: Site, cache: Path, tmp_path: Path, hasty: Patience, monkeypatch: pytest.MonkeyPatch
+    site: Site, cache: Path, tmp_path: Path, hasty: RetryPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STUMPERY_DATA", str(tmp_path))
     (tmp_path / "uscensus1990_fragment.parquet").touch()
     census = replace(registry.find("uscensus1990"), origin=(site.url("/none"),))
     with pytest.raises(ConnectionError, match=r"uscensus1990_fragment.* only parts of it"):
-        load.fetch(census, patience=hasty)
+        load.fetch(census, retries=hasty)
     with pytest.raises(FileNotFoundError, match="uscensus1990_iclass20k has no public file"):
         load.load("uscensus1990_iclass20k")
 

@@ -29,7 +29,7 @@ def test_an_entry_agrees_with_itself(dataset: Dataset) -> None:
 def test_a_wrong_name_is_met_with_close_ones() -> None:
     with pytest.raises(ValueError, match="no dataset 'mushrooms': did you mean mushroom"):
         registry.find("mushrooms")
-    with pytest.raises(ValueError, match="the datasets are covtype, adult"):
+    with pytest.raises(ValueError, match="there are covtype, adult"):
         registry.find("zzzz")
 
 

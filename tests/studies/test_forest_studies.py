@@ -9,11 +9,11 @@ from stumpery.streams import ClassificationBandit
 from stumpery.studies import STUDIES
 from stumpery.studies.bandit_forest import depth as bandit_forest_depth
 from stumpery.studies.bandit_forest import rivals as bandit_forest_rivals
-from stumpery.studies.bandit_forest import stopping_times, toy
+from stumpery.studies.bandit_forest import stopping_times, toy_problem
 from stumpery.studies.bandit_forest.reference_forest import ReferenceForest
-from stumpery.studies.contextual import contest, problems
+from stumpery.studies.contextual import contest, datasets
 from stumpery.studies.runner import run_study
-from stumpery.studies.study import Finding, Settings, once, weighed
+from stumpery.studies.study import Finding, Settings, load_or_run, verdicts
 
 FORESTS = [name for name in STUDIES if name.startswith("bandit-forest")]
 SHORT = Settings(steps=100, trials=2, threads=1)
@@ -22,13 +22,13 @@ SHORT = Settings(steps=100, trials=2, threads=1)
 def small_bits(dataset):
     rng = np.random.default_rng(1)
     bits = rng.integers(0, 2, size=(300, 6), dtype=np.uint8)
-    return ClassificationBandit(contexts=bits, labels=(bits[:, 0] + 2 * bits[:, 1]).tolist(), flip=problems.FLIP)
+    return ClassificationBandit(contexts=bits, labels=(bits[:, 0] + 2 * bits[:, 1]).tolist(), flip=datasets.FLIP)
 
 
 @pytest.fixture
 def small_problem(monkeypatch):
-    monkeypatch.setattr(problems, "bits", small_bits)
-    monkeypatch.setattr(problems, "is_here", lambda dataset: dataset != problems.CENSUS)
+    monkeypatch.setattr(datasets, "bits", small_bits)
+    monkeypatch.setattr(datasets, "is_available", lambda dataset: dataset != datasets.CENSUS)
 
 
 @pytest.mark.parametrize("name", FORESTS)
@@ -100,8 +100,8 @@ def test_depth_claims_compare_forest_and_tree():
 
 
 def test_the_toy_problem_is_the_papers_but_for_its_range():
-    assert [entry.verdict for entry in toy.claims()] == ["reproduced"] * 3 + ["refuted"]
-    assert toy.claim_on_stump(Settings(steps=toy.LONG_RUN, trials=2)).verdict == "reproduced"
+    assert [entry.verdict for entry in toy_problem.claims()] == ["reproduced"] * 3 + ["refuted"]
+    assert toy_problem.claim_on_stump(Settings(steps=toy_problem.LONG_RUN, trials=2)).verdict == "reproduced"
 
 
 def test_stopping_times_are_right_and_within_the_bounds():
@@ -115,13 +115,13 @@ def test_stopping_times_are_right_and_within_the_bounds():
 
 def test_a_part_is_made_once():
     parts, advanced = {}, []
-    assert once(parts, "a", 5, advanced.append, lambda: 1) == 1
-    assert once(parts, "a", 5, advanced.append, lambda: 2) == 1
+    assert load_or_run(parts, "a", 5, advanced.append, lambda: 1) == 1
+    assert load_or_run(parts, "a", 5, advanced.append, lambda: 2) == 1
     assert advanced == [5]
 
 
 def test_short_runs_weigh_nothing():
-    (entry,) = weighed([Finding("refuted", "a claim", "numbers")], enough=False)
+    (entry,) = verdicts([Finding("refuted", "a claim", "numbers")], enough=False)
     assert entry == Finding("not testable", "a claim", "numbers")
 
 
@@ -137,14 +137,14 @@ def test_the_contest_says_who_is_ahead_of_our_forest():
 
 @pytest.mark.parametrize(("steps", "marks"), [(500, [500]), (10_000, [10_000]), (200_000, [10_000, 100_000, 200_000])])
 def test_the_contest_reads_rewards_at_powers_of_ten_and_in_the_end(steps, marks):
-    assert contest.marks_of(steps) == marks
+    assert contest.checkpoints(steps) == marks
 
 
 def test_who_is_too_slow_for_the_contest_plays_what_fits_and_is_ahead_of_nobody(monkeypatch):
-    monkeypatch.setattr(contest, "MOST_SECONDS", 0.0)
-    stream = problems.CONTEST["digits"].open()
+    monkeypatch.setattr(contest, "MAX_SECONDS", 0.0)
+    stream = datasets.CONTEST["digits"].open()
     advanced = []
-    trial = contest.played(st.UCB, stream, Settings(steps=20_000, trials=1), 0, advanced.append)
+    trial = contest.play_trial(st.UCB, stream, Settings(steps=20_000, trials=1), 0, advanced.append)
     assert (trial["averages"], trial["events"], sum(advanced)) == ([], contest.N_FIRST, 20_000)
     row = contest.row("digits", "UCB", [trial], [10_000, 20_000])
     assert contest.line(row, [10_000, 20_000])["20,000"] == contest.TOO_SLOW

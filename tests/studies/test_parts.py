@@ -1,6 +1,6 @@
 import pytest
 
-from stumpery.studies.parts import FolderParts
+from stumpery.studies.finished_parts import FolderParts
 
 
 def test_what_was_put_in_a_folder_is_there_for_the_next_run(tmp_path):

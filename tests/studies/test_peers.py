@@ -51,7 +51,7 @@ def test_numbers_are_standardised_by_the_first_rows_and_missing_values_are_0():
     assert rows[:, 0].std() == pytest.approx(1)
     assert (rows[:, -1] == 1).all()
     assert vectors([{}])[0].tolist() == [0.0] * (rows.shape[1] - 1) + [1.0]
-    assert vectors([{"age": 1e9}])[0, 0] == peers.FARTHEST
+    assert vectors([{"age": 1e9}])[0, 0] == peers.MAX_DEVIATION
 
 
 @pytest.mark.parametrize("name", ALL)

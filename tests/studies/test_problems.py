@@ -4,23 +4,23 @@ import os
 
 import pytest
 
-from stumpery.studies.contextual import problems
+from stumpery.studies.contextual import datasets
 
-CONTEST = dict(problems.CONTEST)
+CONTEST = dict(datasets.CONTEST)
 pytestmark = pytest.mark.data
 
 
 def needs(dataset):
     if not os.environ.get("STUMPERY_DATA"):
         pytest.skip("STUMPERY_DATA names no folder of Parquet files")
-    if not problems.is_here(dataset):
+    if not datasets.is_available(dataset):
         pytest.skip(f"{dataset} is not on this machine")
 
 
 @pytest.mark.parametrize(("dataset", "n_bits", "n_actions"), [("covtype", 94, 7), ("adult", 119, 14)])
 def test_the_bits_are_those_of_the_paper(dataset, n_bits, n_actions):
     needs(dataset)
-    stream = problems.bits(dataset)
+    stream = datasets.bits(dataset)
     assert (stream.contexts.shape[1], len(stream.actions)) == (n_bits, n_actions)
 
 

@@ -1,8 +1,8 @@
 """The study of trees by reinforcement: which claims its numbers hold up."""
 
-from stumpery.studies.reinforcement import options as rl_options
 from stumpery.studies.reinforcement import trees as rl_trees
-from stumpery.studies.reinforcement.problems import CRITIC, DOUBLE, DQN, GREEDY
+from stumpery.studies.reinforcement import variants as rl_variants
+from stumpery.studies.reinforcement.learners import CRITIC, DOUBLE, DQN, GREEDY
 
 
 def runs(**finals):
@@ -11,10 +11,10 @@ def runs(**finals):
 
 def verdicts(of_problems, ours=0.99, one=0.97, depth=3.5, accuracy=0.995):
     settings = [
-        {"problem": "Nursery", "setting": rl_options.OURS, "accuracy": ours},
-        {"problem": "Nursery", "setting": rl_options.ONE_REPORT, "accuracy": one},
+        {"problem": "Nursery", "setting": rl_variants.OURS, "accuracy": ours},
+        {"problem": "Nursery", "setting": rl_variants.ONE_REPORT, "accuracy": one},
     ]
-    trees = [{"problem": "Nursery", "tree": rl_options.MERGED, "accuracy": accuracy, "depth": depth}]
+    trees = [{"problem": "Nursery", "tree": rl_variants.MERGED, "accuracy": accuracy, "depth": depth}]
     return [entry.verdict for entry in rl_trees.claims(of_problems, settings, trees)]
 
 
@@ -30,4 +30,4 @@ def test_claims_follow_the_numbers():
 
 def test_trials_are_averaged():
     rows = [{"setting": "ours", "accuracy": 0.5}, {"setting": "ours", "accuracy": 1.0}]
-    assert rl_trees.averaged(rows) == {"setting": "ours", "accuracy": 0.75}
+    assert rl_trees.mean_rows(rows) == {"setting": "ours", "accuracy": 0.75}

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from stumpery.studies import STUDIES
-from stumpery.studies.context_free.bandits_101 import claims_on_greedy
+from stumpery.studies.context_free.lecture_notes import claims_on_greedy
 from stumpery.studies.runner import run_study
 from stumpery.studies.study import Settings
 

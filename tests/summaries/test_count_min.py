@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import stumpery as st
+from stumpery.hashing import hash_names, unit_hash
 from stumpery.jit import INTERPRETED
 from stumpery.summaries import CountMin
-from stumpery.summaries.hashing import hash_names, unit_hash
 from stumpery.types import State
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
@@ -157,7 +157,7 @@ def test_names_of_pyarrow_are_those_of_python():
 
 
 def test_a_sketch_that_merges_with_itself_for_ever_is_stopped_before_its_counts_overflow():
-    sketch = st.CountMin(width=8, depth=2)
+    sketch = st.summaries.CountMin(width=8, depth=2)
     sketch.add("phone")
     with pytest.raises(ValueError, match="a summary counts up to"):
         for _ in range(70):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from tests.reference import quantiles as slow
+from tests.support import bits_of
 
 import stumpery as st
 from stumpery.jit import INTERPRETED
@@ -47,11 +48,6 @@ def summary_of(values, labels=None, **options):
     summary = QuantileSummary(**options)
     summary.add_many(values, labels)
     return summary
-
-
-def bits(summary):
-    options, arrays = summary.state()
-    return options, {name: array.tobytes() for name, array in arrays.items()}
 
 
 def worst_errors(summary, values):
@@ -101,8 +97,8 @@ def test_the_promise_is_kept_in_ten_thousand_random_trials():
 @given(streams, some.sampled_from([{"max_tuples": 3}, {"max_tuples": 20}, {"epsilon": 0.1}]))
 def test_the_kernel_equals_lists_of_plain_tuples(pairs, options):
     summary = QuantileSummary(n_classes=2, **options)
-    room, most = summary._streams.waiting.shape[1], summary._most
-    twin = slow.Summary(most, room, 2, options.get("epsilon", 0.0))
+    buffer_size, max_size = summary._streams.waiting.shape[1], summary._most
+    twin = slow.Summary(max_size, buffer_size, 2, options.get("epsilon", 0.0))
     for value, label in pairs:
         summary.add(value, label)
         twin.add(value + 0.0, label)
@@ -121,7 +117,7 @@ def test_bulk_and_one_by_one_give_the_same_summary(pairs, options, labelled):
         one_by_one.add(value, labels[place] if labels else 0)
     two_halves = summary_of(values[: len(values) // 3], labels and labels[: len(values) // 3], **options)
     two_halves.add_many(values[len(values) // 3 :], labels and labels[len(values) // 3 :])
-    assert bits(one_by_one) == bits(summary_of(values, labels, **options)) == bits(two_halves)
+    assert bits_of(one_by_one) == bits_of(summary_of(values, labels, **options)) == bits_of(two_halves)
 
 
 def test_questions_change_nothing():
@@ -130,7 +126,7 @@ def test_questions_change_nothing():
         asked.add(value)
         silent.add(value)
         _ = asked.rank(0.0), asked.quantile(0.5), asked.rank_error, asked.histogram(4)
-    assert bits(asked) == bits(silent)
+    assert bits_of(asked) == bits_of(silent)
 
 
 def test_class_counts_are_certain_and_little_is_left_out():
@@ -213,7 +209,7 @@ def test_beyond_32_bits_counts_go_on():
     assert summary.count == 2**31 - 50 + 8 + 40 + 100
     assert summary.rank(1.0) == summary.count
     copied = QuantileSummary.from_state(summary.state())
-    assert bits(copied) == bits(summary)
+    assert bits_of(copied) == bits_of(summary)
 
 
 def test_missing_values_are_counted_apart():
@@ -236,7 +232,7 @@ def test_a_saved_summary_goes_on(tmp_path, options):
     loaded = st.load(tmp_path / "summary")
     for each in (summary, loaded):
         each.add_many(values[700:])
-    assert bits(loaded) == bits(summary)
+    assert bits_of(loaded) == bits_of(summary)
 
 
 @pytest.mark.parametrize(
@@ -264,24 +260,24 @@ def test_a_state_that_no_stream_leaves_is_refused(name, change, sentence):
 @pytest.mark.parametrize("wrong", ["abc", ["1"], [1j], [[1.0]], 5, [b"1"], [10**400]])
 def test_what_is_no_list_of_numbers_changes_nothing(wrong):
     summary = summary_of([1.0, 2.0])
-    before = bits(summary)
+    before = bits_of(summary)
     with pytest.raises(ValueError, match=r"^values is .*numbers$"):
         summary.add_many(wrong)
-    assert bits(summary) == before
+    assert bits_of(summary) == before
 
 
 @pytest.mark.parametrize("wrong", [[2], [-1], [0.5], [math.nan], ["0"], [0, 1], [None], 0])
 def test_a_label_that_is_none_changes_nothing(wrong):
     summary = summary_of([1.0, 2.0], [0, 1], n_classes=2)
-    before = bits(summary)
+    before = bits_of(summary)
     with pytest.raises(ValueError, match=r"label"):
         summary.add_many([3.0], wrong)
-    assert bits(summary) == before
+    assert bits_of(summary) == before
 
 
 def test_summaries_of_different_options_do_not_merge():
     summary = summary_of([1.0, 2.0], max_tuples=10)
-    before = bits(summary)
+    before = bits_of(summary)
     for other in (
         QuantileSummary(max_tuples=11),
         QuantileSummary(epsilon=0.1),
@@ -290,8 +286,8 @@ def test_summaries_of_different_options_do_not_merge():
         with pytest.raises(ValueError, match="different options do not merge"):
             summary.merge(other)
     with pytest.raises(ValueError, match="not with 'Moments'"):
-        summary.merge(st.Moments())
-    assert bits(summary) == before
+        summary.merge(st.summaries.Moments())
+    assert bits_of(summary) == before
 
 
 @pytest.mark.parametrize(
@@ -325,7 +321,7 @@ def test_a_summary_that_holds_infinity_twice_can_be_saved():
         summary.add_many(rng.choice([math.inf, *range(1, 10), -math.inf], 17))
         values = summary._streams.values[0, : summary._streams.sizes[0]]
         twice += int((np.isinf(values[1:]) & (values[1:] == values[:-1])).any())
-        assert bits(QuantileSummary.from_state(summary.state())) == bits(summary)
+        assert bits_of(QuantileSummary.from_state(summary.state())) == bits_of(summary)
     assert twice, "nothing was tested if infinity never stood there twice"
 
 
@@ -377,7 +373,7 @@ def test_empty_summaries_merge():
 
 
 def test_a_summary_that_merges_with_itself_for_ever_is_stopped_before_its_counts_overflow():
-    summary = st.QuantileSummary(max_tuples=10)
+    summary = st.summaries.QuantileSummary(max_tuples=10)
     summary.add_many(range(30))
     with pytest.raises(ValueError, match="a summary counts up to"):
         for _ in range(70):
@@ -400,7 +396,7 @@ def test_earlier_files_that_count_further_in_32_bits_load_and_go_on():
     for each in (summary, loaded):
         each.merge(each)
         each.add_many([0.1, 0.9])
-    assert bits(loaded) == bits(summary)
+    assert bits_of(loaded) == bits_of(summary)
 
 
 def test_a_summary_counts_in_64_bits_before_a_sum_of_two_counts_needs_them():

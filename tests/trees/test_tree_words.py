@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from tests.support import bits_of
 
 import stumpery as st
 
 ACTIONS = ["a", "b"]
 KINDS = {
-    "stump": (st.BanditStump, {}),
-    "tree": (st.BanditTree, {"max_depth": 3}),
+    "stump": (st.policies.BanditStump, {}),
+    "tree": (st.policies.BanditTree, {"max_depth": 3}),
     "forest": (st.BanditForest, {"max_depth": 3, "n_trees": 3, "epsilon": 0.6}),
     "reward forest": (st.RewardForest, {"n_trees": 3}),
 }
@@ -62,7 +63,7 @@ def test_leaves_tell_every_action_s_rewards_on_the_users_scale(grown):
 
 
 def test_exploring_falls_from_one(grown):
-    fresh = grown.fresh(seed=2)
+    fresh = grown.clone(seed=2)
     assert fresh.exploring == 1.0
     assert 0.0 <= grown.exploring < 0.3
     assert "explore" in grown.explain().summary
@@ -71,10 +72,10 @@ def test_exploring_falls_from_one(grown):
 
 
 def test_showing_changes_nothing(grown):
-    before = {name: array.copy() for name, array in grown.state().arrays.items()}
+    before = bits_of(grown)
     for show in (grown.to_text, grown.leaves, grown.draw, grown.explain, lambda: grown.exploring):
         show()
-    assert all(array.tobytes() == before[name].tobytes() for name, array in grown.state().arrays.items())
+    assert bits_of(grown) == before
 
 
 def test_trees_and_depths_that_are_not_there_are_refused(grown):
@@ -87,8 +88,30 @@ def test_trees_and_depths_that_are_not_there_are_refused(grown):
 
 
 def test_before_the_first_context_there_is_one_leaf_of_the_paper_and_no_tree_of_ours():
-    stump, forest = st.BanditStump(actions=ACTIONS), st.RewardForest(actions=ACTIONS)
+    stump, forest = st.policies.BanditStump(actions=ACTIONS), st.RewardForest(actions=ACTIONS)
     assert [(row["rule"], row["remains"]) for row in stump.leaves()] == [("all", True)] * 2
     for show in (forest.to_text, forest.draw, forest.leaves):
         with pytest.raises(ValueError, match="no context yet"):
             show()
+
+
+@pytest.mark.parametrize("depth", [2, 3, 5])
+def test_boxes_of_a_picture_do_not_overlap(depth):
+    rng = np.random.default_rng(3)
+    jobs = [f"a long name of a job, number {place}" for place in range(12)]
+    rows = [
+        {"occupation of the visitor": jobs[rng.integers(12)], **dict(zip("uvwxy", rng.random(5).tolist(), strict=True))}
+        for _ in range(6000)
+    ]
+    labels = [f"class {sum(row[name] > 0.5 for name in 'uvwxy') + (row['u'] > 0.7)}" for row in rows]
+    model = st.HoeffdingTreeClassifier()
+    model.learn_many(rows, labels)
+    assert model.n_leaves > 16
+    axes = model.draw(max_depth=depth)
+    axes.figure.canvas.draw()
+    boxes = [text.get_bbox_patch().get_window_extent() for text in axes.texts]
+    assert len(boxes) > 2**depth
+    assert not [1 for place, box in enumerate(boxes) for other in boxes[:place] if box.overlaps(other)]
+    width, height = axes.figure.get_size_inches() * axes.figure.dpi
+    assert all(box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height for box in boxes)
+    assert width < 2000

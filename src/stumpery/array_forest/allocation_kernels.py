@@ -1,5 +1,6 @@
 """Nodes and leaves that are taken from the arena and given back: what is free is a chain, each naming the next."""
 
+from stumpery.array_forest.event_lists_kernels import free_blocks
 from stumpery.array_forest.forest_kernels import (
     COUNTER_FREE_LEAF,
     COUNTER_FREE_PAIR,
@@ -10,7 +11,6 @@ from stumpery.array_forest.forest_kernels import (
     NO_INDEX,
     NODE_CHILD,
     ForestState,
-    free_blocks,
 )
 from stumpery.jit import internal
 

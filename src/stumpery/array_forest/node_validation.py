@@ -28,7 +28,7 @@ def validate_nodes(forest: ForestState, n_roots: int, is_categorical: NDArray[np
     leaf = forest.nodes[ends, trees.NODE_LEAF]
     check_within(leaf, 0, n_leaves - 1, "the leaf of a node")
     payload = forest.masks[2 * ends + trees.NODE_PAYLOAD]
-    check((payload == trees.NAN | leaf.astype(np.uint64)).all(), "a node without children has a threshold")
+    check((payload == trees.NAN_BITS | leaf.astype(np.uint64)).all(), "a node without children has a threshold")
     check((forest.leaves[leaf, trees.LEAF_NODE] == ends).all(), "a leaf is said to be at another node than it is")
     check(len(np.unique(leaf)) == len(leaf), "two nodes share a leaf")
     free = chain(

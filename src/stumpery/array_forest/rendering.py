@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 NO_PARENT = -1
 Rules = Callable[[int], tuple[str, str]]  # of the steps to a node's two children
 Children = NDArray[np.int32]  # of every node; a leaf's is itself
-RULE_WIDTH, MAX_RULE_LENGTH = 24, 66  # letters of a rule in a picture
+LINE_LENGTH, MAX_RULE_LENGTH = 36, 60  # letters in a line of a picture's box, and of a rule
+MAX_INCHES = 600.0  # of a picture's height: 65,536 dots
+LINE_INCHES, GAP_INCHES, BOX_INCHES = 0.12, 0.2, 2.7  # the height of a line, the gap between boxes, a box and its edge
 
 
 class ShownNode(NamedTuple):
@@ -73,25 +75,38 @@ def text(shown: list[ShownNode]) -> str:
 
 
 def draw(shown: list[ShownNode], title: str, ax: "Axes | None" = None) -> "Axes":
-    """A tree as a picture: rules and what is known in boxes, the root on top."""
+    """A tree as a picture: rules and what is known in boxes, the root on the left, the first child above.
+
+    A figure of its own is large enough for all boxes; on given axes many boxes may overlap.
+    """
     parents = {place.parent for place in shown}
     ends = [index for index in range(len(shown)) if index not in parents]
     deepest = max(place.depth for place in shown)
-    across = {index: float(order) for order, index in enumerate(ends)}
+    below: dict[int, list[int]] = {}
+    for index, place in enumerate(shown):
+        below.setdefault(place.parent, []).append(index)
+    up = {index: -float(order) for order, index in enumerate(ends)}
     for index in reversed(range(len(shown))):
-        below = [across[child] for child, place in enumerate(shown) if place.parent == index]
-        across[index] = sum(below) / len(below) if below else across[index]
+        children = below.get(index, [])
+        up[index] = sum(up[child] for child in children) / len(children) if children else up[index]
+    words = [_box_text(place) for place in shown]
     if ax is None:
-        size = (max(6.0, 2.2 * len(ends)), 1.6 * (deepest + 1))
+        height = LINE_INCHES * max(text.count("\n") + 1 for text in words) + GAP_INCHES
+        size = (BOX_INCHES * (deepest + 1) + 0.5, min(max(2.0, height * len(ends) + 0.8), MAX_INCHES))
         ax = need("matplotlib.pyplot", "study").subplots(figsize=size, layout="constrained")[1]
+    look: Any = {"ha": "center", "va": "center", "fontsize": 7, "bbox": {"fc": "w", "ec": "0.4"}}
     for index, place in enumerate(shown):
         if place.parent != NO_PARENT:
-            start, end = (across[place.parent], -shown[place.parent].depth), (across[index], -place.depth)
-            ax.plot(*zip(start, end, strict=True), color="0.7", zorder=1)
-        rule = textwrap.fill(textwrap.shorten(place.rule, MAX_RULE_LENGTH, placeholder=" ..."), RULE_WIDTH)
-        words = f"{rule}\n{textwrap.fill(place.known, RULE_WIDTH)}".strip()
-        look: Any = {"ha": "center", "va": "center", "fontsize": 7, "bbox": {"fc": "w", "ec": "0.4"}}
-        ax.text(across[index], -place.depth, words, parse_math=False, **look)  # names may hold any sign
-    ax.set(xlim=(-0.6, len(ends) - 0.4), ylim=(-deepest - 0.5, 0.5), ylabel="depth", title=title)
-    ax.set(xticks=[], yticks=range(-deepest, 1), yticklabels=range(deepest, -1, -1))
+            ax.plot((place.depth - 1, place.depth), (up[place.parent], up[index]), color="0.7", zorder=1)
+        ax.text(place.depth, up[index], words[index], parse_math=False, **look)  # names may hold any sign
+    ax.set(xlim=(-0.5, deepest + 0.5), ylim=(0.5 - len(ends), 0.5), xlabel="depth", title=title)
+    ax.set(xticks=range(deepest + 1), yticks=[])
     return ax
+
+
+def _box_text(place: ShownNode) -> str:
+    """The lines of a box: a rule, shortened where it is long, and what is known."""
+    rule = textwrap.shorten(place.rule, MAX_RULE_LENGTH, placeholder=" ...")
+    parts = place.known.split(", ")
+    known = ", ".join(part.replace(" ", "\xa0") if len(part) < LINE_LENGTH else part for part in parts)
+    return "\n".join(textwrap.fill(text, LINE_LENGTH, break_on_hyphens=False) for text in (rule, known) if text)

@@ -1,4 +1,4 @@
-"""Room to think, kept from one call to the next: to make it anew takes longer than a decision."""
+"""Workspaces kept between calls: allocating scratch buffers costs more than a decision."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,23 +7,23 @@ from stumpery.compiling.pointers import pinned
 
 
 class WorkspacePool:
-    """One room that is kept, and others for calls that other threads make meanwhile."""
+    """One workspace that is kept, and others for calls that other threads make meanwhile."""
 
     def __init__(self) -> None:
         self._free: list[tuple[Any, Any]] = []
 
     def take(self, fits: Callable[[Any], bool], make: Callable[[], Any]) -> tuple[Any, Any]:
-        """A room that nobody else has, and the same as kernels get it."""
+        """A workspace that no other call uses, and its pinned form for kernels."""
         try:
-            room = self._free.pop()  # not by two threads at once
+            workspace = self._free.pop()  # atomic: two threads never get the same
         except IndexError:
-            room = None, None
-        if room[0] is None or not fits(room[0]):
-            work = make()
-            room = work, pinned(work)
-        return room
+            workspace = None, None
+        if workspace[0] is None or not fits(workspace[0]):
+            made = make()
+            workspace = made, pinned(made)
+        return workspace
 
-    def give_back(self, room: tuple[Any, Any]) -> None:
-        """Keep a room for the next call, if none is kept yet."""
+    def give_back(self, workspace: tuple[Any, Any]) -> None:
+        """Keep a workspace for the next call, if none is kept yet."""
         if not self._free:
-            self._free.append(room)
+            self._free.append(workspace)

@@ -1,4 +1,4 @@
-"""Seeded workloads, ours and the peers' in one run."""
+"""Benchmarks: seeded workloads, ours and those of peer libraries in one run."""
 
 from stumpery.benchmarks.runner import run_benchmarks
 

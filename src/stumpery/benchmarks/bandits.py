@@ -1,4 +1,4 @@
-"""Bandits without context: from Python, and in the compiled loop."""
+"""Speed of bandits without context: called from Python, and in the compiled loop."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -17,7 +17,7 @@ N_COMPILED = 1_000_000
 
 
 def figures() -> Iterator[Figure]:
-    """Decide and learn one by one beside river; the compiled loop beside its target."""
+    """One decision at a time against river; the compiled loop against river and a target."""
     pairs: list[tuple[str, type[Policy], str]] = [
         ("epsilon-greedy", EpsilonGreedy, "EpsilonGreedy"),
         ("ucb", UCB, "UCB"),
@@ -51,7 +51,7 @@ def figures() -> Iterator[Figure]:
 
 @cache
 def rewards(n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The same known rewards for everyone."""
+    """Known rewards, the same for all."""
     return (np.random.default_rng(0).random((n, len(MEANS))) < MEANS).astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-"""Hoeffding trees and forests on Covertype, test then learn, beside MOA's (through CapyMOA) and river's."""
+"""Speed of Hoeffding trees and forests on Covertype, prequentially, against MOA (through CapyMOA) and river."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -11,53 +11,53 @@ from stumpery.evaluation.moa import run_moa
 from stumpery.streaming import ForestClassifier, HoeffdingTreeClassifier
 from stumpery.system.extras import need
 
-N_EVENTS, N_FEW, N_ONE_BY_ONE = 100_000, 20_000, 5_000
+N_EVENTS, N_SHORT, N_ONE_BY_ONE = 100_000, 20_000, 5_000
 N_TREES = 10
 
 
 def figures() -> Iterator[Figure]:
-    """Events a second; ours along columns and from dicts."""
+    """Events per second of frames and of single dicts."""
     moa: dict[str, Any] = {"needs": "capymoa", "unit": "events/s"}
     river: dict[str, Any] = {"needs": "river", "unit": "events/s"}
     tree, forest = HoeffdingTreeClassifier, ForestClassifier
     yield Figure(
         name="streams/tree/many-beside-moa",
-        ours=along_columns(tree, N_EVENTS),
+        ours=learn_frame(tree, N_EVENTS),
         peer=of_moa("HoeffdingTree", N_EVENTS),
         peer_name="MOA HoeffdingTree, in its own Java loop",
         **moa,
     )
     yield Figure(
         name="streams/tree/many-beside-capymoa",
-        ours=along_columns(tree, N_FEW),
-        peer=of_moa("HoeffdingTree", N_FEW, from_python=True),
+        ours=learn_frame(tree, N_SHORT),
+        peer=of_moa("HoeffdingTree", N_SHORT, from_python=True),
         peer_name="CapyMOA HoeffdingTree, predict and train from Python",
         **moa,
     )
     yield Figure(
         name="streams/tree/many-beside-river",
-        ours=along_columns(tree, N_FEW),
+        ours=learn_frame(tree, N_SHORT),
         peer=of_river("tree.HoeffdingTreeClassifier", N_ONE_BY_ONE),
         peer_name="river HoeffdingTreeClassifier, one by one",
         **river,
     )
     yield Figure(
         name="streams/tree/dicts",
-        ours=from_dicts(tree, N_ONE_BY_ONE),
+        ours=learn_dicts(tree, N_ONE_BY_ONE),
         peer=of_river("tree.HoeffdingTreeClassifier", N_ONE_BY_ONE),
         peer_name="river HoeffdingTreeClassifier",
         **river,
     )
     yield Figure(
         name="streams/forest/many-beside-moa",
-        ours=along_columns(forest, N_FEW),
-        peer=of_moa("AdaptiveRandomForestClassifier", N_FEW, ensemble_size=N_TREES),
+        ours=learn_frame(forest, N_SHORT),
+        peer=of_moa("AdaptiveRandomForestClassifier", N_SHORT, ensemble_size=N_TREES),
         peer_name="MOA AdaptiveRandomForest, 10 trees",
         **moa,
     )
     yield Figure(
         name="streams/forest/dicts",
-        ours=from_dicts(forest, N_ONE_BY_ONE // 5),
+        ours=learn_dicts(forest, N_ONE_BY_ONE // 5),
         peer=of_river("forest.ARFClassifier", N_ONE_BY_ONE // 5),
         peer_name="river ARFClassifier, 10 trees",
         **river,
@@ -68,17 +68,17 @@ def figures() -> Iterator[Figure]:
 def rows(n: int) -> tuple[Any, list[int]]:
     """Covertype's first rows, shuffled, and their classes."""
     batch = covertype.wide(n)
-    return batch.contexts, [covertype.ACTIONS[place] for place in batch.rewards.argmax(axis=1).tolist()]
+    return batch.contexts, [covertype.ACTIONS[action] for action in batch.rewards.argmax(axis=1).tolist()]
 
 
 @cache
 def dicts(n: int) -> list[dict[str, Any]]:
     """The same as dicts."""
-    found: list[dict[str, Any]] = rows(n)[0].to_dicts()
-    return found
+    records: list[dict[str, Any]] = rows(n)[0].to_dicts()
+    return records
 
 
-def along_columns(kind: Any, n: int) -> Measure:
+def learn_frame(kind: Any, n: int) -> Measure:
     """Predict and learn a frame in one compiled loop."""
 
     def run() -> float:
@@ -90,7 +90,7 @@ def along_columns(kind: Any, n: int) -> Measure:
     return run
 
 
-def from_dicts(kind: Any, n: int) -> Measure:
+def learn_dicts(kind: Any, n: int) -> Measure:
     """Predict and learn dict after dict."""
 
     def run() -> float:
@@ -105,11 +105,11 @@ def from_dicts(kind: Any, n: int) -> Measure:
 
 
 def of_river(path: str, n: int) -> Measure:
-    """The same with a class of river's."""
+    """Predict and learn dict after dict with a class of river."""
 
     def run() -> float:
         folder, _, name = path.partition(".")
-        return from_dicts(getattr(need(f"river.{folder}", "bench"), name), n)()
+        return learn_dicts(getattr(need(f"river.{folder}", "bench"), name), n)()
 
     return run
 

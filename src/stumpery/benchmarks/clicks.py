@@ -1,4 +1,4 @@
-"""Summaries beside DataSketches', and the click challenge's submissions from dicts: time and memory of a batch."""
+"""Summaries against DataSketches, and time and memory of click models on batches of dicts."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stumpery.benchmarks.runner import Figure, Measure
-from stumpery.clicks.univariate_kernels import ROOM
+from stumpery.clicks.univariate_bank_kernels import ROOM
 from stumpery.evaluation.submissions import OURS, generated, selector
 from stumpery.streams import ClickLog
 from stumpery.summaries import CountMin, QuantileSummary
@@ -22,12 +22,12 @@ N_TUPLES = 92  # as many bytes as KLL with k = 200 takes
 N_BATCHES, N_FIRST = 1_000, 1_000
 BATCH = 6
 DEPTH, WIDTH = 4, 256
-MOST_US = {"SimpleStumps": 1e3, "UTree": 1e3, OURS: 1e3, "Orange Best": 25e3}
-MOST_BYTES = {"SimpleStumps": 50e6, "UTree": 50e6, "RHT": 50e6, OURS: 50e6, "Orange Best": 500e6}
+MAX_US = {"SimpleStumps": 1e3, "UTree": 1e3, OURS: 1e3, "Orange Best": 25e3}
+MAX_BYTES = {"SimpleStumps": 50e6, "UTree": 50e6, "RHT": 50e6, OURS: 50e6, "Orange Best": 500e6}
 
 
 def figures() -> Iterator[Figure]:
-    """Values and names a second, errors and bytes; microseconds a batch of six rows with 120 columns."""
+    """Values and names per second, errors and bytes; microseconds per batch of six rows with 120 columns."""
     peer: dict[str, Any] = {"peer_name": "datasketches KLL, k=200", "needs": "datasketches"}
     yield Figure(name="clicks/quantiles/add-many", unit="values/s", ours=quantiles, peer=kll, **peer)
     yield Figure(name="clicks/quantiles/largest-error", unit="share", ours=quantiles_error, peer=kll_error, **peer)
@@ -41,12 +41,12 @@ def figures() -> Iterator[Figure]:
         needs="datasketches",
     )
     yield Figure(name="clicks/summary/120-columns", unit="bytes", ours=summary_bytes, peer=300e3, peer_name="target")
-    for name, most in MOST_US.items():
+    for name, most in MAX_US.items():
         yield Figure(name=f"clicks/{_slug(name)}/batch", unit="us", ours=batch(name), peer=most, peer_name="target")
-    for name, most in MOST_BYTES.items():
+    for name, most in MAX_BYTES.items():
         measure = memory(name)
         yield Figure(
-            name=f"clicks/{_slug(name)}/memory", unit="bytes", ours=measure, peer=most, peer_name="target", once=True
+            name=f"clicks/{_slug(name)}/memory", unit="bytes", ours=measure, peer=most, peer_name="target", is_slow=True
         )
 
 
@@ -59,22 +59,22 @@ def values() -> Floats:
 @cache
 def names() -> list[str]:
     """Names of unequal frequency."""
-    return [f"name{place}" for place in np.random.default_rng(7).zipf(1.3, N_NAMES) % 5000]
+    return [f"name{number}" for number in np.random.default_rng(7).zipf(1.3, N_NAMES) % 5000]
 
 
 def quantiles() -> float:
-    """Values a second into a summary."""
+    """Values per second added to a summary."""
     return _rate(lambda: QuantileSummary(max_tuples=N_TUPLES).add_many(values()), N_VALUES)
 
 
 def kll() -> float:
-    """Values a second into KLL."""
+    """Values per second added to a KLL sketch."""
     sketch, floats = need("datasketches", "bench").kll_floats_sketch(200), values().astype(np.float32)
     return _rate(lambda: sketch.update(floats), N_VALUES)
 
 
 def quantiles_error() -> float:
-    """The largest error of a rank, as a share of the count."""
+    """The largest error of a rank, relative to the count."""
     summary = QuantileSummary(max_tuples=N_TUPLES)
     summary.add_many(values())
     return _largest_error(lambda x: summary.rank(x) / N_VALUES)
@@ -88,24 +88,24 @@ def kll_error() -> float:
 
 
 def quantiles_bytes() -> float:
-    """What our summary holds."""
+    """Bytes of our summary."""
     return float(QuantileSummary(max_tuples=N_TUPLES).n_bytes)
 
 
 def kll_bytes() -> float:
-    """What KLL writes."""
+    """Bytes of a serialised KLL sketch."""
     sketch = need("datasketches", "bench").kll_floats_sketch(200)
     sketch.update(values().astype(np.float32))
     return float(len(sketch.serialize()))
 
 
 def count_min() -> float:
-    """Names a second into a sketch."""
+    """Names per second added to a sketch."""
     return _rate(lambda: CountMin(width=WIDTH, depth=DEPTH).add_many(names()), N_NAMES)
 
 
 def peer_count_min() -> float:
-    """Names a second into the peer's, which takes one at a time."""
+    """Names per second added to the peer's sketch, one at a time."""
     sketch = need("datasketches", "bench").count_min_sketch(DEPTH, WIDTH)
 
     def run() -> None:

@@ -1,6 +1,6 @@
-"""Contextual policies on Covertype: the compiled loop beside the peers, the bandit forest, and `decide` from a dict.
+"""Speed of contextual policies on Covertype against peers, memory of the bandit forest, and time of one decision.
 
-Ours counts everything from the frame or the matrix on; the peers' rows are in their own form before the clock starts.
+Our times include encoding of the frame or matrix; the rows of peers are converted to their format beforehand.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,24 +23,22 @@ N_FOREST_EVENTS = 200_000
 N_DICTS = 2_000
 N_READERS = 5_000
 CATALOGUES = [Catalogue(n_actions=100, articles_seed=seed) for seed in range(10)]
-N_FIRST = 100  # events before the clock starts, so that everything is compiled
-MOST_FOREST_BYTES, MOST_DECIDE_US = 200e6, 80.0
+N_FIRST = 100  # events that compile everything before the measurement
+MAX_FOREST_BYTES, MAX_DECIDE_US = 200e6, 80.0
 FOREST_EVENTS_PER_S = 150e3
 
 
 def figures() -> Iterator[Figure]:
-    """Decide and learn beside the peers; what the paper's forest takes; one decision."""
+    """Decide and learn against peers; speed and memory of the paper's forest; one decision."""
     yield from reward_forests()
     yield from action_features()
     yield from linear_policies()
     yield from bandit_forests()
-    yield Figure(
-        name="contextual/reward-forest/dict", unit="us", ours=one_dict, peer=MOST_DECIDE_US, peer_name="target"
-    )
+    yield Figure(name="contextual/reward-forest/dict", unit="us", ours=one_dict, peer=MAX_DECIDE_US, peer_name="target")
 
 
 def reward_forests() -> Iterator[Figure]:
-    """The default, smaller and larger forests on 12 columns, and the default on bits, beside Vowpal Wabbit."""
+    """Forests of several sizes on 12 columns, and the default on bits, against Vowpal Wabbit."""
     raw, bits = covertype.raw, covertype.bits
     sizes: list[tuple[str, dict[str, int], Callable[[int], Batch]]] = [
         ("covertype", {}, raw),
@@ -60,41 +58,41 @@ def reward_forests() -> Iterator[Figure]:
 
 
 def action_features() -> Iterator[Figure]:
-    """Articles with a topic and a price each, beside Vowpal Wabbit's actions with features and beside none."""
+    """Actions with features, against Vowpal Wabbit and against the same forest without features."""
     vw: dict[str, Any] = {"peer_name": f"vw {peers.VW_ADF_OPTIONS}, lines of text", "needs": "vowpalwabbit"}
     yield Figure(
         name="contextual/action-features/speed",
         unit="events/s",
-        ours=lambda: read(CATALOGUES[0]).speed,
+        ours=lambda: play_catalogue(CATALOGUES[0]).speed,
         peer=lambda: peers.vowpal_wabbit_adf(CATALOGUES[0], N_READERS)[0],
         **vw,
     )
     yield Figure(
         name="contextual/action-features/reward",
         unit="reward",
-        ours=lambda: mean(read(stream).reward for stream in CATALOGUES),
+        ours=lambda: mean(play_catalogue(stream).reward for stream in CATALOGUES),
         peer=lambda: mean(peers.vowpal_wabbit_adf(stream, N_READERS)[1] for stream in CATALOGUES),
-        once=True,
+        is_slow=True,
         **vw,
     )
     yield Figure(
         name="contextual/action-features/reward-without",
         unit="reward",
-        ours=lambda: mean(read(stream).reward for stream in CATALOGUES),
-        peer=lambda: mean(read(stream, with_features=False).reward for stream in CATALOGUES),
+        ours=lambda: mean(play_catalogue(stream).reward for stream in CATALOGUES),
+        peer=lambda: mean(play_catalogue(stream, with_features=False).reward for stream in CATALOGUES),
         peer_name="the same forest without features",
-        once=True,
+        is_slow=True,
     )
 
 
-class Read(NamedTuple):
-    """Events a second, and the mean probability of a reward."""
+class CatalogueFigures(NamedTuple):
+    """Events per second, and the mean probability of a reward."""
 
     speed: float
     reward: float
 
 
-def read(stream: Catalogue, *, with_features: bool = True) -> Read:
+def play_catalogue(stream: Catalogue, *, with_features: bool = True) -> CatalogueFigures:
     """Play a catalogue's first readers."""
     contexts, rewards, expected = next(stream.batches(seed=0, size=N_READERS))
     assert expected is not None  # noqa: S101 - a catalogue knows
@@ -104,11 +102,11 @@ def read(stream: Catalogue, *, with_features: bool = True) -> Read:
     start = perf_counter()
     played = policy.play(contexts, rewards)
     speed = N_READERS / (perf_counter() - start)
-    return Read(speed, float(expected[np.arange(N_READERS), played.actions].mean()))
+    return CatalogueFigures(speed, float(expected[np.arange(N_READERS), played.actions].mean()))
 
 
 def linear_policies() -> Iterator[Figure]:
-    """LinUCB beside two others' on 54 standardised numbers; the Banditron and NeuralBandit beside the paper's rival."""
+    """LinUCB against two peers on 54 standardised numbers; Banditron and NeuralBandit against our LinUCB."""
     for peer, peer_name, needs in (
         (peers.mabwiser_linucb(N_EVENTS), "MABWiser LinUCB, batches of 100", "mabwiser"),
         (peers.river_linucb(peers.N_RIVER_EVENTS), "river LinUCBDisjoint", "river"),
@@ -132,7 +130,7 @@ def linear_policies() -> Iterator[Figure]:
 
 
 def bandit_forests() -> Iterator[Figure]:
-    """The paper's forest to the letter, on 94 bits: speed and memory beside their targets."""
+    """The paper's forest on 94 bits: speed and memory against targets."""
     literal: dict[str, Any] = {"n_trees": 100, "max_depth": (10, 18), "vote": "all"}
     speed = compiled(BanditForest, covertype.bits, N_FOREST_EVENTS, **literal)
     yield Figure(
@@ -148,9 +146,9 @@ def bandit_forests() -> Iterator[Figure]:
         name="contextual/bandit-forest/memory",
         unit="bytes",
         ours=n_bytes,
-        peer=MOST_FOREST_BYTES,
+        peer=MAX_FOREST_BYTES,
         peer_name="target",
-        once=True,
+        is_slow=True,
     )
 
 

@@ -1,4 +1,4 @@
-"""The peers' contextual policies on the same rows, from Python, each with its rows in its own form."""
+"""Contextual policies of peer libraries on the same rows, called from Python, rows in the format of each."""
 
 import random
 from collections.abc import Callable
@@ -22,17 +22,17 @@ N_RIVER_EVENTS = 1_000
 
 
 def vowpal_wabbit(rows: Callable[[int], Batch], n: int) -> Measure:
-    """Predict from a line of text, draw, and learn from the line with its label: text is parsed twice an event."""
+    """Vowpal Wabbit: predict from a line of text, draw, and learn from the labelled line."""
 
     def run() -> float:
         model = need("vowpalwabbit", "bench").Workspace(f"{VW_OPTIONS} --quiet")
         lines, rewards, draw = text_lines(rows, n), rows(n).rewards.tolist(), random.Random(0)  # noqa: S311 - no secret
-        places = range(len(ACTIONS))
+        actions = range(len(ACTIONS))
         start = perf_counter()
         for line, row in zip(lines, rewards, strict=True):
             probabilities = model.predict(line)
-            (place,) = draw.choices(places, probabilities)
-            model.learn(f"{place + 1}:{1.0 - row[place]}:{probabilities[place]} {line}")
+            (action,) = draw.choices(actions, probabilities)
+            model.learn(f"{action + 1}:{1.0 - row[action]}:{probabilities[action]} {line}")
         speed = n / (perf_counter() - start)
         model.finish()
         return speed
@@ -41,13 +41,13 @@ def vowpal_wabbit(rows: Callable[[int], Batch], n: int) -> Measure:
 
 
 def vowpal_wabbit_adf(stream: Catalogue, n: int) -> tuple[float, float]:
-    """The same with features of every action in the text: events a second, and the mean probability of a reward."""
+    """Vowpal Wabbit with action features: events per second, and the mean probability of a reward."""
     model = need("vowpalwabbit", "bench").Workspace(f"{VW_ADF_OPTIONS} --quiet")
     contexts, rewards, expected = next(stream.batches(seed=0, size=n))
     assert expected is not None  # noqa: S101 - a catalogue knows
     articles = [
-        f"|A id={place} {each['topic'].replace(' ', '_')} price:{each['price']}"
-        for place, each in stream.features.items()
+        f"|A id={article} {features['topic'].replace(' ', '_')} price:{features['price']}"
+        for article, features in stream.features.items()
     ]
     readers = [
         f"shared |U {row['segment']} age:{row['age'] / 80} decade={row['age'] // 10} hour={row['hour']}"
@@ -55,12 +55,12 @@ def vowpal_wabbit_adf(stream: Catalogue, n: int) -> tuple[float, float]:
     ]
     draw, earned = random.Random(0), 0.0  # noqa: S311 - no secret
     start = perf_counter()
-    for place, reader in enumerate(readers):
+    for event, reader in enumerate(readers):
         probabilities = model.predict([reader, *articles])
         (chosen,) = draw.choices(stream.actions, probabilities)
-        label = f"0:{1.0 - rewards[place, chosen]}:{probabilities[chosen]} {articles[chosen]}"
+        label = f"0:{1.0 - rewards[event, chosen]}:{probabilities[chosen]} {articles[chosen]}"
         model.learn([reader, *articles[:chosen], label, *articles[chosen + 1 :]])
-        earned += expected[place, chosen]
+        earned += expected[event, chosen]
     speed = n / (perf_counter() - start)
     model.finish()
     return speed, earned / n
@@ -71,7 +71,7 @@ def text_lines(rows: Callable[[int], Batch], n: int) -> list[str]:
     """Rows in Vowpal Wabbit's own format: bits that are set, numbers with their values, names as they are."""
     contexts = rows(n).contexts
     if isinstance(contexts, np.ndarray):
-        return ["| " + " ".join(f"b{place}" for place in np.flatnonzero(row)) for row in contexts]
+        return ["| " + " ".join(f"b{bit}" for bit in np.flatnonzero(row)) for row in contexts]
     return [
         "| "
         + " ".join(
@@ -83,7 +83,7 @@ def text_lines(rows: Callable[[int], Batch], n: int) -> list[str]:
 
 
 def mabwiser_linucb(n: int) -> Measure:
-    """Predict for a batch, then learn it: much faster than one by one."""
+    """MABWiser: predict a batch, then learn it, which is much faster than single rows."""
 
     def run() -> float:
         mab = need("mabwiser.mab", "bench")
@@ -102,7 +102,7 @@ def mabwiser_linucb(n: int) -> Measure:
 
 
 def river_linucb(n: int) -> Measure:
-    """`pull` and `update`, one by one."""
+    """river: `pull` and `update`, one row at a time."""
 
     def run() -> float:
         model: Any = need("river.bandit", "bench").LinUCBDisjoint(seed=0)

@@ -1,4 +1,4 @@
-"""Covertype's rows for the workloads, or made-up ones of the same shape where the dataset is not on this machine."""
+"""Rows of Covertype for the benchmarks, or generated ones of the same shape if the dataset is not available."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ def frame() -> "pl.DataFrame":
     try:
         datasets.path("covtype")
     except FileNotFoundError:
-        return _made_up()
+        return _generated()
     return datasets.load("covtype")
 
 
@@ -52,7 +52,7 @@ def raw(n: int) -> Batch:
 
 @cache
 def bits(n: int) -> Batch:
-    """The same events as 94 bits, of which one in twenty is wrong."""
+    """The same events as 94 bits, 5 % of them inverted."""
     rows, rewards, _ = wide(n)
     encoder = BitEncoder(schema=Schema.infer(rows), n_bins=5)
     return Batch(transforms.flip_bits(encoder.encode_many(rows), share=FLIPPED, seed=SEED), rewards)
@@ -60,7 +60,7 @@ def bits(n: int) -> Batch:
 
 @cache
 def standardised(n: int) -> Batch:
-    """The same events as a matrix of 54 numbers around 0."""
+    """The same events as a standardised matrix of 54 numbers."""
     rows, rewards, _ = wide(n)
     values = rows.to_numpy().astype(np.float64)
     numbers = values[:, :N_NUMBERS]
@@ -73,14 +73,14 @@ def _series(columns: dict[str, list[str]]) -> dict[str, Any]:
     return {name: series(name, values) for name, values in columns.items()}
 
 
-def _made_up() -> "pl.DataFrame":
-    """The height and the soil say which class it is."""
+def _generated() -> "pl.DataFrame":
+    """Generated rows whose class depends on two columns."""
     draw = np.random.default_rng(SEED)
     numbers = draw.integers(0, 4000, (N_ROWS, N_NUMBERS), dtype=np.int16)
     areas, soils = draw.integers(0, N_AREAS, N_ROWS), draw.integers(0, N_SOILS, N_ROWS)
-    columns: dict[str, Any] = {f"number_{place}": numbers[:, place] for place in range(N_NUMBERS)}
-    columns |= {f"area_{place}": (areas == place).astype(np.int8) for place in range(N_AREAS)}
-    columns |= {f"soil_{place}": (soils == place).astype(np.int8) for place in range(N_SOILS)}
+    columns: dict[str, Any] = {f"number_{column}": numbers[:, column] for column in range(N_NUMBERS)}
+    columns |= {f"area_{column}": (areas == column).astype(np.int8) for column in range(N_AREAS)}
+    columns |= {f"soil_{column}": (soils == column).astype(np.int8) for column in range(N_SOILS)}
     columns["Cover_Type"] = (numbers[:, 0] // 1000 + soils // 10) % len(ACTIONS) + 1
-    made: pl.DataFrame = need("polars", "study").DataFrame(columns)
-    return made
+    generated: pl.DataFrame = need("polars", "study").DataFrame(columns)
+    return generated

@@ -1,4 +1,4 @@
-"""Rows to codes: a whole frame, and one dict."""
+"""Speed of encoding rows as codes: a whole frame, and a single dict."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -41,7 +41,7 @@ def one_dict() -> float:
 
 @cache
 def fitted() -> CodeEncoder:
-    """The encoder that the first thousand rows give."""
+    """An encoder with the schema of the first thousand rows."""
     return CodeEncoder(schema=Schema.infer(rows().head(1000)))
 
 

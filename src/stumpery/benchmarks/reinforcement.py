@@ -1,4 +1,4 @@
-"""Updates of a DQN tree a second, beside the same network and batch in eager PyTorch."""
+"""Updates per second of a DQN tree, against the same network and batch in eager PyTorch."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -19,20 +19,20 @@ BATCH, WIDTH, N_PEER = 512, 32, 300
 
 
 def figures() -> Iterator[Figure]:
-    """One update a row with all that belongs to it, and as many updates a row as there are columns."""
+    """Training with one update per row, and with one update per column."""
     torch: dict[str, Any] = {"unit": "updates/s", "needs": "torch"}
     yield Figure(
         name="reinforcement/dqn/training",
         ours=lambda: ours(n_updates=1, n_rows=4000),
         peer=lambda: eager(trains=True),
-        peer_name="eager PyTorch: a row is walked, a batch is sampled and encoded, the network is updated",
+        peer_name="eager PyTorch: rollout of a row, sampling and encoding of a batch, update",
         **torch,
     )
     yield Figure(
         name="reinforcement/dqn/updates",
         ours=lambda: ours(n_updates=None, n_rows=800),
         peer=lambda: eager(trains=False),
-        peer_name="eager PyTorch: updates alone, their batches are there already",
+        peer_name="eager PyTorch: updates alone, of a prepared batch",
         **torch,
     )
 
@@ -48,11 +48,11 @@ def table() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 @cache
 def as_dicts() -> list[dict[str, str]]:
     """The same rows by column."""
-    return [{f"column {place}": str(code) for place, code in enumerate(row)} for row in table()[0].tolist()]
+    return [{f"column {column}": str(code) for column, code in enumerate(row)} for row in table()[0].tolist()]
 
 
 def ours(n_updates: int | None, n_rows: int) -> float:
-    """Updates a second after the warm-up; rows are walked, remembered, sampled and encoded on the way."""
+    """Updates per second after the warm-up, with rollouts, replay and encoding."""
     need("jax", "deep")
     rows, labels = as_dicts(), table()[1].tolist()
     model = DQNTree(warm_up=WARM_UP, batch_size=BATCH, width=WIDTH, n_updates=n_updates)
@@ -64,7 +64,7 @@ def ours(n_updates: int | None, n_rows: int) -> float:
 
 
 def eager(*, trains: bool) -> float:
-    """The same network, loss and step in PyTorch, on the one thread that serves it best."""
+    """The same network, loss and optimiser in PyTorch, on one thread, which is fastest."""
     torch: Any = need("torch", "torch")
     torch.set_num_threads(1)
     torch.manual_seed(7)
@@ -72,50 +72,50 @@ def eager(*, trains: bool) -> float:
     online, target = (_network(torch, n_inputs) for _ in range(2))
     target.load_state_dict(online.state_dict())
     adam = torch.optim.Adam(online.parameters(), lr=1e-3)
-    rows, labels = (torch.from_numpy(each) for each in table())
+    rows, labels = (torch.from_numpy(array) for array in table())
     ones = torch.cat([torch.nn.functional.one_hot(rows[:, c], n) for c, n in enumerate(N_CATEGORIES)], dim=1).float()
     ranks = torch.rand(rows.shape).argsort(dim=1)
     counts = torch.tensor(N_CATEGORIES)
     classes = torch.nn.functional.one_hot(labels, N_CLASSES).float()
 
-    def encoded(places: Any, seen: Any) -> Any:
-        return torch.cat([ones[places] * seen.repeat_interleave(counts, dim=1), (~seen).float()], dim=1)
+    def encoded(indices: Any, seen: Any) -> Any:
+        return torch.cat([ones[indices] * seen.repeat_interleave(counts, dim=1), (~seen).float()], dim=1)
 
-    def walk(place: int) -> None:
+    def rollout(row: int) -> None:
         seen = torch.zeros(1, N_COLUMNS, dtype=torch.bool)
         with torch.no_grad():
             for step in range(N_COLUMNS):
-                worths = online(encoded([place], seen))[0, :N_COLUMNS]
-                wanted = torch.rand(N_COLUMNS) if torch.rand(()) < 0.5 else worths
-                column = int(wanted.masked_fill(seen[0], -1e9).argmax())
-                seen[0, column], ranks[place, column] = True, step
+                q_values = online(encoded([row], seen))[0, :N_COLUMNS]
+                preferences = torch.rand(N_COLUMNS) if torch.rand(()) < 0.5 else q_values
+                column = int(preferences.masked_fill(seen[0], -1e9).argmax())
+                seen[0, column], ranks[row, column] = True, step
 
     def batch() -> tuple[Any, ...]:
-        places = torch.randint(len(rows), (BATCH,))
+        indices = torch.randint(len(rows), (BATCH,))
         step = torch.randint(N_COLUMNS, (BATCH, 1))
-        own = ranks[places]
+        own = ranks[indices]
         after = own[:half] <= step[:half]
         closed = torch.cat([after, torch.zeros(half, N_CLASSES, dtype=torch.bool)], dim=1)
         action = (own[:half] == step[:half]).long().argmax(dim=1, keepdim=True)
-        return encoded(places, own < step), encoded(places[:half], after), closed, action, classes[places[half:]]
+        return encoded(indices, own < step), encoded(indices[:half], after), closed, action, classes[indices[half:]]
 
     def update(states: Any, after: Any, closed: Any, action: Any, right: Any) -> None:
         with torch.no_grad():
-            goal = target(after).masked_fill(closed, -1e9).max(dim=1).values.clamp(0.0, 1.0) - 0.001
-        worths = online(states)
-        of_query = (worths[:half].gather(1, action)[:, 0] - goal).square().mean()
-        of_report = (worths[half:, N_COLUMNS:] - right).square().mean()
+            query_target = target(after).masked_fill(closed, -1e9).max(dim=1).values.clamp(0.0, 1.0) - 0.001
+        q_values = online(states)
+        query_loss = (q_values[:half].gather(1, action)[:, 0] - query_target).square().mean()
+        report_loss = (q_values[half:, N_COLUMNS:] - right).square().mean()
         adam.zero_grad()
-        (of_query + of_report).backward()
+        (query_loss + report_loss).backward()
         adam.step()
 
     ready = batch()
     for _ in range(20):
         update(*ready)
     start = perf_counter()
-    for place in range(N_PEER):
+    for row in range(N_PEER):
         if trains:
-            walk(place)
+            rollout(row)
         update(*(batch() if trains else ready))
     return N_PEER / (perf_counter() - start)
 

@@ -1,7 +1,7 @@
-"""Run the workloads and compare: each figure is a ratio to a peer, or to a stated target, measured in the same run.
+"""Runner of benchmarks: each figure is a ratio to a peer library or a target, measured in the same run.
 
-A workload is a function that does its work once and gives the events a second (or the seconds) that it took. Ours and
-the peer's take turns, so that a noisy machine is noisy for both, and the median of the repeats counts.
+A workload is a function that runs once and returns its speed, time, memory or error. Ours and the peer's alternate, so
+that noise of the machine affects both, and the median of the repeats counts.
 """
 
 import json
@@ -13,24 +13,24 @@ from statistics import median
 from stumpery.options import check_whole
 
 Measure = Callable[[], float]
-GAINS = {"reward"}  # units of which more is better, besides all that are so many a second
+HIGHER_IS_BETTER = {"reward"}  # units, besides all rates per second
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """One number of ours beside a peer's, or beside the target that stands in for one."""
+    """A benchmark: our workload, and a peer's workload or a target value."""
 
     name: str
     unit: str
     ours: Measure
     peer: Measure | float
     peer_name: str
-    needs: str | None = None  # the module without which the peer cannot run
-    once: bool = False  # for runs of many seconds: one counts, and none goes before it
+    needs: str | None = None  # module that the peer requires
+    is_slow: bool = False  # run once, without a warm-up run
 
 
 def run_benchmarks(*, only: str | None = None, repeats: int = 5) -> Iterator[str]:
-    """One JSON line for each figure, with ours / peer as its ratio; a peer that is not installed is null."""
+    """Yield a JSON line for each figure; `ratio` is ours / peer, null if the peer is not installed."""
     from stumpery.benchmarks import (
         bandits,
         classification,
@@ -45,32 +45,32 @@ def run_benchmarks(*, only: str | None = None, repeats: int = 5) -> Iterator[str
     check_whole("repeats", repeats, 1)
     modules = (bandits, contextual, clicks, selection, classification, reinforcement, encoding, start)
     figures = [figure for module in modules for figure in module.figures()]
-    chosen = [figure for figure in figures if only is None or only in figure.name]
-    if not chosen:
-        raise ValueError(f"no workload's name contains {only!r}; there are {', '.join(f.name for f in figures)}")
-    for figure in chosen:
+    selected = [figure for figure in figures if only is None or only in figure.name]
+    if not selected:
+        raise ValueError(f"no benchmark's name contains {only!r}; there are {', '.join(f.name for f in figures)}")
+    for figure in selected:
         yield json.dumps(measure(figure, repeats))
 
 
 def measure(figure: Figure, repeats: int) -> dict[str, str | float | None]:
-    """The medians of ours and the peer's runs in turn, after one of each that does not count."""
+    """The medians of alternating runs of ours and the peer, after a warm-up run of each."""
     peer = figure.peer if callable(figure.peer) and (figure.needs is None or find_spec(figure.needs)) else None
     ours, theirs = [], []
-    n_before = 0 if figure.once else 1
-    for turn in range(n_before + (1 if figure.once else repeats)):
-        ours_now, theirs_now = figure.ours(), peer() if peer else None
-        if turn >= n_before:
-            ours.append(ours_now)
-            if theirs_now is not None:
-                theirs.append(theirs_now)
+    n_warm_up = 0 if figure.is_slow else 1
+    for turn in range(n_warm_up + (1 if figure.is_slow else repeats)):
+        our_value, peer_value = figure.ours(), peer() if peer else None
+        if turn >= n_warm_up:
+            ours.append(our_value)
+            if peer_value is not None:
+                theirs.append(peer_value)
     is_absent = callable(figure.peer) and peer is None
-    their_median = median(theirs) if theirs else figure.peer if isinstance(figure.peer, float) else None
+    peer_median = median(theirs) if theirs else figure.peer if isinstance(figure.peer, float) else None
     return {
         "name": figure.name,
         "unit": figure.unit,
-        "better": "higher" if figure.unit in GAINS or figure.unit.endswith("/s") else "lower",
+        "better": "higher" if figure.unit in HIGHER_IS_BETTER or figure.unit.endswith("/s") else "lower",
         "ours": round(median(ours), 6),
-        "peer": None if their_median is None else round(their_median, 6),
+        "peer": None if peer_median is None else round(peer_median, 6),
         "peer_name": f"{figure.peer_name}; {figure.needs} is not installed" if is_absent else figure.peer_name,
-        "ratio": None if their_median is None else round(median(ours) / their_median, 3),
+        "ratio": None if peer_median is None else round(median(ours) / peer_median, 3),
     }

@@ -1,6 +1,6 @@
-"""Online feature selection on a8a, 12 of 123 features: the compiled loop of the paper's methods and ours.
+"""Speed of online feature selection on a8a, 12 of 123 features.
 
-Where a8a is not on this machine, made-up bits of the same shape stand in.
+If a8a is not available, generated bits of the same shape are used.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ PERCEPTRONS_PER_S = 300e3
 
 
 def figures() -> Iterator[Figure]:
-    """The two perceptrons beside their target; the network and ours beside the perceptron."""
+    """The two perceptrons against a target; the network and our method against the perceptron."""
     greedy = choosers.epsilon_greedy(epsilon=0.2)
     for name, classifier in (("ofs", classifiers.SparsePerceptron()), ("perceptron", classifiers.Perceptron())):
         yield Figure(
@@ -57,7 +57,7 @@ def events() -> tuple[Floats, Integers, Integers]:
     else:
         frame = datasets.load("a8a")
         labels = frame["label"].to_numpy().astype(np.int64)
-        rows = frame.select([f"f{place + 1}" for place in range(N_FEATURES)]).to_numpy().astype(np.float64)
+        rows = frame.select([f"f{feature + 1}" for feature in range(N_FEATURES)]).to_numpy().astype(np.float64)
     deviations = rows.std(axis=0)
     standard = (rows - rows.mean(axis=0)) / np.where(deviations > 0.0, deviations, 1.0)
     return standard, labels, rng.permutation(len(rows))

@@ -2,7 +2,6 @@ from .click_model import ClickModel
 from .content_selector import ContentSelector
 from .ensembles.average import Average
 from .ensembles.bagged_predictors import BaggedPredictors
-from .ensembles.ensemble import PredictorEnsemble
 from .ensembles.linear_ranker import LinearRanker
 from .ensembles.log_odds import LogOdds
 from .ensembles.weighted_predictors import WeightedPredictors
@@ -25,7 +24,6 @@ __all__ = [
     "OneRule",
     "OneVersusAll",
     "Predictor",
-    "PredictorEnsemble",
     "RandomHoeffdingTree",
     "Stump",
     "UnivariateTree",

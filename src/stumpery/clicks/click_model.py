@@ -2,13 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files, frames
+from stumpery import frames
 from stumpery.clicks.predictor_bank import DECIDED, PredictorBank
 from stumpery.encoding import HashEncoder, Schema
 from stumpery.encoding.columns.categorical import Categorical
@@ -17,17 +17,18 @@ from stumpery.encoding.tables import open_table
 from stumpery.labels.binary import checked_click, checked_clicks
 from stumpery.labels.lists import listed_values
 from stumpery.labels.weights import checked_repeats
+from stumpery.models import Model
 from stumpery.options import check_whole, shown
-from stumpery.reseeding import RiverClone
 from stumpery.river import register_virtual_subclass
-from stumpery.types import Floats, State
+from stumpery.saveable import Arrays, Options, restore
+from stumpery.types import Floats
 
 N_FIRST_ROWS = 1000  # of a frame, from which the columns' kinds are inferred
 N_SMALL = 64  # dicts up to which a row at a time is quicker
 
 
 @dataclass(kw_only=True, eq=False)
-class ClickModel(RiverClone):
+class ClickModel(Model):
     """Learn from rows and whether they were clicked; say how likely a click is.
 
     The columns are those of `schema`, or of the first rows to learn from: a column that has no value there holds
@@ -137,14 +138,14 @@ class ClickModel(RiverClone):
             if self._team is not None:
                 self._team.learners = declared(self._team.learners, names)
             return
-        model = replace(self)  # a member may refuse the columns
+        model = self.clone()  # a member may refuse the columns
         try:
-            model._begin(Schema.of(dict.fromkeys(names, "number")))
+            model._begin(Schema.of(dict.fromkeys(names, "numerical")))
         except ValueError as error:
             raise ValueError(f"{error}, taken for numbers; a schema would say what they hold") from None
         if model._team is not None:
             model._team.learners = declared(model._team.learners, names)
-        self.__dict__ |= {**model.__dict__, "_mutex": self._mutex, "_readers": self._readers}
+        self._become(vars(model))
 
     def contributions(self, x: Any) -> dict[str, float]:
         """By how much each column lifts or lowers a row's score."""
@@ -154,32 +155,22 @@ class ClickModel(RiverClone):
         return dict(zip(self.schema.names, shares.tolist(), strict=True))
 
     @property
-    def n_bytes(self) -> int:
-        """The memory that the model's arrays hold."""
-        return sum(array.nbytes for array in self._arrays().values())
-
-    @property
     def _raw_memory_usage(self) -> int:
         return self.n_bytes
 
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        return State({**self._plain(options), "schema": _columns(self.schema)}, self._arrays())
+    def _options(self) -> Options:
+        return {**super()._options(), "schema": _columns(self.schema)}
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options = cls._opened(dict(state.options))
-        kinds = options.pop("schema")
-        model = cls(**options, schema=None if kinds is None else Schema.of(kinds))
-        own = model._arrays()
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
+        return {**options, "schema": None if options["schema"] is None else Schema.of(options["schema"])}
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        own = self._arrays()
         decided = {name: array.copy() for name, array in own.items() if name.rpartition(".")[2] in DECIDED}
-        files.restore(own, state.arrays)
-        if model._team is not None:
-            model._team.check(decided)
-        model._restored()
-        return model
+        restore(own, arrays)
+        if self._team is not None:
+            self._team.check(decided)
 
     # What a model brings.
 
@@ -210,21 +201,11 @@ class ClickModel(RiverClone):
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {} if self._team is None else self._team.arrays()
 
-    def _plain(self, options: dict[str, Any]) -> dict[str, Any]:
-        return options
-
-    @classmethod
-    def _opened(cls, options: dict[str, Any]) -> dict[str, Any]:
-        return options
-
-    def _restored(self) -> None:
-        """Refuse a state that no stream could have led to."""
-
     def _begin(self, schema: Schema) -> None:
         self._team = self._new_team(schema)
         self._encoder = HashEncoder(schema=schema)
         self._width = len(schema)
-        self.schema = schema
+        self._set_option("schema", schema)
 
     def _matrix(self, rows: Any) -> Floats:
         """Rows as floats; the first ones decide what the columns are."""
@@ -255,8 +236,8 @@ def _n_rows(rows: Any) -> int:
     if not isinstance(rows, Sequence):
         open_table(rows)
     for row in rows if isinstance(rows, Sequence) else ():
-        if not isinstance(row, Mapping | np.ndarray):
-            raise ValueError(f"row is {shown(row)}; it must be a dict or a 1-D array")
+        if not isinstance(frames.as_row(row), Mapping | np.ndarray):
+            raise ValueError(f"row is {shown(row)}; it must be a dict, a pandas Series or a 1-D array")
     return n
 
 
@@ -265,6 +246,10 @@ def _columns(schema: Schema | None) -> dict[str, Any] | None:
     if schema is None:
         return None
     return {
-        column.name: "number" if not isinstance(column, Categorical) else "numbered name" if column.numbered else "name"
+        column.name: "numerical"
+        if not isinstance(column, Categorical)
+        else "categorical number"
+        if column.takes_numbers
+        else "categorical"
         for column in schema.columns
     }

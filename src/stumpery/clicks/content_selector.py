@@ -2,27 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from stumpery import files
 from stumpery.clicks import content_selector_kernels as kernels
 from stumpery.clicks.click_model import ClickModel
-from stumpery.frames import n_rows, rows
+from stumpery.errors import CorruptFile
+from stumpery.frames import as_row, n_rows, own_row, rows
 from stumpery.labels.binary import checked_click
-from stumpery.models import snapshot_of
+from stumpery.models import Model
 from stumpery.options import check_number, check_whole, shown
 from stumpery.random import new_generator
-from stumpery.reseeding import SeededClone
-from stumpery.types import Decision, Explanation, Floats, State
+from stumpery.saveable import Arrays, Options, Saveable, class_named
+from stumpery.types import Decision, Explanation, Floats
 from stumpery.validation import check_random_state
 
 N_SHOWN = 10  # columns in an explanation
 
 
 @dataclass(kw_only=True, eq=False)
-class ContentSelector(SeededClone):
+class ContentSelector(Model):
     """Pick the candidate that is likeliest to be clicked; learn whether it was.
 
     A candidate is a row of mixed columns: what is known of the visitor, of the item and of both. A round has any number
@@ -58,7 +58,7 @@ class ContentSelector(SeededClone):
         n = _checked_candidates(candidates)
         place, probability = kernels.pick(self.model.score_many(candidates), self._rng, self.epsilon)
         context = candidates[place] if isinstance(candidates, Sequence | np.ndarray) else _row(candidates, place, n)
-        return Decision(place, probability, context)
+        return Decision(place, probability, own_row(context))
 
     def learn(self, decision: Decision, click: Any) -> None:
         """Take what became of one pick: now, late, out of order, or from a log."""
@@ -91,33 +91,24 @@ class ContentSelector(SeededClone):
         """Take what became of a picked row: what `learn` does once its candidate is read."""
         self.model.learn_row(row, checked_click(click))
 
-    def fresh(self, seed: int) -> Self:
-        """A new selector of the same recipe that has learned nothing, with another seed."""
-        return type(self)(model=self.model.fresh(seed), epsilon=self.epsilon, seed=seed)
+    def _options(self) -> Options:
+        return {**super()._options(), "seed": int(self.seed), "kind": type(self.model).__name__}
 
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the selector's arrays hold."""
-        return self.model.n_bytes + self._rng.nbytes
-
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        options, arrays = snapshot_of(self.model)
-        mine = {"epsilon": self.epsilon, "seed": int(self.seed), "kind": type(self.model).__name__, "model": options}
-        return State(mine, {**{f"model.{name}": array for name, array in arrays.items()}, "rng": self._rng})
+    def _members(self) -> Mapping[str, Any]:
+        return {"model": self.model}
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options = dict(state.options)
-        kind = files.class_named(options.pop("kind"))
+    def _member_kinds(cls, options: Options) -> Mapping[str, type[Saveable]]:
+        kind = class_named(options.pop("kind"))
         if not issubclass(kind, ClickModel):
-            raise ValueError("its model is no click model")
-        arrays = {name.removeprefix("model."): array for name, array in state.arrays.items() if name != "rng"}
-        selector = cls(model=kind.from_state(State(options.pop("model"), arrays)), **options)
-        files.restore({"rng": selector._rng}, {"rng": state.arrays["rng"]})
-        check_random_state(selector._rng)
-        return selector
+            raise CorruptFile("its model is no click model")
+        return {"model": kind}
+
+    def _arrays(self) -> Arrays:
+        return {"rng": self._rng}
+
+    def _validate_state(self) -> None:
+        check_random_state(self._rng)
 
 
 def _checked_candidates(candidates: Any) -> int:
@@ -133,6 +124,7 @@ def _checked_decision(decision: Any) -> Decision:
     except (TypeError, ValueError):
         form = "Decision(action, probability, context)"
         raise ValueError(f"decision is {shown(decision)}; it must be a {form}") from None
+    context = as_row(context)
     if not isinstance(context, Mapping | np.ndarray):
         raise ValueError(f"the decision's context is {shown(context)}; it must be the candidate that was picked")
     return Decision(action, probability, context)

@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.clicks import random_trees_kernels as trees
-from stumpery.clicks import univariate_kernels as univariate
-from stumpery.clicks.bank_validation import validate_random_trees, validate_univariate
+from stumpery.clicks import tree_bank_kernels as trees
+from stumpery.clicks import univariate_bank_kernels as univariate
+from stumpery.clicks.predictor_bank_validation import validate_random_trees, validate_univariate
 from stumpery.options import is_number, shown
 from stumpery.summaries.quantiles_kernels import Quantiles, Tuples, new_tuples
 from stumpery.types import Floats, Integers
 from stumpery.validation import check
 
+SAVED_NAMES = {"probabilities": "chances"}  # as files call these arrays
 DECIDED = frozenset({"columns", "hashes", "kinds", "limits", "settings", "features"})  # arrays that options decide
 
 
@@ -146,5 +147,6 @@ def _room(streams: Quantiles) -> tuple[Tuples, Tuples]:
 def _flat(bundle: dict[str, Any], before: str = "") -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
     for name, part in bundle.items():
-        found |= _flat(part._asdict(), f"{before}{name}.") if hasattr(part, "_asdict") else {before + name: part}
+        own = f"{before}{SAVED_NAMES.get(name, name)}"
+        found |= _flat(part._asdict(), f"{own}.") if hasattr(part, "_asdict") else {own: part}
     return found

@@ -1,9 +1,9 @@
-"""Numba's compiler for internal functions: those that only kernels call.
+"""Numba's compiler for internal functions, which only kernels call.
 
-Numba optimises a function fully, and again in each of its callers, and makes machine code and a wrapper that nobody
-uses. An internal function stays LLVM code until the kernel that calls it is optimised as a whole. Numba also counts
-references to an array at each view and each call, by atomic steps. A function that neither makes an array nor returns
-one only borrows its arrays: it is compiled without.
+Numba optimises every function by itself and again within each of its callers, and emits machine code and a wrapper
+that are never used. An internal function stays LLVM code until the kernel that calls it is optimised as a whole. Numba
+also counts references to an array at each view and each call, atomically. A function that neither allocates nor returns
+an array needs no reference counts: its callers keep its arrays alive.
 """
 
 from functools import cache
@@ -17,7 +17,7 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher
 
 from stumpery.compiling.intrinsics import prefetch_line
-from stumpery.compiling.lowering import BORROWS, CheckedLower
+from stumpery.compiling.lowering import NO_REFERENCE_COUNTS, CheckedLower
 from stumpery.compiling.pointers import POINTER, NamedTuplePointer, by_pointer
 
 
@@ -28,11 +28,11 @@ class InternalFunction(CPUDispatcher):  # type: ignore[misc]
         super().__init__(function, targetoptions={"nopython": True, **options}, pipeline_class=InternalCompiler)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Compile the function for arguments of these types: NamedTuples by pointer, constants as any other number."""
+        """Compile the function for these argument types: NamedTuples by pointer, constants as ordinary numbers."""
         return super().get_call_template(tuple(map(by_pointer, args)), {name: by_pointer(kws[name]) for name in kws})
 
     def add_overload(self, cres: Any) -> None:
-        """Keep what was compiled for kernels, not for Python."""
+        """Register the compiled function for kernels only; Python cannot call it."""
         self.overloads[tuple(cres.signature.args)] = cres
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> NoReturn:
@@ -40,12 +40,12 @@ class InternalFunction(CPUDispatcher):  # type: ignore[misc]
 
 
 class _InternalLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """LLVM code of an internal function, to be linked into kernels, each function once."""
+    """LLVM module of an internal function; each is linked into a kernel once."""
 
-    _whole: Any = None
+    _linked_module: Any = None
 
     def finalize(self) -> None:
-        """Nothing is optimised, and no machine code made."""
+        """Finish without optimising or emitting machine code."""
         self._raise_if_finalized()
         for library in self._linking_libraries:
             self._reload_init.update(library._reload_init)
@@ -53,27 +53,27 @@ class _InternalLibrary(JITCodeLibrary):  # type: ignore[misc]
         self._finalized = True
 
     def _get_module_for_linking(self) -> Any:
-        if self._whole is None:
-            self._whole = super()._get_module_for_linking().clone()
-            for library in self._called({}):
+        if self._linked_module is None:
+            self._linked_module = super()._get_module_for_linking().clone()
+            for library in self._dependencies({}):
                 is_internal = isinstance(library, _InternalLibrary)
-                inner: Any = super(_InternalLibrary, library) if is_internal else library
-                self._whole.link_in(inner._get_module_for_linking(), preserve=True)
-        return self._whole
+                unlinked: Any = super(_InternalLibrary, library) if is_internal else library
+                self._linked_module.link_in(unlinked._get_module_for_linking(), preserve=True)
+        return self._linked_module
 
-    def _called(self, known: dict[Any, None]) -> dict[Any, None]:
-        """All that it calls, and what they call, but itself; `known` is filled in place."""
+    def _dependencies(self, found: dict[Any, None]) -> dict[Any, None]:
+        """The libraries of all functions called, directly or indirectly; `found` is filled in place."""
         for library in self._linking_libraries:
-            if library not in known and library is not self:
-                known[library] = None
+            if library not in found and library is not self:
+                found[library] = None
                 if isinstance(library, _InternalLibrary):
-                    library._called(known)
-        return known
+                    library._dependencies(found)
+        return found
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _KernelLowering(typed_passes.NativeLowering):  # type: ignore[misc]
-    """Lowering of kernels."""
+    """Numba's lowering pass, with our lowering of indices."""
 
     _name = "kernel_lowering"
     lowering_class = CheckedLower
@@ -81,15 +81,17 @@ class _KernelLowering(typed_passes.NativeLowering):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _InternalLowering(_KernelLowering):
-    """Lowering of internal functions: into an `_InternalLibrary`, with an object of no use in place of an address."""
+    """Lowering pass of internal functions: into an `_InternalLibrary`, with a placeholder instead of an address."""
 
     _name = "internal_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        keeps = state.func_ir.is_generator and any(isinstance(kind, NamedTuplePointer) for kind in state.args)
-        if keeps or POINTER in str(state.return_type):
-            raise errors.TypingError(f"{state.func_id.func_name} keeps or returns a NamedTuple that it got by pointer")
-        state.metadata[BORROWS] = _only_borrows(state)
+        stores = state.func_ir.is_generator and any(isinstance(kind, NamedTuplePointer) for kind in state.args)
+        if stores or POINTER in str(state.return_type):
+            raise errors.TypingError(
+                f"{state.func_id.func_name} stores or returns a NamedTuple that was passed by pointer"
+            )
+        state.metadata[NO_REFERENCE_COUNTS] = _needs_no_reference_counts(state)
         state.library = _InternalLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
@@ -105,16 +107,16 @@ class KernelCompiler(CompilerBase):  # type: ignore[misc]
     skipped: tuple[Any, ...] = ()
 
     def define_pipelines(self) -> list[Any]:
-        """Numba's passes, in their order."""
-        ours = {typed_passes.NativeLowering: self.lowering}
+        """Numba's pass pipeline, with our lowering and without the skipped passes."""
+        replaced = {typed_passes.NativeLowering: self.lowering}
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        manager.passes = [(ours.get(step, step), text) for step, text in manager.passes if step not in self.skipped]
+        manager.passes = [(replaced.get(each, each), text) for each, text in manager.passes if each not in self.skipped]
         manager.finalize()
         return [manager]
 
 
 class InternalCompiler(KernelCompiler):
-    """The same for internal functions, without the passes for functions within functions and array expressions."""
+    """The compiler of internal functions, without the passes for closures and array expressions."""
 
     lowering = _InternalLowering
     skipped = (
@@ -134,47 +136,48 @@ class InternalCompiler(KernelCompiler):
     )
 
 
-def _only_borrows(state: Any) -> bool:
-    """Whether a function makes no array and returns none: then all arrays outlive its call and need no counts.
+def _needs_no_reference_counts(state: Any) -> bool:
+    """Whether a function neither allocates nor returns an array, so that its arrays outlive the call.
 
-    What is not known to be safe is counted: generators, and whatever is neither an array nor a tuple of arrays.
+    Everything not known to be safe is counted: generators, and values that are neither arrays nor tuples of arrays.
     """
 
     @cache
-    def holds(kind: Any) -> bool:
+    def is_counted(kind: Any) -> bool:
         return bool(state.targetctx.data_model_manager[kind].contains_nrt_meminfo())
 
-    def plain(kind: Any) -> bool:
-        parts = kind.types if isinstance(kind, types.BaseTuple) else ()
-        return isinstance(kind, types.Array) or not holds(kind) or (bool(parts) and all(map(plain, parts)))
+    def is_safe(kind: Any) -> bool:
+        fields = kind.types if isinstance(kind, types.BaseTuple) else ()
+        return isinstance(kind, types.Array) or not is_counted(kind) or (bool(fields) and all(map(is_safe, fields)))
 
-    if state.func_ir.is_generator or holds(state.return_type) or not all(map(plain, set(state.typemap.values()))):
+    kinds = set(state.typemap.values())
+    if state.func_ir.is_generator or is_counted(state.return_type) or not all(map(is_safe, kinds)):
         return False
-    held = {name for name, kind in state.typemap.items() if holds(kind)}
-    steps = (step for block in state.func_ir.blocks.values() for step in block.body)
-    return all(_borrows(step, held, state.typemap) for step in steps)
+    arrays = {name for name, kind in state.typemap.items() if is_counted(kind)}
+    statements = (statement for block in state.func_ir.blocks.values() for statement in block.body)
+    return all(_allocates_nothing(statement, arrays, state.typemap) for statement in statements)
 
 
-def _borrows(step: Any, held: set[str], kinds: Any) -> bool:
-    """Whether one statement makes no array and passes none to Numba's own functions; `held` names all arrays."""
-    if isinstance(step, ir.SetItem | ir.StaticSetItem):
-        return not held & {name.name for name in step.list_vars() if name != step.target}
-    if not isinstance(step, ir.Assign) or not isinstance(step.value, ir.Expr):
+def _allocates_nothing(statement: Any, arrays: set[str], kinds: Any) -> bool:
+    """Whether a statement makes no array and passes none to Numba's own functions; `arrays` names all arrays."""
+    if isinstance(statement, ir.SetItem | ir.StaticSetItem):
+        return not arrays & {name.name for name in statement.list_vars() if name != statement.target}
+    if not isinstance(statement, ir.Assign) or not isinstance(statement.value, ir.Expr):
         return True
-    expression = step.value
-    gives = step.target.name in held
+    expression = statement.value
+    gives_array = statement.target.name in arrays
     if expression.op == "call":
-        called = kinds[expression.func.name]
-        lends = isinstance(called, types.Dispatcher) or getattr(called, "typing_key", None) is prefetch_line
-        return not gives and (lends or not _held_in(expression, held))
-    if not gives or expression.op in ("cast", "phi", "exhaust_iter", "build_tuple"):
+        function = kinds[expression.func.name]
+        is_ours = isinstance(function, types.Dispatcher) or getattr(function, "typing_key", None) is prefetch_line
+        return not gives_array and (is_ours or not _arrays_in(expression, arrays))
+    if not gives_array or expression.op in ("cast", "phi", "exhaust_iter", "build_tuple"):
         return True
     if expression.op == "getattr":
         return isinstance(kinds[expression.value.name], types.BaseTuple | NamedTuplePointer)
-    if expression.op in ("getitem", "static_getitem"):  # an array as the index would make another
-        return _held_in(expression, held) == {expression.value.name}
+    if expression.op in ("getitem", "static_getitem"):  # an array as index would allocate another
+        return _arrays_in(expression, arrays) == {expression.value.name}
     return False
 
 
-def _held_in(expression: Any, held: set[str]) -> set[str]:
-    return held & {name.name for name in expression.list_vars()}
+def _arrays_in(expression: Any, arrays: set[str]) -> set[str]:
+    return arrays & {name.name for name in expression.list_vars()}

@@ -1,4 +1,4 @@
-"""Intrinsics for what Python has no words for: prefetch and bitcast."""
+"""Numba intrinsics for LLVM instructions that Python lacks: prefetch and bitcast."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from numba.extending import intrinsic
 
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch_line(context: Any, array: Any, byte: Any) -> Any:
-    """Prefetch the cache line that holds a byte of a C-contiguous array, counted from its start."""
+    """Prefetch the cache line of a byte of a C-contiguous array; `byte` is an offset from its start."""
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         memory = target.make_array(signature.args[0])(target, builder, arguments[0]).data
@@ -18,7 +18,8 @@ def prefetch_line(context: Any, array: Any, byte: Any) -> Any:
         word = llvm.IntType(32)
         kind = llvm.FunctionType(llvm.VoidType(), (start.type, word, word, word))
         prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(prefetch, (builder.gep(start, [arguments[1]]), word(0), word(3), word(1)))  # to read, and to keep
+        address = builder.gep(start, [arguments[1]])
+        builder.call(prefetch, (address, word(0), word(3), word(1)))  # for reading, kept in all cache levels
         return target.get_dummy_value()
 
     return types.void(array, types.int64), generate
@@ -26,7 +27,7 @@ def prefetch_line(context: Any, array: Any, byte: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def bitcast_intrinsic(context: Any, number: Any) -> Any:
-    """A number's bits, as an unsigned integer of as many."""
+    """A number's bits as an unsigned integer of the same width."""
     width = types.unliteral(number).bitwidth
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:

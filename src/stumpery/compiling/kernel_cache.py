@@ -1,18 +1,21 @@
 """The disk cache of compiled kernels: pickled machine code, authenticated before it is unpickled.
 
-Numba keeps compiled functions as pickles, and unpickling runs code. So nothing is unpickled that this user has not
-written: each file begins with an HMAC-SHA256 of its name, its folder's name and its content, under a random key that
-lies elsewhere and that only the user can read. A file that was planted, changed, cut or swapped is compiled anew.
-Folders and files that belong to another user, or that others may write, are not used at all.
+Numba stores compiled functions as pickles, and unpickling runs code. So only files written by this user are unpickled:
+each file begins with an HMAC-SHA256 of its name, its folder's name and its content. The key is random, stored elsewhere
+and readable by the user alone. A file that was planted, changed, truncated or swapped is compiled anew. Folders and
+files that belong to another user, or that others may write, are not used at all.
 
-Numba's own cache has an index for each function; here a file's name is a hash of all that its machine code depends on:
-the function, the types of its arguments and the processor. Numba looks only at the file in which a kernel stands, not
-at those of the kernels that it calls, nor at the compiler's settings. So the folder's name is a hash of all kernel
-sources and of the settings: a change anywhere compiles anew, and nothing stale is ever run.
+Numba's own cache has an index file per function. Here a file's name is a hash of what its machine code depends on: the
+function, its argument types and the processor. Numba invalidates a kernel when its own source file changes, but not
+when a kernel that it calls changes, or a compiler setting. So the folder's name is a hash of all kernel sources and
+settings: any change compiles all kernels anew, and no stale kernel runs.
+
+Misses are logged at debug level under the name of this module.
 """
 
 import hashlib
 import hmac
+import logging
 import os
 import pickle
 import re
@@ -43,16 +46,18 @@ from stumpery.system.folders import (
     write_own,
 )
 
-N_CACHES_KEPT = 6
+logger = logging.getLogger(__name__)
+
+N_CACHES_KEPT = 6  # folders of other versions and settings that are kept
 KEY_BYTES = 32
 DIGEST_BYTES = hashlib.sha256().digest_size
-ABANDONED_S = 3600.0  # nobody writes one file for so long
-TAG = "CACHEDIR.TAG"  # tells our folders from others, and backups that they need not keep them (bford.info/cachedir)
+MAX_WRITE_S = 3600.0  # older partial files were left by killed processes
+TAG = "CACHEDIR.TAG"  # marks our folders, and tells backup programs to skip them (bford.info/cachedir)
 TAG_CONTENT = b"Signature: 8a477f597d28d172789f06886806bc55\n# Compiled kernels of Stumpery: they can be made again.\n"
 
 
 class Store(NamedTuple):
-    """A folder of authenticated files, and their key."""
+    """A folder of authenticated files, and the key that authenticates them."""
 
     folder: Path
     key: bytes
@@ -60,27 +65,27 @@ class Store(NamedTuple):
     def read(self, name: str) -> memoryview | None:
         """The content of a file that this user has written under this name in this folder, or None."""
         try:
-            found = memoryview(read_own(self.folder / name))
+            data = memoryview(read_own(self.folder / name))
         except (OSError, UnsafePathError):
             return None
-        content = found[DIGEST_BYTES:]
-        return content if hmac.compare_digest(found[:DIGEST_BYTES], self._code(name, content)) else None
+        content = data[DIGEST_BYTES:]
+        return content if hmac.compare_digest(data[:DIGEST_BYTES], self._digest(name, content)) else None
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file, whole or not at all; remove what processes that were killed have left."""
-        write_own(self.folder / name, self._code(name, content) + content)
+        """Write a file atomically; delete the partial files of killed processes."""
+        write_own(self.folder / name, self._digest(name, content) + content)
         for part in self.folder.glob("*.tmp"):
-            if time.time() - part.lstat().st_mtime > ABANDONED_S:
+            if time.time() - part.lstat().st_mtime > MAX_WRITE_S:
                 part.unlink()
 
-    def _code(self, name: str, content: bytes | memoryview) -> bytes:
-        code = hmac.new(self.key, f"{self.folder.name}/{name}/".encode(), "sha256")
-        code.update(content)
-        return code.digest()
+    def _digest(self, name: str, content: bytes | memoryview) -> bytes:
+        digest = hmac.new(self.key, f"{self.folder.name}/{name}/".encode(), "sha256")
+        digest.update(content)
+        return digest.digest()
 
 
 class KernelCache(Cache):  # type: ignore[misc]
-    """Numba's cache of one function: a file in the store for each combination of argument types and processor."""
+    """Numba's cache of one function: a file per combination of argument types and processor."""
 
     def __init__(self, function: Any, store: Store, name: str) -> None:
         self._py_func, self._store, self._name = function, store, name
@@ -92,23 +97,26 @@ class KernelCache(Cache):  # type: ignore[misc]
         return str(self._store.folder)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """The compiled function for these types, or None; whatever is wrong with a file, it is compiled anew."""
+        """The compiled function for these argument types; None if there is no valid file."""
         try:
             if EXTENDED:
-                rtsys.initialize(target_context)  # counts references; all else is initialised only to compile
+                rtsys.initialize(target_context)  # reference counting; the rest is needed only to compile
             else:
                 target_context.refresh()
-            return self._load_overload(signature, target_context)
-        except Exception:  # an authentic file can hold what is no longer there, as a class that was renamed
-            return None
+            loaded = self._load_overload(signature, target_context)
+        except Exception:  # an authentic file can refer to what no longer exists, such as a renamed class
+            loaded = None
+        if loaded is None:
+            logger.debug("kernel cache miss: %s%s", self._py_func.__qualname__, signature)
+        return loaded
 
     def save_overload(self, signature: Any, data: Any) -> None:
-        """Keep a compiled function, unless the disk is full or may not be written: that only costs the next start."""
+        """Write a compiled function; ignored where the disk is full or read-only, as that only slows the next start."""
         with suppress(OSError):
             self._save_overload(signature, data)
 
     def flush(self) -> None:
-        """Forget all of this function."""
+        """Delete all files of this function."""
         with suppress(OSError):
             for path in self._store.folder.glob(f"{self._name}-*.nbc"):
                 path.unlink()
@@ -118,8 +126,8 @@ class KernelCache(Cache):  # type: ignore[misc]
         content = self._store.read(self._file_name(key)) if self._enabled else None
         if content is None:
             return None
-        found, reduced = pickle.loads(content)  # noqa: S301 - authenticated: this user wrote it
-        return CompileResult._rebuild(target_context, *reduced) if found == key else None
+        stored_key, reduced = pickle.loads(content)  # noqa: S301 - authenticated: this user wrote it
+        return CompileResult._rebuild(target_context, *reduced) if stored_key == key else None
 
     def _save_overload(self, signature: Any, data: Any) -> None:
         if not self._enabled:
@@ -135,7 +143,7 @@ class KernelCache(Cache):  # type: ignore[misc]
 
 
 def cache_of(function: Any, *, bounds_check: bool) -> Any:
-    """The disk cache of a kernel; one that keeps nothing where there is no safe folder, or no file of its source."""
+    """The disk cache of a kernel; a null cache where there is no safe folder or no source file."""
     store = kernel_store(bounds_check)
     name = _name_of(function)
     return NullCache() if store is None or name is None else KernelCache(function, store, name)
@@ -143,19 +151,19 @@ def cache_of(function: Any, *, bounds_check: bool) -> Any:
 
 @cache
 def kernel_store(bounds_check: bool) -> Store | None:
-    """Where the kernels of this version are kept, or None; one warning says why a folder or key is refused."""
+    """The store of this version's kernels, or None; a warning says why a folder or key is refused."""
     try:
         return Store(_open_folder(fingerprint(bounds_check=bounds_check)), _read_key())
     except UnsafePathError as refusal:
-        text = f"compiled kernels are neither loaded from the disk nor kept there: {refusal}"
+        text = f"the disk cache of compiled kernels is not used: {refusal}"
         warnings.warn(text, RuntimeWarning, stacklevel=2)
-    except (OSError, RuntimeError):  # the second: a user without a home
-        pass
+    except (OSError, RuntimeError) as error:  # RuntimeError: a user without a home folder
+        logger.debug("there is no disk cache of compiled kernels: %s", error)
     return None
 
 
 def fingerprint(*, bounds_check: bool) -> str:
-    """A hash of all kernel sources, of the compiler's version and of its settings."""
+    """A hash of all kernel sources, of the compiler's version and of its settings; names the cache folder."""
     mode = "checked" if bounds_check else "fast", EXTENDED, numba.__version__, sys.implementation.cache_tag
     digest = hashlib.sha256(repr(mode).encode())
     for path in kernel_files():
@@ -164,22 +172,22 @@ def fingerprint(*, bounds_check: bool) -> str:
 
 
 def kernel_files() -> list[Path]:
-    """Every file of the package in which kernels may stand, and those that say how they are compiled and kept."""
+    """Every source file of the package that may define kernels or how they are compiled and cached."""
     package = Path(__file__).parents[1]
     single = [package / f"{name}.py" for name in ("jit", "random")]
     return [*sorted((package / "compiling").glob("*.py")), *single, *sorted(package.rglob("*_kernels.py"))]
 
 
 def _name_of(function: Any) -> str | None:
-    """A name for the files of a function: its own and a hash of where it stands; None without a file."""
+    """A prefix for the files of a function: its name and a hash of where it is defined; None without a source file."""
     source = Path(function.__code__.co_filename)
-    place = [function.__module__, function.__qualname__, str(function.__code__.co_firstlineno)]
+    origin = [function.__module__, function.__qualname__, str(function.__code__.co_firstlineno)]
     if source not in _package_files():
         if not source.is_file():
             return None
-        place += [str(source.absolute()), hashlib.sha256(source.read_bytes()).hexdigest()]
+        origin += [str(source.absolute()), hashlib.sha256(source.read_bytes()).hexdigest()]
     short = re.sub(r"\W", "", function.__name__, flags=re.ASCII)
-    return f"{short}-{hashlib.sha256(repr(place).encode()).hexdigest()[:16]}"
+    return f"{short}-{hashlib.sha256(repr(origin).encode()).hexdigest()[:16]}"
 
 
 @cache
@@ -188,37 +196,38 @@ def _package_files() -> frozenset[Path]:
 
 
 def _open_folder(name: str) -> Path:
-    """The folder for this version's kernels, made if it is missing; it may be one that can only be read."""
+    """The folder of this version's kernels, created if missing; it may be read-only."""
     root = cache_root().absolute()
     check_root(root)
     kernels = root / "kernels"
     folder = kernels / name
     is_new = not folder.exists()
-    for each in (kernels, folder):
-        make_own(each)
-        check_own_folder(each)
+    for path in (kernels, folder):
+        make_own(path)
+        check_own_folder(path)
     with suppress(OSError):
         if is_new or not (folder / TAG).exists():
             write_own(folder / TAG, TAG_CONTENT)
         os.utime(folder)
     if is_new:
         with suppress(OSError):
-            _forget_old_caches(kernels)
+            _delete_old_caches(kernels)
     return folder
 
 
-def _forget_old_caches(kernels: Path) -> None:
-    made = sorted(filter(_is_made_here, kernels.iterdir()), key=lambda path: path.stat().st_mtime, reverse=True)
-    for folder in made[N_CACHES_KEPT:]:
-        with suppress(OSError):  # another process may be doing the same, and what else lies there stays with its folder
+def _delete_old_caches(kernels: Path) -> None:
+    caches = sorted(filter(_is_cache, kernels.iterdir()), key=lambda path: path.stat().st_mtime, reverse=True)
+    for folder in caches[N_CACHES_KEPT:]:
+        with suppress(OSError):  # another process may be doing the same; a folder with other files stays
+            logger.debug("deleting compiled kernels of another version: %s", folder)
             files = [path for path in folder.iterdir() if path.suffix in (".nbc", ".tmp")]
             for path in (*files, folder / TAG):
                 path.unlink()
             folder.rmdir()
 
 
-def _is_made_here(folder: Path) -> bool:
-    """Whether a folder is a cache that this package made; nobody else's is ever deleted."""
+def _is_cache(folder: Path) -> bool:
+    """Whether a folder is a kernel cache that this package created; no other folder is ever deleted."""
     if not re.fullmatch("[0-9a-f]{16}", folder.name):
         return False
     try:
@@ -229,7 +238,7 @@ def _is_made_here(folder: Path) -> bool:
 
 
 def _read_key() -> bytes:
-    """The user's key, made if it is missing."""
+    """The user's key, created if missing."""
     try:
         path = cache_key_path()
     except RuntimeError as error:
@@ -237,7 +246,7 @@ def _read_key() -> bytes:
     try:
         if not os.path.lexists(path):
             make_own(path.parent)
-            with suppress(FileExistsError):  # another process was first: its key is taken
+            with suppress(FileExistsError):  # another process was first: use its key
                 write_own(path, os.urandom(KEY_BYTES), mode=0o600, replace=False)
         key = read_own(path, forbidden=ANY_BY_OTHERS)
     except OSError as error:

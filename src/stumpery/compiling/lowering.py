@@ -1,8 +1,8 @@
-"""Lowering of array indices: a signed index that is known only at run time must be 0 or more.
+"""Lowering of array indices without wraparound: a signed index that is known only at run time must be 0 or more.
 
-Numba lets a negative index count from the end: a comparison and an addition for every access, a tenth of the speed of
-a forest. Here it raises an IndexError, which costs a branch that is never taken. A negative constant (`values[-1]`)
-counts from the end as in Numba.
+Numba lets a negative index count from the end, which costs a comparison and an addition for every access and made
+forests 10 % slower. Here it raises an IndexError, which costs a branch that is never taken. A negative constant
+(`values[-1]`) counts from the end as in Numba.
 """
 
 from typing import Any
@@ -13,14 +13,14 @@ from numba.core import cgutils, typing
 from numba.core.ir_utils import find_const, get_definition, guard
 from numba.core.lowering import Lower
 
-BORROWS = "stumpery_borrows"  # in a function's metadata: it needs no reference counts
-DATA, SHAPE, STRIDES = 4, 5, 6  # members of an array in its data model
+NO_REFERENCE_COUNTS = "stumpery_no_reference_counts"  # in a function's metadata
+DATA, SHAPE, STRIDES = 4, 5, 6  # positions of an array's members in its data model
 NEGATIVE = "a negative index counts from the end only where it is a constant"
 _SIZES: dict[str, int] = {}
 
 
 class _Builder(llvm.IRBuilder):  # type: ignore[misc]
-    """LLVM's builder, but single words are loaded from a NamedTuple that was passed by pointer."""
+    """LLVM's builder; members of a NamedTuple passed by pointer are loaded one by one."""
 
     def extract_value(self, agg: Any, idx: Any, name: str = "") -> Any:
         """A member of a struct."""
@@ -32,22 +32,22 @@ class _Builder(llvm.IRBuilder):  # type: ignore[misc]
 
 
 class CheckedLower(Lower):  # type: ignore[misc]
-    """Numba's lowering with indices of arrays checked, and without reference counts where none are needed."""
+    """Numba's lowering with checked array indices, and without reference counts where none are needed."""
 
     context: Any
 
     def __init__(self, *arguments: Any, metadata: Any) -> None:
         super().__init__(*arguments, metadata=metadata)
-        counts = self.context.enable_nrt and not metadata.get(BORROWS)
-        self.context = self.context.subtarget(enable_nrt=counts, get_abi_sizeof=self._size_of)
+        enable_nrt = self.context.enable_nrt and not metadata.get(NO_REFERENCE_COUNTS)
+        self.context = self.context.subtarget(enable_nrt=enable_nrt, get_abi_sizeof=self._size_of)
 
     def setup_function(self, fndesc: Any) -> None:
-        """Begin a function."""
+        """Set up lowering of a function, with our builder."""
         super().setup_function(fndesc)
         self.builder = _Builder(self.entry_block)
 
     def _size_of(self, kind: Any) -> int:
-        """The size of an LLVM type, in bytes; LLVM is asked once, by a module of its own."""
+        """The size of an LLVM type in bytes, memoised: LLVM compiles a module to answer."""
         name = str(kind)
         if name not in _SIZES:
             _SIZES[name] = kind.get_abi_size(self.context.target_data)
@@ -73,7 +73,7 @@ class CheckedLower(Lower):  # type: ignore[misc]
         return self.context.pack_value(self.builder, stored, element, address)
 
     def _checked(self, index: Any, signature: Any) -> Any:
-        """Check an index; give the signature with its integers unsigned, which Numba does not wrap around."""
+        """Check an index; return the signature with unsigned integers, which Numba does not wrap around."""
         array, wanted, *rest = signature.args
         if not isinstance(array, types.Array):
             return signature
@@ -84,12 +84,12 @@ class CheckedLower(Lower):  # type: ignore[misc]
             tuple_ = guard(get_definition, self.func_ir, index)
             axes = tuple_.items if getattr(tuple_, "op", None) == "build_tuple" else [None] * len(kind)
             values = [self.builder.extract_value(value, axis) for axis in range(len(kind))]
-            each = map(self._checked_integer, axes, kind.types, values, wanted.types)
-            checked = types.BaseTuple.from_types(tuple(each))
+            integers = map(self._checked_integer, axes, kind.types, values, wanted.types)
+            checked = types.BaseTuple.from_types(tuple(integers))
         return typing.signature(signature.return_type, array, checked, *rest)
 
     def _checked_integer(self, variable: Any, kind: Any, value: Any, wanted: Any) -> Any:
-        """Raise an IndexError where an integer is negative; give the type as which it is used."""
+        """Raise an IndexError where an integer is negative; return the type that it is used as."""
         if not isinstance(wanted, types.Integer) or not wanted.signed:
             return wanted
         constant = guard(find_const, self.func_ir, variable) if variable else None
@@ -102,25 +102,26 @@ class CheckedLower(Lower):  # type: ignore[misc]
         return types.uintp
 
     def _element(self, array: Any, index: Any, signature: Any) -> Any:
-        """The address of an element; None for a view, and for an index that is not made of unsigned integers alone."""
+        """The address of an element; None for a view or an index with anything but unsigned integers."""
         kind, wanted = self.typeof(array.name), signature.args[1]
         kinds = wanted.types if isinstance(wanted, types.BaseTuple) else (wanted,)
         if not isinstance(kind, types.Array) or not kind.aligned or not 0 < len(kinds) == kind.ndim:
             return None
         if any(not isinstance(each, types.Integer) or each.signed for each in kinds):
             return None
-        whole, value = self.loadvar(array.name), self.loadvar(index.name)
-        given = self.typeof(index.name)
-        values, givens = [value], [given]
-        if isinstance(given, types.BaseTuple):
-            values, givens = [self.builder.extract_value(value, axis) for axis in range(kind.ndim)], given.types
+        struct, value = self.loadvar(array.name), self.loadvar(index.name)
+        index_type = self.typeof(index.name)
+        values, value_types = [value], [index_type]
+        if isinstance(index_type, types.BaseTuple):
+            values = [self.builder.extract_value(value, axis) for axis in range(kind.ndim)]
+            value_types = index_type.types
         return cgutils.get_item_pointer2(
             self.context,
             self.builder,
-            data=self.builder.extract_value(whole, DATA),
-            shape=[self.builder.extract_value(whole, (SHAPE, axis)) for axis in range(kind.ndim)],
-            strides=[self.builder.extract_value(whole, (STRIDES, axis)) for axis in range(kind.ndim)],
+            data=self.builder.extract_value(struct, DATA),
+            shape=[self.builder.extract_value(struct, (SHAPE, axis)) for axis in range(kind.ndim)],
+            strides=[self.builder.extract_value(struct, (STRIDES, axis)) for axis in range(kind.ndim)],
             layout=kind.layout,
-            inds=[self.context.cast(self.builder, *each, types.intp) for each in zip(values, givens, strict=True)],
+            inds=[self.context.cast(self.builder, *each, types.intp) for each in zip(values, value_types, strict=True)],
             boundscheck=self.context.enable_boundscheck,
         )

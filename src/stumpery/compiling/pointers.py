@@ -1,7 +1,8 @@
 """Passing NamedTuples of arrays by pointer.
 
-Numba passes a NamedTuple of arrays as hundreds of words, each to be unpacked and packed again at every call. Internal
-functions get its address (`NamedTuplePointer`) and load what they need. Python can lay its words out once (`pinned`).
+Numba passes a NamedTuple of arrays as hundreds of words, unpacked and packed again at every call. Internal functions
+get its address instead (`NamedTuplePointer`) and load the fields that they use. `pinned` prepares an argument once for
+many calls from Python.
 """
 
 from typing import Any
@@ -18,7 +19,7 @@ from numba.extending import NativeValue, register_model, unbox
 
 from stumpery.compiling import EXTENDED
 
-POINTER = "pointer to "  # how the names of these types begin
+POINTER = "pointer to "  # prefix of the names of these types
 
 
 class NamedTuplePointer(types.Type):  # type: ignore[misc]
@@ -31,12 +32,12 @@ class NamedTuplePointer(types.Type):  # type: ignore[misc]
 
     @property
     def key(self) -> Any:
-        """What tells it from others: its name tells all but which classes of NamedTuples these are."""
+        """Identity of the type: its name, and the NamedTuple classes, which the name does not tell apart."""
         return self.name, self._classes
 
 
 def by_pointer(kind: Any) -> Any:
-    """The type by which an internal function gets an argument, or a field of one: no number is a constant there."""
+    """The type as which an internal function receives an argument or a field of one; no literal types."""
     is_record = isinstance(kind, types.BaseNamedTuple) and any(map(_has_arrays, kind.types))
     return NamedTuplePointer(kind) if is_record else types.unliteral(kind)
 
@@ -46,7 +47,7 @@ def _has_arrays(kind: Any) -> bool:
 
 
 def _classes_in(kind: Any) -> tuple[type, ...]:
-    """The classes of a NamedTuple and of those within it."""
+    """The classes of a NamedTuple type and of the NamedTuples nested in it."""
     if not isinstance(kind, types.BaseTuple):
         return ()
     own = (kind.instance_class,) if isinstance(kind, types.BaseNamedTuple) else ()
@@ -55,7 +56,7 @@ def _classes_in(kind: Any) -> tuple[type, ...]:
 
 @register_model(NamedTuplePointer)
 class _PointerModel(models.PrimitiveModel):  # type: ignore[misc]
-    """An address. The memory there changes only after the call that got it: what was loaded stays true."""
+    """Data model of the pointer: `noalias`, as the memory does not change during the call."""
 
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, manager.lookup(kind.record).get_value_type().as_pointer())
@@ -67,7 +68,7 @@ class _PointerModel(models.PrimitiveModel):  # type: ignore[misc]
 
 @lower_cast(types.BaseNamedTuple, NamedTuplePointer)  # type: ignore[untyped-decorator]
 def _address_of(context: Any, builder: Any, kind: Any, wanted: Any, value: Any) -> Any:
-    """Where a NamedTuple lies: its variable, if it was loaded from there for this call, or else memory of its own."""
+    """The address of a NamedTuple: of its variable if it was just loaded from there, else of a copy on the stack."""
     if isinstance(value, llvm.LoadInstr) and builder.block.instructions[-1] is value:
         return value.operands[0]
     return cgutils.alloca_once_value(builder, value)
@@ -84,40 +85,40 @@ class _Fields(AttributeTemplate):  # type: ignore[misc]
 
 @lower_getattr_generic(NamedTuplePointer)  # type: ignore[untyped-decorator]
 def _field(context: Any, builder: Any, owner: Any, value: Any, name: str) -> Any:
-    """A field, loaded from memory, or its address if it is passed by pointer, too."""
-    place = owner.record.fields.index(name)
-    kind = owner.record.types[place]
-    address = cgutils.gep_inbounds(builder, value, 0, place)
+    """A field, loaded from memory; its address if it is a NamedTuple with arrays itself."""
+    position = owner.record.fields.index(name)
+    kind = owner.record.types[position]
+    address = cgutils.gep_inbounds(builder, value, 0, position)
     if by_pointer(kind) != kind:
         return address
     loaded = builder.load(address)
-    loaded.loaded_from = address  # for `lowering.py`, which loads single words from there
+    loaded.loaded_from = address  # `lowering.py` loads single members from there
     return impl_ret_borrowed(context, builder, kind, loaded)
 
 
 class Pinned:
-    """A NamedTuple whose words Python has laid out once, so that kernels need not unbox each of its arrays."""
+    """A NamedTuple laid out in memory as a kernel expects it, so that its arrays are not unboxed at each call."""
 
     def __init__(self, record: Any) -> None:
         self.record = record
-        self._words = np.array(_words_of(record), np.int64)
+        self._words = np.array(_struct_words(record), np.int64)
         self.address = self._words.ctypes.data
         self._numba_type_ = NamedTuplePointer(typeof(record))
 
 
 def pinned(record: Any) -> Any:
-    """A NamedTuple of arrays as kernels get it fastest; it must be pinned anew when an array is replaced by another."""
+    """A NamedTuple of arrays as a fast kernel argument; pin it anew when one of its arrays is replaced."""
     return Pinned(record) if EXTENDED and not config.DISABLE_JIT else record
 
 
-def _words_of(field: Any) -> list[int]:
-    """A NamedTuple, an array or a number as it lies in memory, word by word; its arrays are not reference-counted."""
+def _struct_words(field: Any) -> list[int]:
+    """The words of a NamedTuple, an array or a number as a C struct; its arrays are not reference-counted."""
     if isinstance(field, tuple):
-        return [word for each in field for word in _words_of(each)]
+        return [word for each in field for word in _struct_words(each)]
     if isinstance(field, np.ndarray):
         return [0, 0, field.size, field.itemsize, field.ctypes.data, *field.shape, *field.strides]
     if isinstance(field, bool) or not isinstance(field, float | int):
-        raise TypeError(f"{field!r} cannot be pinned: it is neither an array, a float, an int nor a tuple of these")
+        raise TypeError(f"cannot pin {field!r}: it must be an array, a float, an int or a tuple of these")
     return [int(np.array(field).view(np.int64))]
 
 

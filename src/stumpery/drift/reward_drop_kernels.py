@@ -1,9 +1,8 @@
-"""Whether the world has changed: rewards fall short of what was expected, by more than probability would have it.
+"""Reward-drop detector: a drift is reported where rewards fall short of their scores by more than chance explains.
 
-The mean of the latest errors, reward - score, is held against their mean since the last change, or 0 where that is
-more: who learns to expect what is there has not lost it. It may be less by some standard deviations and, as in
-Bernstein's inequality, a little more for errors that are rare but large. Where it falls below that, what was learned
-before is of another world.
+The mean of the recent errors, reward - score, is compared with their mean since the last drift, the reference, which
+is capped at 0: an improving model must not trigger the detector. The allowed difference is some standard deviations
+and, as in Bernstein's inequality, a little more for errors that are rare but large.
 """
 
 import math
@@ -11,26 +10,29 @@ import math
 from stumpery.jit import internal
 from stumpery.types import Floats
 
-LATELY, USUALLY, SQUARES, SINCE, EPOCH, N_CHANGES = range(6)  # EPOCH: the first event since the last change
-N_WATCH = 6
-SHORT, LONG = 1 / 200, 1 / 5000  # the weight of an error in the latest mean, and in the usual one
-WORTH = 2.0 / SHORT  # errors that the latest mean is worth
-DEVIATIONS = 5.0
-RARE = DEVIATIONS**2 / (6.0 * WORTH)
-PATIENCE = 1000.0  # events after a change, or at the start, in which there is no other
+DROP_RECENT_MEAN, DROP_MEAN, DROP_SQUARES, DROP_N_EVENTS, DROP_CONCEPT_START, DROP_N_DRIFTS = range(6)
+N_DROP_FIELDS = 6
+RECENT_RATE, REFERENCE_RATE = 1 / 200, 1 / 5000  # the weight of an error in the recent mean, and in the reference
+EFFECTIVE_EVENTS = 2.0 / RECENT_RATE  # events that the recent mean is worth
+DROP_DEVIATIONS = 5.0
+BERNSTEIN_TERM = DROP_DEVIATIONS**2 / (6.0 * EFFECTIVE_EVENTS)
+MIN_CONCEPT_EVENTS = 1000.0  # events after a drift, or at the start, in which no drift is reported
 
 
 @internal
-def note(watch: Floats, error: float, number: int) -> None:
-    """Fold the error of the event of this number into the means, in place, and notice a change."""
-    lately, usually, squares, since = watch[LATELY], watch[USUALLY], watch[SQUARES], watch[SINCE] + 1.0
-    rate = max(1.0 / since, LONG)
-    lately += SHORT * (error - lately)
-    usually += rate * (error - usually)
+def update(detector: Floats, error: float, number: int) -> None:
+    """Fold the error of event `number` into the means, in place; a drift makes it the start of a new concept."""
+    recent, mean, squares = detector[DROP_RECENT_MEAN], detector[DROP_MEAN], detector[DROP_SQUARES]
+    n_events = detector[DROP_N_EVENTS] + 1.0
+    rate = max(1.0 / n_events, REFERENCE_RATE)
+    recent += RECENT_RATE * (error - recent)
+    mean += rate * (error - mean)
     squares += rate * (error * error - squares)
-    variance = max(squares - usually * usually, 0.0)
-    if since >= PATIENCE and min(usually, 0.0) - lately > DEVIATIONS * math.sqrt(variance / WORTH) + RARE:
-        since = 0.0
-        watch[EPOCH] = number
-        watch[N_CHANGES] += 1.0
-    watch[LATELY], watch[USUALLY], watch[SQUARES], watch[SINCE] = lately, usually, squares, since
+    variance = max(squares - mean * mean, 0.0)
+    allowed = DROP_DEVIATIONS * math.sqrt(variance / EFFECTIVE_EVENTS) + BERNSTEIN_TERM
+    if n_events >= MIN_CONCEPT_EVENTS and min(mean, 0.0) - recent > allowed:
+        n_events = 0.0
+        detector[DROP_CONCEPT_START] = number
+        detector[DROP_N_DRIFTS] += 1.0
+    detector[DROP_RECENT_MEAN], detector[DROP_MEAN] = recent, mean
+    detector[DROP_SQUARES], detector[DROP_N_EVENTS] = squares, n_events

@@ -1,7 +1,7 @@
-from .bits import BitEncoder
-from .codes import CodeEncoder
-from .hashed import HashEncoder
+from .bit_encoder import BitEncoder
+from .code_encoder import CodeEncoder
+from .hash_encoder import HashEncoder
 from .schema import Schema
-from .vectors import VectorEncoder
+from .vector_encoder import VectorEncoder
 
 __all__ = ["BitEncoder", "CodeEncoder", "HashEncoder", "Schema", "VectorEncoder"]

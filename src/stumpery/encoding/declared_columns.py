@@ -1,19 +1,31 @@
 """Declaring the columns of a learner before its first row."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
 from stumpery.encoding.schema import Schema
 from stumpery.models import Model
 from stumpery.options import shown
+from stumpery.saveable import Options, Saveable
 
 
-class DeclaredColumns(Model):
-    """A learner with `declare_columns`."""
+class SchemaModel(Model):
+    """A model whose columns are those of a schema, with which they are saved."""
 
     schema: Schema | None
+
+    def _members(self) -> Mapping[str, Any]:
+        return super()._members() if self.schema is None else {**super()._members(), "schema": self.schema}
+
+    @classmethod
+    def _member_kinds(cls, options: Options) -> Mapping[str, type[Saveable]]:
+        return {} if options.get("schema") is None else {"schema": Schema}
+
+
+class DeclaredColumns(SchemaModel):
+    """A learner with `declare_columns`."""
 
     def declare_columns(self, names: Sequence[str]) -> None:
         """Say what the columns are before the first row comes, whatever they hold; a schema must have them all."""
@@ -21,7 +33,7 @@ class DeclaredColumns(Model):
         if self.schema is not None:
             self.schema.check_has(names)
         else:
-            self._start(Schema.of(dict.fromkeys(names, "number")))
+            self._start(Schema.of(dict.fromkeys(names, "numerical")))
 
     @abstractmethod
     def _start(self, schema: Schema) -> None:

@@ -2,18 +2,19 @@
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 
 from stumpery.encoding.reader import Reader
 from stumpery.encoding.schema import Schema
+from stumpery.errors import CorruptFile
 from stumpery.options import listed, shown
+from stumpery.saveable import Arrays, Options, Saveable
 from stumpery.types import State
 
 
 @dataclass(frozen=True, kw_only=True)
-class Encoder:
+class Encoder(Saveable):
     """A pure function of a row under a schema."""
 
     schema: Schema
@@ -36,20 +37,21 @@ class Encoder:
         """The length of an encoded row."""
         return len(self.feature_names)
 
-    def state(self) -> State:
-        """The options and the schema, as plain values and arrays."""
-        schema, arrays = self.schema.state()
-        options = {each.name: getattr(self, each.name) for each in fields(self)}
-        plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()}
-        return State({**plain, "schema": schema}, arrays)
+    def _options(self) -> Options:
+        options = {**super()._options(), "schema": self.schema.state().options}
+        return {name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()}
+
+    def _arrays(self) -> Arrays:
+        return self.schema.state().arrays
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
         wanted = {each.name for each in fields(cls)}
-        if set(state.options) != wanted:
-            raise ValueError(
-                f"a saved {cls.__name__} has {listed(sorted(state.options))}; it must have {listed(sorted(wanted))}"
+        if set(options) != wanted:
+            raise CorruptFile(
+                f"a saved {cls.__name__} has {listed(sorted(options))}; it must have {listed(sorted(wanted))}"
             )
-        schema = Schema.from_state(State(state.options["schema"], state.arrays))
-        return cls(**{**state.options, "schema": schema})
+        return {**options, "schema": Schema.from_state(State(options["schema"], arrays))}
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        """All of it is in the options."""

@@ -5,16 +5,16 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.columns.values import PLAIN_NUMBERS
 from stumpery.encoding.schema import Schema
 from stumpery.encoding.tables import open_table
+from stumpery.frames import as_row
 from stumpery.options import shown
 from stumpery.types import Floats
 
-Row = Mapping[str, Any] | NDArray[Any]
+Row = Any  # a mapping from column to value, a pandas Series, a NumPy record, or a 1-D array
 
 
 class Reader:
@@ -50,7 +50,10 @@ class Reader:
         if isinstance(row, Mapping):
             return [row.get(name) for name in self._names]
         if not isinstance(row, np.ndarray):
-            raise ValueError(f"row is {shown(row)}; it must be a dict or a 1-D array")
+            named = as_row(row)
+            if named is not row:
+                return self._values(named)
+            raise ValueError(f"row is {shown(row)}; it must be a dict, a pandas Series or a 1-D array")
         if row.shape != (len(self._names),):
             raise ValueError(f"row has the shape {row.shape}; it must have the schema's {len(self._names)} columns")
         values: list[Any] = row.tolist()

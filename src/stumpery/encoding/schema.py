@@ -9,25 +9,29 @@ import numpy as np
 
 from stumpery.encoding.columns.categorical import MAX_CATEGORIES, Categorical
 from stumpery.encoding.columns.numerical import Numerical
-from stumpery.encoding.columns.values import Data, kind_of
+from stumpery.encoding.columns.values import Data, value_kind
 from stumpery.encoding.tables import open_table
+from stumpery.errors import CorruptFile
 from stumpery.options import check_one_of, check_whole, listed, shown
-from stumpery.types import State
+from stumpery.saveable import Arrays, Options, Saveable
 
 Column = Numerical | Categorical
 Declared = str | Sequence[str] | Sequence[float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schema:
-    """Ordered columns of numbers and names, and what the first rows taught about each.
+class Schema(Saveable):
+    """The schema of a stream: its numerical and categorical columns in order, and what the first rows taught of each.
 
     A schema never changes: `extend` and `close` give a new one.
 
+    Args:
+        columns: `Numerical` and `Categorical` columns with different names. `Schema.of` and `Schema.infer` make them.
+
     >>> schema = Schema.infer([{"age": 31, "device": "phone"}, {"age": None, "device": "desktop"}])
     >>> schema.kinds
-    {'age': 'number', 'device': 'name'}
-    >>> schema.extend([{"device": "watch"}]).columns[1].names
+    {'age': 'numerical', 'device': 'categorical'}
+    >>> schema.extend([{"device": "watch"}]).columns[1].categories
     ('phone', 'desktop', 'watch')
     """
 
@@ -39,25 +43,34 @@ class Schema:
             raise ValueError(f"columns is {shown(names)}; it must be one or more, named by different strings")
 
     @classmethod
-    def of(cls, columns: Mapping[str, Declared], *, max_names: int = 64) -> Self:
-        """Declare each column as "number", "name", "numbered name", a list of cut points, or a list of names.
+    def of(cls, columns: Mapping[str, Declared], *, max_categories: int = 64) -> Self:
+        """Declare each column: "numerical", "categorical", "categorical number", or a list of cut points or categories.
 
-        A "number" takes its quantiles, and a "name" its names, from the rows shown to `extend`. A "numbered
-        name" also takes numbers, which stand for their text. A list of names is complete and learns no more.
+        A numerical column takes its quantiles, and a categorical one its categories, from the rows shown to `extend`.
+        A "categorical number" column takes numbers too, as categories. A list of categories is complete.
+
+        Args:
+            columns: from each column's name to its declaration.
+            max_categories: how many categories of a column get codes of their own; all others share one.
 
         >>> Schema.of({"age": [17, 25, 65], "device": ["phone", "desktop"]}).kinds
-        {'age': 'number', 'device': 'name'}
+        {'age': 'numerical', 'device': 'categorical'}
         """
         _check_declared("columns", columns)
-        return cls(columns=tuple(_declare(name, kind, max_names) for name, kind in columns.items()))
+        return cls(columns=tuple(_declare(name, kind, max_categories) for name, kind in columns.items()))
 
     @classmethod
-    def infer(cls, rows: Any, *, max_names: int = 64, declared: Mapping[str, Declared] | None = None) -> Self:
-        """Learn the columns from a list of dicts, a 2-D array or a frame; `declared` columns are as in `of`.
+    def infer(cls, rows: Any, *, max_categories: int = 64, declared: Mapping[str, Declared] | None = None) -> Self:
+        """Infer the columns from a list of dicts, a 2-D array or a frame.
 
-        Strings, categoricals and enums are names; bools, integers and floats are numbers, and so is a column
-        without any value. Names get their codes in the order of their arrival; where there are more than
-        `max_names`, the most frequent ones do.
+        Strings, categoricals and enums are categorical; bools, integers and floats are numerical, and so is a column
+        without any value. Categories get their codes in the order of their arrival; where there are more than
+        `max_categories`, the most frequent ones do.
+
+        Args:
+            rows: the first rows.
+            max_categories: how many categories of a column get codes of their own; all others share one.
+            declared: columns that are not inferred but declared, as in `of`.
         """
         table = open_table(rows)
         declared = {} if declared is None else declared
@@ -65,24 +78,24 @@ class Schema:
         for name in declared:
             check_one_of("a declared column", name, table.names)
         columns: list[Column] = []
-        for place, name in enumerate(table.names):
-            data = table.column(place)
+        for index, name in enumerate(table.names):
+            data = table.column(index)
             kind = declared[name] if name in declared else kind_in(data, name in table.categorical)
-            columns.append(_declare(name, kind, max_names).infer(data))
+            columns.append(_declare(name, kind, max_categories).infer(data))
         return cls(columns=tuple(columns))
 
     def extend(self, rows: Any) -> Self:
-        """A new schema with more names, while there is room, and with quantiles where there were none.
+        """A schema with the rows' new categories, up to `max_categories`, and with quantiles where there were none.
 
-        No code changes its meaning. New names get theirs in the order of their arrival, one row at a time or
+        No code changes its meaning. New categories get theirs in the order of their arrival, one row at a time or
         all at once.
         """
         table = open_table(rows, self.names)
-        learned = (column.learn(table.column(place)) for place, column in enumerate(self.columns))
+        learned = (column.learn(table.column(index)) for index, column in enumerate(self.columns))
         return replace(self, columns=tuple(learned))
 
     def close(self) -> Self:
-        """Give up the room for further names, so that codes are as few as they can be."""
+        """A schema that takes no further categories, with as few codes as possible."""
         return replace(self, columns=tuple(column.close() for column in self.columns))
 
     def check_has(self, names: Sequence[str]) -> None:
@@ -98,33 +111,38 @@ class Schema:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """Each column's kind, "number" or "name"."""
+        """Each column's kind, "numerical" or "categorical"."""
         return {column.name: column.kind for column in self.columns}
 
     def __len__(self) -> int:
         return len(self.columns)
 
-    def state(self) -> State:
-        """Names and sizes as plain values, the numbers' points as one array."""
+    def _options(self) -> Options:
+        """Names and sizes as plain values."""
+        return {"columns": [{"kind": column.kind, **column.options()} for column in self.columns]}
+
+    def _arrays(self) -> Arrays:
+        """The numbers' points as one array."""
         points = [column.points or () for column in self.columns if isinstance(column, Numerical)]
-        options = {"columns": [{"kind": column.kind, **column.options()} for column in self.columns]}
-        return State(options, {"points": np.array(list(chain.from_iterable(points)), dtype=np.float64)})
+        return {"points": np.array(list(chain.from_iterable(points)), dtype=np.float64)}
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
         try:
-            points = iter(state.arrays["points"].tolist())
-            saved = [(_KINDS[options["kind"]], options) for options in state.options["columns"]]
-            columns = tuple(kind.from_options(options, points) for kind, options in saved)
+            points = iter(arrays["points"].tolist())
+            saved = [(_KINDS[each["kind"]], each) for each in options["columns"]]
+            columns = tuple(kind.from_options(each, points) for kind, each in saved)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"a saved schema has columns and points; here {error!r} came up") from None
+            raise CorruptFile(f"a saved schema has columns and points; here {error!r} came up") from None
         if next(points, None) is not None:
-            raise ValueError("a saved schema has more points than its columns say; it must have as many")
-        return cls(columns=columns)
+            raise CorruptFile("a saved schema has more points than its columns say; it must have as many")
+        return {"columns": columns}
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        """All of it is in the columns."""
 
 
-_KINDS: dict[str, type[Column]] = {"number": Numerical, "name": Categorical}
+_KINDS: dict[str, type[Column]] = {"numerical": Numerical, "categorical": Categorical}
 
 
 def _check_declared(name: str, columns: Any) -> None:
@@ -132,31 +150,31 @@ def _check_declared(name: str, columns: Any) -> None:
         raise ValueError(f"{name} is {shown(columns)}; it must be a dict from columns to what they hold")
 
 
-def _declare(name: str, kind: Any, max_names: int) -> Column:
-    check_whole("max_names", max_names, 1, MAX_CATEGORIES)
+def _declare(name: str, kind: Any, max_categories: int) -> Column:
+    check_whole("max_categories", max_categories, 1, MAX_CATEGORIES)
     if isinstance(kind, np.ndarray):
         kind = kind.tolist()
     word = kind if isinstance(kind, str) else None
-    if word == "number":
+    if word == "numerical":
         return Numerical(name=name)
-    if word in ("name", "numbered name"):
-        return Categorical(name=name, max_names=max_names, numbered=word == "numbered name")
+    if word in ("categorical", "categorical number"):
+        return Categorical(name=name, max_categories=max_categories, takes_numbers=word == "categorical number")
     is_list = isinstance(kind, Sequence) and not isinstance(kind, str | bytes)
-    kinds = {kind_of(type(each)) for each in kind} if is_list else set()
-    if kinds == {"name"}:
-        names = tuple(map(str, kind))
-        return Categorical(name=name, names=names, max_names=len(names))
+    kinds = {value_kind(type(value)) for value in kind} if is_list else set()
+    if kinds == {"string"}:
+        categories = tuple(map(str, kind))
+        return Categorical(name=name, categories=categories, max_categories=len(categories))
     if kinds == {"number"}:
         return Numerical(name=name, points=tuple(Numerical(name=name).read(kind).tolist()), given=True)
     raise ValueError(
         f"column {name!r} is {shown(kind)}; "
-        "it must be 'number', 'name', 'numbered name', a list of cut points or a list of names"
+        "it must be 'numerical', 'categorical', 'categorical number', a list of cut points or a list of categories"
     )
 
 
 def kind_in(data: Data, is_categorical: bool) -> str:
-    """What a column of these values is declared as: "number", "name" or "numbered name"."""
-    kinds = {"number"} if isinstance(data, np.ndarray) else {kind_of(kind) for kind in set(map(type, data))}
-    if "name" in kinds:
-        return "name"
-    return "numbered name" if is_categorical else "number"
+    """What a column of these values is declared as: "numerical", "categorical" or "categorical number"."""
+    kinds = {"number"} if isinstance(data, np.ndarray) else {value_kind(kind) for kind in set(map(type, data))}
+    if "string" in kinds:
+        return "categorical"
+    return "categorical number" if is_categorical else "numerical"

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding.columns.values import Data
-from stumpery.frames import open_frame
+from stumpery.frames import as_row, open_frame
 from stumpery.options import listed, shown
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ def open_table(rows: Any, names: Sequence[str] | None = None) -> Table:
 
 
 def _records(rows: Sequence[Mapping[str, Any]], names: Sequence[str] | None) -> Table:
-    """A list of dicts, in which an absent key is a missing value."""
+    """A list of dicts, or of what counts as one, in which an absent key is a missing value."""
+    if not all(issubclass(kind, Mapping) for kind in set(map(type, rows))):
+        rows = [as_row(row) for row in rows]
     for wrong in {kind for kind in set(map(type, rows)) if not issubclass(kind, Mapping)}:
         raise ValueError(f"a row is {shown(next(row for row in rows if type(row) is wrong))}; it must be a dict")
     found = list(dict.fromkeys(name for row in rows for name in row)) if names is None else names

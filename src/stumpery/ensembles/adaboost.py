@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.ensembles.bagging import CopiedModelEnsemble
 from stumpery.ensembles.batch_ensemble import fit_copy
+from stumpery.saveable import Arrays
 from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
 
@@ -72,11 +73,10 @@ class AdaBoost(CopiedModelEnsemble):
         shares: Floats = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-300)
         return shares
 
-    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> Arrays:
         return {"alphas": np.array(self.alphas, dtype=np.float64)}
 
-    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore_combination(self, arrays: Arrays) -> None:
         self.alphas = [0.0] * len(self.members)
-        own = dict(arrays)
-        super()._restore(arrays)
-        self.alphas = own["alphas"].tolist()
+        super()._restore_combination(arrays)
+        self.alphas = arrays["alphas"].tolist()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.ensembles.batch_ensemble import BatchEnsemble, fit_copy
 from stumpery.options import check_whole
+from stumpery.saveable import Arrays
 from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
 
@@ -85,5 +86,5 @@ class Bagging(CopiedModelEnsemble):
         mean: Floats = np.mean([self._outputs(member, rows) for member in self.members], axis=0)
         return mean
 
-    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> Arrays:
         return {"estimate": self._estimate}

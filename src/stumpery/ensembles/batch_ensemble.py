@@ -5,24 +5,24 @@ Click predictors, which are binary, become members in sets of one for each class
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files, frames
+from stumpery import frames
 from stumpery.clicks.click_model import ClickModel
-from stumpery.ensembles.member_states import restored, states_of
 from stumpery.ensembles.one_versus_rest import OneVersusRest, grouped, ungrouped
 from stumpery.labels.classes import class_array, encode_classes
-from stumpery.models import Model
+from stumpery.models import Model, unlearned
 from stumpery.options import check_whole, shown
-from stumpery.types import Floats, Integers, State
-from stumpery.validation import corrupt
+from stumpery.saveable import Arrays, Options, restore
+from stumpery.types import Floats, Integers
+from stumpery.validation import check, corrupt
 
 
 @dataclass(kw_only=True, eq=False)
@@ -34,7 +34,7 @@ class BatchEnsemble(Model):
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, 2**63 - 1)
         for model in self._recipes():
-            learns = hasattr(model, "fit") or (hasattr(model, "learn_many") and hasattr(model, "fresh"))
+            learns = hasattr(model, "fit") or (hasattr(model, "learn_many") and isinstance(model, Model))
             probabilities = hasattr(model, "predict_proba") or hasattr(model, "predict_proba_many")
             if isinstance(model, type) or not (learns and probabilities):
                 raise ValueError(
@@ -52,7 +52,7 @@ class BatchEnsemble(Model):
             raise ValueError(f"there are {n} rows and {len(codes)} labels; give as many, and some")
         indices: Integers = codes.astype(np.int64)
         new._fit(X, indices, class_array(new.classes)[indices])
-        self.__dict__ |= {**new.__dict__, "_mutex": self._mutex, "_readers": self._readers}
+        self._become(vars(new))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
@@ -68,31 +68,29 @@ class BatchEnsemble(Model):
 
     # Files: the states of the recipes and of the members, each under its number.
 
-    def state(self) -> State:
-        """The recipe, the members' states and what the ensemble has learned itself."""
-        recipes, arrays = states_of(self._given(), "recipe ")
-        members, own = states_of(ungrouped(self.members))
-        options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        options |= {"_recipes": recipes, "_members": members, "_classes": list(self.classes)}
-        options.pop("model", None)
-        options.pop("models", None)
-        return State(options, {**arrays, **own, **self._own_arrays()})
+    def _options(self) -> Options:
+        options = {**super()._options(), "_classes": list(self.classes)}
+        return {name: option for name, option in options.items() if name not in ("model", "models")}
+
+    def _members(self) -> Mapping[str, Any]:
+        return {"_recipes": self._given(), "_members": ungrouped(self.members)}
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options, arrays = dict(state.options), dict(state.arrays)
-        recipes = restored(options.pop("_recipes"), arrays, "recipe ")
-        classes = options.pop("_classes")
-        members = grouped(restored(options.pop("_members"), arrays), classes)
-        model = cls(**options, **cls._options_of(recipes))
-        model.classes = encode_classes(classes, [])[0]
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
+        return {**options, **cls._options_of(learned.pop("_recipes"))}
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        classes = learned.pop("_classes")
+        members = grouped(learned.pop("_members"), classes)
+        self.classes = encode_classes(classes, [])[0]
         known = {label for member in members for label in getattr(member, "classes", ())}
-        if model.classes != classes or bool(classes) != bool(members) or not known <= set(classes):
+        if self.classes != classes or bool(classes) != bool(members) or not known <= set(classes):
             raise corrupt("its classes are not those of its models")
-        model.members = members
-        model._restore(arrays)
-        return model
+        self.members = members
+        self._restore_combination(arrays)
+
+    def _validate_state(self) -> None:
+        check(all(np.isfinite(array).all() for array in self._arrays().values()), "its numbers are not all finite")
 
     # What an ensemble brings.
 
@@ -117,16 +115,9 @@ class BatchEnsemble(Model):
     def _combined(self, rows: Any) -> Floats:
         """The probabilities of classes, combined from the members'."""
 
-    def _own_arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays that were learned beside the members."""
-        return {}
-
-    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take these arrays; a ValueError says that they do not fit."""
-        own = self._own_arrays()
-        files.restore(own, arrays)
-        if not all(np.isfinite(array).all() for array in own.values()):
-            raise ValueError("its numbers are not all finite")
+    def _restore_combination(self, arrays: Arrays) -> None:
+        """Restore the arrays that were learned beside the members."""
+        restore(self._arrays(), arrays)
 
     def _outputs(self, member: Any, rows: Any) -> Floats:
         """A member's probabilities, in the order of `classes`."""
@@ -151,9 +142,11 @@ def fit_copy(
         return OneVersusRest.trained(recipe, rows, labels.tolist(), classes, seed)
     more = {} if weights is None else {name: weights}
     if not hasattr(recipe, "fit"):
-        member = recipe.fresh(seed)
+        member = unlearned(recipe, seed)
         member.learn_many(rows, labels, **more)
         return member
+    if isinstance(recipe, Model):
+        return unlearned(recipe, seed).fit(rows, labels)
     member = deepcopy(recipe)
     for option in {"random_state", "seed"} & vars(member).keys():
         setattr(member, option, seed)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stumpery.ensembles.online_ensemble import OnlineEnsemble
 from stumpery.options import check_number
+from stumpery.saveable import Arrays
 
 MIN_PROBABILITY = 1e-6
 
@@ -73,5 +73,5 @@ class ExponentialWeights(OnlineEnsemble):
     def _combined(self, outputs: Sequence[Any]) -> Any:
         return self._mean(outputs, self.weights.tolist())
 
-    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> Arrays:
         return {"weights": self.weights, "moments": self._moments}

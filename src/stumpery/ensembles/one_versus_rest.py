@@ -21,7 +21,7 @@ class OneVersusRest:
         cls, recipe: ClickModel, rows: Any, labels: Sequence[Any], classes: Sequence[Any], seed: int
     ) -> "OneVersusRest":
         """Train a copy of the recipe for each class."""
-        models = [recipe.fresh(seed) for _ in classes]
+        models = [recipe.clone(seed=seed) for _ in classes]
         for model, each in zip(models, classes, strict=True):
             model.learn_many(rows, [label == each for label in labels])
         return cls(models, classes)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.clicks.ensembles import combining_kernels as kernels
+from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.ensembles.averaging import ClassProbabilities, likeliest
 from stumpery.ensembles.online_ensemble import OnlineEnsemble, takes_weights
 from stumpery.random import new_generator
+from stumpery.saveable import Arrays
 
 ESTIMATE_EVENTS, ESTIMATE_SUM = range(2)  # events out of some bag, and those predicted right (or squared errors)
 
@@ -104,5 +105,5 @@ class OnlineBagging(OnlineEnsemble):
     def _combined(self, outputs: Sequence[Any]) -> Any:
         return self._mean(outputs)
 
-    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> Arrays:
         return {"rng": self._rng, "estimate": self._estimate}

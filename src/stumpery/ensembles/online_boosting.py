@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stumpery.ensembles.averaging import likeliest
 from stumpery.ensembles.online_ensemble import OnlineEnsemble, takes_weights
 from stumpery.random import new_generator, poisson
+from stumpery.saveable import Arrays
 
 MAX_POISSON_MEAN = 100.0
 MIN_MEMBER_ERROR = 1e-6  # the error of a member stays within this and 1 minus this
@@ -82,5 +82,5 @@ class OnlineBoosting(OnlineEnsemble):
             return self._mean([output for output in outputs if output])
         return self._mean([ballot for ballot, _ in ballots], [vote for _, vote in ballots])
 
-    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> Arrays:
         return {"rng": self._rng, "right": self._right, "wrong": self._wrong}

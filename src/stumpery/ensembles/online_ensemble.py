@@ -5,16 +5,16 @@ ensemble. All members of ours check rows and labels before any of them learns.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from inspect import signature
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files, frames
+from stumpery import frames
 from stumpery.encoding.declared_columns import declared
 from stumpery.ensembles.averaging import (
     ClassProbabilities,
@@ -23,21 +23,21 @@ from stumpery.ensembles.averaging import (
     mean_probabilities,
     predicts_probabilities,
 )
-from stumpery.ensembles.member_states import restored, states_of
-from stumpery.labels.classes import Label, checked_class, class_array, encode_classes
+from stumpery.labels.classes import Label, checked_class, checked_classes, class_array, encode_classes
 from stumpery.labels.lists import listed_labels
 from stumpery.labels.numbers import is_target
+from stumpery.models import Model, unlearned
 from stumpery.options import check_whole, shown
-from stumpery.reseeding import RiverClone
 from stumpery.river import register_virtual_subclass
-from stumpery.types import Floats, State
+from stumpery.saveable import Arrays, Options
+from stumpery.types import Floats
 
 MAX_MODELS = 1000
 MAX_NUMBER = 1e300  # as a label; members may allow less
 
 
 @dataclass(kw_only=True, eq=False)
-class OnlineEnsemble(RiverClone):
+class OnlineEnsemble(Model):
     """An ensemble of learners on a stream; the members are copies of the given models."""
 
     models: Any = None
@@ -73,7 +73,7 @@ class OnlineEnsemble(RiverClone):
         if not given:
             raise ValueError("models is empty; an ensemble needs at least one")
         return [
-            model.fresh(self.seed + index) if hasattr(model, "fresh") else deepcopy(model)
+            unlearned(model, self.seed + index) if isinstance(model, Model) else deepcopy(model)
             for index, model in enumerate(given)
         ]
 
@@ -104,7 +104,7 @@ class OnlineEnsemble(RiverClone):
             self._classes = classes
             self._learn_many(X, labels)
         except Exception:
-            self.__dict__.update(before or {})  # only others' members refuse what ours accepted
+            self._become(before or {})  # only others' members refuse what ours accepted
             raise
 
     def declare_columns(self, names: Sequence[str]) -> None:
@@ -140,30 +140,23 @@ class OnlineEnsemble(RiverClone):
         probabilities = [[output.get(label, 0.0) for label in self._classes] for output in outputs]
         return np.array(probabilities, dtype=np.float64).reshape(len(outputs), len(self._classes))
 
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the members say they hold."""
-        return sum(int(getattr(member, "n_bytes", 0)) for member in self.members)
-
     # Files: the members' states, each under its number.
 
-    def state(self) -> State:
-        """The recipe, the members' states and what the ensemble has learned itself."""
-        members, arrays = states_of(self.members)
-        options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        options |= {"models": None, "n_models": None, "_members": members, **self._own_options()}
-        return State(options, {**arrays, **self._own_arrays()})
+    def _options(self) -> Options:
+        return {**super()._options(), "models": None, "n_models": None, "_classes": list(self._classes)}
+
+    def _members(self) -> Mapping[str, Any]:
+        return {"_members": self.members}
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options, arrays = dict(state.options), dict(state.arrays)
-        members = restored(options.pop("_members"), arrays)
-        more = {name: options.pop(name) for name in list(options) if name.startswith("_")}
-        model = cls(**{**options, "models": members})
-        model.members = members
-        model._take(more, arrays)
-        return model
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
+        return {**options, "models": learned["_members"]}
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        self.members = learned.pop("_members")
+        former = [label for member in self.members for label in getattr(member, "classes", ())]  # in older files
+        self._classes = checked_classes(learned.pop("_classes", list(dict.fromkeys(former))))
+        super()._restore(arrays, learned)
 
     # What an ensemble brings.
 
@@ -179,18 +172,6 @@ class OnlineEnsemble(RiverClone):
         """Learn rows that were checked."""
         for row, label in zip(frames.rows(rows), labels, strict=True):
             self._learn_one(row, label)
-
-    def _own_arrays(self) -> dict[str, NDArray[Any]]:
-        return {}
-
-    def _own_options(self) -> dict[str, Any]:
-        return {"_classes": list(self._classes)}
-
-    def _take(self, more: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Take what the ensemble itself had learned; a ValueError says that it does not fit."""
-        former = [label for member in self.members for label in getattr(member, "classes", ())]  # as in format 1
-        self._classes = self._classes_with(more.get("_classes", list(dict.fromkeys(former))))
-        files.restore(self._own_arrays(), arrays)
 
     # Helpers of the ensembles.
 

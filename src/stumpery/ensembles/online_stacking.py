@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stumpery.ensembles.online_ensemble import OnlineEnsemble
 from stumpery.ensembles.softmax_regression import SoftmaxRegression
+from stumpery.saveable import Arrays, Options
 from stumpery.types import Floats
 
 
@@ -57,15 +57,15 @@ class OnlineStacking(OnlineEnsemble):
         probabilities = self._meta.probabilities(self._inputs(outputs)).tolist()
         return dict(zip(self._meta.classes, probabilities, strict=True))
 
-    def _own_options(self) -> dict[str, Any]:
-        return {"_classes": list(self._meta.classes)}
+    def _options(self) -> Options:
+        return {**super()._options(), "_classes": list(self._meta.classes)}
 
-    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> Arrays:
         return self._meta.arrays()
 
-    def _take(self, more: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        n = len(more["_classes"])
-        self._meta = SoftmaxRegression(classes=list(more["_classes"]))
-        if n:
-            self._meta.probabilities(np.zeros(1 + n * len(self.members)))
-        super()._take(more, arrays)
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        classes = list(learned["_classes"])
+        self._meta = SoftmaxRegression(classes=classes)
+        if classes:
+            self._meta.probabilities(np.zeros(1 + len(classes) * len(learned["_members"])))
+        super()._restore(arrays, learned)

@@ -10,6 +10,7 @@ from stumpery import frames
 from stumpery.ensembles.batch_ensemble import BatchEnsemble, fit_copy
 from stumpery.ensembles.softmax_regression import SoftmaxRegression
 from stumpery.options import check_whole
+from stumpery.saveable import Arrays
 from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
 
@@ -82,10 +83,10 @@ class Stacking(BatchEnsemble):
         meta.probabilities(np.zeros(1 + len(self.members) * len(self.classes)))
         return meta
 
-    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> Arrays:
         return self._meta.arrays()
 
-    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore_combination(self, arrays: Arrays) -> None:
         if self.members:
             self._meta = self._new_meta()
-        super()._restore(arrays)
+        super()._restore_combination(arrays)

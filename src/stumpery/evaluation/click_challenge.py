@@ -28,7 +28,7 @@ RANDOM, PERFECT, BEST_PROBABILITY = "Random", "Perfect", "best probability"
 Curves = dict[str, Any]  # of one player in one trial: plain values, as they are kept between runs
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ChallengeResult(Result):
     """Clicks of several players over the same trials; each array has a row per trial, a column per checkpoint."""
 
@@ -94,7 +94,7 @@ class ChallengeResult(Result):
             if name != PERFECT:
                 style = "--" if name in (RANDOM, BEST_PROBABILITY) else "-"
                 ax.plot(self.checkpoints, curves.mean(axis=0), style, label=name)
-        ax.set(xlabel="batch", ylabel="clicks a batch, smoothed" if rate else "accumulated clicks")
+        ax.set(xlabel="batch", ylabel="clicks per batch, smoothed" if rate else "cumulative clicks")
         ax.legend()
         return ax
 

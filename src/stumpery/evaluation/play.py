@@ -8,7 +8,7 @@ import numpy as np
 
 from stumpery.evaluation.result import Result
 from stumpery.frames import n_rows
-from stumpery.options import check_whole, listed
+from stumpery.options import check_whole, listed, shown
 from stumpery.policies.policy import Policy
 from stumpery.system.extras import need
 from stumpery.types import Action, Batch, Floats, Stream
@@ -20,7 +20,7 @@ BATCH = 8192
 Progress = Callable[[int], None]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PlayResult(Result):
     """What a policy did and earned, step by step."""
 
@@ -57,7 +57,7 @@ class PlayResult(Result):
         ax = ax or need("matplotlib.pyplot", "study").subplots()[1]
         steps = np.arange(1, self.n_steps + 1)
         ax.plot(steps, np.cumsum(self.rewards) / steps, label=self.policy)
-        ax.set(xlabel="step", ylabel="average reward so far", xscale="log")
+        ax.set(xlabel="step", ylabel="average reward", xscale="log")
         ax.legend()
         return ax
 
@@ -83,8 +83,7 @@ def play(
     >>> result.n_steps, result.average_reward > 0.6
     (400, True)
     """
-    if not isinstance(policy, Policy):
-        raise ValueError(f"policy is {policy!r}; it must be a policy of Stumpery's")
+    check_policy("policy", policy)
     if (rewards is None) == (stream is None) or (stream is not None and contexts is not None):
         raise ValueError("play needs either rewards, with contexts or without, or a stream")
     if steps is not None:
@@ -105,6 +104,12 @@ def play(
             progress(len(batch.rewards))
     names = [policy.actions[index] for index in np.concatenate(actions).tolist()]
     return PlayResult(type(policy).__name__, names, np.concatenate(probabilities), np.concatenate(earned))
+
+
+def check_policy(name: str, value: Any) -> None:
+    """Refuse what is no policy."""
+    if not isinstance(value, Policy):
+        raise ValueError(f"{name} is {shown(value)}; it must be a policy, such as stumpery.UCB(actions=['a', 'b'])")
 
 
 def stream_events(policy: Policy, stream: Stream, seed: int) -> Iterator[Batch]:

@@ -31,7 +31,7 @@ MIN_PROBABILITY = 1e-15
 Report = Callable[[str], None]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PrequentialResult(Result):
     """Curves of several models over one stream, at the same checkpoints."""
 
@@ -84,7 +84,7 @@ class PrequentialResult(Result):
         ax = ax or need("matplotlib.pyplot", "study").subplots()[1]
         for model, ways in self.curves.items():
             ax.plot(self.checkpoints, ways[way][metric], label=model)
-        ax.set(xlabel="event", ylabel=f"{way} {metric.replace('_', ' ')}")
+        ax.set(xlabel="events", ylabel=f"{way} {metric.replace('_', ' ')}")
         ax.legend()
         return ax
 
@@ -145,7 +145,8 @@ def _run(
         part, own = frames.rows_at(rows, np.arange(start, end)), labels[start:end]
         if not hasattr(model, "test_then_learn"):
             part = [
-                dict(row) if isinstance(row, Mapping) else dict(enumerate(row.tolist())) for row in frames.rows(part)
+                dict(row) if isinstance(row, Mapping) else dict(enumerate(row.tolist()))
+                for row in map(frames.as_row, frames.rows(part))
             ]
         begin = perf_counter()
         found = _stretch(model, part, own)

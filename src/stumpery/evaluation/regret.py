@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stumpery.evaluation.play import Progress, exactly, stream_events
+from stumpery.evaluation.play import Progress, check_policy, exactly, stream_events
 from stumpery.evaluation.result import Result
-from stumpery.options import check_whole, listed
+from stumpery.options import check_whole, listed, shown
 from stumpery.policies.policy import Policy
 from stumpery.system.extras import need
 from stumpery.types import Batch, Floats, Integers, Stream
@@ -32,7 +32,7 @@ N_FIRST = 50  # events to compile a policy with: enough to know the columns
 _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RegretResult(Result):
     """Curves of several policies over the same trials; each array has a row per trial, a column per checkpoint."""
 
@@ -75,14 +75,14 @@ class RegretResult(Result):
         return sorted(table, key=lambda row: row["regret"])
 
     def plot(self, ax: "Axes | None" = None, *, per_step: bool = False) -> "Axes":
-        """Accumulated regret, or the average reward so far, against the step, with the band over trials."""
+        """Plot cumulative regret, or average reward, by step, with a 95 % confidence band over trials."""
         ax = ax or need("matplotlib.pyplot", "study").subplots()[1]
         scale = self.checkpoints if per_step else np.ones(len(self.checkpoints))
         for name, curves in (self.rewards if per_step else self.regrets).items():
             mean, low, high = (curve / scale for curve in band(curves))
             (line,) = ax.plot(self.checkpoints, mean, label=name)
             ax.fill_between(self.checkpoints, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
-        ax.set(xlabel="step", ylabel="average reward so far" if per_step else "accumulated regret", xscale="log")
+        ax.set(xlabel="step", ylabel="average reward" if per_step else "cumulative regret", xscale="log")
         ax.legend()
         return ax
 
@@ -111,11 +111,13 @@ def regret(
     >>> [row["policy"] for row in result.final()]
     ['UCB', 'random']
     """
-    players: list[Any] = list(policies.values()) if hasattr(policies, "values") else []
-    if not players or not all(isinstance(player, Policy) for player in players):
-        raise ValueError("policies must map at least one name to a policy")
+    given: Any = policies
+    if not isinstance(given, Mapping) or not given:
+        raise ValueError(f"policies is {shown(policies)}; it must be a dict from at least one name to its policy")
     if not all(isinstance(name, str) for name in policies):
         raise ValueError(f"policies has the names {listed(list(policies))}; they must be strings")
+    for name, player in policies.items():
+        check_policy(f"the policy {shown(name)}", player)
     for name, number in (("steps", steps), ("trials", trials), ("threads", threads)):
         check_whole(name, number, 1)
     check_whole("seed", seed, 0)
@@ -124,7 +126,7 @@ def regret(
     stop = Event()
     for policy in policies.values():  # compiled before the clock runs
         first = next(exactly(stream_events(policy, stream, seed), min(N_FIRST, steps)))
-        policy.fresh(seed).play(first.contexts, first.rewards)
+        policy.clone(seed=seed).play(first.contexts, first.rewards)
 
     def key(name: str, trial: int) -> str:  # whatever else it holds, a trial is found only by all that shaped it
         return f"{name}, trial {trial} of seed {seed}, {steps} steps: {policies[name]!r} on {stream!r}"
@@ -135,7 +137,7 @@ def regret(
                 progress(steps)
             return
         events_seed, policy_seed = trial_seeds(seed, trial)
-        player = policies[name].fresh(policy_seed)
+        player = policies[name].clone(seed=policy_seed)
         events = exactly(stream_events(player, stream, events_seed), steps)
         found = _play_trial(player, events, checkpoints, reference or best_known, progress, stop)
         if found is not None:

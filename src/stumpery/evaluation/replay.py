@@ -14,12 +14,12 @@ from stumpery.clicks.content_selector import ContentSelector
 from stumpery.evaluation.result import Result
 from stumpery.frames import n_rows
 from stumpery.labels.binary import checked_click
-from stumpery.options import check_whole
+from stumpery.options import check_whole, shown
 
 Z = 1.96  # of a 95 % interval
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReplayResult(Result):
     """How many lines counted, and their clicks."""
 
@@ -67,20 +67,29 @@ class ReplayResult(Result):
 def replay(selector: ContentSelector, lines: Iterable[tuple[Any, int, int]]) -> ReplayResult:
     """Replay lines of (candidates, place that was shown at random, click); candidates as `decide` takes them.
 
+    The selector is a `ContentSelector`, whose model is a click predictor, as `OneVersusAll`, `Stump` or
+    `UnivariateTree`, or a combination of these, as `Average` or `LogOdds`. Policies with named actions, as
+    `RewardForest`, cannot be replayed here: a line's candidates are rows, not actions.
+
     >>> from stumpery.clicks import OneVersusAll
     >>> items = [{"item": "news"}, {"item": "film"}]
     >>> lines = [(items, line % 2, line % 2) for line in range(1000)]
     >>> replay(ContentSelector(model=OneVersusAll(prior=0.6, m=5.0)), lines).rate > 0.9
     True
     """
+    if not isinstance(selector, ContentSelector):
+        raise ValueError(
+            f"selector is {shown(selector)}; it must be a ContentSelector, "
+            "whose model is a click predictor or a combination of them"
+        )
     n_lines = n_counted = n_clicks = all_clicks = 0
-    for candidates, shown, click in lines:
+    for candidates, place, click in lines:
         click = checked_click(click)  # noqa: PLW2901 - a bool or a float may stand for it
-        check_whole("the place that was shown", shown, 0, max(0, n_rows(candidates, "candidates") - 1))
+        check_whole("the place that was shown", place, 0, max(0, n_rows(candidates, "candidates") - 1))
         decision = selector.decide(candidates)
         n_lines += 1
         all_clicks += click
-        if decision.action == shown:
+        if decision.action == place:
             n_counted += 1
             n_clicks += click
             selector.learn(decision, click)

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from stumpery.display import as_html, as_text, cell
 from stumpery.frames import make_frame
+from stumpery.options import MAX_LISTED
 from stumpery.system.writing import write_whole
 
 
@@ -25,6 +27,26 @@ class Result(ABC):
     @abstractmethod
     def summary(self) -> dict[str, Any]:
         """Settings and figures as plain values."""
+
+    def __str__(self) -> str:
+        return "\n".join([type(self).__name__, *as_text(self._overview())])
+
+    def __repr__(self) -> str:
+        rows = self._overview()
+        if len(rows) == 1:
+            said = [f"{name}={cell(value)}" for name, value in rows[0].items()]
+        else:
+            said = [cell(next(iter(row.values()))) for row in rows[:MAX_LISTED]] + ["..."] * (len(rows) > MAX_LISTED)
+        return f"{type(self).__name__}({', '.join(said)})"
+
+    def _repr_html_(self) -> str:
+        return as_html(type(self).__name__, self._overview())
+
+    def _overview(self) -> list[dict[str, Any]]:
+        """A few rows: the final figures of each that was compared, or the summary."""
+        summary = self.summary()
+        rows: list[dict[str, Any]] = summary.get("final", [summary])
+        return rows
 
     def to_frame(self, backend: str | None = None) -> Any:
         """The table as a polars, pandas or pyarrow frame."""

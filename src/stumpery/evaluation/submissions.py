@@ -64,7 +64,7 @@ def models(source: Source, seed: int) -> dict[str, Callable[[], ClickModel]]:
     summed = [Stump(criterion="sum", **own), HashedStump(criterion="sum", **own)]
     bag = [(Stump(**own), 660), (HashedStump(**own), 140), (tree, 200)]
     rules, flags = OneRule(max_tuples=4, **own), OneRule(max_tuples=4, binary=True, **own)
-    lifted = UnivariateTree(names=True, m=20_000.0, **own)
+    lifted = UnivariateTree(categories=True, m=20_000.0, **own)
     return {
         "LinRankP": lambda: LinearRanker(predictors=[rules], **shared),
         "LinRankB": lambda: LinearRanker(predictors=[flags], **shared),

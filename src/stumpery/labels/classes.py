@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from stumpery.labels.lists import listed_labels
 from stumpery.options import shown
 from stumpery.types import Floats
+from stumpery.validation import check
 
 Label = str | int | float | bool
 MAX_CLASSES = 1000
@@ -34,6 +35,13 @@ def encode_classes(y: Any, known: Sequence[Label]) -> tuple[list[Label], Floats]
     if len(indices) > MAX_CLASSES:
         raise ValueError(f"there would be {len(indices)} classes; {MAX_CLASSES} is the most")
     return list(indices), codes
+
+
+def checked_classes(classes: Any) -> list[Label]:
+    """Saved classes; a CorruptFile says that one comes twice."""
+    different = encode_classes(classes, [])[0]
+    check(different == classes, "its classes are not all different")
+    return different
 
 
 def checked_class(label: Any) -> Label:

@@ -11,7 +11,9 @@ from .context_free.ucb import UCB
 from .contextual import ContextualPolicy
 from .exploration import explorers
 from .linear.banditron import Banditron
-from .linear.linear import LinearPolicy, LinearThompson, LinUCB
+from .linear.linear_policy import LinearPolicy
+from .linear.linear_thompson import LinearThompson
+from .linear.linucb import LinUCB
 from .neural.neural_bandit import NeuralBandit
 from .policy import Policy
 from .reward_forest.policy import RewardForest

@@ -1,4 +1,4 @@
-"""What a policy is given, checked: actions, ranges, probabilities, numbers, rows."""
+"""Checks of what policies are given: actions, probabilities, numbers."""
 
 import math
 from collections.abc import Iterable, Sequence, Set
@@ -9,11 +9,11 @@ import numpy as np
 from stumpery.options import shown
 from stumpery.types import Action
 
-MIN_PROBABILITY = 1e-9  # what is smaller counts as this: its inverse is a weight
+MIN_PROBABILITY = 1e-9  # smaller ones count as this, since their inverses are weights
 
 
 def checked_actions(actions: Sequence[Action]) -> tuple[Action, ...]:
-    """Actions as plain values, each once."""
+    """Names of actions as plain values; a ValueError if they are not distinct names."""
     if isinstance(actions, str | bytes | Set) or not isinstance(actions, Iterable):  # a set has no order of its own
         raise ValueError(f"actions is {shown(actions)}; it must be a list of actions")
     names = tuple(action.item() if isinstance(action, np.generic) else action for action in actions)
@@ -29,7 +29,7 @@ def checked_actions(actions: Sequence[Action]) -> tuple[Action, ...]:
 
 
 def checked_probability(probability: Any) -> float:
-    """A probability that can have been drawn with, and whose inverse can be worked with."""
+    """The probability of a decision, at least MIN_PROBABILITY; a ValueError if it is none."""
     value = probability if type(probability) is float else as_number(probability)
     if not 0.0 < value <= 1.0:
         raise ValueError(f"probability is {shown(probability)}; it must be a number above 0 and at most 1")
@@ -37,7 +37,7 @@ def checked_probability(probability: Any) -> float:
 
 
 def as_number(value: Any) -> float:
-    """A float, or NaN for what is not one number: text, a list, an array of several."""
+    """A float; NaN for anything that is not one number."""
     try:
         unfit = isinstance(value, str | bytes | complex) or np.ndim(value) or np.ma.is_masked(value)
         return math.nan if unfit else float(value)

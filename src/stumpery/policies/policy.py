@@ -1,44 +1,52 @@
-"""What every policy is: named actions, a decision now, a reward later."""
+"""The interface of bandit policies: named actions, a decision now, a reward later."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files
-from stumpery.frames import n_rows, rows
-from stumpery.models import locking
+from stumpery.display import as_html
+from stumpery.frames import n_rows, own_row, rows
+from stumpery.locks import locking
+from stumpery.models import Model
 from stumpery.options import check_range, listed, shown
 from stumpery.policies.arguments import MIN_PROBABILITY, as_number, checked_actions, checked_probability
 from stumpery.random import new_generator
-from stumpery.reseeding import SeededClone
-from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers, State
+from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers
 from stumpery.validation import check_random_state
 
 _new_tuple = tuple.__new__  # a NamedTuple's own constructor is a Python function, which takes twice as long
 
 
-class Played(NamedTuple):
-    """What a policy did over a run of events: indices of its actions, and their probabilities."""
+class ChosenActions(NamedTuple):
+    """The actions chosen along a run of events, as indices, and the probabilities with which they were drawn."""
 
     actions: Integers
     probabilities: Floats
 
     @classmethod
-    def blank(cls, n: int) -> Self:
-        """Room for so many events."""
+    def empty(cls, n: int) -> Self:
+        """Arrays for n events, not initialised."""
         return cls(np.empty(n, dtype=np.int64), np.empty(n))
 
 
 @dataclass(kw_only=True, eq=False)
-class Policy(SeededClone):
-    """Choose one of several actions, then learn from the reward of that action alone.
+class Policy(Model):
+    """Bandit policy: choose one of several actions, then learn from the reward of that action alone.
 
-    Actions are strings, numbers or booleans. Rewards lie within `reward_range`. Several threads may share a policy: one
-    waits while another decides or learns.
+    Threads may share a policy: each call takes the policy's lock.
+
+    A subclass implements the hooks `_decide`, `_learn`, `_arrays`, `_grow`, `_shrink` and `explain`. It may override
+    `_decide_many`, `_learn_many` and `_play` with faster ones that give the same bits, and `_validate_state` to validate
+    files. In hooks actions are indices, and rewards are checked and scaled to 0..1.
+
+    Args:
+        actions: Names of the actions: strings, numbers or booleans, each once.
+        seed: Seed of all random draws; the same seed gives the same decisions.
+        reward_range: The least and the greatest reward.
     """
 
     actions: Sequence[Action]
@@ -52,23 +60,24 @@ class Policy(SeededClone):
         self._rng = new_generator(self.seed)
         self.seed = int(self.seed)
         self._renumber()
-        self._sealed = True  # a subclass settles its options before it comes here
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dataclass_fields__ and "_sealed" in self.__dict__:
-            raise ValueError(f"{name} is part of a policy's recipe and stays as it is; make a new policy instead")
-        super().__setattr__(name, value)
 
     @locking
     def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> Decision:
-        """Choose an action, among those `available` if that is given."""
+        """Choose an action, by default among all, else among those `available`.
+
+        The decision holds a copy of the context, a dict where a pandas Series or a NumPy record came.
+        """
         with self._mutex:
+            if type(context) is dict:
+                context = context.copy()  # not by a call of `own_row`, which would take longer
+            elif context is not None:
+                context = own_row(context)
             index, probability = self._decide(context, self._all if available is None else self._mask(available))
             return _new_tuple(Decision, (self.actions[index], probability, context))
 
     @locking
     def learn(self, decision: Decision, reward: float) -> None:
-        """Take the reward of one decision: now, late, out of order, more than once, or from a log."""
+        """Learn the reward of a decision: at once, late, out of order, or from a log. Repeated ones count again."""
         value = reward if type(reward) is float else as_number(reward)
         if not self._low <= value <= self._high:
             raise ValueError(f"reward is {shown(reward)}; it must be a number from {self._low:g} to {self._high:g}")
@@ -77,7 +86,7 @@ class Policy(SeededClone):
             self._learn(context, index, value if self._is_unit else self._unit(value), probability)
 
     def decide_many(self, contexts: Any, *, available: Iterable[Action] | None = None) -> Decisions:
-        """Choose once for each row of `contexts`, or that many times if it is a number: equals a loop of `decide`."""
+        """Choose for each row of `contexts`, or that many times if it is a number; equals a loop of `decide`."""
         mask = self._all if available is None else self._mask(available)
         if isinstance(contexts, int | np.integer) and not isinstance(contexts, bool):
             if contexts < 0:
@@ -85,20 +94,26 @@ class Policy(SeededClone):
             n, contexts = int(contexts), None
         else:
             n = n_rows(contexts, "contexts")
-        actions, probabilities = self._decide_many(contexts, n, mask) if n else Played.blank(0)
+        if n and type(self).decide is not Policy.decide:  # overridden outside the package
+            return self._decide_each(contexts, n, mask)
+        actions, probabilities = self._decide_many(contexts, n, mask) if n else ChosenActions.empty(0)
         return Decisions([self.actions[index] for index in actions.tolist()], probabilities, contexts)
 
     def learn_many(self, decisions: Decisions | Sequence[Decision], rewards: Iterable[float] | Floats) -> None:
-        """Take many rewards, all or, where one is wrong, none: equals a loop of `learn`."""
+        """Learn the rewards of many decisions, or none if one is invalid; equals a loop of `learn`."""
         values = self.checked_rewards(rewards)
         indices, probabilities, contexts = self._opened_many(decisions)
         if values.ndim != 1 or len(values) != len(indices):
             raise ValueError(f"there are {len(indices)} decisions and {values.size} rewards: one of each is needed")
-        if len(indices):
+        if len(indices) and type(self).learn is not Policy.learn:  # overridden outside the package
+            columns = indices.tolist(), probabilities.tolist(), _each(contexts, len(indices)), values.tolist()
+            for index, probability, context, reward in zip(*columns, strict=True):
+                self.learn(Decision(self.actions[index], probability, context), reward)
+        elif len(indices):
             self._learn_many(contexts, indices, self._unit(values), probabilities)
 
-    def play(self, contexts: Any, rewards: Floats) -> Played:
-        """Decide and learn along rows whose every reward is known, a column of `rewards` for each action."""
+    def play(self, contexts: Any, rewards: Floats) -> ChosenActions:
+        """Simulate: decide and learn along rows of which all rewards are known, a column of `rewards` per action."""
         values = self.checked_rewards(rewards)
         if values.ndim != 2 or values.shape[1] != len(self.actions):
             raise ValueError(
@@ -108,41 +123,46 @@ class Policy(SeededClone):
             raise ValueError(
                 f"there are {len(contexts)} contexts and {len(values)} rows of rewards: one of each is needed"
             )
-        return self._play(contexts, self._unit(values)) if len(values) else Played.blank(0)
+        if type(self).decide is not Policy.decide or type(self).learn is not Policy.learn:  # overridden
+            return self._play_each(contexts, values)
+        return self._play(contexts, self._unit(values)) if len(values) else ChosenActions.empty(0)
 
     @abstractmethod
     def explain(self, decision: Decision | None = None) -> Explanation:
-        """What is known of every action now, and why `decision` would be taken."""
+        """What the policy knows of every action now, and why it would take `decision`: a summary and a row per action.
+
+        Rows have `action`, `n` (rewards learned) and `mean` first; docs/policies.md describes all columns.
+        """
 
     def add_action(self, action: Action) -> None:
-        """Offer one more action from now on."""
+        """Add an action to those offered."""
         (name,) = checked_actions([action])
         if name in self._index:
             raise ValueError(f"action {shown(name)} is there already; actions must differ")
         before = self.actions
-        self.__dict__["actions"] = (*before, name)
+        self._set_option("actions", (*before, name))
         try:
             self._grow()
-        except (ValueError, MemoryError):  # there is no room for it
-            self.__dict__["actions"] = before
+        except (ValueError, MemoryError):  # beyond max_bytes
+            self._set_option("actions", before)
             raise
         self._renumber()
 
     def remove_action(self, action: Action) -> None:
-        """Offer an action no more and forget what was learned of it; a reward that still comes for it is refused."""
+        """Remove an action and what was learned of it; rewards of its earlier decisions are refused from now on."""
         index = self._position(action)
         if len(self.actions) == 1:
             raise ValueError(f"{action!r} is the only action left; a policy needs at least one")
-        self.__dict__["actions"] = tuple(name for name in self.actions if name != action)
+        self._set_option("actions", tuple(name for name in self.actions if name != action))
         self._shrink(index)
         self._renumber()
 
     def position(self, action: Action) -> int:
-        """The index of an action; a ValueError says that it is none of ours."""
+        """The index of an action; a ValueError if it is not one of the policy's."""
         return self._position(action)
 
     def checked_rewards(self, rewards: Iterable[float] | Floats) -> Floats:
-        """Rewards as an array; a ValueError says which of them cannot be one."""
+        """Rewards as an array; a ValueError names the first that is invalid."""
         try:
             given = np.asarray(rewards if hasattr(rewards, "__len__") else list(rewards))
         except (TypeError, ValueError):
@@ -155,97 +175,83 @@ class Policy(SeededClone):
             raise ValueError("rewards must be numbers, one for each decision or each row and action")
         values: Floats = np.require(given, np.float64, ["C", "W"])  # one type to the compiler
         if values.size and not (values.min() >= self._low and values.max() <= self._high):  # also where one is NaN
-            worst = float(values[~((values >= self._low) & (values <= self._high))].flat[0])
-            raise ValueError(f"a reward is {worst!r}; it must be a number from {self._low:g} to {self._high:g}")
+            invalid = float(values[~((values >= self._low) & (values <= self._high))].flat[0])
+            raise ValueError(f"a reward is {invalid!r}; it must be a number from {self._low:g} to {self._high:g}")
         return values
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, here or in another process, is as one that was saved and loaded: it shares nothing."""
-        return type(self).from_state, (self.snapshot(),)
+    def _repr_html_(self) -> str:
+        options = [
+            {"option": each.name, "value": shown(getattr(self, each.name))} for each in fields(self) if each.repr
+        ]
+        return as_html(f"{type(self).__name__}: {len(self.actions)} actions, {self.n_bytes:,} bytes", options)
 
-    def fresh(self, seed: int) -> Self:
-        """A new policy of the same recipe that has learned nothing, with another seed."""
-        return replace(self, seed=seed)
-
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the policy's arrays hold."""
-        return sum(part.nbytes for part in vars(self).values() if isinstance(part, np.ndarray))
-
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        return State(self._options(), self._arrays())
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        policy = cls._blank(state.options)
-        policy._restore(state.arrays)
-        policy._restored()
-        return policy
-
-    @classmethod
-    def _blank(cls, options: dict[str, Any]) -> Self:
-        """A policy of these options that has learned nothing."""
-        return cls(**cls._arguments(options))
-
-    # What a policy brings: rewards arrive here checked and scaled to 0..1, actions as indices.
+    # Hooks that a subclass implements: actions are indices, rewards are checked and scaled to 0..1.
 
     @abstractmethod
     def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
-        """Choose an index and say with which probability."""
+        """Choose an action; return its index and the probability with which it was drawn."""
 
     @abstractmethod
     def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
-        """Take one reward."""
-
-    @abstractmethod
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        """Every array of the state, live: what is copied into them is the state."""
+        """Learn one reward."""
 
     @abstractmethod
     def _grow(self) -> None:
-        """Make room for one more action, the last."""
+        """Extend the arrays by one action, the last."""
 
     @abstractmethod
     def _shrink(self, action: int) -> None:
-        """Close the gap that an action left."""
+        """Delete an action from the arrays."""
 
-    # What a policy may do faster than these loops, with the same result.
+    # Hooks with a default: a subclass may override these loops by faster ones that give the same bits.
 
-    def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Played:
-        played = Played.blank(n)
-        for row, context in enumerate(rows(contexts) if contexts is not None else [None] * n):
-            played.actions[row], played.probabilities[row] = self._decide(context, available)
-        return played
+    def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> ChosenActions:
+        chosen = ChosenActions.empty(n)
+        for row, context in enumerate(_each(contexts, n)):
+            chosen.actions[row], chosen.probabilities[row] = self._decide(context, available)
+        return chosen
 
     def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
-        each = rows(contexts) if contexts is not None else [None] * len(actions)
-        for row, context in enumerate(each):
+        for row, context in enumerate(_each(contexts, len(actions))):
             self._learn(context, int(actions[row]), float(rewards[row]), float(probabilities[row]))
 
-    def _play(self, contexts: Any, rewards: Floats) -> Played:
+    def _play(self, contexts: Any, rewards: Floats) -> ChosenActions:
         n = len(rewards)
-        played = Played.blank(n)
-        for row, context in enumerate(rows(contexts) if contexts is not None else [None] * n):
+        chosen = ChosenActions.empty(n)
+        for row, context in enumerate(_each(contexts, n)):
             index, probability = self._decide(context, self._all)
             self._learn(context, index, float(rewards[row, index]), probability)
-            played.actions[row], played.probabilities[row] = index, probability
-        return played
+            chosen.actions[row], chosen.probabilities[row] = index, probability
+        return chosen
+
+    # Loops over `decide` and `learn`, for subclasses outside the package that override them.
+
+    def _settle(self, contexts: Any) -> None:
+        """Infer from the first contexts of many what a single one does not determine."""
+
+    def _decide_each(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Decisions:
+        self._settle(contexts)
+        names = [action for action, offered in zip(self.actions, available.tolist(), strict=True) if offered]
+        options = {} if available.all() else {"available": names}
+        decided = [self.decide(context, **options) for context in _each(contexts, n)]
+        probabilities = np.array([decision.probability for decision in decided])
+        return Decisions([decision.action for decision in decided], probabilities, contexts)
+
+    def _play_each(self, contexts: Any, rewards: Floats) -> ChosenActions:
+        chosen = ChosenActions.empty(len(rewards))
+        if len(rewards):
+            self._settle(contexts)
+        for row, context in enumerate(_each(contexts, len(rewards))):
+            decision = self.decide(context)
+            index, probability, _ = self._opened(decision)
+            self.learn(decision, float(rewards[row, index]))
+            chosen.actions[row], chosen.probabilities[row] = index, probability
+        return chosen
 
     def _options(self) -> dict[str, Any]:
-        options = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
-        return {**options, "actions": list(self.actions), "reward_range": list(self.reward_range)}
+        return {**super()._options(), "actions": list(self.actions), "reward_range": list(self.reward_range)}
 
-    @classmethod
-    def _arguments(cls, options: dict[str, Any]) -> dict[str, Any]:
-        return options
-
-    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        files.restore(self._arrays(), arrays)
-
-    def _restored(self) -> None:
-        """Refuse a state that no stream could have led to; make anew what is not saved."""
+    def _validate_state(self) -> None:
         check_random_state(self._rng)
 
     def _position(self, action: Action) -> int:
@@ -255,7 +261,7 @@ class Policy(SeededClone):
             raise ValueError(f"action is {shown(action)}; it must be one of {listed(self.actions)}") from None
 
     def _opened(self, decision: Decision) -> tuple[int, float, Context]:
-        """An action's index, its probability and the context, all checked."""
+        """A decision's index of its action, its probability and its context, checked."""
         try:
             action, probability, context = decision
             index = self._index[action]
@@ -266,7 +272,7 @@ class Policy(SeededClone):
         return index, probability, context
 
     def _opened_many(self, decisions: Decisions | Sequence[Decision]) -> tuple[Integers, Floats, Any]:
-        """The same as columns."""
+        """The same of many decisions, as columns."""
         if isinstance(decisions, Decisions):
             actions, given, contexts = decisions.actions, decisions.probabilities, decisions.contexts
             if len(given) != len(actions) or (contexts is not None and n_rows(contexts, "contexts") != len(actions)):
@@ -281,16 +287,20 @@ class Policy(SeededClone):
         return np.array(indices, dtype=np.int64), np.array(probabilities, dtype=np.float64), contexts
 
     def _unit(self, rewards: Any) -> Any:
+        """Rewards scaled from `reward_range` to 0..1."""
         return rewards if self._is_unit else (rewards - self._low) / (self._high - self._low)
 
     def _reward(self, unit: float) -> float:
+        """The inverse of `_unit`."""
         return self._low + unit * (self._high - self._low)
 
     def _renumber(self) -> None:
+        """Index the actions by name, after they have changed."""
         self._index = {action: index for index, action in enumerate(self.actions)}
         self._all = np.ones(len(self.actions), dtype=np.bool_)
 
     def _mask(self, available: Iterable[Action]) -> NDArray[np.bool_]:
+        """Which actions are available, by index."""
         if isinstance(available, str) or not isinstance(available, Iterable):
             raise ValueError(f"available is {shown(available)}; it must be a list of actions")
         mask = np.zeros(len(self.actions), dtype=np.bool_)
@@ -301,8 +311,13 @@ class Policy(SeededClone):
         return mask
 
 
+def _each(contexts: Any, n: int) -> Iterable[Context]:
+    """Each of `n` contexts, or as many times None."""
+    return rows(contexts) if contexts is not None else [None] * n
+
+
 def _action_of(decision: Any) -> Any:
-    """The action of a decision; a ValueError says that it is none."""
+    """The action of a decision; a ValueError if it is not a decision."""
     try:
         action, _, _ = decision
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Decision trees built by deep Q-learning."""
+"""Decision tree built by deep Q-learning (DQN)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,23 +7,43 @@ import numpy as np
 
 from stumpery.options import check_bool, check_number, check_one_of, check_whole
 from stumpery.reinforcement.deep_tree import DeepTree
-from stumpery.reinforcement.training.learner import AgentState, Chunk, Found, Spans
+from stumpery.reinforcement.training.agent_state import AgentState, Chunk, ChunkResult, Spans
 from stumpery.types import Floats
 
-REPORTS = ("all", "one")
+REPORTS = ("all", "one")  # allowed values of `reports`
 
 
 @dataclass(kw_only=True, eq=False)
 class DQNTree(DeepTree):
-    """A network learns what each query and each report is worth; the best action in every state is a decision tree.
+    """Decision tree built by deep Q-learning (DQN): the greedy policy over learned Q-values is the tree.
 
-    Algorithm 1 of Chaouki, Read and Bifet, "Online Decision Tree Construction with Deep Reinforcement Learning", and
-    with `double` its Double DQN. `depth_penalty` is the price of looking at a column, in shares of accuracy: .001 where
-    only accuracy counts, .01 to .03 for readable trees. Every row is walked by queries, a share `epsilon` of them at
-    random, and joins the `memory` of rows; then `n_updates` batches are sampled from it, or as many as the row has
-    columns if that is None, as in the paper. As the class is known, so is the reward of all `reports`; "one" uses a
-    random one, as the paper does. With a `priority` above 0, rows that the network is wrong about are sampled more
-    often. With `drift`, a rise of its mistakes makes it forget all but the latest rows.
+    A network estimates the Q-value of each query and report in every partly observed row. Source: algorithm 1 of
+    Chaouki, Read and Bifet, "Online Decision Tree Construction with Deep Reinforcement Learning".
+
+    Args:
+        depth_penalty: Price of one query, in units of accuracy, 0 to 1. The default .001 counts accuracy almost alone;
+            .01 to .03 give shallow, readable trees.
+        learning_rate: Learning rate of Adam, above 0 and at most 1; .001 is Adam's usual one.
+        width: Units of each of the two hidden layers, 1 to 4096. 32 suffice for tables of a few dozen columns.
+        warm_up: Number of first rows, 1 to 1,000,000, whose quantiles discretise the numbers. Training begins after
+            them; 1000 rows place the cuts well enough.
+        n_cells: Cells per numerical column, 1 to 240, cut at quantiles. With None the network receives the numbers
+            themselves, as in the paper, and `tree` refuses. 32 cells lose little accuracy.
+        max_categories: Categories per categorical column, 1 to 30,000; later ones count as missing. It bounds the
+            memory.
+        memory: Rows in the replay memory, 1 to 10,000,000; 8 bytes per column and 8 more. 50,000 follow slow changes.
+        schema: Columns of a row; None infers them from the first rows.
+        seed: Seed of all random numbers, from 0 to 2**63 - 1.
+        double: Whether to use Double DQN, which reduces the overestimation of Q-values.
+        epsilon: Share of random queries in the exploring rollout, 0 to 1.
+        batch_size: States per update, 2 to 65,536, rounded down to an even number: half for queries, half for reports.
+        n_updates: Updates per row, 0 to 10,000; None is one per column, as in the paper, which costs more and gains
+            little.
+        target_every: Updates between two copies of the weights into the target network, from 1.
+        reports: Reports whose reward is learned: "all", as the class is known, or "one" at random, as in the paper.
+        priority: Exponent of prioritised replay, 0 to 1. 0 samples uniformly; above 0, rows with large errors are
+            sampled more often.
+        drift: Whether a rise of the error rate shortens the replay memory to the latest 200 rows.
 
     >>> model = DQNTree(depth_penalty=0.02, warm_up=100)
     >>> rows = [{"hour": event % 24, "device": ("phone", "watch")[event % 2]} for event in range(1200)]
@@ -57,34 +77,37 @@ class DQNTree(DeepTree):
         check_bool("drift", self.drift)
         super().__post_init__()
 
-    def _loop(self, learner: AgentState, spans: Spans, rows: Chunk, n: Any) -> tuple[AgentState, Found]:
+    def _train_chunk(self, state: AgentState, spans: Spans, rows: Chunk, n: Any) -> tuple[AgentState, ChunkResult]:
         from stumpery.reinforcement.training import dqn
 
-        done: tuple[AgentState, Found] = dqn.run(learner, spans, self._rule(), rows, n, self._kind())
-        return done
+        options, settings = self._dqn_options(), self._dqn_settings()
+        trained: tuple[AgentState, ChunkResult] = dqn.run(state, spans, options, rows, n, settings)
+        return trained
 
-    def _kind(self) -> Any:
-        from stumpery.reinforcement.training.dqn import Kind
+    def _dqn_settings(self) -> Any:
+        from stumpery.reinforcement.training.dqn import DQNSettings
 
-        return Kind(2 * (self.batch_size // 2), self.double, self.reports == "all", float(self.priority), self.drift)
+        return DQNSettings(
+            2 * (self.batch_size // 2), self.double, self.reports == "all", float(self.priority), self.drift
+        )
 
-    def _rule(self) -> Any:
-        from stumpery.reinforcement.training.dqn import Rule
+    def _dqn_options(self) -> Any:
+        from stumpery.reinforcement.training.dqn import DQNOptions
 
         n_columns = 0 if self.schema is None else len(self.schema)
         n_updates = n_columns if self.n_updates is None else self.n_updates
-        return Rule(
+        return DQNOptions(
             depth_penalty=np.float32(self.depth_penalty),
             epsilon=np.float32(self.epsilon),
             learning_rate=np.float32(self.learning_rate),
             target_every=np.int32(self.target_every),
-            n_updates=np.int32(0 if self._trainee is None else n_updates),
+            n_updates=np.int32(0 if self._agent is None else n_updates),
         )
 
-    def _probabilities(self, worths: Floats) -> Floats:
-        """A report is worth the probability that it is right; where none seems worth anything, the best one is certain."""
-        shares = np.maximum(worths, 0.0)
-        totals = shares.sum(axis=1, keepdims=True)
-        best = np.eye(worths.shape[1])[worths.argmax(axis=1)]
-        found: Floats = np.where(totals > 0.0, shares / np.where(totals > 0.0, totals, 1.0), best)
-        return found
+    def _class_probabilities(self, report_values: Floats) -> Floats:
+        """The normalised Q-values of reports, which estimate class probabilities; one-hot where none is positive."""
+        positive = np.maximum(report_values, 0.0)
+        totals = positive.sum(axis=1, keepdims=True)
+        one_hot = np.eye(report_values.shape[1])[report_values.argmax(axis=1)]
+        probabilities: Floats = np.where(totals > 0.0, positive / np.where(totals > 0.0, totals, 1.0), one_hot)
+        return probabilities

@@ -1,4 +1,4 @@
-"""Which features to look at, and deciding from those alone."""
+"""Online feature selection under a budget, and combinatorial Thompson sampling."""
 
 import lazy_loader
 

@@ -1,45 +1,47 @@
-"""The additive model: a sum of small tables, one for each feature that was looked at and for each pair of them.
+"""The additive model: a sum of tables, one for each feature that was looked at and for each pair of them.
 
-A standardised value falls into one of 32 narrow bins and one of 8 wide ones, each with a weight of its own; a pair's
-wide bins share one weight, in a hashed table. The sum is the log-odds of the second class. A feature's table is centred
-on what it contributes on average, so that a feature which is not looked at counts as exactly that: nothing is lost but
-its information. Weights learn by AdaGrad on the log-loss.
+A standardised value falls into one of 32 narrow bins and one of 8 wide ones, each with a weight; the wide bins of a
+pair have one weight in a hashed table. The sum is the log-odds of the second class. A feature's table is centred on its
+average contribution, so that a feature which is not looked at counts as its average. Weights learn by AdaGrad on the
+log-loss.
 
-What a feature is worth follows from the same events. Each time it is looked at, the model's error *without* it is
-added to the sum of its wide bin. Squared sums over curvatures, less what probability would give, are the log-loss that the
-feature can save beside the others: a reward for each feature by itself, instead of one for the whole set.
+The log-loss that a feature saves is estimated from the same events. Each time it is looked at, the error of the model
+without it is added to the sum of its wide bin. Squared sums over curvatures, less what is expected by chance, are the
+log-loss that the feature saves beside the others: a reward for each feature by itself, instead of one for the whole
+set.
 """
 
 import math
 
 from stumpery.jit import internal
 from stumpery.random import normal, uniform
-from stumpery.selection.classifiers_kernels import MEMORY, PAIRS, RATE
+from stumpery.selection.classifiers_kernels import OPTION_MEMORY, OPTION_PAIRS, OPTION_RATE
 from stumpery.types import Floats, Integers, RandomState
 
-N_NARROW, N_WIDE, WIDER = 32, 8, 2  # WIDER: a narrow bin's number, shifted by it, is the wide one's
+N_NARROW, N_WIDE, WIDE_SHIFT = 32, 8, 2  # a narrow bin shifted right by WIDE_SHIFT is the wide one
 N_BINS = N_NARROW + N_WIDE
-PER_SD = 5.0  # narrow bins in a standard deviation
-N_PAIRS = 1 << 16  # weights of pairs, a power of 2
+BINS_PER_SD = 5.0  # narrow ones
+N_PAIRS = 1 << 16  # weights in the hashed table, a power of 2
 
-# A feature's grounds: N_WIDE sums of errors, as many of curvatures, how many events they hold, its mean contribution.
-ERRORS, CURVES, COUNT, LEVEL = 0, N_WIDE, 2 * N_WIDE, 2 * N_WIDE + 1
-N_GROUNDS = 2 * N_WIDE + 2
+# Statistics of a feature: N_WIDE sums of errors, as many of curvatures, their number of events, its average
+# contribution.
+STAT_ERRORS, STAT_CURVATURES, STAT_COUNT, STAT_LEVEL = 0, N_WIDE, 2 * N_WIDE, 2 * N_WIDE + 1
+N_FEATURE_STATS = 2 * N_WIDE + 2
 
-UNTRIED = 1e6  # above all that a feature can be worth
+UNTRIED_SCORE = 1e6  # above all estimates
 LEVEL_MEMORY = 500.0
-RIDGE = 1.0
+CURVATURE_PRIOR = 1.0
 
 
 @internal
 def bin_of(x: float) -> int:
     """The narrow bin of a standardised value; a boundary lies at the mean, so that zeros stand apart from the rest."""
-    return int(min(max(math.floor(x * PER_SD), -N_NARROW // 2), N_NARROW // 2 - 1)) + N_NARROW // 2
+    return int(min(max(math.floor(x * BINS_PER_SD), -N_NARROW // 2), N_NARROW // 2 - 1)) + N_NARROW // 2
 
 
 @internal
 def pair_slot(first: int, second: int) -> int:
-    """Where two wide bins of different features share a weight: the same, whichever comes first."""
+    """The slot of the weight of two wide bins of different features, the same in either order."""
     low, high = min(first, second), max(first, second)
     key = (low * 2654435761 + high * 2246822519) & 0xFFFFFFFF
     key = ((key ^ (key >> 15)) * 2246822519) & 0xFFFFFFFF
@@ -47,117 +49,123 @@ def pair_slot(first: int, second: int) -> int:
 
 
 @internal
-def worth(grounds: Floats, feature: int) -> float:
-    """Twice the log-loss per event that a feature can save, less what probability alone would show; 0 or more."""
+def log_loss_reduction(statistics: Floats, feature: int) -> float:
+    """Twice the log-loss per event that a feature saves, less what is expected by chance; 0 or more."""
     saved, by_chance = 0.0, -1.0
     for wide in range(N_WIDE):
-        error, curve = grounds[feature, ERRORS + wide], grounds[feature, CURVES + wide]
-        saved += error * error / (curve + RIDGE)
-        by_chance += curve / (curve + RIDGE)
-    count = grounds[feature, COUNT]
+        error, curvature = statistics[feature, STAT_ERRORS + wide], statistics[feature, STAT_CURVATURES + wide]
+        saved += error * error / (curvature + CURVATURE_PRIOR)
+        by_chance += curvature / (curvature + CURVATURE_PRIOR)
+    count = statistics[feature, STAT_COUNT]
     return max(saved - max(by_chance, 0.0), 0.0) / count if count > 0.0 else 0.0
 
 
 @internal
-def fill_worths(rng: RandomState, grounds: Floats, first: float, width: float, scores: Floats) -> None:
-    """Draw what every feature is worth, in place; those looked at fewer than `first` times come before all others.
+def fill_worth_draws(rng: RandomState, statistics: Floats, first: float, width: float, scores: Floats) -> None:
+    """Draw every feature's log-loss reduction into `scores`, in place; those with fewer than `first` looks come first.
 
-    The square root of the worth is a mean of errors in units of their deviation, and so known to 1 / sqrt(count).
+    Its square root is a mean of errors in units of their deviation, with a standard error of 1 / sqrt(count).
     """
-    for feature in range(grounds.shape[0]):
-        count = grounds[feature, COUNT]
+    for feature in range(statistics.shape[0]):
+        count = statistics[feature, STAT_COUNT]
         if count < first:
-            scores[feature] = UNTRIED - count + uniform(rng)
+            scores[feature] = UNTRIED_SCORE - count + uniform(rng)
         else:
-            draw = math.sqrt(worth(grounds, feature)) + width * normal(rng) / math.sqrt(count)
+            draw = math.sqrt(log_loss_reduction(statistics, feature)) + width * normal(rng) / math.sqrt(count)
             scores[feature] = draw * abs(draw)
 
 
 @internal
-def additive(
+def additive_score(
     options: Floats,
     weights: Floats,
-    grounds: Floats,
+    statistics: Floats,
     seen: Integers,
     n_seen: int,
     x: Floats,
     bins: Integers,
     slots: Integers,
-    own: Floats,
+    contributions: Floats,
 ) -> float:
-    """The log-odds; bins, the slots of pairs, and what each feature contributes go into the last three, in place."""
-    pairs_from = 1 + grounds.shape[0] * N_BINS
+    """The log-odds; writes bins, slots of pairs and the contribution of each feature into the last three, in place."""
+    first_pair = 1 + statistics.shape[0] * N_BINS
     total: float = weights[0]
     n_slots = 0
-    for place in range(n_seen):
-        feature, narrow = seen[place], bin_of(x[place])
+    for index in range(n_seen):
+        feature, narrow = seen[index], bin_of(x[index])
         table = 1 + feature * N_BINS
-        bins[place] = narrow
-        own[place] = weights[table + narrow] + weights[table + N_NARROW + (narrow >> WIDER)] - grounds[feature, LEVEL]
-        total += own[place]
-        if options[PAIRS] == 0.0:
+        bins[index] = narrow
+        contributions[index] = (
+            weights[table + narrow]
+            + weights[table + N_NARROW + (narrow >> WIDE_SHIFT)]
+            - statistics[feature, STAT_LEVEL]
+        )
+        total += contributions[index]
+        if options[OPTION_PAIRS] == 0.0:
             continue
-        for other in range(place):
-            slot = pairs_from + pair_slot(
-                feature * N_WIDE + (narrow >> WIDER), seen[other] * N_WIDE + (bins[other] >> WIDER)
+        for other in range(index):
+            slot = first_pair + pair_slot(
+                feature * N_WIDE + (narrow >> WIDE_SHIFT), seen[other] * N_WIDE + (bins[other] >> WIDE_SHIFT)
             )
             slots[n_slots] = slot
             n_slots += 1
             total += weights[slot]
-            own[place] += weights[slot]
-            own[other] += weights[slot]
+            contributions[index] += weights[slot]
+            contributions[other] += weights[slot]
     return total
 
 
 @internal
-def add_grounds(options: Floats, grounds: Floats, feature: int, wide: int, label: float, margin: float) -> None:
-    """Fold the error and the curvature without a feature into its sums, in place; old ones fade beyond the memory."""
+def add_feature_stats(
+    options: Floats, statistics: Floats, feature: int, wide: int, label: float, margin: float
+) -> None:
+    """Add the error and the curvature without a feature to its sums, in place; they decay once the memory is full."""
     probability = 1.0 / (1.0 + math.exp(min(margin, 500.0)))  # of the wrong class, by the model without it
-    if grounds[feature, COUNT] >= options[MEMORY]:
-        for field in range(LEVEL):
-            grounds[feature, field] *= 1.0 - 1.0 / options[MEMORY]
-    grounds[feature, ERRORS + wide] += label * probability
-    grounds[feature, CURVES + wide] += probability * (1.0 - probability)
-    grounds[feature, COUNT] += 1.0
+    if statistics[feature, STAT_COUNT] >= options[OPTION_MEMORY]:
+        for field in range(STAT_LEVEL):
+            statistics[feature, field] *= 1.0 - 1.0 / options[OPTION_MEMORY]
+    statistics[feature, STAT_ERRORS + wide] += label * probability
+    statistics[feature, STAT_CURVATURES + wide] += probability * (1.0 - probability)
+    statistics[feature, STAT_COUNT] += 1.0
 
 
 @internal
-def step(weights: Floats, paces: Floats, slot: int, rate: float, slope: float) -> None:
-    """Move one weight against the slope, the less the more it has moved, in place."""
-    paces[slot] += slope * slope
-    weights[slot] -= rate * slope / math.sqrt(1.0 + paces[slot])
+def adagrad_step(weights: Floats, squared_slopes: Floats, slot: int, rate: float, slope: float) -> None:
+    """Update one weight by AdaGrad, in place."""
+    squared_slopes[slot] += slope * slope
+    weights[slot] -= rate * slope / math.sqrt(1.0 + squared_slopes[slot])
 
 
 @internal
 def additive_step(
     options: Floats,
     weights: Floats,
-    paces: Floats,
-    grounds: Floats,
+    squared_slopes: Floats,
+    statistics: Floats,
     seen: Integers,
     n_seen: int,
     bins: Integers,
     slots: Integers,
-    own: Floats,
+    contributions: Floats,
     log_odds: float,
     label: float,
 ) -> None:
-    """Learn what each feature was worth, then move every weight in play, in place."""
+    """Update the statistics of the features looked at, then their weights, in place."""
     margin = log_odds * label
-    for place in range(n_seen):
-        wide = bins[place] >> WIDER
-        add_grounds(options, grounds, seen[place], wide, label, margin - label * own[place])
+    for index in range(n_seen):
+        wide = bins[index] >> WIDE_SHIFT
+        add_feature_stats(options, statistics, seen[index], wide, label, margin - label * contributions[index])
     slope = -label / (1.0 + math.exp(min(margin, 500.0)))
-    step(weights, paces, 0, options[RATE], slope)
-    for place in range(n_seen):
-        feature = seen[place]
-        narrow = 1 + feature * N_BINS + bins[place]
-        wide = 1 + feature * N_BINS + N_NARROW + (bins[place] >> WIDER)
-        step(weights, paces, narrow, options[RATE], slope)
-        step(weights, paces, wide, options[RATE], slope)
-        reach = min(max(grounds[feature, COUNT], 1.0), LEVEL_MEMORY)
-        grounds[feature, LEVEL] += (weights[narrow] + weights[wide] - grounds[feature, LEVEL]) / reach
-    if options[PAIRS] > 0.0 and n_seen > 1:  # many pairs share one error
-        rate = options[RATE] * options[PAIRS] * 2.0 / (n_seen - 1)
+    adagrad_step(weights, squared_slopes, 0, options[OPTION_RATE], slope)
+    for index in range(n_seen):
+        feature = seen[index]
+        narrow = 1 + feature * N_BINS + bins[index]
+        wide = 1 + feature * N_BINS + N_NARROW + (bins[index] >> WIDE_SHIFT)
+        adagrad_step(weights, squared_slopes, narrow, options[OPTION_RATE], slope)
+        adagrad_step(weights, squared_slopes, wide, options[OPTION_RATE], slope)
+        window = min(max(statistics[feature, STAT_COUNT], 1.0), LEVEL_MEMORY)
+        statistics[feature, STAT_LEVEL] += (weights[narrow] + weights[wide] - statistics[feature, STAT_LEVEL]) / window
+    if options[OPTION_PAIRS] > 0.0 and n_seen > 1:  # the sum over pairs has one error
+        rate = options[OPTION_RATE] * options[OPTION_PAIRS] * 2.0 / (n_seen - 1)
         for index in range(n_seen * (n_seen - 1) // 2):
-            step(weights, paces, slots[index], rate, slope)
+            adagrad_step(weights, squared_slopes, slots[index], rate, slope)

@@ -1,4 +1,4 @@
-"""What selection is given, checked: names of actions or features."""
+"""Checks of names of actions or features."""
 
 import math
 from collections.abc import Iterable, Set
@@ -11,16 +11,16 @@ from stumpery.types import Action
 
 
 def checked_names(what: str, names: Any, *, may_be_empty: bool = False) -> tuple[Action, ...]:
-    """Names as plain values, each once."""
+    """Names as plain values; a ValueError if they are not distinct names."""
     if isinstance(names, str | bytes | Set) or not isinstance(names, Iterable):  # a set has no order of its own
         raise ValueError(f"{what} is {shown(names)}; it must be a list of names")
-    found = tuple(name.item() if isinstance(name, np.generic) else name for name in names)
-    if not found and not may_be_empty:
+    plain = tuple(name.item() if isinstance(name, np.generic) else name for name in names)
+    if not plain and not may_be_empty:
         raise ValueError(f"{what} is empty; at least one name is needed")
-    for name in found:
+    for name in plain:
         if not isinstance(name, Action) or (isinstance(name, float) and not math.isfinite(name)):
             raise ValueError(f"{what} holds {shown(name)}; a name must be a string, a finite number or a boolean")
-    if len(set(found)) != len(found):
-        twice = next(name for index, name in enumerate(found) if name in found[:index])
+    if len(set(plain)) != len(plain):
+        twice = next(name for index, name in enumerate(plain) if name in plain[:index])
         raise ValueError(f"{what} holds {shown(twice)} twice; names must differ")
-    return found
+    return plain

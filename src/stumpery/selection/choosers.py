@@ -1,4 +1,4 @@
-"""Choosers: ways to pick the features to look at, for a `FeatureSelector`.
+"""Choosers of a `FeatureSelector`: bandit algorithms that choose the features to look at.
 
 >>> thompson(prior=(1, 1))
 Chooser(kind='thompson', prior=(1.0, 1.0))
@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from stumpery.options import check_number, check_one_of, check_whole
-from stumpery.selection import choosing_kernels as kernels
+from stumpery.selection import choosers_kernels as kernels
 from stumpery.selection.arguments import checked_names
 from stumpery.selection.combinatorial_thompson import checked_prior
 from stumpery.types import Action, Floats
 
-KINDS = {
+CHOOSER_KINDS = {
     "thompson": kernels.THOMPSON,
     "ucb": kernels.UPPER_CONFIDENCE,
     "epsilon_greedy": kernels.EPSILON_GREEDY,
@@ -28,7 +28,18 @@ KINDS = {
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Chooser:
-    """A kind and its numbers; the functions of this module make them."""
+    """A way to choose features: a kind with its parameters.
+
+    The functions of this module make choosers and say which parameters a kind has.
+
+    Args:
+        kind: One of `CHOOSER_KINDS`.
+        prior: Successes and failures that every feature starts with.
+        width: Width of a confidence bound or of a posterior.
+        epsilon: Probability of a random set.
+        first: Looks at each feature before the estimates count.
+        features: The features of a fixed set.
+    """
 
     kind: str
     prior: tuple[float, float] | None = None
@@ -38,46 +49,62 @@ class Chooser:
     features: Sequence[Action] | None = None
 
     def __post_init__(self) -> None:
-        check_one_of("kind", self.kind, KINDS)
+        check_one_of("kind", self.kind, CHOOSER_KINDS)
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.options().items())
-        return f"Chooser({given})"
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options().items())
+        return f"Chooser({options})"
 
     def options(self) -> dict[str, Any]:
-        """What is given, as plain values."""
+        """The parameters that are set, as JSON values."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def rule(self) -> Floats:
-        """The kernels' form of it."""
-        rule = np.zeros(kernels.N_RULE)
-        rule[kernels.KIND] = KINDS[self.kind]
-        rule[kernels.EPSILON] = self.epsilon or 0.0
-        rule[kernels.WIDTH] = self.width or 0.0
-        rule[kernels.FIRST] = self.first or 0
-        rule[kernels.ALPHA], rule[kernels.BETA] = self.prior or (1.0, 1.0)
+        """The array that the kernels read."""
+        rule = np.zeros(kernels.N_RULE_FIELDS)
+        rule[kernels.RULE_KIND] = CHOOSER_KINDS[self.kind]
+        rule[kernels.RULE_EPSILON] = self.epsilon or 0.0
+        rule[kernels.RULE_WIDTH] = self.width or 0.0
+        rule[kernels.RULE_FIRST] = self.first or 0
+        rule[kernels.RULE_ALPHA], rule[kernels.RULE_BETA] = self.prior or (1.0, 1.0)
         return rule
 
 
 def thompson(*, prior: tuple[float, float] = (1.0, 1.0)) -> Chooser:
-    """Combinatorial Thompson sampling: every feature is rewarded by the success of its sets (Algorithm 1)."""
+    """Combinatorial Thompson sampling on the success of a feature's sets (Durand and Gagné 2014, Algorithm 1).
+
+    Args:
+        prior: Successes and failures that every feature starts with, above 0.
+    """
     return Chooser(kind="thompson", prior=checked_prior(prior))
 
 
 def ucb(*, width: float = 0.5) -> Chooser:
-    """The features with the largest mean success plus sqrt(width * log(round) / looks)."""
+    """Upper confidence bounds: the features with the largest mean success plus sqrt(width * log(round) / looks).
+
+    Args:
+        width: Width of the bound, 0 or more; larger ones explore more.
+    """
     check_number("width", width, 0.0)
     return Chooser(kind="ucb", width=float(width))
 
 
 def epsilon_greedy(*, epsilon: float = 0.2) -> Chooser:
-    """The features with the largest weights; with probability `epsilon` any (Algorithms 3 and 4)."""
+    """Epsilon-greedy: the features with the largest weights; with probability `epsilon` any (Algorithms 3 and 4).
+
+    Args:
+        epsilon: Probability of a random set, from 0 to 1.
+    """
     check_number("epsilon", epsilon, 0.0, 1.0)
     return Chooser(kind="epsilon_greedy", epsilon=float(epsilon))
 
 
 def fixed(features: Iterable[Action]) -> Chooser:
-    """Always the same features."""
+    """A fixed set of features.
+
+    Args:
+        features: Names of the features.
+    """
     return Chooser(kind="fixed", features=checked_names("features", features))
 
 
@@ -87,10 +114,11 @@ def everything() -> Chooser:
 
 
 def worth(*, width: float = 0.5, first: int = 10) -> Chooser:
-    """Thompson sampling over what each feature is worth to the additive model, after `first` looks at each.
+    """Thompson sampling on the log-loss that each feature saves in the additive model, beside the others of its sets.
 
-    A feature is rewarded by itself, with the log-loss that it can save beside the others of its sets, and the draw
-    around that is `width` times its uncertainty.
+    Args:
+        width: Standard deviation of a draw in standard errors of the estimate, 0 or more.
+        first: Looks at each feature before its estimate counts, at least 1.
     """
     check_number("width", width, 0.0)
     check_whole("first", first, 1)
@@ -98,7 +126,7 @@ def worth(*, width: float = 0.5, first: int = 10) -> Chooser:
 
 
 def from_options(options: dict[str, Any]) -> Chooser:
-    """The chooser of what `Chooser.options` gave, made as a user would make it, so that everything is checked."""
+    """The chooser of these options, made by its function, which checks them."""
     makers: dict[str, Any] = {
         "thompson": thompson,
         "ucb": ucb,

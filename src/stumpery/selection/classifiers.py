@@ -1,4 +1,4 @@
-"""Classifiers that see only some features, for a `FeatureSelector`; all of them are for two classes.
+"""Classifiers of a `FeatureSelector`, which see only some features; all of them are binary.
 
 For more classes, give the selector a learner with river's verbs `predict_one(x)` and `learn_one(x, y)` instead.
 
@@ -18,28 +18,33 @@ from stumpery.selection import classifiers_kernels as kernels
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 
-FIRST_REACH = 0.1  # of a network's first weights to either side of 0
+INIT_RANGE = 0.1  # initial weights of a network are uniform between this and its negative
 
 
 class Learner(Protocol):
-    """What a classifier of another kind must do: river's verbs.
+    """A classifier with river's verbs.
 
-    One that also has `declare_columns(names)`, as ours have, is told all features, as strings, before the first round.
+    If it also has `declare_columns(names)`, as ours have, all features are declared, as strings, before the first
+    round.
     """
 
     def predict_one(self, x: dict[Any, Any]) -> Any:
-        """The class of a dict that holds only what was looked at; None before the first."""
+        """Predict the class of a dict of the selected features; None if no class is known."""
 
     def learn_one(self, x: dict[Any, Any], y: Any) -> Any:
         """Learn the class of such a dict."""
 
 
-WEIGHT_BYTES = 200  # that a weight takes while it is drawn
+WEIGHT_BYTES = 200  # of a weight while it is drawn
 
 
 @dataclass(frozen=True, kw_only=True)
 class Classifier:
-    """The recipe of a classifier of ours."""
+    """Options of a binary classifier that sees only some features.
+
+    Args:
+        rate: Learning rate, above 0.
+    """
 
     rate: float = 0.2
 
@@ -47,24 +52,26 @@ class Classifier:
         check_number("rate", self.rate, 0.0, above=True)
 
     def fill(self, options: Floats) -> None:
-        """Write the kind and its numbers into the kernels' row of options, in place."""
-        options[kernels.RATE] = self.rate
+        """Write the kind and its parameters into the options of the kernels, in place."""
+        options[kernels.OPTION_RATE] = self.rate
 
     def new_weights(self, n_features: int, seed: int) -> Floats:
-        """Weights that know nothing."""
+        """Initial weights."""
         return np.zeros(n_features)
 
     def recipe(self) -> dict[str, Any]:
-        """Its name and numbers as plain values."""
+        """The name of the class and the parameters, as JSON values."""
         return {"kind": type(self).__name__, **asdict(self)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Perceptron(Classifier):
-    """Rosenblatt's perceptron without a constant (Durand and Gagné 2014, Algorithm 4).
+    """Perceptron without a bias (Durand and Gagné 2014, Algorithm 4).
 
-    The paper's text calls it non-sparse, but line 18 of its algorithm truncates the weights to the M largest:
-    `truncate=True` is as printed, `truncate=False` as said.
+    Args:
+        rate: Learning rate, above 0.
+        truncate: Whether only the M largest weights are kept, M being the size of a set. The paper's algorithm does so
+            (line 18), its text calls the perceptron non-sparse.
     """
 
     truncate: bool = True
@@ -74,17 +81,21 @@ class Perceptron(Classifier):
         check_bool("truncate", self.truncate)
 
     def fill(self, options: Floats) -> None:
-        """Write the kind and its numbers into the kernels' row of options, in place."""
+        """Write the kind and its parameters into the options of the kernels, in place."""
         super().fill(options)
-        options[kernels.KIND], options[kernels.TRUNCATE] = kernels.PERCEPTRON, self.truncate
+        options[kernels.OPTION_KIND], options[kernels.OPTION_TRUNCATE] = kernels.PERCEPTRON, self.truncate
 
 
 @dataclass(frozen=True, kw_only=True)
 class SparsePerceptron(Classifier):
-    """OFS for partial inputs: M weights within a ball of `radius` (Wang et al. 2014; Algorithm 3).
+    """Sparse perceptron: OFS for partial inputs, with M weights in a ball (Wang et al. 2014; Algorithm 3).
 
-    With `epsilon_greedy` the greedy set is that of the weights which are not 0, as printed. With any other chooser a
-    feature's probability to be looked at counts as M / K.
+    With the chooser `epsilon_greedy` the greedy set is that of the weights which are not 0. With any other chooser a
+    feature's probability to be looked at counts as M / K, for sets of M of K features.
+
+    Args:
+        rate: Learning rate, above 0.
+        radius: Radius of the ball, above 0.
     """
 
     radius: float = 0.1
@@ -94,17 +105,23 @@ class SparsePerceptron(Classifier):
         check_number("radius", self.radius, 0.0, above=True)
 
     def fill(self, options: Floats) -> None:
-        """Write the kind and its numbers into the kernels' row of options, in place."""
+        """Write the kind and its parameters into the options of the kernels, in place."""
         super().fill(options)
-        options[kernels.KIND], options[kernels.RADIUS], options[kernels.EPSILON] = kernels.SPARSE, self.radius, 1.0
+        options[kernels.OPTION_KIND], options[kernels.OPTION_RADIUS], options[kernels.OPTION_EPSILON] = (
+            kernels.SPARSE,
+            self.radius,
+            1.0,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class SmallNetwork(Classifier):
-    """One hidden layer of `n_hidden` units, squared error, first weights within 0.1 of 0.
+    """Neural network with one hidden layer, squared error, and initial weights within 0.1 of 0.
 
-    The paper says no more of its network than its 2 hidden neurons and its rate 0.2; `units` may be "tanh" or
-    "logistic", and the choice matters.
+    Args:
+        rate: Learning rate, above 0.
+        n_hidden: Hidden units, 1 to 1000; the paper's network has 2.
+        units: Activation, "tanh" or "logistic". The paper does not say which; results differ.
     """
 
     n_hidden: int = 2
@@ -116,25 +133,30 @@ class SmallNetwork(Classifier):
         check_one_of("units", self.units, ("tanh", "logistic"))
 
     def fill(self, options: Floats) -> None:
-        """Write the kind and its numbers into the kernels' row of options, in place."""
+        """Write the kind and its parameters into the options of the kernels, in place."""
         super().fill(options)
-        options[kernels.KIND], options[kernels.N_HIDDEN] = kernels.NETWORK, self.n_hidden
-        options[kernels.LOGISTIC] = self.units == "logistic"
+        options[kernels.OPTION_KIND], options[kernels.OPTION_N_HIDDEN] = kernels.NETWORK, self.n_hidden
+        options[kernels.OPTION_LOGISTIC] = self.units == "logistic"
 
     def new_weights(self, n_features: int, seed: int) -> Floats:
-        """First weights, drawn evenly."""
+        """Initial weights, drawn uniformly."""
         rng = new_generator(seed, stream=1)
         n_weights = (n_features + 2) * self.n_hidden + 1
         reserve(WEIGHT_BYTES * n_weights)
-        return np.array([FIRST_REACH * (2.0 * uniform(rng) - 1.0) for _ in range(n_weights)])
+        return np.array([INIT_RANGE * (2.0 * uniform(rng) - 1.0) for _ in range(n_weights)])
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveModel(Classifier):
-    """Ours: a sum of tables for features and, `pairs` times as fast, for pairs of features.
+    """Additive model: a sum of tables over binned features and pairs of features, learned by AdaGrad on the log-loss.
 
-    What is not looked at counts as its average contribution. It also learns what each feature is worth, from the last
-    `memory` looks at it: the chooser `worth` goes by that. Memory is 16 * (65,536 + 40 * features) bytes.
+    A feature that is not looked at counts as its average contribution. The model also estimates the log-loss that each
+    feature saves, by which the chooser `worth` chooses. Memory is 16 * (65,536 + 40 * features) bytes.
+
+    Args:
+        rate: Learning rate, above 0.
+        pairs: Learning rate of pairs relative to that of features, 0 or more; 0 leaves them out.
+        memory: Looks at a feature over which its statistics are averaged, at least 10.
     """
 
     rate: float = 0.15
@@ -147,16 +169,21 @@ class AdditiveModel(Classifier):
         check_whole("memory", self.memory, 10)
 
     def fill(self, options: Floats) -> None:
-        """Write the kind and its numbers into the kernels' row of options, in place."""
+        """Write the kind and its parameters into the options of the kernels, in place."""
         super().fill(options)
-        options[kernels.KIND], options[kernels.PAIRS] = kernels.ADDITIVE, self.pairs
-        options[kernels.MEMORY] = self.memory
+        options[kernels.OPTION_KIND], options[kernels.OPTION_PAIRS] = kernels.ADDITIVE, self.pairs
+        options[kernels.OPTION_MEMORY] = self.memory
 
     def new_weights(self, n_features: int, seed: int) -> Floats:
-        """Tables of zeros."""
+        """Initial weights: tables of zeros."""
         return np.zeros(1 + n_features * tables.N_BINS + tables.N_PAIRS)
 
 
-KINDS: dict[str, type[Classifier]] = {
+CLASSIFIERS: dict[str, type[Classifier]] = {
     kind.__name__: kind for kind in (Perceptron, SparsePerceptron, SmallNetwork, AdditiveModel)
 }
+
+
+def from_recipe(recipe: dict[str, Any]) -> Classifier:
+    """The classifier of what `Classifier.recipe` returned."""
+    return CLASSIFIERS[recipe["kind"]](**{name: value for name, value in recipe.items() if name != "kind"})

@@ -1,29 +1,44 @@
-"""Two-class classifiers that see some of their inputs: a perceptron, OFS's sparse one, a small neural network.
+"""Binary classifiers on some of their inputs: a perceptron, the sparse perceptron of OFS, a small neural network.
 
-What is not looked at counts as 0, the mean of a standardised feature. All weights of a classifier are one row. The
-network has H hidden units: K * H weights of inputs, H of the constant, H outputs and the output's constant; it learns
-by back-propagation of half the squared error. Its units are tanh with classes -1 and 1, or logistic with 0 and 1.
+Features that are not looked at count as 0, the mean of a standardised feature. All weights of a classifier are one row.
+The network with H hidden units has K * H weights of inputs, H hidden biases, H output weights and the output's bias; it
+learns by back-propagation of half the squared error. Its units are tanh with classes -1 and 1, or logistic with 0 and
+1.
 """
 
 import math
 
 from stumpery.jit import internal
-from stumpery.selection.choosing_kernels import take_top
+from stumpery.selection.choosers_kernels import take_top
 from stumpery.types import Floats, Integers
 
-# The kinds of classifiers; OTHER is whatever has river's verbs.
+# The kinds of classifiers; OTHER is any learner with river's verbs.
 PERCEPTRON, SPARSE, NETWORK, ADDITIVE, OTHER = range(5)
 
-# A classifier's options. SIZE is M and N_FEATURES is K; RADIUS and EPSILON are OFS's lambda and epsilon.
-KIND, RATE, N_FEATURES, SIZE, STANDARDISE, TRUNCATE, RADIUS, EPSILON, N_HIDDEN, LOGISTIC, PAIRS, MEMORY = range(12)
+# Fields of the options. OPTION_SIZE is M, the size of a set, and OPTION_N_FEATURES is K; OPTION_RADIUS and
+# OPTION_EPSILON are lambda and epsilon of OFS.
+(
+    OPTION_KIND,
+    OPTION_RATE,
+    OPTION_N_FEATURES,
+    OPTION_SIZE,
+    OPTION_STANDARDISE,
+    OPTION_TRUNCATE,
+    OPTION_RADIUS,
+    OPTION_EPSILON,
+    OPTION_N_HIDDEN,
+    OPTION_LOGISTIC,
+    OPTION_PAIRS,
+    OPTION_MEMORY,
+) = range(12)
 N_OPTIONS = 12
 
 
 @internal
-def fill_sizes(options: Floats, weights: Floats, scores: Floats) -> None:
-    """Write how large each feature's weights are into `scores`, in place."""
-    n_hidden, n_features = int(options[N_HIDDEN]), scores.shape[0]
-    is_network = int(options[KIND]) == NETWORK
+def fill_weight_magnitudes(options: Floats, weights: Floats, scores: Floats) -> None:
+    """Write the magnitude of every feature's weights into `scores`, in place."""
+    n_hidden, n_features = int(options[OPTION_N_HIDDEN]), scores.shape[0]
+    is_network = int(options[OPTION_KIND]) == NETWORK
     for feature in range(n_features):
         if not is_network:
             scores[feature] = abs(weights[feature])
@@ -34,21 +49,21 @@ def fill_sizes(options: Floats, weights: Floats, scores: Floats) -> None:
 
 
 @internal
-def linear(weights: Floats, seen: Integers, n_seen: int, x: Floats) -> float:
-    """The weighted sum of what was looked at."""
+def linear_score(weights: Floats, seen: Integers, n_seen: int, x: Floats) -> float:
+    """The dot product of the weights and the values that are not missing."""
     total = 0.0
-    for place in range(n_seen):
-        total += weights[seen[place]] * x[place]
+    for index in range(n_seen):
+        total += weights[seen[index]] * x[index]
     return total
 
 
 @internal
 def truncate(weights: Floats, size: int, scores: Floats, kept: Integers, best: Floats) -> None:
-    """Keep the `size` largest weights and set the others to 0, in place; of equals the earlier stays."""
+    """Keep the `size` largest weights and set the others to 0, in place; ties go to the earlier."""
     for feature in range(scores.shape[0]):
         scores[feature] = abs(weights[feature])
-    for place in range(take_top(scores, size, 0.0, kept, best)):
-        scores[kept[place]] = -1.0
+    for index in range(take_top(scores, size, 0.0, kept, best)):
+        scores[kept[index]] = -1.0
     for feature in range(scores.shape[0]):
         if scores[feature] >= 0.0:
             weights[feature] = 0.0
@@ -56,60 +71,64 @@ def truncate(weights: Floats, size: int, scores: Floats, kept: Integers, best: F
 
 @internal
 def perceptron_step(options: Floats, weights: Floats, seen: Integers, n_seen: int, x: Floats, label: float) -> None:
-    """Move the weights of what was looked at towards the label, in place (Algorithm 4, line 17)."""
-    for place in range(n_seen):
-        weights[seen[place]] += options[RATE] * label * x[place]
+    """Update the weights of the features looked at, in place (Algorithm 4, line 17)."""
+    for index in range(n_seen):
+        weights[seen[index]] += options[OPTION_RATE] * label * x[index]
 
 
 @internal
 def sparse_step(options: Floats, weights: Floats, seen: Integers, n_seen: int, x: Floats, label: float) -> None:
-    """Move by what was looked at over the probability to look at it, and shrink into the ball, in place.
+    """Update by values divided by the probability to look at them, then project on the ball, in place.
 
     Algorithm 3, lines 16 to 18.
     """
-    share = options[SIZE] / options[N_FEATURES] * options[EPSILON]
-    for place in range(n_seen):
-        feature = seen[place]
-        probability = share + (1.0 - options[EPSILON] if weights[feature] != 0.0 else 0.0)
+    uniform = options[OPTION_SIZE] / options[OPTION_N_FEATURES] * options[OPTION_EPSILON]
+    for index in range(n_seen):
+        feature = seen[index]
+        probability = uniform + (1.0 - options[OPTION_EPSILON] if weights[feature] != 0.0 else 0.0)
         if probability > 0.0:
-            weights[feature] += options[RATE] * label * x[place] / probability
+            weights[feature] += options[OPTION_RATE] * label * x[index] / probability
     square = 0.0
     for feature in range(weights.shape[0]):
         square += weights[feature] * weights[feature]
-    if square > options[RADIUS] * options[RADIUS]:
-        scale = options[RADIUS] / math.sqrt(square)
+    if square > options[OPTION_RADIUS] * options[OPTION_RADIUS]:
+        scale = options[OPTION_RADIUS] / math.sqrt(square)
         for feature in range(weights.shape[0]):
             weights[feature] *= scale
 
 
 @internal
-def unit_of(total: float, is_logistic: bool) -> float:
-    """A unit's value: tanh, or logistic."""
+def activation(total: float, is_logistic: bool) -> float:
+    """The activation of a unit: tanh or logistic."""
     return 0.5 + 0.5 * math.tanh(0.5 * total) if is_logistic else math.tanh(total)
 
 
 @internal
-def slope_of(value: float, is_logistic: bool) -> float:
-    """The slope of a unit where it has this value."""
+def activation_slope(value: float, is_logistic: bool) -> float:
+    """The derivative of the activation, from its value."""
     return value * (1.0 - value) if is_logistic else 1.0 - value * value
 
 
 @internal
-def network(options: Floats, weights: Floats, seen: Integers, n_seen: int, x: Floats, units: Floats) -> float:
-    """The network's output; its hidden units go into `units`, in place."""
-    n_hidden, n_features, is_logistic = int(options[N_HIDDEN]), int(options[N_FEATURES]), options[LOGISTIC] > 0.0
-    constants, outputs = n_features * n_hidden, (n_features + 1) * n_hidden
+def network_output(options: Floats, weights: Floats, seen: Integers, n_seen: int, x: Floats, units: Floats) -> float:
+    """The network's output; writes the hidden units into `units`, in place."""
+    n_hidden, n_features, is_logistic = (
+        int(options[OPTION_N_HIDDEN]),
+        int(options[OPTION_N_FEATURES]),
+        options[OPTION_LOGISTIC] > 0.0,
+    )
+    biases, outputs = n_features * n_hidden, (n_features + 1) * n_hidden
     for unit in range(n_hidden):
-        units[unit] = weights[constants + unit]
-    for place in range(n_seen):
-        first = seen[place] * n_hidden
+        units[unit] = weights[biases + unit]
+    for index in range(n_seen):
+        first = seen[index] * n_hidden
         for unit in range(n_hidden):
-            units[unit] += weights[first + unit] * x[place]
+            units[unit] += weights[first + unit] * x[index]
     total = weights[outputs + n_hidden]
     for unit in range(n_hidden):
-        units[unit] = unit_of(units[unit], is_logistic)
+        units[unit] = activation(units[unit], is_logistic)
         total += weights[outputs + unit] * units[unit]
-    return unit_of(total, is_logistic)
+    return activation(total, is_logistic)
 
 
 @internal
@@ -123,17 +142,21 @@ def network_step(
     output: float,
     target: float,
 ) -> None:
-    """One step of back-propagation, in place; `units` is overwritten by the steps of the hidden units."""
-    n_hidden, n_features, is_logistic = int(options[N_HIDDEN]), int(options[N_FEATURES]), options[LOGISTIC] > 0.0
-    constants, outputs = n_features * n_hidden, (n_features + 1) * n_hidden
-    step = options[RATE] * (target - output) * slope_of(output, is_logistic)
+    """One step of back-propagation, in place; overwrites `units` with the steps of the hidden units."""
+    n_hidden, n_features, is_logistic = (
+        int(options[OPTION_N_HIDDEN]),
+        int(options[OPTION_N_FEATURES]),
+        options[OPTION_LOGISTIC] > 0.0,
+    )
+    biases, outputs = n_features * n_hidden, (n_features + 1) * n_hidden
+    step = options[OPTION_RATE] * (target - output) * activation_slope(output, is_logistic)
     weights[outputs + n_hidden] += step
     for unit in range(n_hidden):
         value = units[unit]
-        units[unit] = step * weights[outputs + unit] * slope_of(value, is_logistic)
+        units[unit] = step * weights[outputs + unit] * activation_slope(value, is_logistic)
         weights[outputs + unit] += step * value
-        weights[constants + unit] += units[unit]
-    for place in range(n_seen):
-        first = seen[place] * n_hidden
+        weights[biases + unit] += units[unit]
+    for index in range(n_seen):
+        first = seen[index] * n_hidden
         for unit in range(n_hidden):
-            weights[first + unit] += units[unit] * x[place]
+            weights[first + unit] += units[unit] * x[index]

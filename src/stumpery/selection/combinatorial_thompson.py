@@ -1,29 +1,33 @@
-"""Thompson sampling over sets of actions (Durand and Gagné 2014, Algorithm 1)."""
+"""Combinatorial Thompson sampling: bandits that choose sets of actions (Durand and Gagné 2014, Algorithm 1)."""
 
 import math
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files
-from stumpery.models import merging
+from stumpery.locks import merging
+from stumpery.models import Model
 from stumpery.options import check_number, check_whole, is_number, listed, shown
 from stumpery.random import new_generator
-from stumpery.reseeding import SeededClone
-from stumpery.selection import choosing_kernels as kernels
+from stumpery.saveable import Arrays, Options
+from stumpery.selection import choosers_kernels as kernels
 from stumpery.selection import maximisers
 from stumpery.selection.arguments import checked_names
-from stumpery.types import Action, Context, Explanation, Floats, State
+from stumpery.types import Action, Context, Explanation, Floats
 from stumpery.validation import MAX_EVENT_COUNT, check, check_random_state, check_total, check_within
 
-N_DRAWS = 500  # for the probabilities of an explanation
+N_DRAWS = 500  # by which an explanation estimates probabilities
 
 
 class SetDecision(NamedTuple):
-    """Which actions a policy took together, and for which context; a set's probability has no closed form.
+    """A set of actions that a policy chose together; its probability has no closed form.
+
+    Args:
+        actions: The actions of the set.
+        context: The context that came with the call, not used by the policy.
 
     >>> SetDecision(("text", "picture"))
     SetDecision(actions=('text', 'picture'), context=None)
@@ -34,12 +38,19 @@ class SetDecision(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class CombinatorialThompson(SeededClone):
-    """Draw a mean for every action from what is believed of it, and take the feasible set with the largest sum.
+class CombinatorialThompson(Model):
+    """Combinatorial Thompson sampling: draw every action's mean from its posterior, take the best feasible set.
 
-    Feasible are all sets of `size` actions, or whatever `maximiser` finds: a function from a dict of scores to the
-    actions it takes, `Knapsack` and `OnePerGroup` for example. One reward from 0 to 1 is seen for the whole set, and
-    counts for each action in it, on top of the `prior`. Memory is 16 bytes an action.
+    One reward from 0 to 1 is seen for the whole set and counts for each action in it. It is Algorithm 1 of Durand and
+    Gagné 2014. Memory is 16 bytes per action.
+
+    Args:
+        actions: Names of the actions: strings, numbers or booleans, each once.
+        size: Number of actions in a set; either this or `maximiser` must be given.
+        maximiser: The feasible sets: a function from a dict of scores to the chosen actions, for example `Knapsack` or
+            `OnePerGroup`. A function of your own is not saved.
+        prior: Successes and failures that every action starts with, above 0; (1, 1) is uniform.
+        seed: Seed of all random draws; the same seed gives the same decisions.
 
     >>> policy = CombinatorialThompson(actions=["a", "b", "c", "d"], size=2, seed=1)
     >>> for _ in range(300):
@@ -55,6 +66,8 @@ class CombinatorialThompson(SeededClone):
     prior: tuple[float, float] = (1.0, 1.0)
     seed: int = 0
 
+    _unsaved: ClassVar[tuple[str, ...]] = ("maximiser",)
+
     def __post_init__(self) -> None:
         self.actions = checked_names("actions", self.actions)
         if (self.size is None) == (self.maximiser is None):
@@ -67,18 +80,10 @@ class CombinatorialThompson(SeededClone):
         self.prior = checked_prior(self.prior)
         self._rng = new_generator(self.seed)
         self.seed = int(self.seed)
-        self._sums = np.zeros((len(self.actions), kernels.N_SUMS))
-        self._sealed = True
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dataclass_fields__ and "_sealed" in self.__dict__:
-            if name != "maximiser" or self.maximiser is None:
-                raise ValueError(f"{name} is part of a policy's recipe and stays as it is; make a new policy instead")
-            maximisers.check_maximiser(value)
-        super().__setattr__(name, value)
+        self._sums = np.zeros((len(self.actions), kernels.N_ARM_FIELDS))
 
     def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> SetDecision:
-        """Choose a feasible set, of those `available` if that is given; a bad maximiser leaves all as it was."""
+        """Choose a feasible set, by default of all actions, else of those `available`."""
         offered = self._offered(available)
         rng = self._rng.copy()
         chosen = self._best(self._draw(rng), offered)
@@ -86,7 +91,7 @@ class CombinatorialThompson(SeededClone):
         return SetDecision(chosen, context)
 
     def learn(self, decision: SetDecision | Iterable[Action], reward: float) -> None:
-        """Take the reward of a set: now, late, out of order, or from a log, where a list of actions is enough."""
+        """Learn the reward of a set: at once, late, out of order, or from a log, where a list of actions is enough."""
         rows = self._taken(decision)
         value = float(reward) if isinstance(reward, bool | np.bool_) or is_number(reward) else math.nan
         if not 0.0 <= value <= 1.0:
@@ -95,17 +100,17 @@ class CombinatorialThompson(SeededClone):
 
     @merging
     def merge(self, other: Self) -> None:
-        """Add what another run of the same actions and prior has counted."""
+        """Add the counts of another policy with the same actions and prior."""
         if not isinstance(other, CombinatorialThompson):
             raise ValueError(f"CombinatorialThompson merges with its like, not with {type(other).__name__!r}")
         if set(other.actions) != set(self.actions) or other.prior != self.prior:
             raise ValueError("two policies merge only if they have the same actions and the same prior")
         sums = self._sums + other._sums[[list(other.actions).index(action) for action in self.actions]]
-        check_total(sums[:, kernels.PLAYS].max(), MAX_EVENT_COUNT, "a policy")
+        check_total(sums[:, kernels.ARM_PLAYS].max(), MAX_EVENT_COUNT, "a policy")
         self._sums = sums
 
     def explain(self, decision: SetDecision | Iterable[Action] | None = None) -> Explanation:
-        """Every action's posterior, and how often it is taken in 500 draws from now."""
+        """Every action's posterior, and its probability estimated by 500 draws."""
         taken = [] if decision is None else self._named(self._taken(decision))
         counts = dict.fromkeys(self.actions, 0)
         rng, offered = self._rng.copy(), list(self.actions)
@@ -114,75 +119,57 @@ class CombinatorialThompson(SeededClone):
                 counts[action] += 1
         alpha, beta = self._posterior()
         mean, total = alpha / (alpha + beta), alpha + beta
-        sd = np.sqrt(mean * (1.0 - mean) / (total + 1.0))
+        uncertainty = np.sqrt(mean * (1.0 - mean) / (total + 1.0))
         order = np.argsort(-mean, kind="stable").tolist()
         rows = tuple(
             {
                 "action": self.actions[arm],
-                "plays": int(self._sums[arm, kernels.PLAYS]),
+                "n": int(self._sums[arm, kernels.ARM_PLAYS]),
+                "mean": float(mean[arm]),
+                "uncertainty": float(uncertainty[arm]),
+                "probability": counts[self.actions[arm]] / N_DRAWS,
                 "alpha": float(alpha[arm]),
                 "beta": float(beta[arm]),
-                "mean": float(mean[arm]),
-                "sd": float(sd[arm]),
-                "probability": counts[self.actions[arm]] / N_DRAWS,
             }
             for arm in order
         )
-        said = f"{rows[0]['action']!r} is believed to pay best, {rows[0]['mean']:.4g} on average in any set."
+        said = f"{rows[0]['action']!r} has the highest mean, {rows[0]['mean']:.4g} over all its sets."
         if taken:
             said = f"{listed(taken)} were chosen together. {said}"
         return Explanation(said, rows)
 
     def add_action(self, action: Action) -> None:
-        """Offer one more action from now on."""
-        self.__dict__["actions"] = checked_names("actions", [*self.actions, action])
-        self._sums = np.vstack([self._sums, np.zeros(kernels.N_SUMS)])
+        """Add an action to those offered."""
+        self._set_option("actions", checked_names("actions", [*self.actions, action]))
+        self._sums = np.vstack([self._sums, np.zeros(kernels.N_ARM_FIELDS)])
 
     def remove_action(self, action: Action) -> None:
-        """Offer an action no more and forget what was learned of it."""
+        """Remove an action and what was learned of it."""
         (row,) = self._rows("action", [action])
         if len(self.actions) == (self.size or 1):
             raise ValueError(f"there are {len(self.actions)} actions; no set would be feasible without {action!r}")
-        self.__dict__["actions"] = tuple(name for name in self.actions if name != action)
+        self._set_option("actions", tuple(name for name in self.actions if name != action))
         self._sums = np.delete(self._sums, row, axis=0)
 
-    def fresh(self, seed: int) -> Self:
-        """A new policy of the same recipe that has learned nothing, with another seed."""
-        return replace(self, seed=seed)
+    def _options(self) -> Options:
+        """Of a maximiser that is a function only that it was one."""
+        options = {**super()._options(), "actions": list(self.actions), "prior": list(self.prior)}
+        return {**options, "maximiser": maximisers.maximiser_options(self.maximiser)}
 
-    def clone(self, *, seed: int) -> Self:
-        """A copy with what it has learned and a random stream of its own, for another process or fork."""
-        copy = super().clone(seed=seed)
-        copy.maximiser = self.maximiser  # a function is not part of the state
-        return copy
-
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the arrays hold."""
-        return self._sums.nbytes + self._rng.nbytes
-
-    def state(self) -> State:
-        """The recipe and the arrays; of a maximiser that is a function only that it was one."""
-        options = {
-            "actions": list(self.actions),
-            "size": self.size,
-            "maximiser": maximisers.recipe(self.maximiser),
-            "prior": list(self.prior),
-            "seed": self.seed,
-        }
-        return State(options, {"rng": self._rng, "sums": self._sums})
+    def _arrays(self) -> Arrays:
+        return {"rng": self._rng, "sums": self._sums}
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options = {**state.options, "maximiser": maximisers.from_recipe(state.options["maximiser"])}
-        policy = cls(**options)
-        files.restore({"rng": policy._rng, "sums": policy._sums}, state.arrays)
-        plays, reward = policy._sums.T
-        check_random_state(policy._rng)
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
+        maximiser = options["maximiser"]
+        own = maximisers.maximiser_from_options(maximiser) if isinstance(maximiser, dict) else maximiser
+        return {**options, "maximiser": own}
+
+    def _validate_state(self) -> None:
+        plays, reward = self._sums.T
+        check_random_state(self._rng)
         check_within(plays, 0.0, MAX_EVENT_COUNT, "the number of plays")
         check(((reward >= 0) & (reward <= plays)).all(), "an action has more rewards than plays, or negative ones")
-        return policy
 
     def _posterior(self) -> tuple[Floats, Floats]:
         plays, reward = self._sums.T
@@ -194,14 +181,14 @@ class CombinatorialThompson(SeededClone):
         return scores
 
     def _best(self, scores: Floats, offered: list[Action]) -> tuple[Action, ...]:
-        """The feasible set of offered actions with the largest sum of scores."""
+        """The feasible set of offered actions with the largest sum of scores, checked."""
         if self.maximiser is None:
             hidden = [arm for arm, action in enumerate(self.actions) if action not in offered]
             scores[hidden] = -np.inf
             return tuple(self.actions[arm] for arm in kernels.top_arms(scores, self.size or 1).tolist())
         drawn = dict(zip(self.actions, scores.tolist(), strict=True))
-        found = self.maximiser({action: drawn[action] for action in offered})
-        chosen = self._named(self._rows("the maximiser's set", found))
+        given = self.maximiser({action: drawn[action] for action in offered})
+        chosen = self._named(self._rows("the maximiser's set", given))
         if not chosen:
             raise ValueError("the maximiser gave an empty set; at least one action is needed")
         absent = [action for action in chosen if action not in offered]
@@ -209,7 +196,7 @@ class CombinatorialThompson(SeededClone):
             raise ValueError(f"the maximiser gave {listed(absent)}, which is not available")
         is_feasible = getattr(self.maximiser, "is_feasible", None)
         if is_feasible is not None and not is_feasible(chosen):
-            raise ValueError(f"the maximiser gave {listed(chosen)}, which by its own is_feasible is no feasible set")
+            raise ValueError(f"the maximiser gave {listed(chosen)}, which is not feasible by its own is_feasible")
         return chosen
 
     def _offered(self, available: Iterable[Action] | None) -> list[Action]:
@@ -222,7 +209,7 @@ class CombinatorialThompson(SeededClone):
         return offered
 
     def _known(self, name: str, actions: Any) -> list[int]:
-        """The rows of actions; a set has no order of its own and takes the policy's."""
+        """The rows of actions, in their order; of a set in the policy's order."""
         if isinstance(actions, str | bytes) or not isinstance(actions, Iterable):
             raise ValueError(f"{name} is {shown(actions)}; it must be a list of actions")
         rows = []
@@ -240,7 +227,7 @@ class CombinatorialThompson(SeededClone):
         return rows
 
     def _taken(self, decision: Any) -> list[int]:
-        """The rows of a decision, or of the actions of one."""
+        """The rows of the actions of a decision, at least one."""
         rows = self._rows("decision", decision.actions if isinstance(decision, SetDecision) else decision)
         if not rows:
             raise ValueError("decision is empty; it must hold at least one action")
@@ -251,7 +238,7 @@ class CombinatorialThompson(SeededClone):
 
 
 def checked_prior(prior: Any) -> tuple[float, float]:
-    """The two numbers of a Beta distribution."""
+    """The shapes of a Beta prior; a ValueError if they are not two numbers above 0."""
     try:
         alpha, beta = prior
     except (TypeError, ValueError):

@@ -1,55 +1,65 @@
-"""Online feature selection: look at a few features of each event, predict from those alone, learn its class."""
+"""Online feature selection: classify each event by a few features chosen beforehand."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files
+from stumpery.errors import CorruptFile
 from stumpery.labels.known_classes import checked_known_class, checked_known_classes, class_type
+from stumpery.models import Model
 from stumpery.options import check_bool, check_whole, shown
 from stumpery.random import new_generator
-from stumpery.reseeding import SeededClone
+from stumpery.saveable import Arrays, Options, Saveable, class_named
 from stumpery.selection import additive_kernels as tables
-from stumpery.selection import choosers, choosing_kernels, classifiers, recipes
-from stumpery.selection import selector_kernels as kernels
+from stumpery.selection import choosers, choosers_kernels, classifiers, selector_options
+from stumpery.selection import feature_selector_kernels as kernels
 from stumpery.selection.arguments import checked_names
 from stumpery.selection.choosers import Chooser
 from stumpery.selection.classifiers import Classifier, Learner
-from stumpery.selection.learning import LoadedLearner, SelectedLearner
-from stumpery.selection.rows import LARGEST, checked_rows, looked_at, numbers_looked_at
+from stumpery.selection.feature_values import as_feature_matrix, selected_numbers, selected_values
+from stumpery.selection.learner_adapter import LoadedLearner, SelectedLearner
+from stumpery.selection.validation import validate
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Action, Explanation, Floats, Integers, State
-from stumpery.validation import MAX_EVENT_COUNT, check, check_learned, check_random_state, check_within
-from stumpery.validation import MAX_MAGNITUDE as LEARNED
+from stumpery.validation import check_random_state
 
 
 class Rounds(NamedTuple):
-    """What became of a run of events."""
+    """The result of a run of rounds."""
 
-    predictions: NDArray[Any]  # a class for each
-    mistakes: NDArray[np.bool_]  # by the classifier's own reading, see `selector_kernels`
-    spent: Floats  # the prices of what was looked at
-    looks: Integers  # for each feature, how often
+    predictions: NDArray[Any]  # of classes
+    mistakes: NDArray[np.bool_]  # see `feature_selector_kernels` on scores of 0
+    spent: Floats  # the sum of prices, per event
+    looks: Integers  # per feature
+
+    def __repr__(self) -> str:
+        spent = f"{float(self.spent.sum()):.4g}"
+        return f"Rounds({len(self.mistakes)}: {int(self.mistakes.sum())} mistakes, {spent} spent)"
 
 
 @dataclass(kw_only=True, eq=False)
-class FeatureSelector(SeededClone):
-    """A chooser of features and a classifier that sees only those.
+class FeatureSelector(Model):
+    """Online feature selection: a chooser of features, and a classifier that sees only those.
 
-    A round is `ask()`, which says what to look at, then `tell(x, y)`, for which `x` need hold nothing else; `ask` gives
-    the same answer until then. `predict_one` and `learn_one` are river's verbs for rows that hold everything, of which
-    only the asked features are touched. The size of a set is `n_features`, or what the `budget` affords at the
-    `prices`: what pays most for its price first.
+    A round is `ask()`, which returns the features to look at, then `tell(x, y)` with their values; until then `ask`
+    returns the same features. `predict_one` and `learn_one` are river's verbs for rows that may hold all features, of
+    which only the selected ones are read. A missing value (None or NaN) counts as its feature's mean and is not learned
+    from. Source: Durand and Gagné 2014 (Algorithm 2); chooser and classifier of the defaults are ours.
 
-    `classes` are the negative and the positive one, as in (-1, 1) or ("no", "yes"). Any learner with river's verbs may
-    be the classifier; one of ours knows all features as its columns from the first round.
-
-    A missing value (None or NaN) counts as its feature's mean and teaches nothing; a feature that is constant so far
-    is 0. With `standardise` the mean and the deviation are those of the values seen so far, and nothing else.
+    Args:
+        features: Names of the features, or their number.
+        n_features: Size of a set; leave it out with a `budget` or a chooser that has its own.
+        chooser: How features are chosen; see `stumpery.choosers`.
+        classifier: One of `stumpery.classifiers`, or any learner with river's verbs.
+        classes: The negative and the positive class. None allows any label, for learners with more than two classes.
+        standardise: Whether values are standardised by the mean and the deviation of the values looked at so far.
+        prices: The price of every feature, above 0; needed for a `budget`.
+        budget: Largest sum of prices of a set; features with the highest score for their price are taken first.
+        seed: Seed of all random draws; the same seed gives the same decisions.
 
     >>> selector = FeatureSelector(features=["age", "hour", "price"], n_features=2, seed=1)
     >>> for event in range(200):
@@ -81,46 +91,44 @@ class FeatureSelector(SeededClone):
         if not isinstance(self.chooser, Chooser):
             raise ValueError(f"chooser is {shown(self.chooser)}; it must come from stumpery.selection.choosers")
         n = len(self._names)
-        self._labels = recipes.checked_classes(self.classes, self.classifier)
+        self._labels = selector_options.checked_classes(self.classes, self.classifier)
         self.classes = self._labels or None
-        self._facts = recipes.new_facts(self._names, self.prices, self.chooser)
+        self._facts = selector_options.new_facts(self._names, self.prices, self.chooser)
         has_prices = self.prices is not None
         if has_prices:
-            self.prices = dict(zip(self._names, self._facts[:, choosing_kernels.PRICE].tolist(), strict=True))
-        self._rule = recipes.new_rule(self.chooser, self._facts, self.n_features, self.budget, has_prices=has_prices)
-        self._options = recipes.new_options(self.chooser, self._rule, self.classifier, n, standardise=self.standardise)
+            self.prices = dict(zip(self._names, self._facts[:, choosers_kernels.FEATURE_PRICE].tolist(), strict=True))
+        self._rule = selector_options.new_rule(
+            self.chooser, self._facts, self.n_features, self.budget, has_prices=has_prices
+        )
+        self._classifier_options = selector_options.new_options(
+            self.chooser, self._rule, self.classifier, n, standardise=self.standardise
+        )
         self._rng = new_generator(self.seed)
         self.seed = int(self.seed)
-        self._sums, self._clock = np.zeros((n, choosing_kernels.N_SUMS)), np.zeros(1)
+        self._sums, self._clock = np.zeros((n, choosers_kernels.N_ARM_FIELDS)), np.zeros(1)
         is_additive = isinstance(self.classifier, classifiers.AdditiveModel)
         own = self.classifier if isinstance(self.classifier, Classifier) else None
         self._weights = own.new_weights(n, self.seed) if own else np.zeros(n)
-        self._paces = np.zeros(len(self._weights) if is_additive else 1)
-        self._grounds = np.zeros((n if is_additive else 1, tables.N_GROUNDS))
+        self._squared_slopes = np.zeros(len(self._weights) if is_additive else 1)
+        self._statistics = np.zeros((n if is_additive else 1, tables.N_FEATURE_STATS))
         self._columns = moments.new_moments(n)
-        self._pending = np.full(n + 1, -1, dtype=np.int64)  # how many an open round asked, or -1, and which
+        self._pending = np.full(n + 1, -1, dtype=np.int64)  # size of the open round, or -1, and its features
         self._learner = None
         if not isinstance(self.classifier, Classifier):
             self._learner = SelectedLearner(self.classifier, self._names, self._labels, is_loaded=is_loaded)
-        self._sealed = True
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dataclass_fields__ and "_sealed" in self.__dict__:
-            raise ValueError(f"{name} is part of a selector's recipe and stays as it is; make a new selector instead")
-        super().__setattr__(name, value)
 
     def ask(self) -> tuple[Action, ...]:
-        """The features to look at in this round: the same until `tell`, `learn_one` or `skip` ends it."""
+        """The features to look at in this round; the same until `tell`, `learn_one` or `skip` ends it."""
         return tuple(self._names[index] for index in self._asked().tolist())
 
     def tell(self, x: Any, y: Hashable, *, asked: Sequence[Action] | None = None) -> None:
-        """Learn the class of an event from what was asked, and end the round.
+        """Learn the class of an event from its selected features, and end the round.
 
-        `asked` names the features that were looked at. Where these are the open round's, that round ends; else another
-        round's class comes late, and the open round stays open.
+        `asked` names the features that were looked at, for labels of an earlier round: the open round ends only if they
+        are its features.
         """
         label = checked_known_class(y, self._labels)
-        late = None if asked is None else recipes.late_round(self._names, asked, self._most)
+        late = None if asked is None else selector_options.late_indices(self._names, asked, self._max_size)
         if late is not None and self._is_open(late):
             late = None
         self._learn(*self._look(x, late), label)
@@ -128,162 +136,157 @@ class FeatureSelector(SeededClone):
             self.skip()
 
     def skip(self) -> None:
-        """End the round without a class; the next `ask` chooses anew."""
+        """End the round without a class."""
         self._pending[:] = -1
 
     def learn_one(self, x: Any, y: Hashable) -> None:
-        """River's verb for `tell`: of `x` only the asked features are touched."""
+        """The same as `tell`, by river's verb; of `x` only the selected features are read."""
         self.tell(x, y)
 
     def predict_one(self, x: Any) -> Any:
-        """The class of an event, from the asked features of `x` alone."""
+        """Predict the class of an event from its selected features; others are not read."""
         return self._predict(*self._look(x))[0]
 
     def play(self, rows: Any, labels: Any, order: Integers | None = None) -> Rounds:
-        """Ask, predict and learn along all `rows`, or those that `order` names: equals the loop.
+        """Ask, predict and learn along all rows, or those of `order`; equals the loop.
 
-        Bad input leaves all as it was; a learner of another kind that fails ends the run there.
+        Invalid input changes nothing; an error of a learner that is not ours ends the run there.
         """
-        table = checked_rows(rows, self._names)
+        table = as_feature_matrix(rows, self._names)
         classes = checked_known_classes(labels, len(table), self._labels)
-        turns = recipes.checked_order(order, len(table))
-        played = Rounds(
+        turns = selector_options.checked_order(order, len(table))
+        result = Rounds(
             np.empty(len(turns), dtype=object if self._is_other else class_type(self._labels)),
             np.zeros(len(turns), dtype=np.bool_),
             np.zeros(len(turns)),
             np.zeros(len(self._names), dtype=np.int64),
         )
-        start = (
-            0 if not self._is_other and self._pending[0] < 0 else len(turns) if self._is_other else min(1, len(turns))
-        )
+        start = min(1, len(turns)) if self._pending[0] >= 0 else 0  # an open round is played first
+        if self._is_other:
+            start = len(turns)
         for turn in range(start):
-            self._play_one(table[turns[turn]], classes[turns[turn]], turn, played)
+            self._play_one(table[turns[turn]], classes[turns[turn]], turn, result)
         if start < len(turns):
-            self._play_many(table, classes, turns[start:], played, start)
-        return played
+            self._play_many(table, classes, turns[start:], result, start)
+        return result
 
     def explain(self) -> Explanation:
-        """Every feature: how often it was looked at, the success of its sets, and what it is worth if that is known."""
+        """Every feature: its looks, the success of its sets and, by the additive model, the log-loss that it saves."""
         plays, reward = self._sums.T
         rates = reward / np.maximum(plays, 1.0)
-        additive = isinstance(self.classifier, classifiers.AdditiveModel)
-        shown_by = kernels.worths(self._grounds) / 2.0 if additive else rates
-        order = np.argsort(-shown_by, kind="stable").tolist()
+        is_additive = isinstance(self.classifier, classifiers.AdditiveModel)
+        values = kernels.log_loss_reductions(self._statistics) / 2.0 if is_additive else rates
+        order = np.argsort(-values, kind="stable").tolist()
         rows = []
         for index in order:
             row = {"feature": self._names[index], "looks": int(plays[index])}
             row["success"] = float(rates[index]) if plays[index] else math.nan
-            if additive:
-                row["worth"] = float(shown_by[index])
+            if is_additive:
+                row["worth"] = float(values[index])
             rows.append(row)
         rounds = int(self._clock[0])
-        lead = "saves most log-loss" if additive else "was in the most successful sets"
-        return Explanation(f"After {rounds} rounds {rows[0]['feature']!r} {lead}.", tuple(rows))
-
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the arrays hold; it never grows."""
-        return sum(array.nbytes for array in self._arrays().values())
+        best = "saves most log-loss" if is_additive else "was in the most successful sets"
+        return Explanation(f"After {rounds} rounds {rows[0]['feature']!r} {best}.", tuple(rows))
 
     def state(self) -> State:
         """The recipe and the arrays; a classifier that is not one of ours cannot be saved."""
-        model, arrays = recipes.saved_classifier(self.classifier)
-        recipe = {
+        options, arrays = super().state()
+        if self._is_other:
+            options["classifier"] = {"kind": type(self.classifier).__name__, "options": options["classifier"]}
+        return State(options, arrays)
+
+    def _members(self) -> Mapping[str, Any]:
+        return {"classifier": self.classifier} if self._is_other else {}
+
+    @classmethod
+    def _member_kinds(cls, options: Options) -> Mapping[str, type[Saveable]]:
+        kind = options["classifier"]["kind"]
+        if kind in classifiers.CLASSIFIERS:
+            return {}
+        options["classifier"] = options["classifier"]["options"]
+        return {"classifier": class_named(kind)}
+
+    def _options(self) -> Options:
+        own = self.classifier.recipe() if isinstance(self.classifier, Classifier) else None
+        return {
             "features": list(self._names),
             "n_features": self.n_features,
             "chooser": self.chooser.options(),
-            "classifier": model,
+            "classifier": own,
             "classes": None if self.classes is None else list(self.classes),
             "standardise": self.standardise,
             "prices": None if self.prices is None else [list(pair) for pair in self.prices.items()],
             "budget": self.budget,
             "seed": self.seed,
         }
-        return State(recipe, {**self._arrays(), **arrays})
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        recipe = dict(state.options)
-        if not isinstance(recipe["features"], list):  # a number could ask for any amount of memory
-            raise ValueError("its features are not a list of names")
-        classifier, others = recipes.loaded_classifier(recipe["classifier"], state.arrays)
-        recipe["classifier"] = classifier if isinstance(classifier, Classifier) else LoadedLearner(classifier)
-        recipe["chooser"] = choosers.from_options(recipe["chooser"])
-        recipe["prices"] = None if recipe["prices"] is None else dict(recipe["prices"])
-        selector = cls(**recipe)
-        files.restore(selector._arrays(), {name: array for name, array in state.arrays.items() if name not in others})
-        selector._check_restored()
-        return selector
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
+        if not isinstance(options["features"], list):  # a number could ask for any amount of memory
+            raise CorruptFile("its features are not a list of names")
+        classifier = options["classifier"]
+        loaded = classifiers.from_recipe(classifier) if isinstance(classifier, dict) else LoadedLearner(classifier)
+        prices = None if options["prices"] is None else dict(options["prices"])
+        return {
+            **options,
+            "classifier": loaded,
+            "chooser": choosers.from_options(options["chooser"]),
+            "prices": prices,
+        }
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> Arrays:
         return {
             "rng": self._rng,
             "sums": self._sums,
             "clock": self._clock,
             "weights": self._weights,
-            "paces": self._paces,
-            "grounds": self._grounds,
+            "squared_slopes": self._squared_slopes,
+            "statistics": self._statistics,
             "columns": self._columns,
             "pending": self._pending,
         }
 
-    def _check_restored(self) -> None:
-        """Refuse a state that no stream could have led to."""
-        plays, reward = self._sums.T
-        count, mean, squares = self._columns.T
+    def _validate_state(self) -> None:
         check_random_state(self._rng)
-        check_within(self._clock, 0.0, MAX_EVENT_COUNT, "the number of rounds")
-        check_within(plays, 0.0, self._clock[0], "the number of rounds with a feature")
-        check(((reward >= 0.0) & (reward <= plays)).all(), "a feature has more successes than rounds, or negative ones")
-        check_learned(self._weights, "a weight")
-        check_within(self._paces, 0.0, LEARNED, "the sum of squared slopes")
-        check_learned(self._grounds, "a number of the additive model")
-        check((self._grounds[:, tables.CURVES : tables.LEVEL] >= 0.0).all(), "a curvature is negative")
-        moments.validate(self._columns)
-        check((abs(mean) <= LARGEST * (1.0 + 1e-9)).all(), "the mean of a feature is too large")
-        check((squares / LARGEST**2 <= count * (1.0 + 1e-9)).all(), "the variance of a feature is too large")
-        n_open = int(self._pending[0])
-        check(-1 <= n_open <= self._most, f"the open round has {n_open} features, of {self._most} at most")
-        opened = self._pending[1 : n_open + 1]
-        check_within(opened, 0, len(self._names) - 1, "a feature of the open round")
-        check(len(np.unique(opened)) == len(opened), "the open round has a feature twice")
+        validate(self._arms, self._model, self._pending, self._max_size)
 
     @property
-    def _most(self) -> int:
-        """How many features a round may look at; the kernels have room for no more."""
-        return int(self._rule[choosing_kernels.SIZE])
+    def _max_size(self) -> int:
+        """The largest size of a set, by which the kernels' buffers are allocated."""
+        return int(self._rule[choosers_kernels.RULE_SIZE])
 
     @property
     def _is_other(self) -> bool:
         return self._learner is not None
 
     @property
-    def _model(self) -> kernels.Model:
-        return kernels.Model(self._options, self._weights, self._paces, self._grounds, self._columns)
+    def _model(self) -> kernels.ClassifierState:
+        return kernels.ClassifierState(
+            self._classifier_options, self._weights, self._squared_slopes, self._statistics, self._columns
+        )
 
     @property
-    def _arms(self) -> choosing_kernels.Arms:
-        return choosing_kernels.Arms(self._sums, self._facts, self._clock)
+    def _arms(self) -> choosers_kernels.FeatureArms:
+        return choosers_kernels.FeatureArms(self._sums, self._facts, self._clock)
 
     def _asked(self) -> Integers:
         if self._pending[0] < 0:
             chosen = kernels.ask(self._rng, self._rule, self._arms, self._model)
-            self._pending[0] = len(chosen)  # perhaps 0: OFS before its first weight looks at nothing
+            self._pending[0] = len(chosen)  # 0 for OFS before its first weight
             self._pending[1 : len(chosen) + 1] = chosen
         return self._pending[1 : self._pending[0] + 1].copy()
 
     def _is_open(self, asked: Integers) -> bool:
-        """Whether these features are those of the open round."""
+        """Whether these are the features of the open round."""
         return bool(self._pending[0] == len(asked)) and set(asked) == set(self._pending[1 : len(asked) + 1])
 
     def _look(self, x: Any, late: Integers | None = None) -> tuple[Integers, Any]:
-        """What this round, or a late one, asked, and its values; where they are bad no round was opened."""
+        """The features of this round, or a late one, and their values; invalid values open no round."""
         rng, was_open = self._rng.copy(), self._pending[0] >= 0
         asked = self._asked() if late is None else late
         try:
             names = [self._names[index] for index in asked]
-            return asked, looked_at(x, names) if self._is_other else numbers_looked_at(x, names)
+            return asked, selected_values(x, names) if self._is_other else selected_numbers(x, names)
         except ValueError:
             if not was_open:
                 self._rng[:] = rng
@@ -301,27 +304,27 @@ class FeatureSelector(SeededClone):
             sign = 1.0 if y == self._labels[1] else -1.0
             score, mistake = kernels.tell(self._arms, self._model, asked, values, sign)
             return self._labels[1 if score >= 0.0 else 0], mistake
-        guess = self._learner.predict_one(values)
-        success = float(guess == y)  # before anything is learned: a guess may be no class at all
+        predicted = self._learner.predict_one(values)
+        success = float(predicted == y)  # before learning: a prediction may not be a class
         self._learner.learn_one(values, y)
         kernels.reward(self._arms, asked, success)
-        return guess, not success
+        return predicted, not success
 
-    def _play_one(self, row: Floats, y: Any, turn: int, played: Rounds) -> None:
+    def _play_one(self, row: Floats, y: Any, turn: int, result: Rounds) -> None:
         asked = self._asked()
         values = {self._names[index]: float(row[index]) for index in asked} if self._is_other else row[asked]
-        played.predictions[turn], played.mistakes[turn] = self._learn(
+        result.predictions[turn], result.mistakes[turn] = self._learn(
             asked, values, checked_known_class(y, self._labels)
         )
-        played.spent[turn] = self._facts[asked, choosing_kernels.PRICE].sum()
-        played.looks[asked] += 1
+        result.spent[turn] = self._facts[asked, choosers_kernels.FEATURE_PRICE].sum()
+        result.looks[asked] += 1
         self.skip()
 
-    def _play_many(self, table: Floats, classes: NDArray[Any], turns: Integers, played: Rounds, start: int) -> None:
+    def _play_many(self, table: Floats, classes: NDArray[Any], turns: Integers, result: Rounds, start: int) -> None:
         signs = np.where(classes == self._labels[1], 1.0, -1.0)
-        scores, mistakes, spent = np.empty(len(turns)), played.mistakes[start:], played.spent[start:]
+        scores, mistakes, spent = np.empty(len(turns)), result.mistakes[start:], result.spent[start:]
         chooser = (self._rng, self._rule, self._arms)
-        kernels.play(*chooser, self._model, table, signs, turns, scores, mistakes, spent, played.looks)
-        played.predictions[start:] = np.array(self._labels, dtype=class_type(self._labels))[
+        kernels.play(*chooser, self._model, table, signs, turns, scores, mistakes, spent, result.looks)
+        result.predictions[start:] = np.array(self._labels, dtype=class_type(self._labels))[
             (scores >= 0.0).astype(np.int64)
         ]

@@ -1,17 +1,13 @@
-from .classifier import StreamClassifier
 from .forest_classifier import ForestClassifier
 from .forest_regressor import ForestRegressor
 from .hoeffding_tree_classifier import HoeffdingTreeClassifier
 from .hoeffding_tree_regressor import HoeffdingTreeRegressor
 from .model import StreamModel
-from .regressor import StreamRegressor
 
 __all__ = [
     "ForestClassifier",
     "ForestRegressor",
     "HoeffdingTreeClassifier",
     "HoeffdingTreeRegressor",
-    "StreamClassifier",
     "StreamModel",
-    "StreamRegressor",
 ]

@@ -57,7 +57,7 @@ class StreamShape(NamedTuple):
         """The size of a naive Bayes table, as planned."""
         n_bins = int(np.where(self.is_categorical, forests.MAX_CODES, naive_bayes.N_BINS).sum())
         n_cuts = SINGLE * self.n_columns + DOUBLE * self.n_doubles
-        return n_cuts * forests.MAX_CUTS + 4 * (1 + n_bins * planned_classes(self.n_values))
+        return n_cuts * forests.MAX_THRESHOLDS + 4 * (1 + n_bins * planned_classes(self.n_values))
 
     @property
     def leaf_bytes(self) -> int:

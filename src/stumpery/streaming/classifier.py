@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.encoding import Schema
-from stumpery.labels.classes import Label, class_array, encode_classes
+from stumpery.labels.classes import Label, checked_classes, class_array, encode_classes
 from stumpery.labels.weights import checked_weights
-from stumpery.models import concurrent
+from stumpery.locks import concurrent
 from stumpery.options import check_one_of
+from stumpery.saveable import Arrays, Options
 from stumpery.streaming.explanation import ClassifierRenderer
 from stumpery.streaming.model import LabelledRows, StreamModel
 from stumpery.streaming.trees.criterion_kernels import GINI, INFORMATION_GAIN
@@ -133,12 +134,9 @@ class StreamClassifier(StreamModel):
     def _new_renderer(self, state: StreamState, schema: Schema) -> ClassifierRenderer:
         return ClassifierRenderer(state, schema, self._n_trees, self._classes)
 
-    def _more_options(self) -> dict[str, Any]:
-        return {"_classes": list(self._classes)}
+    def _options(self) -> Options:
+        return {**super()._options(), "_classes": list(self._classes)}
 
-    def _take_more(self, more: dict[str, Any]) -> None:
-        classes = more.pop("_classes")
-        super()._take_more(more)
-        self._classes = encode_classes(classes, [])[0]
-        if self._classes != classes:
-            raise ValueError("its classes are not all different")
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        self._classes = checked_classes(learned.pop("_classes"))
+        super()._restore(arrays, learned)

@@ -1,25 +1,24 @@
 """Base of Hoeffding trees and forests: options, encoding of rows, learning and prediction, saving."""
 
 from abc import abstractmethod
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stumpery import files, frames
+from stumpery import frames
 from stumpery.array_forest import forest_kernels as forests
 from stumpery.array_forest.precision_kernels import SINGLE
 from stumpery.encoding import Schema
 from stumpery.encoding.chunks import Rows
 from stumpery.encoding.declared_columns import DeclaredColumns
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.labels.weights import checked_weights
-from stumpery.models import concurrent
-from stumpery.options import check_whole, shown
+from stumpery.locks import concurrent
+from stumpery.options import check_whole
 from stumpery.random import new_generator
-from stumpery.reseeding import RiverClone
 from stumpery.river import register_virtual_subclass
+from stumpery.saveable import Arrays, Options
 from stumpery.streaming import state as states
 from stumpery.streaming.arena import StreamArena
 from stumpery.streaming.capacity import Capacity, StreamShape, max_capacity
@@ -28,7 +27,7 @@ from stumpery.streaming.options import StreamOptions
 from stumpery.streaming.trees.hoeffding_kernels import LEARNS, PREDICTS
 from stumpery.streaming.trees.state_kernels import StreamState
 from stumpery.streaming.validation import validate
-from stumpery.types import Explanation, Floats, State
+from stumpery.types import Explanation, Floats
 from stumpery.validation import check, check_random_state, corrupt
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class LabelledRows(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class StreamModel(StreamOptions, DeclaredColumns, RiverClone):
+class StreamModel(StreamOptions, DeclaredColumns):
     """A Hoeffding tree, or a forest of them: learns from rows and labels as they come, and predicts at any time.
 
     The columns are those of `schema`, or of the first rows to learn from. A row is a dict, in which an absent key is a
@@ -75,11 +74,6 @@ class StreamModel(StreamOptions, DeclaredColumns, RiverClone):
     # Size.
 
     @property
-    def n_bytes(self) -> int:
-        """The memory that the model's arrays hold."""
-        return sum(array.nbytes for array in self._arrays().values())
-
-    @property
     def n_leaves(self) -> int:
         """The number of leaves of all trees."""
         return self._n_trees if self._arena is None else self._renderer().n_leaves()
@@ -100,7 +94,12 @@ class StreamModel(StreamOptions, DeclaredColumns, RiverClone):
         return self._renderer(tree).draw(tree, max_depth, ax)
 
     def to_frame(self, tree: int = 0, backend: str | None = None) -> Any:
-        """A tree as a frame: a row for each leaf, with its rule, events and prediction."""
+        """A tree as a frame: a row for each leaf, with its rule, events and prediction.
+
+        `events` is the weight of the events in the leaf's statistics. A tree of a forest counts an event as often as it
+        drew it, `times` on average; events that were forgotten before a split are left out. Shares and means of
+        `to_text`, `draw` and `explain_one` are by these weights.
+        """
         rows = self._renderer(tree).leaves(tree)
         return frames.make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
@@ -109,7 +108,7 @@ class StreamModel(StreamOptions, DeclaredColumns, RiverClone):
         """Explain a row's prediction by the rules that lead to it, tree by tree."""
         if self._arena is None or self._encoder is None:
             return Explanation("Nothing has been learned yet.", ())
-        return self._renderer().explanation(self._encoder.one(x), self._prediction_text(x))
+        return self._renderer().explanation(self._encoder.encode_one(x), self._prediction_text(x))
 
     def feature_importances(self) -> dict[str, float]:
         """Each column's share of the gain of all splits; all 0 before the first."""
@@ -118,44 +117,13 @@ class StreamModel(StreamOptions, DeclaredColumns, RiverClone):
         gains = self._arena.state.importances
         return dict(zip(self.schema.names, (gains / max(float(gains.sum()), 1e-300)).tolist(), strict=True))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copies are made through the state: some arrays are views of others, and must stay so."""
-        return type(self).from_state, (self.snapshot(),)
-
     # Files.
 
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        options = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        arrays = self._arrays()
-        if self.schema is not None and self._encoder is not None:
-            options["schema"], points = self.schema.state()
-            arrays |= {"seen": self._encoder.seen, **{f"schema.{name}": array for name, array in points.items()}}
-        return State({**options, **self._more_options()}, arrays)
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options, arrays = dict(state.options), dict(state.arrays)
-        more = {name: options.pop(name) for name in list(options) if name.startswith("_")}
-        if options.get("schema") is not None:
-            points = {
-                name.removeprefix("schema."): arrays.pop(name) for name in list(arrays) if name.startswith("schema.")
-            }
-            options["schema"] = Schema.from_state(State(options["schema"], points))
-        model = cls(**options)
-        model._take_more(more)
-        model._restore(arrays)
-        return model
-
-    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
         if self._encoder is not None:
-            seen = arrays.pop("seen")
-            if (
-                seen.dtype != np.bool_
-                or seen.shape != self._encoder.seen.shape
-                or (seen < self._encoder.is_categorical).any()
-            ):
+            seen = arrays["seen"]
+            fits = seen.dtype == np.bool_ and seen.shape == self._encoder.seen.shape
+            if not fits or (seen < self._encoder.is_categorical).any():
                 raise corrupt("its columns are not those of its schema")
             self._take(replace(self._encoder, seen=seen.copy()))
         if "events" in arrays:
@@ -167,7 +135,9 @@ class StreamModel(StreamOptions, DeclaredColumns, RiverClone):
             shape = self._shape(self._encoder, self._n_values())._replace(widths=widths)
             state = states.new_state(shape, capacity)
             self._arena = StreamArena(self.max_bytes, shape, self._rng, self.seed, state)
-        files.restore(self._arrays(), arrays)
+        super()._restore(arrays, learned)
+
+    def _validate_state(self) -> None:
         check_random_state(self._rng)
         if self._arena is not None:
             validate(self._arena.state, self._arena.shape)
@@ -195,13 +165,6 @@ class StreamModel(StreamOptions, DeclaredColumns, RiverClone):
     def _n_trees(self) -> int:
         """The number of trees."""
 
-    def _more_options(self) -> dict[str, Any]:
-        return {}
-
-    def _take_more(self, more: dict[str, Any]) -> None:
-        if more:
-            raise ValueError(f"it has {shown(sorted(more))}, which it should not have")
-
     def _renderer(self, tree: int = 0) -> TreeRenderer:
         """The trees as text, tables and pictures; a ValueError says that there is no such tree."""
         check_whole("tree", tree, 0, self._n_trees - 1)
@@ -227,7 +190,7 @@ class StreamModel(StreamOptions, DeclaredColumns, RiverClone):
 
     def _start(self, schema: Schema) -> None:
         """Take columns before the first row; numerical ones may still turn out to be categorical."""
-        encoder = OnlineEncoder.under(schema, MAX_CATEGORIES)
+        encoder = OnlineEncoder.from_schema(schema, MAX_CATEGORIES)
         self._check_memory(encoder, max(self._n_values(), 1))
         self._take(encoder)
 
@@ -240,16 +203,16 @@ class StreamModel(StreamOptions, DeclaredColumns, RiverClone):
             self._arena.reshape(self._shape(encoder, self._arena.shape.n_values))
         self._encoder = encoder
         self._rule = self._new_rule(encoder.width)
-        self.__dict__["schema"] = encoder.schema
+        self._set_option("schema", encoder.schema)
 
     def _encode(self, rows: Any) -> tuple[OnlineEncoder, Rows]:
         """Encode rows to learn from, with an encoder that knows their categories; nothing changes yet."""
         if self._encoder is None:
-            return OnlineEncoder.of(rows, MAX_CATEGORIES).knowing(rows)
+            return OnlineEncoder.from_rows(rows, MAX_CATEGORIES).extend(rows)
         if isinstance(rows, list) and len(rows) == 1:
-            encoder, row = self._encoder.knowing_one(rows[0])
+            encoder, row = self._encoder.extend_one(rows[0])
             return encoder, row.reshape(1, -1)
-        return self._encoder.knowing(rows)
+        return self._encoder.extend(rows)
 
     def _checked(self, X: Any, labels: Floats, w: Any, n_values: int) -> LabelledRows:  # noqa: N803
         """Check and encode rows to learn from; a ValueError says what is wrong, and nothing changes."""
@@ -283,11 +246,11 @@ class StreamModel(StreamOptions, DeclaredColumns, RiverClone):
         if self._arena is None or self._encoder is None:
             return None
         is_single = isinstance(X, list) and len(X) == 1
-        rows = self._encoder.one(X[0]).reshape(1, -1) if is_single else self._encoder.many(X)
+        rows = self._encoder.encode_one(X[0]).reshape(1, -1) if is_single else self._encoder.encode_many(X)
         outputs = np.zeros((len(rows), self._n_outputs()))
         self._arena.run(self._rule, rows, NO_NUMBERS, NO_NUMBERS, outputs, PREDICTS)
         return outputs
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        own = {"rng": self._rng}
+    def _arrays(self) -> Arrays:
+        own = {"rng": self._rng, **({} if self._encoder is None else {"seen": self._encoder.seen})}
         return own if self._arena is None else {**own, **states.arrays_of(self._arena.state)}

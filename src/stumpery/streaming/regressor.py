@@ -9,7 +9,7 @@ from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.labels.numbers import checked_targets
 from stumpery.labels.weights import checked_weights
-from stumpery.models import concurrent
+from stumpery.locks import concurrent
 from stumpery.streaming.explanation import RegressorRenderer
 from stumpery.streaming.model import LabelledRows, StreamModel
 from stumpery.streaming.trees.criterion_kernels import VARIANCE

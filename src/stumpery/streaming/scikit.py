@@ -1,5 +1,8 @@
 """Trees and forests as estimators of scikit-learn: `fit`, `partial_fit`, `predict`, `predict_proba`.
 
+Rows are a frame of mixed columns (numbers, strings, categoricals; NaN, None and nulls are missing), which is read by
+the names of its columns, or a matrix of numbers or of objects, which is read by their order.
+
 This file is imported only where it is asked for, because it needs scikit-learn.
 """
 
@@ -13,9 +16,11 @@ from stumpery.system.extras import need
 need("sklearn", "study")
 
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin  # noqa: E402
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d  # noqa: E402
 from sklearn.utils.multiclass import check_classification_targets  # noqa: E402
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
 
+from stumpery.frames import open_frame  # noqa: E402
 from stumpery.streaming.forest_classifier import ForestClassifier  # noqa: E402
 from stumpery.streaming.forest_regressor import ForestRegressor  # noqa: E402
 from stumpery.streaming.hoeffding_tree_classifier import HoeffdingTreeClassifier  # noqa: E402
@@ -26,7 +31,7 @@ LARGEST_SEED = 2**31 - 1
 
 
 class _Streamed(BaseEstimator):  # type: ignore[misc]
-    """Rows of numbers, NaN where missing."""
+    """What both estimators share: how rows are checked and read."""
 
     def __init__(self, *, n_models: int = 1, options: dict[str, Any] | None = None, random_state: Any = 0) -> None:
         self.n_models = n_models
@@ -35,7 +40,7 @@ class _Streamed(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
 
     def _seed(self) -> int:
@@ -48,11 +53,35 @@ class _Streamed(BaseEstimator):  # type: ignore[misc]
         options = {"seed": self._seed(), **(self.options or {})}
         return tree(**options) if self.n_models == 1 else forest(n_models=self.n_models, **options)
 
-    def _checked(self, X: Any) -> Any:  # noqa: N803
-        return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+    def _checked(self, X: Any, *, reset: bool = False) -> Any:  # noqa: N803
+        """Rows as the models take them."""
+        if _is_frame(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            if not len(X):
+                raise ValueError("X has 0 sample(s); at least 1 is required")
+            if reset or hasattr(self, "feature_names_in_"):
+                return X
+            X = open_frame("X", X, "a frame").to_numpy()  # noqa: N806 - it was fitted to a matrix
+        X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")  # noqa: N806
+        return X.astype(np.float64) if X.dtype.kind in "biuf" else X
 
     def _labelled(self, X: Any, y: Any, *, reset: bool) -> Any:  # noqa: N803
-        return validate_data(self, X, y, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+        if not _is_frame(X):
+            X, y = validate_data(self, X, y, reset=reset, dtype=None, ensure_all_finite="allow-nan")  # noqa: N806
+            return X.astype(np.float64) if X.dtype.kind in "biuf" else X, y
+        rows, y = self._checked(X, reset=reset), column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_consistent_length(rows, y)
+        return rows, y
+
+
+def _is_frame(X: Any) -> bool:  # noqa: N803
+    """Whether rows are a frame whose columns have names."""
+    import narwhals as nw
+
+    return nw.dependencies.is_into_dataframe(X) and all(
+        isinstance(name, str) for name in getattr(X, "column_names", None) or X.columns
+    )
 
 
 class StreamClassifierEstimator(ClassifierMixin, _Streamed):  # type: ignore[misc]
@@ -114,7 +143,7 @@ class StreamRegressorEstimator(RegressorMixin, _Streamed):  # type: ignore[misc]
         """Learn from all rows, in their order, and forget what was learned before."""
         X, y = self._labelled(X, y, reset=True)  # noqa: N806
         self.model_ = self._new(HoeffdingTreeRegressor, ForestRegressor)
-        self.model_.learn_many(X, y.astype(np.float64))
+        self.model_.learn_many(X, np.asarray(y, dtype=np.float64))
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:  # noqa: N803
@@ -123,7 +152,7 @@ class StreamRegressorEstimator(RegressorMixin, _Streamed):  # type: ignore[misc]
         X, y = self._labelled(X, y, reset=is_first)  # noqa: N806
         if is_first:
             self.model_ = self._new(HoeffdingTreeRegressor, ForestRegressor)
-        self.model_.learn_many(X, y.astype(np.float64))
+        self.model_.learn_many(X, np.asarray(y, dtype=np.float64))
         return self
 
     def predict(self, X: Any) -> Floats:  # noqa: N803

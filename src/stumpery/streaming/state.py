@@ -11,6 +11,7 @@ from stumpery.array_forest.precision import doubles_of, new_doubles
 from stumpery.array_forest.precision_kernels import DOUBLE, SINGLE
 from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, new_scratch, scratch_size
 from stumpery.drift import adaptive_window_kernels as adaptive_windows
+from stumpery.errors import CorruptFile
 from stumpery.streaming.capacity import MIN_EVENTS, Capacity, StreamShape, max_capacity
 from stumpery.streaming.trees import eviction_kernels as eviction
 from stumpery.streaming.trees import naive_bayes_kernels as naive_bayes
@@ -27,7 +28,7 @@ from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 
 OVERHEAD_BYTES = 64  # of a model, beside its state
-DERIVED_ARRAYS = (*forests.VIEWS, "places", "columns")  # views of others, or computed from them
+DERIVED_ARRAYS = (*forests.NODE_VIEWS, "places", "columns")  # views of others, or computed from them
 SAVED_NAMES = {"flags": "marks", "predictor_scores": "duels", "label_moments": "spread"}  # as files have them
 
 
@@ -104,7 +105,7 @@ def planned_bytes(shape: StreamShape, sizes: Capacity) -> int:
     """The size of a state of this shape and capacity, computed without allocating it."""
     n_leaves = sizes.n_nodes // 2 + shape.n_roots
     n_bins = int(np.where(shape.is_categorical, forests.MAX_CODES, naive_bayes.N_BINS).sum())
-    n_cuts = (SINGLE * shape.n_columns + DOUBLE * shape.n_doubles) * forests.MAX_CUTS
+    n_cuts = (SINGLE * shape.n_columns + DOUBLE * shape.n_doubles) * forests.MAX_THRESHOLDS
     table_bytes = n_cuts + 4 + 4 * shape.n_values * n_bins
     block_bytes = 4 * forests.N_BLOCK_FIELDS
     trees = 16 * sizes.n_nodes + n_leaves * shape.leaf_bytes + sizes.n_blocks * block_bytes + shape.window_bytes
@@ -220,7 +221,7 @@ def saved_without_doubles(arrays: Mapping[str, NDArray[Any]], n_columns: int) ->
     return {
         "doubles.values": np.zeros((n_events, 0)),
         "doubles.widths": np.full(n_columns, SINGLE, np.uint8),
-        "bayes.wide_cuts": np.zeros((n_tables, 0, forests.MAX_CUTS)),
+        "bayes.wide_cuts": np.zeros((n_tables, 0, forests.MAX_THRESHOLDS)),
     }
 
 
@@ -228,5 +229,5 @@ def validated_widths(widths: NDArray[Any], is_categorical: NDArray[np.bool_]) ->
     """Saved widths of columns; a ValueError says that they do not fit the columns."""
     fits = widths.dtype == np.uint8 and widths.shape == is_categorical.shape
     if not fits or not np.isin(widths, (SINGLE, DOUBLE)).all() or (widths[is_categorical] != SINGLE).any():
-        raise ValueError(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
+        raise CorruptFile(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
     return widths.copy()

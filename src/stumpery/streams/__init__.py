@@ -1,4 +1,4 @@
-"""Where events come from: datasets, generators, transforms."""
+"""Streams of events: datasets, generators of bandit problems, transforms."""
 
 from stumpery.streams import transforms
 from stumpery.streams.arms import BernoulliArms, GaussianArms

@@ -1,4 +1,4 @@
-"""Bandits without context: each action has its own reward distribution and keeps it."""
+"""Multi-armed bandits without context: each action has its own, stationary reward distribution."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -10,13 +10,17 @@ from stumpery.options import check_number, check_range, check_whole, is_number, 
 from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
 from stumpery.types import Batch, Floats
 
-N_ACTIONS = 10
-MEANS, REWARDS = range(2)  # what a seed's random numbers are for
+DEFAULT_ACTIONS = 10
+ARM_MEANS, ARM_REWARDS = range(2)  # independent random streams of a seed
 
 
 @dataclass(kw_only=True)
 class BernoulliArms:
-    """Arms that pay 1 or 0; where `means` is None every seed draws its own, uniform on (0, 1).
+    """Bernoulli bandit: arms with rewards 1 or 0.
+
+    Args:
+        means: Mean reward of each arm, from 0 to 1. With None each seed draws its own, uniform on (0, 1).
+        n_actions: Number of arms, 1 or more; None means one per element of `means`, or 10.
 
     >>> stream = BernoulliArms(means=[0.1, 0.9])
     >>> batch = next(stream.batches(seed=7, size=1000))
@@ -25,7 +29,7 @@ class BernoulliArms:
     """
 
     means: Sequence[float] | None = None
-    n_actions: int | None = None  # as many as there are means, else 10
+    n_actions: int | None = None
     actions: range = field(init=False, repr=False)
     reward_range: tuple[float, float] = field(init=False, repr=False, default=(0.0, 1.0))
 
@@ -36,22 +40,29 @@ class BernoulliArms:
             raise ValueError(f"means is {shown(self.means)}; each mean must be a number from 0 to 1")
 
     def batches(self, *, seed: int, size: int) -> Iterator[Batch]:
-        """Batches of `size` events without end, with the exact means as `expected`."""
-        drawn = generator(seed, MEANS).random(len(self.actions))
+        """Endless batches of `size` events, with the exact means as `expected`."""
+        drawn = generator(seed, ARM_MEANS).random(len(self.actions))
         means = drawn if self.means is None else np.array(self.means)
         return _without_context(self._rewards(seed, means), means, size)
 
     def _rewards(self, seed: int, means: Floats) -> Iterator[Arrays]:
-        rng = generator(seed, REWARDS)
+        rng = generator(seed, ARM_REWARDS)
         while True:
             yield ((rng.random((BLOCK, len(means))) < means).astype(np.float64),)
 
 
 @dataclass(kw_only=True)
 class GaussianArms:
-    """Arms that pay a normal reward, clipped to `reward_range`.
+    """Gaussian bandit: arms with normal rewards, clipped to a range.
 
-    Where `means` is None every seed draws its own, N(0, 1). `expected` is the mean of the clipped normal.
+    The `expected` rewards of its batches are the means of the clipped distributions.
+
+    Args:
+        means: Mean of each arm's normal distribution. With None each seed draws its own from N(0, 1).
+        n_actions: Number of arms, 1 or more; None means one per element of `means`, or 10.
+        sd: Standard deviation of rewards, above 0.
+        reward_range: Lowest and highest reward; others are clipped. The default is five standard deviations wide on
+            both sides.
 
     >>> stream = GaussianArms(means=[0.0, 5.0], sd=1.0, reward_range=(-5.0, 5.0))
     >>> next(stream.batches(seed=7, size=1)).expected.round(3).tolist()
@@ -59,7 +70,7 @@ class GaussianArms:
     """
 
     means: Sequence[float] | None = None
-    n_actions: int | None = None  # as many as there are means, else 10
+    n_actions: int | None = None
     sd: float = 1.0
     reward_range: tuple[float, float] = (-5.0, 5.0)
     actions: range = field(init=False, repr=False)
@@ -71,14 +82,14 @@ class GaussianArms:
         self.reward_range = check_range("reward_range", self.reward_range)
 
     def batches(self, *, seed: int, size: int) -> Iterator[Batch]:
-        """Batches of `size` events without end, with the exact means as `expected`."""
-        drawn = generator(seed, MEANS).standard_normal(len(self.actions))
+        """Endless batches of `size` events, with the exact means as `expected`."""
+        drawn = generator(seed, ARM_MEANS).standard_normal(len(self.actions))
         means = drawn if self.means is None else np.array(self.means)
         expected = np.array([_clipped_mean(mean, self.sd, *self.reward_range) for mean in means.tolist()])
         return _without_context(self._rewards(seed, means), expected, size)
 
     def _rewards(self, seed: int, means: Floats) -> Iterator[Arrays]:
-        rng = generator(seed, REWARDS)
+        rng = generator(seed, ARM_REWARDS)
         while True:
             rewards = rng.standard_normal((BLOCK, len(means)))
             rewards *= self.sd
@@ -87,11 +98,11 @@ class GaussianArms:
 
 
 def _arms(means: Sequence[float] | None, n_actions: int | None) -> tuple[tuple[float, ...] | None, int]:
-    """The means as plain numbers, and how many actions there are."""
+    """The means as floats, and the number of actions."""
     if n_actions is not None:
         check_whole("n_actions", n_actions, 1)
     if means is None:
-        return None, N_ACTIONS if n_actions is None else int(n_actions)
+        return None, DEFAULT_ACTIONS if n_actions is None else int(n_actions)
     try:
         numbers = tuple(means)
     except TypeError:
@@ -104,11 +115,11 @@ def _arms(means: Sequence[float] | None, n_actions: int | None) -> tuple[tuple[f
 
 
 def _clipped_mean(mean: float, sd: float, low: float, high: float) -> float:
-    """The mean of a normal whose values below `low` become `low` and those above `high` become `high`."""
+    """The mean of a normal distribution clipped to `low` and `high`."""
     a, b = (low - mean) / sd, (high - mean) / sd
     below, above = math.erfc(-a / math.sqrt(2)) / 2, math.erfc(b / math.sqrt(2)) / 2
-    bend = (math.exp(-a * a / 2) - math.exp(-b * b / 2)) / math.sqrt(2 * math.pi)
-    return low * below + high * above + mean * (1 - below - above) + sd * bend
+    curvature = (math.exp(-a * a / 2) - math.exp(-b * b / 2)) / math.sqrt(2 * math.pi)
+    return low * below + high * above + mean * (1 - below - above) + sd * curvature
 
 
 def _without_context(blocks: Iterator[Arrays], expected: Floats, size: int) -> Iterator[Batch]:

@@ -1,7 +1,6 @@
-"""Random events in blocks of one fixed length, cut afterwards to the size asked for.
+"""Random events in blocks of a fixed length, rebatched to the requested size.
 
-Every stream draws `BLOCK` events at a time, so that the same seed gives the same events whatever the size of
-the batches.
+Every stream draws `BLOCK` events at a time, so that the events of a seed do not depend on the batch size.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +17,7 @@ Arrays = tuple[NDArray[Any], ...]  # columns of equal length: a row is an event
 
 
 def generator(seed: int, *purpose: int) -> np.random.Generator:
-    """The random numbers of one seed for one purpose; other purposes draw independently.
+    """A random generator for one seed and purpose; generators of other purposes are independent.
 
     >>> generator(7).random() == generator(7).random()
     True
@@ -30,7 +29,7 @@ def generator(seed: int, *purpose: int) -> np.random.Generator:
 
 
 def resized(blocks: Iterable[Arrays], size: int) -> Iterator[Arrays]:
-    """The same rows in runs of `size`; where the blocks end, the last run may be shorter.
+    """Rebatch rows into runs of `size`; the last run may be shorter.
 
     >>> [run.tolist() for (run,) in resized([(np.arange(4),), (np.arange(4, 7),)], 3)]
     [[0, 1, 2], [3, 4, 5], [6]]
@@ -40,20 +39,20 @@ def resized(blocks: Iterable[Arrays], size: int) -> Iterator[Arrays]:
 
 
 def _runs(blocks: Iterable[Arrays], size: int) -> Iterator[Arrays]:
-    held: list[Arrays] = []
-    n_held = 0
+    pending: list[Arrays] = []
+    n_pending = 0
     for block in blocks:
-        held.append(block)
-        n_held += len(block[0])
-        if n_held < size:
+        pending.append(block)
+        n_pending += len(block[0])
+        if n_pending < size:
             continue
-        joined = _joined(held)
-        end = n_held - n_held % size
+        joined = _joined(pending)
+        end = n_pending - n_pending % size
         for start in range(0, end, size):
             yield _cut(joined, start, start + size)
-        held, n_held = [_cut(joined, end, n_held)], n_held - end
-    if n_held:
-        yield _joined(held)
+        pending, n_pending = [_cut(joined, end, n_pending)], n_pending - end
+    if n_pending:
+        yield _joined(pending)
 
 
 def _joined(pieces: list[Arrays]) -> Arrays:

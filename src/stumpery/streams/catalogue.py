@@ -1,4 +1,4 @@
-"""Readers and the articles that might be shown to them: many actions, of which it is known what they are like."""
+"""Generator of a recommendation problem: readers as contexts, articles with features as actions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,29 +12,33 @@ from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
 from stumpery.types import Batch, Floats, Integers
 
 SEGMENTS = ("new", "student", "worker", "parent", "retired")
-EVENING = 18  # its first hour
-PATIENT = 40  # the age from which prices do not matter
-LEVEL, TASTE, PRICE = -1.5, 1.2, 2.0  # in log odds: of all, of a segment for a topic, of a price to the young
+EVENING = 18  # first hour of the evening
+PATIENT = 40  # age from which prices have no effect
+LEVEL, TASTE, PRICE = -1.5, 1.2, 2.0  # log odds: intercept, spread of tastes, effect of a price on the young
 
 
 class Articles(NamedTuple):
-    """What is shown, and who likes it; all but the first two in log odds."""
+    """Articles and tastes; all but topics and prices in log odds."""
 
     topics: Integers
     prices: Floats
-    own: Floats  # what an article is beyond its topic and price
+    own: Floats  # effect of an article beyond topic and price
     tastes: Floats  # (segments, topics)
     evening: Floats  # (topics,)
 
 
 @dataclass(kw_only=True)
 class Catalogue:
-    """One of many articles is shown to each reader and may be bought, which pays 1.
+    """Recommendation bandit with action features: an article is shown to each reader; a purchase pays 1.
 
-    Readers have a segment, an age and an hour; articles a topic and a price, which `features` tells. Every segment has
-    its taste for every topic, the evening another, and the young mind prices. Articles of one topic and price differ
-    by `own`, a standard deviation of their log odds. `articles_seed` draws articles and tastes, the seed of `batches`
-    the readers.
+    Contexts are readers with segment, age and hour. Articles have a topic and a price, given by `features`. Each
+    segment has its own taste for each topic, tastes differ in the evening, and prices deter readers below 40.
+
+    Args:
+        n_actions: Number of articles, 2 to 10,000.
+        n_topics: Number of topics, 1 to 1000.
+        own: Standard deviation of the log odds among articles of the same topic and price, 0 to 10.
+        articles_seed: Seed of articles and tastes; the seed of `batches` draws the readers.
 
     >>> stream = Catalogue(n_actions=3, n_topics=2)
     >>> sorted(stream.features), list(stream.features[0])
@@ -67,12 +71,12 @@ class Catalogue:
 
     @property
     def features(self) -> dict[int, dict[str, Any]]:
-        """What each article is like, as `RewardForest` takes it."""
+        """The features of each article, as `RewardForest` takes them."""
         pairs = zip(self._articles.topics.tolist(), self._articles.prices.tolist(), strict=True)
-        return {place: {"topic": f"topic {topic}", "price": price} for place, (topic, price) in enumerate(pairs)}
+        return {article: {"topic": f"topic {topic}", "price": price} for article, (topic, price) in enumerate(pairs)}
 
     def batches(self, *, seed: int, size: int) -> Iterator[Batch]:
-        """Batches of `size` readers without end, with the exact probabilities as `expected`."""
+        """Endless batches of `size` readers, with the exact probabilities as `expected`."""
         runs = resized(self._events(generator(seed)), size)
         return (Batch(_readers(*readers), rewards, expected) for *readers, rewards, expected in runs)
 

@@ -1,4 +1,4 @@
-"""Classification turned into a bandit: the action that names the row's class pays 1, any other 0."""
+"""Classification dataset as a contextual bandit: the action equal to the row's class pays 1, any other 0."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,15 +14,23 @@ from stumpery.streams import transforms
 from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
 from stumpery.types import Action, Batch, Integers
 
-ORDER, FLIPS = range(2)  # what a seed's random numbers are for
+ORDER, FLIPS = range(2)  # independent random streams of a seed
 
 
 @dataclass(kw_only=True, eq=False)
 class ClassificationBandit:
-    """Rows shuffled once per seed, played in a loop, each bit inverted with the probability `flip` at each step.
+    """Classification dataset as a contextual bandit: actions are classes, and the right class pays 1.
 
-    With `flip=0.05` it is the stream of Féraud et al. (AISTATS 2016), section 5. Trials share the data:
-    a seed costs one index.
+    With `flip=0.05` it is the stream of Féraud et al. (AISTATS 2016), section 5. Trials share the data; each seed only
+    needs its own row order.
+
+    Args:
+        contexts: A NumPy matrix, a frame, or None for a bandit without contexts.
+        labels: The class of each row: a list, an array or a series of text or numbers.
+        actions: The actions in order, all classes among them; by default the classes, sorted.
+        shuffle: Whether rows are shuffled, once per seed.
+        loop: Whether the stream repeats the rows endlessly; otherwise it ends after one pass.
+        flip: Probability, 0 to 1, that a bit is inverted, drawn anew for each event; contexts must then be bits.
 
     >>> stream = ClassificationBandit(contexts=np.array([[0], [1]]), labels=["no", "yes"], shuffle=False)
     >>> stream.actions
@@ -32,14 +40,14 @@ class ClassificationBandit:
     ([[0], [1], [0]], [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     """
 
-    contexts: Any = field(repr=False)  # a NumPy matrix, a frame, or None
-    labels: Any = field(repr=False)  # a list, an array or a series
-    actions: Sequence[Action] = ()  # the classes in order, unless given
+    contexts: Any = field(repr=False)
+    labels: Any = field(repr=False)
+    actions: Sequence[Action] = ()
     shuffle: bool = True
     loop: bool = True
     flip: float = 0.0
     reward_range: tuple[float, float] = field(init=False, repr=False, default=(0.0, 1.0))
-    _codes: Integers = field(init=False, repr=False)  # (rows): the place of each row's class in `actions`
+    _codes: Integers = field(init=False, repr=False)  # (rows,): index of each row's class in `actions`
 
     def __post_init__(self) -> None:
         labels = _labels(self.labels)
@@ -66,7 +74,7 @@ class ClassificationBandit:
         return (self._batch(*run) for run in runs)
 
     def _events(self, ordering: np.random.Generator, flipping: np.random.Generator) -> Iterator[Arrays]:
-        """Which row each event shows and, where there are flips, which of its bits are inverted."""
+        """The row of each event and, with flips, which of its bits are inverted."""
         n_rows = len(self._codes)
         order = ordering.permutation(n_rows) if self.shuffle else np.arange(n_rows)
         start = 0
@@ -86,7 +94,7 @@ class ClassificationBandit:
 
 
 def _labels(labels: Any) -> list[Action]:
-    """The labels as plain values, none of them missing."""
+    """The labels as Python values, none of them missing."""
     if isinstance(labels, np.ndarray) and labels.ndim == 1:
         values: list[Any] = labels.tolist()
     elif isinstance(labels, list | tuple):
@@ -131,12 +139,12 @@ def _in_order(labels: list[Action]) -> tuple[Action, ...]:
 
 
 def _codes(labels: list[Action], actions: Sequence[Action]) -> Integers:
-    place = {action: code for code, action in enumerate(actions)}
-    if len(place) < len(actions):
+    codes = {action: code for code, action in enumerate(actions)}
+    if len(codes) < len(actions):
         raise ValueError(f"actions is {shown(actions)}; each action must be named once")
-    unknown = set(labels) - set(place)
+    unknown = set(labels) - set(codes)
     if unknown:
         raise ValueError(
             f"labels has {listed(_in_order(list(unknown)))}; each must be one of the actions {listed(actions)}"
         )
-    return np.array([place[label] for label in labels])
+    return np.array([codes[label] for label in labels])

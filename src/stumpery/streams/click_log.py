@@ -1,4 +1,4 @@
-"""A log of visitors and items of the shape of Adobe's, with known probabilities of a click."""
+"""Generator of a click log like Adobe's, with known click probabilities."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stumpery.frames import make_frame
+from stumpery.hashing import unit_hash
 from stumpery.options import check_number, check_whole
 from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
-from stumpery.summaries.hashing import unit_hash
 from stumpery.types import Floats, Integers
 
-WORLD, EVENTS = range(2)  # what a seed's random numbers are for
+LOG_PARAMETERS, LOG_EVENTS = range(2)  # independent random streams of a seed
 N_FACTORS = 11
-SHARED = 0.5  # correlation of the numbers of a factor
-N_SAMPLE = 20_000  # rows by which the share of clicks is set
+FACTOR_CORRELATION = 0.5  # of numbers with the same factor
+N_SAMPLE = 20_000  # rows that calibrate the click rate
 
 
 class ClickRows(NamedTuple):
-    """A run of rows, what became of them, and the probability with which it did."""
+    """A run of rows, their clicks, and their click probabilities."""
 
     matrix: Floats  # (rows, columns): numbers, and names as hashes, as HashEncoder gives them
     clicks: Integers  # (rows,)
@@ -28,14 +28,14 @@ class ClickRows(NamedTuple):
     codes: Integers  # (rows, names): which name each is; -1 if missing
 
 
-class World(NamedTuple):
-    """What makes people click in one seed's world."""
+class ClickModel(NamedTuple):
+    """The parameters of a seed's click probabilities."""
 
     cuts: Floats  # (numbers, 2), infinite where there are fewer
     effects: Floats  # (numbers, 3): of each interval on the log odds
-    popularity: list[Floats]  # for each name, up to each value
+    popularity: list[Floats]  # cumulative, for each categorical column
     name_effects: list[Floats]
-    pairs: Integers  # (pairs, 2): a number and a name that matter together
+    pairs: Integers  # (pairs, 2): a numerical and a categorical column that interact
     pair_effects: list[Floats]  # for each value of the name, where the number is above its cut
     pair_cuts: Floats
     intercept: float
@@ -43,12 +43,20 @@ class World(NamedTuple):
 
 @dataclass(kw_only=True)
 class ClickLog:
-    """Rows of 99 numbers and 21 names, the last one the option shown, of which 0.24 % are clicked.
+    """Click log generator: rows of numbers and categories, of which few are clicked.
 
-    Numbers have one to three telling intervals each, as an offline analysis of Adobe's log found; correlated within
-    factors, some heavy-tailed, some counts. Names have up to 37 values of unequal popularity. `n_pairs` pairs of a
-    number and a name matter together. `strength` scales all effects on the log odds. Each value is missing with the
-    probability `missing`. The same seed gives the same rows.
+    The defaults imitate Adobe's log: numbers have one to three intervals of different click rates, are correlated
+    within factors, some heavy-tailed, some counts. Categories are of unequal popularity. The last categorical column
+    is the option shown.
+
+    Args:
+        n_numbers: Number of numerical columns, 1 or more.
+        n_names: Number of categorical columns, 1 or more.
+        most_values: Largest number of categories of a column, 2 or more.
+        n_pairs: Number of interacting pairs of a numerical and a categorical column.
+        strength: Scale of all effects on the log odds, 0 to 1000.
+        rate: Mean click probability, above 0 and below 1.
+        missing: Probability that a value is missing, at least 0 and below 1.
 
     >>> log = ClickLog()
     >>> rows = next(log.blocks(seed=7, size=6000))
@@ -75,13 +83,13 @@ class ClickLog:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The columns and what they hold, as Schema.of takes them."""
-        names = [f"name{place}" for place in range(self.n_names - 1)]
-        numbers = {f"x{place}": "number" for place in range(self.n_numbers)}
-        return {**numbers, **dict.fromkeys([*names, "option"], "name")}
+        """The kinds of the columns, as `Schema.of` takes them."""
+        names = [f"name{column}" for column in range(self.n_names - 1)]
+        numbers = {f"x{column}": "numerical" for column in range(self.n_numbers)}
+        return {**numbers, **dict.fromkeys([*names, "option"], "categorical")}
 
     def blocks(self, *, seed: int, size: int) -> Iterator[ClickRows]:
-        """Runs of `size` rows without end."""
+        """Endless runs of `size` rows."""
         return (ClickRows(*run) for run in resized(self._rows(seed), size))
 
     def frame(self, rows: ClickRows) -> Any:
@@ -93,17 +101,17 @@ class ClickLog:
         return make_frame({**numbers, **{name: texts[column].tolist() for name, column in names}})
 
     def _rows(self, seed: int) -> Iterator[Arrays]:
-        world = self._world(seed)
-        rng = generator(seed, EVENTS)
+        model = self._click_model(seed)
+        rng = generator(seed, LOG_EVENTS)
         while True:
-            latent, codes = self._draw(rng, BLOCK, world)
-            odds = self._effects(world, latent, codes) + world.intercept
+            latent, codes = self._draw(rng, BLOCK, model)
+            odds = self._effects(model, latent, codes) + model.intercept
             probabilities = _probability(odds)
             clicks = (rng.random(BLOCK) < probabilities).astype(np.int64)
             yield self._matrix(latent, codes), clicks, probabilities, codes
 
-    def _world(self, seed: int) -> World:
-        rng = generator(seed, WORLD)
+    def _click_model(self, seed: int) -> ClickModel:
+        rng = generator(seed, LOG_PARAMETERS)
         n_intervals = rng.integers(1, 4, self.n_numbers)
         cuts = np.sort(rng.normal(0.0, 0.9, (self.n_numbers, 2)), axis=1)
         cuts[n_intervals < 3, 1] = np.inf
@@ -118,36 +126,39 @@ class ClickLog:
         )
         pair_effects = [rng.normal(0.0, self.strength * 2.0, n_values[name]) for name in pairs[1]]
         pair_cuts = rng.normal(0.0, 0.5, self.n_pairs)
-        world = World(cuts, effects, popularity, name_effects, pairs.T, pair_effects, pair_cuts, 0.0)
-        odds = self._effects(world, *self._draw(rng, N_SAMPLE, world))
+        model = ClickModel(cuts, effects, popularity, name_effects, pairs.T, pair_effects, pair_cuts, 0.0)
+        odds = self._effects(model, *self._draw(rng, N_SAMPLE, model))
         low, high = -30.0 - odds.max(), 30.0 - odds.min()
         for _ in range(60):
             middle = (low + high) / 2.0
             low, high = (middle, high) if np.mean(_probability(odds + middle)) < self.rate else (low, middle)
-        return world._replace(intercept=low)
+        return model._replace(intercept=low)
 
-    def _draw(self, rng: np.random.Generator, n: int, world: World) -> tuple[Floats, Integers]:
-        """Normal numbers behind the numbers, and codes of names; NaN and -1 where missing."""
+    def _draw(self, rng: np.random.Generator, n: int, model: ClickModel) -> tuple[Floats, Integers]:
+        """Draw the latent normal numbers, and codes of categories; NaN and -1 where missing."""
         factors = rng.standard_normal((n, N_FACTORS))
-        latent = rng.standard_normal((n, self.n_numbers)) * np.sqrt(1.0 - SHARED)
-        latent += np.sqrt(SHARED) * factors[:, np.arange(self.n_numbers) % N_FACTORS]
+        latent = rng.standard_normal((n, self.n_numbers)) * np.sqrt(1.0 - FACTOR_CORRELATION)
+        latent += np.sqrt(FACTOR_CORRELATION) * factors[:, np.arange(self.n_numbers) % N_FACTORS]
         probabilities = rng.random((n, self.n_names))
         codes = np.stack(
-            [np.searchsorted(upto, column) for upto, column in zip(world.popularity, probabilities.T, strict=True)]
+            [
+                np.searchsorted(cumulative, column)
+                for cumulative, column in zip(model.popularity, probabilities.T, strict=True)
+            ]
         )
         if self.missing > 0.0:
             latent[rng.random(latent.shape) < self.missing] = np.nan
             codes[rng.random(codes.shape) < self.missing] = -1
         return latent, codes.T
 
-    def _effects(self, world: World, latent: Floats, codes: Integers) -> Floats:
-        """What the columns of each row add to the log odds."""
-        interval = (latent > world.cuts[:, 0]).astype(np.int64) + (latent > world.cuts[:, 1])
-        each = world.effects[np.arange(self.n_numbers), interval]
-        odds = np.where(np.isnan(latent), 0.0, each).sum(axis=1)
-        for effects, column in zip(world.name_effects, codes.T, strict=True):
+    def _effects(self, model: ClickModel, latent: Floats, codes: Integers) -> Floats:
+        """The log odds of each row, without intercept."""
+        interval = (latent > model.cuts[:, 0]).astype(np.int64) + (latent > model.cuts[:, 1])
+        number_effects = model.effects[np.arange(self.n_numbers), interval]
+        odds = np.where(np.isnan(latent), 0.0, number_effects).sum(axis=1)
+        for effects, column in zip(model.name_effects, codes.T, strict=True):
             odds += np.where(column < 0, 0.0, effects[column])
-        for (number, name), effects, cut in zip(world.pairs, world.pair_effects, world.pair_cuts, strict=True):
+        for (number, name), effects, cut in zip(model.pairs, model.pair_effects, model.pair_cuts, strict=True):
             odds += np.where((latent[:, number] > cut) & (codes[:, name] >= 0), effects[codes[:, name]], 0.0)
         return np.asarray(odds)
 
@@ -164,7 +175,7 @@ class ClickLog:
 
 
 def _probability(odds: Floats) -> Floats:
-    """Log odds as probabilities; what is beyond 700 would overflow."""
+    """Probabilities from log odds; below -700 the exponential would overflow."""
     probabilities: Floats = 1.0 / (1.0 + np.exp(-np.maximum(odds, -700.0)))
     return probabilities
 
@@ -174,6 +185,6 @@ def _text(value: int) -> str:
 
 
 def _cumulative(shares: Floats) -> Floats:
-    upto: Floats = np.cumsum(shares / shares.sum())
-    upto[-1] = 1.0
-    return upto
+    cumulative: Floats = np.cumsum(shares / shares.sum())
+    cumulative[-1] = 1.0
+    return cumulative

@@ -1,4 +1,4 @@
-"""Poker hands drawn from a full deck: UCI's Poker Hand problem with no end and no sampling error.
+"""Generator of poker hands from a full deck: UCI's Poker Hand problem as an endless stream.
 
 Columns are S1, C1, ..., S5, C5: suits 1 to 4 and ranks 1 (ace) to 13 (king). The class is 0 nothing,
 1 one pair, 2 two pairs, 3 three of a kind, 4 straight, 5 flush, 6 full house, 7 four of a kind,
@@ -20,14 +20,14 @@ from stumpery.types import Batch, Integers
 COLUMNS = tuple(f"{kind}{card}" for card in range(1, 6) for kind in "SC")
 N_CLASSES = 10
 
-# How many of the ten pairs of cards share a rank tells the sets apart; 5 cannot happen.
+# The number of pairs of cards with equal rank (0 to 6, never 5) determines the class.
 CLASS_OF_EQUAL_PAIRS = np.array([0, 1, 2, 3, 6, -1, 7])
 STRAIGHT, FLUSH, STRAIGHT_FLUSH, ROYAL_FLUSH = 4, 5, 8, 9
 
 
 @dataclass(kw_only=True)
 class PokerHands:
-    """Hands as contexts, the ten classes as actions; the right class pays 1.
+    """Poker bandit: hands as contexts, the ten classes as actions; the right class pays 1.
 
     >>> cards, labels = PokerHands().rows(2, seed=7)
     >>> cards.shape, poker_class(cards).tolist() == labels.tolist()
@@ -40,7 +40,7 @@ class PokerHands:
     reward_range: tuple[float, float] = field(init=False, repr=False, default=(0.0, 1.0))
 
     def batches(self, *, seed: int, size: int) -> Iterator[Batch]:
-        """Batches of `size` hands without end; the hand decides the reward, so `expected` equals it."""
+        """Endless batches of `size` hands; rewards are deterministic, so `expected` equals them."""
         return (_batch(cards, labels) for cards, labels in resized(_hands(generator(seed)), size))
 
     def rows(self, n: int, *, seed: int) -> tuple[Integers, Integers]:
@@ -87,13 +87,13 @@ def _hands(rng: np.random.Generator) -> Iterator[Arrays]:
 
 
 def _distinct(rng: np.random.Generator) -> Integers:
-    """Five cards out of 52 per row: each number counts only the cards that are still in the deck."""
+    """Draw five distinct cards out of 52 per row; each draw numbers the cards left in the deck."""
     drawn = np.empty((BLOCK, 5), np.int64)
-    for place in range(5):
-        card = rng.integers(52 - place, size=BLOCK)
-        for taken in np.sort(drawn[:, :place], axis=1).T:
+    for position in range(5):
+        card = rng.integers(52 - position, size=BLOCK)
+        for taken in np.sort(drawn[:, :position], axis=1).T:
             card += card >= taken
-        drawn[:, place] = card
+        drawn[:, position] = card
     return drawn
 
 

@@ -1,7 +1,7 @@
-"""A random tree over numbers and names, as arrays: every leaf has its own box of contexts.
+"""Random decision tree over numbers and categories, as arrays, for generated problems.
 
-A row holds floats: numbers from 0 to 1, then codes of names; NaN is missing. Names are cut by their rank, an
-order drawn for each column, so that a cut parts them into two arbitrary sets.
+A row holds floats: numbers from 0 to 1, then codes of categories; NaN is missing. Categories are split by a random rank
+per column, so that a split divides them into two arbitrary sets.
 """
 
 from typing import NamedTuple
@@ -15,14 +15,14 @@ from stumpery.types import Floats, Integers
 class Tree(NamedTuple):
     """A complete binary tree in heap order: the children of `node` are `2 * node + 1` and `2 * node + 2`."""
 
-    column: Integers  # (nodes): what is looked at
-    cut: Floats  # (nodes): values from here on go right
-    missing_right: NDArray[np.bool_]  # (nodes): where a missing value goes
+    column: Integers  # (nodes,): column of the split
+    cut: Floats  # (nodes,): values from here on go right
+    missing_right: NDArray[np.bool_]  # (nodes,): whether a missing value goes right
     ranks: Floats  # (columns of names, names + 1): the rank of each code; the last is NaN, for missing
 
 
 def new_tree(rng: np.random.Generator, *, depth: int, n_numbers: int, n_names: int, n_codes: int) -> Tree:
-    """Cut every box of a level in two, until there are `2 ** depth`."""
+    """Draw a complete tree of `2 ** depth` leaves; each split divides the box of its node."""
     n_columns = n_numbers + n_names
     is_categorical = np.arange(n_columns) >= n_numbers
     low = np.zeros((1, n_columns))
@@ -47,7 +47,7 @@ def new_tree(rng: np.random.Generator, *, depth: int, n_numbers: int, n_names: i
 
 
 def leaves(tree: Tree, values: Floats) -> Integers:
-    """The leaf of each row, counted from the left."""
+    """The leaf index of each row, from left to right."""
     n_numbers = values.shape[1] - len(tree.ranks)
     ranked = values.copy()
     codes = np.nan_to_num(values[:, n_numbers:], nan=-1).astype(np.int64)

@@ -1,6 +1,6 @@
-"""Rows in another order, again and again, in runs, or with noise; the caller's data stays as it is.
+"""Transforms of rows: shuffle, loop, batch, add noise. The input is not changed.
 
-Each function takes a NumPy array, or a frame or series of pandas, polars or pyarrow, and gives the same kind.
+Each function takes a NumPy array, or a frame or series of pandas, polars or pyarrow, and returns the same type.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from stumpery.types import Bits, Integers
 
 
 def take(data: Any, rows: ArrayLike) -> Any:
-    """The rows at these positions, in this order.
+    """Select rows by position, in the given order.
 
     >>> take(np.array([10, 20, 30]), [2, 0, 2]).tolist()
     [30, 10, 30]
@@ -34,7 +34,7 @@ def take(data: Any, rows: ArrayLike) -> Any:
 
 
 def shuffle(data: Any, *, seed: int) -> Any:
-    """All rows in a random order, the same order for any data of as many rows.
+    """Shuffle rows; the order depends only on the seed and the number of rows.
 
     >>> contexts, labels = np.arange(6).reshape(3, 2), np.array([0, 2, 4])
     >>> (shuffle(contexts, seed=7)[:, 0] == shuffle(labels, seed=7)).all()
@@ -44,13 +44,13 @@ def shuffle(data: Any, *, seed: int) -> Any:
 
 
 def shuffled_rows(n: int, *, seed: int) -> Integers:
-    """The numbers below `n` in a random order."""
+    """A random permutation of the integers below `n`."""
     check_whole("n", n, 0)
     return generator(seed).permutation(n)
 
 
 def loop(data: Any, n: int) -> Any:
-    """The first `n` rows of the data repeated without end.
+    """The first `n` rows of the endlessly repeated data.
 
     >>> loop(np.array([1, 2, 3]), 7).tolist()
     [1, 2, 3, 1, 2, 3, 1]
@@ -84,27 +84,27 @@ def flip_bits(bits: Any, *, share: float = 0.05, seed: int) -> Any:
 
 
 def check_table(name: str, data: Any) -> None:
-    """Refuse what is neither an array nor a frame nor a series."""
+    """Raise a ValueError unless the data is an array, a frame or a series."""
     _table(data, name)
 
 
 def check_bits(name: str, data: Any) -> None:
-    """Refuse anything but zeros and ones."""
+    """Raise a ValueError for values other than 0 and 1."""
     for values in _arrays(_table(data, name)):
         if values.dtype.kind not in "biuf" or not ((values == 0) | (values == 1)).all():
             raise ValueError(f"{name} has values other than 0 and 1; it must have only bits")
 
 
 def flips(rng: np.random.Generator, shape: tuple[int, ...], share: float) -> Bits:
-    """Ones where a bit is to be inverted; the gaps between them are geometric, so each costs one draw."""
+    """A mask of bits to invert; gaps between them are geometric, so that only inverted bits cost draws."""
     mask = np.zeros(shape, np.uint8)
     flat = mask.reshape(-1)
     last = -1
     while share > 0 and last < flat.size:
-        n_likely = int((flat.size - last) * share * 1.01) + 16
-        places = last + np.cumsum(rng.geometric(share, n_likely))
-        flat[places[places < flat.size]] = 1
-        last = places[-1]
+        n_draws = int((flat.size - last) * share * 1.01) + 16
+        positions = last + np.cumsum(rng.geometric(share, n_draws))
+        flat[positions[positions < flat.size]] = 1
+        last = positions[-1]
     return mask
 
 
@@ -125,7 +125,7 @@ def _inverted_column(bits: nw.Series[Any], mask: Bits) -> nw.Series[Any]:
 
 
 def _arrays(table: Any) -> list[NDArray[Any]]:
-    """The array itself, or the columns of a frame: together they might share no type."""
+    """The array itself, or the columns of a frame, which may differ in type."""
     if isinstance(table, np.ndarray):
         return [table]
     columns = [table] if isinstance(table, nw.Series) else table.iter_columns()

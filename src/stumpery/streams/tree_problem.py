@@ -1,4 +1,4 @@
-"""A contextual bandit drawn from a random tree, so that the regret of a policy is known exactly."""
+"""Generator of contextual bandits from a random decision tree, with exactly known regret."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,23 +12,30 @@ from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
 from stumpery.streams.random_tree import Tree, leaves, new_tree
 from stumpery.types import Batch, Floats, Integers
 
-NAMES = ("amber", "blue", "coral", "dun")
-TREE, MEANS, EVENTS = range(3)  # what a seed's random numbers are for
+CATEGORIES = ("amber", "blue", "coral", "dun")
+TREE, LEAF_MEANS, TREE_EVENTS = range(3)  # independent random streams of a seed
 
 
 @dataclass(kw_only=True)
 class TreeProblem:
-    """A random tree splits the contexts; in each leaf one action pays best, with a known mean per action.
+    """Contextual bandit from a random decision tree: in each leaf one action is best, and all means are known.
 
-    In a leaf the best action pays 1 with the probability `1 - noise / 2`, any other with a probability lower by at
-    least `(1 - noise) * gap`. Numbers are uniform on [0, 1), names are a few words, and each value is missing
-    (NaN or None) with the probability `missing`; a missing value goes its own way down the tree.
+    In a leaf the best action pays 1 with probability `1 - noise / 2`, any other with a probability lower by at least
+    `(1 - noise) * gap`. Numbers are uniform on [0, 1), categories are a few words. Contexts are a float64 matrix when
+    `n_names` is 0, else a frame of the first library installed among polars, pandas and pyarrow, with the columns x0,
+    x1, ... and then name0, name1, ...
 
-    Contexts are a float64 matrix when `n_names` is 0, else a frame of the first library installed among
-    polars, pandas and pyarrow, with the columns x0, x1, ... and then name0, name1, ...
-
-    With `drift="abrupt"` the leaves get new means every `drift_every` events; with `"gradual"` they slide
-    linearly from one set to the next over those events.
+    Args:
+        n_columns: Number of columns, 1 or more.
+        n_names: How many of the columns are categorical; at least one column is numerical.
+        depth: Depth of the tree, 1 to 16; it has 2**depth leaves.
+        n_actions: Number of actions, 2 or more.
+        gap: Least difference between the best action and others in a leaf, 0 to 1, before noise.
+        noise: Noise of rewards, at least 0 and below 1: all probabilities shrink towards 1/2.
+        missing: Probability that a value is missing (NaN or None), at least 0 and below 1; the tree branches on it.
+        drift: "abrupt": leaves get new means every `drift_every` events. "gradual": means change linearly over these
+            events. None: no drift.
+        drift_every: Events between two drifts, 1 or more.
 
     >>> stream = TreeProblem(n_names=0, depth=2, n_actions=3)
     >>> batch = next(stream.batches(seed=7, size=1000))
@@ -37,7 +44,7 @@ class TreeProblem:
     """
 
     n_columns: int = 10
-    n_names: int = 3  # how many of the columns hold names
+    n_names: int = 3
     depth: int = 5
     n_actions: int = 5
     gap: float = 0.2
@@ -61,12 +68,12 @@ class TreeProblem:
         self.actions = range(self.n_actions)
 
     def batches(self, *, seed: int, size: int) -> Iterator[Batch]:
-        """Batches of `size` events without end, with the exact means as `expected`."""
+        """Endless batches of `size` events, with the exact means as `expected`."""
         runs = resized(self._events(seed, self._tree(seed)), size)
         return (Batch(self._contexts(values), rewards, expected) for values, rewards, expected in runs)
 
     def expected(self, contexts: Any, *, seed: int, event: int | Integers = 0) -> Floats:
-        """The mean reward of each action (rows, actions), at one event or at one event per row."""
+        """The mean reward of each action, (rows, actions), at one event or at one event per row."""
         values = self._values(contexts)
         events = np.asarray(event)
         if events.dtype.kind not in "iu" or (events < 0).any() or events.shape not in {(), (len(values),)}:
@@ -74,7 +81,7 @@ class TreeProblem:
         return self._means(seed, leaves(self._tree(seed), values), np.broadcast_to(events, len(values)))
 
     def best_action(self, contexts: Any, *, seed: int, event: int | Integers = 0) -> Integers:
-        """The action that pays best in each context."""
+        """The action with the highest mean reward in each context."""
         best: Integers = self.expected(contexts, seed=seed, event=event).argmax(axis=1)
         return best
 
@@ -88,15 +95,15 @@ class TreeProblem:
             depth=self.depth,
             n_numbers=self._n_numbers,
             n_names=self.n_names,
-            n_codes=len(NAMES),
+            n_codes=len(CATEGORIES),
         )
 
     def _events(self, seed: int, tree: Tree) -> Iterator[Arrays]:
-        rng = generator(seed, EVENTS)
+        rng = generator(seed, TREE_EVENTS)
         start = 0
         while True:
             values = rng.random((BLOCK, self.n_columns))
-            values[:, self._n_numbers :] = np.floor(values[:, self._n_numbers :] * len(NAMES))
+            values[:, self._n_numbers :] = np.floor(values[:, self._n_numbers :] * len(CATEGORIES))
             if self.missing > 0:
                 values[rng.random(values.shape) < self.missing] = np.nan
             expected = self._means(seed, leaves(tree, values), np.arange(start, start + BLOCK))
@@ -109,40 +116,40 @@ class TreeProblem:
         phase = events // self.drift_every
         phases = np.union1d(phase, phase + 1)
         means = np.array([self._leaf_means(seed, number) for number in phases.tolist()])
-        now: Floats = means[np.searchsorted(phases, phase), leaf]
+        current: Floats = means[np.searchsorted(phases, phase), leaf]
         if self.drift == "abrupt":
-            return now
-        later: Floats = means[np.searchsorted(phases, phase + 1), leaf]
+            return current
+        following: Floats = means[np.searchsorted(phases, phase + 1), leaf]
         progress = events % self.drift_every / self.drift_every
-        return now + progress[:, np.newaxis] * (later - now)
+        return current + progress[:, np.newaxis] * (following - current)
 
     def _leaf_means(self, seed: int, phase: int) -> Floats:
-        """What each action pays in each leaf (leaves, actions) during one phase of the drift."""
-        rng = generator(seed, MEANS, phase)
+        """The mean rewards in each leaf, (leaves, actions), during one phase of the drift."""
+        rng = generator(seed, LEAF_MEANS, phase)
         n_leaves = 2**self.depth
         means = rng.uniform(0, 1 - self.gap, (n_leaves, self.n_actions))
         means[np.arange(n_leaves), rng.integers(self.n_actions, size=n_leaves)] = 1
         return self.noise / 2 + (1 - self.noise) * means
 
     def _contexts(self, values: Floats) -> Any:
-        """What a policy sees of the values."""
+        """The values as contexts for a policy."""
         if self.n_names == 0:
             return values
-        words = np.array([*NAMES, None], dtype=object)
+        words = np.array([*CATEGORIES, None], dtype=object)
         codes = np.nan_to_num(values[:, self._n_numbers :], nan=-1).astype(np.int64)
-        numbers = {f"x{place}": column for place, column in enumerate(values[:, : self._n_numbers].T)}
-        names = {f"name{place}": words[column].tolist() for place, column in enumerate(codes.T)}
+        numbers = {f"x{column}": column for column, column in enumerate(values[:, : self._n_numbers].T)}
+        names = {f"name{column}": words[column].tolist() for column, column in enumerate(codes.T)}
         return make_frame(numbers | names)
 
     def _values(self, contexts: Any) -> Floats:
-        """The way back from what a policy sees."""
+        """The values of contexts, inverse of `_contexts`."""
         if self.n_names == 0:
             values = np.asarray(contexts, dtype=np.float64)
             if values.ndim != 2 or values.shape[1] != self.n_columns:
                 raise ValueError(f"contexts has the shape {values.shape}; it must have {self.n_columns} columns")
             return values
         frame = open_frame("contexts", contexts, "a frame, as `batches` gives it")
-        code = {name: place for place, name in enumerate(NAMES)}
-        numbers = [frame[f"x{place}"].to_numpy() for place in range(self._n_numbers)]
-        names = [[code.get(name, np.nan) for name in frame[f"name{place}"]] for place in range(self.n_names)]
+        code = {name: column for column, name in enumerate(CATEGORIES)}
+        numbers = [frame[f"x{column}"].to_numpy() for column in range(self._n_numbers)]
+        names = [[code.get(name, np.nan) for name in frame[f"name{column}"]] for column in range(self.n_names)]
         return np.column_stack([*numbers, *names]).astype(np.float64)

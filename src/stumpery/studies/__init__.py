@@ -5,22 +5,23 @@ from stumpery.studies.bandit_forest import depth as bandit_forest_depth
 from stumpery.studies.bandit_forest import rivals as bandit_forest_rivals
 from stumpery.studies.bandit_forest import sample_complexity as stump_sample_complexity
 from stumpery.studies.bandit_forest import size as bandit_forest_size
-from stumpery.studies.bandit_forest import toy
+from stumpery.studies.bandit_forest import toy_problem
 from stumpery.studies.clicks import challenge as click_challenge
 from stumpery.studies.clicks import discretisation as click_discretisation
 from stumpery.studies.clicks import drift as click_drift
 from stumpery.studies.clicks import replay as click_replay
-from stumpery.studies.context_free import bandits_101
+from stumpery.studies.context_free import lecture_notes as bandits_101
 from stumpery.studies.contextual import contest, forest_cost
+from stumpery.studies.ensembles import lecture_notes as ensembles
 from stumpery.studies.reinforcement import trees as rl_trees
 from stumpery.studies.selection import feature_selection
-from stumpery.studies.streaming import ensembles, streams
+from stumpery.studies.streaming import streams
 from stumpery.studies.study import Study
 
 _ALL = (
     demo.STUDY,
     bandits_101.STUDY,
-    toy.STUDY,
+    toy_problem.STUDY,
     stump_sample_complexity.STUDY,
     bandit_forest_depth.STUDY,
     *bandit_forest_rivals.STUDIES,

@@ -1,4 +1,4 @@
-"""The common kind of study: several policies over the same trials of a stream."""
+"""Comparison of several policies on the same trials of a stream, as most studies need it."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def compare(
     policies: Mapping[str, Policy], stream: Stream, settings: Settings, parts: Parts, progress: Progress
 ) -> RegretResult:
-    """Play them all, as the settings say, keeping finished trials in `parts`."""
+    """The regrets of all policies; finished trials are stored in `parts`."""
     return regret(
         policies,
         stream,
@@ -31,19 +31,19 @@ def compare(
 
 
 def n_events(policies: Callable[[], Mapping[str, Policy]]) -> Callable[[Settings], int]:
-    """How many events a comparison of these plays."""
+    """The number of events that a comparison of these policies plays."""
     return lambda settings: len(policies()) * settings.steps * settings.trials
 
 
 def group(result: RegretResult, prefix: str) -> RegretResult:
-    """The policies whose names begin so, without that beginning."""
+    """The policies whose names begin with `prefix`, without it."""
     parts = (result.rewards, result.regrets, result.seconds)
-    chosen = ({name.removeprefix(prefix): part[name] for name in part if name.startswith(prefix)} for part in parts)
-    return RegretResult(result.checkpoints, *chosen)
+    selected = ({name.removeprefix(prefix): part[name] for name in part if name.startswith(prefix)} for part in parts)
+    return RegretResult(result.checkpoints, *selected)
 
 
 def draw_regrets(groups: Mapping[str, RegretResult], title: str, *, share: bool = False) -> "Figure":
-    """A panel of accumulated regrets for each group, on even axes as in the paper, alike where they `share` one."""
+    """Plot cumulative regret on linear axes, a panel for each group; with `share` the panels have one y axis."""
     figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(11, 4.2), layout="constrained")
     panels = figure.subplots(1, len(groups), sharey=share, squeeze=False)[0]
     for panel, (name, result) in zip(panels, groups.items(), strict=True):

@@ -1,4 +1,4 @@
-"""The main job in small: several policies on one stream of mixed columns, a table and a picture of their regret."""
+"""Demo: several contextual policies on one stream of mixed columns, with a table and a plot of their regret."""
 
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ STREAM = TreeProblem(n_columns=10, n_names=3, depth=4, n_actions=5, missing=0.05
 
 
 def policies() -> dict[str, Policy]:
-    """Who plays."""
+    """The policies that are compared."""
     actions = STREAM.actions
     return {
         "random": RandomPolicy(actions=actions),
@@ -30,28 +30,28 @@ def policies() -> dict[str, Policy]:
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
-    """Play every policy over the same events, another problem in each trial."""
+    """Play every policy on the same events; each trial draws a new problem."""
     result = compare(policies(), STREAM, settings, parts, progress)
     return Outcome(result=result, table=result.final(), draw=lambda: draw(result, settings.trials))
 
 
 def draw(result: RegretResult, trials: int) -> "Figure":
-    """Regret on the left, average reward on the right."""
+    """Plot cumulative regret on the left and average reward on the right."""
     figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(11, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     result.plot(left)
     result.plot(right, per_step=True)
-    left.set(xscale="linear", xlim=(0, None), title="what not knowing the best action cost")
-    right.set(title="what was earned", xlim=(10, None), ylim=(0, 1))
+    left.set(xscale="linear", xlim=(0, None), title="cumulative regret")
+    right.set(title="average reward", xlim=(10, None), ylim=(0, 1))
     right.get_legend().remove()
-    columns = f"{STREAM.n_columns - STREAM.n_names} columns of numbers, {STREAM.n_names} of names"
-    figure.suptitle(f"Five actions, {columns}, some values missing: mean and 95 % interval over {trials} trials")
+    columns = f"{STREAM.n_columns - STREAM.n_names} numerical and {STREAM.n_names} categorical columns"
+    figure.suptitle(f"Five actions, {columns}, missing values: mean and 95 % confidence interval over {trials} trials")
     return figure
 
 
 STUDY = Study(
     name="demo",
-    title="Several policies on one stream of mixed columns",
+    title="Regret and reward of six policies on a stream of mixed columns",
     source="Stumpery's own",
     steps=20_000,
     trials=5,

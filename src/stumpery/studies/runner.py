@@ -1,4 +1,4 @@
-"""Run a study: progress on the screen, parts kept on the way, result.json, result.csv and a picture in the end."""
+"""Run a study: progress, resumable parts, and the files result.json, result.csv and a plot."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from typing import Any
 import stumpery
 from stumpery.evaluation.play import Progress
 from stumpery.evaluation.result import json_text
-from stumpery.studies.parts import FolderParts
+from stumpery.studies.finished_parts import FolderParts
 from stumpery.studies.study import Outcome, Settings, Study
 from stumpery.system.extras import need
 from stumpery.system.writing import write_whole
@@ -22,7 +22,7 @@ LIBRARIES = ("stumpery", "numpy", "numba", "narwhals", "jax", "polars", "scikit-
 
 
 def run_study(study: Study, settings: Settings, out: Path, progress: Progress) -> tuple[Outcome, list[Path]]:
-    """Do all of `study`, or what an interrupted run of the same settings left undone; give also the files written."""
+    """Run `study`, resuming an interrupted run of the same settings; returns the outcome and the files written."""
     need("matplotlib", "study").use("agg")
     out.mkdir(parents=True, exist_ok=True)
     parts = FolderParts(out / "parts" / _key(study, settings))
@@ -45,20 +45,20 @@ def run_study(study: Study, settings: Settings, out: Path, progress: Progress) -
     figure.savefig(files[2], dpi=150, bbox_inches="tight")
     need("matplotlib.pyplot", "study").close(figure)
     shutil.rmtree(parts.folder, ignore_errors=True)
-    with suppress(OSError):  # parts of other settings stay
+    with suppress(OSError):  # not empty: parts of other settings
         parts.folder.parent.rmdir()
     return outcome, files
 
 
 def versions() -> dict[str, str]:
-    """What the figures were made with."""
-    found = {"python": platform.python_version(), "machine": platform.machine()}
+    """Versions of Python and the libraries that the results depend on."""
+    installed = {"python": platform.python_version(), "machine": platform.machine()}
     for library in LIBRARIES:
         try:
-            found[library] = version(library)
+            installed[library] = version(library)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def _sources() -> str:
@@ -69,7 +69,7 @@ def _sources() -> str:
 
 
 def _key(study: Study, settings: Settings) -> str:
-    """Parts of other settings, another version or any other source are not ours."""
+    """A hash of settings, versions and source code: parts made with others are not resumed."""
     described: dict[str, Any] = {key: value for key, value in asdict(settings).items() if key != "threads"}
     text = json.dumps([study.name, described, versions(), _sources()], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What a study is: settings in, a table, figures and a picture out."""
+"""Records of a study: its settings, its outcome (table, result, findings, plot) and resumable parts."""
 
 from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from stumpery.options import check_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Parts = MutableMapping[str, Any]  # finished parts of the work, by name
+Parts = MutableMapping[str, Any]  # results of finished parts, by name; see `finished_parts.py`
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What a user may change about a run."""
+    """Settings of a run: steps, trials, seed and threads."""
 
     steps: int
     trials: int
@@ -31,7 +31,7 @@ class Settings:
 
 
 class Finding(NamedTuple):
-    """A claim of a source, what became of it here, and the numbers that say so."""
+    """A claim of a source, whether it was reproduced, and the evidence."""
 
     verdict: str  # reproduced, refuted or not testable
     claim: str
@@ -39,17 +39,17 @@ class Finding(NamedTuple):
 
 
 def finding(claim: str, *, holds: bool, evidence: str) -> Finding:
-    """A claim that could be tested."""
+    """The finding for a claim that could be tested."""
     return Finding("reproduced" if holds else "refuted", claim, evidence)
 
 
-def weighed(findings: Iterable[Finding], *, enough: bool) -> tuple[Finding, ...]:
-    """The findings as they are, or all of them not testable where the run was not long enough to say."""
+def verdicts(findings: Iterable[Finding], *, enough: bool) -> tuple[Finding, ...]:
+    """The findings, or all of them as not testable if the run was not long enough."""
     return tuple(entry if enough else entry._replace(verdict="not testable") for entry in findings)
 
 
-def once(parts: Parts, name: str, n_events: int, progress: Progress, make: Callable[[], Any]) -> Any:
-    """A part of the work: made now, with its progress, and kept; or as it was kept, with progress at once."""
+def load_or_run(parts: Parts, name: str, n_events: int, progress: Progress, make: Callable[[], Any]) -> Any:
+    """The result of a part of the work: loaded from `parts` if it is finished, else made and stored."""
     if name in parts:
         progress(n_events)
     else:
@@ -59,7 +59,7 @@ def once(parts: Parts, name: str, n_events: int, progress: Progress, make: Calla
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a study found: the whole result, a table to print, the claims that it tested, and how to draw it."""
+    """Outcome of a study: the full result, a table to print, the tested claims, and a function that plots it."""
 
     result: Result
     table: list[dict[str, Any]]
@@ -69,12 +69,12 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """One figure or table of a source, as a command."""
+    """A study: one figure or table of a source, as a command."""
 
     name: str
     title: str
     source: str
     steps: int
     trials: int
-    n_events: Callable[[Settings], int]  # the length of the progress bar
+    n_events: Callable[[Settings], int]  # length of the progress bar
     run: Callable[[Settings, Parts, Progress], Outcome]

@@ -1,4 +1,4 @@
-"""A result that is a table of rows."""
+"""Result of a study as a table of rows."""
 
 from dataclasses import dataclass
 from math import isnan
@@ -9,23 +9,26 @@ from stumpery.evaluation.result import Result
 
 @dataclass(frozen=True, eq=False)
 class TableResult(Result):
-    """Rows that all have the same columns."""
+    """A result of rows with the same columns."""
 
     rows: list[dict[str, Any]]
 
     def columns(self) -> dict[str, Any]:
-        """The rows, column by column."""
+        """The columns of the table."""
         return {name: [row[name] for row in self.rows] for name in (self.rows[0] if self.rows else {})}
 
     def summary(self) -> dict[str, Any]:
-        """How many rows there are: the table says all."""
+        """The number of rows."""
         return {"n_rows": len(self.rows)}
 
+    def _overview(self) -> list[dict[str, Any]]:
+        return self.rows
 
-def estimate(mean: float, reach: float, form: str) -> str:
-    """A mean and half of its interval, as text; one trial has no interval.
+
+def estimate(mean: float, half_width: float, form: str) -> str:
+    """A mean and the half-width of its confidence interval, as text; a single trial has no interval.
 
     >>> estimate(0.51234, 0.0123, ".3f"), estimate(1200, float("nan"), ",.0f")
     ('0.512 ± 0.012', '1,200')
     """
-    return f"{mean:{form}}" if isnan(reach) else f"{mean:{form}} ± {reach:{form}}"
+    return f"{mean:{form}}" if isnan(half_width) else f"{mean:{form}} ± {half_width:{form}}"

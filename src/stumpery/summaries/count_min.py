@@ -6,14 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from stumpery import files
+from stumpery.hashing import hash_name, hash_names
 from stumpery.labels.class_codes import checked_class_codes
-from stumpery.models import Model, merging
+from stumpery.locks import merging
+from stumpery.models import Model
 from stumpery.options import check_whole
+from stumpery.saveable import Arrays, Options
 from stumpery.summaries import count_min_kernels as kernels
-from stumpery.summaries.hashing import hash_name, hash_names
 from stumpery.system.allocation import reserve
-from stumpery.types import Integers, State
+from stumpery.types import Integers
 from stumpery.validation import check, check_total
 
 MOST_CELLS = 2**28
@@ -93,22 +94,13 @@ class CountMin(Model):
         """The probability that a given name's count is too high by more than `overcount`: exp(-depth)."""
         return math.exp(-self.depth)
 
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the sketch holds; it never grows."""
-        return self._counts.nbytes
+    def _options(self) -> Options:
+        return {name: int(option) for name, option in super()._options().items()}
 
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        options = {"width": int(self.width), "depth": int(self.depth), "n_classes": int(self.n_classes)}
-        return State(options, {"counts": self._counts})
+    def _arrays(self) -> Arrays:
+        return {"counts": self._counts}
 
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        sketch = cls(**state.options)
-        files.restore({"counts": sketch._counts}, state.arrays)
-        check((sketch._counts >= 0).all(), "a count is negative")
-        totals = sketch._counts.sum(axis=1)
+    def _validate_state(self) -> None:
+        check((self._counts >= 0).all(), "a count is negative")
+        totals = self._counts.sum(axis=1)
         check((totals == totals[0]).all(), "the rows of counts have other totals")
-        return sketch

@@ -4,8 +4,8 @@ Each of `depth` hash functions sends a name to one of `width` buckets of its row
 of its buckets. Two tables of the same shape add up to the table of both streams, exactly.
 """
 
+from stumpery.hashing_kernels import bucket, rehash
 from stumpery.jit import kernel
-from stumpery.summaries.hashing_kernels import bucket, rehash
 from stumpery.types import Integers, RandomState
 
 

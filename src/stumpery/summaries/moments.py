@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from stumpery import files
-from stumpery.models import Model, merging
+from stumpery.locks import merging
+from stumpery.models import Model
+from stumpery.saveable import Arrays
 from stumpery.summaries import moments_kernels as kernels
-from stumpery.types import Floats, State
+from stumpery.types import Floats
 from stumpery.validation import check_total
 
 LARGEST = 1e100  # beyond it, squares and sums of them would overflow
@@ -70,22 +71,11 @@ class Moments(Model):
         """The population variance; NaN while nothing was seen."""
         return float(self._row[0, kernels.SQUARES]) / self.count if self.count else math.nan
 
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the summary holds; it never grows."""
-        return self._row.nbytes
+    def _arrays(self) -> Arrays:
+        return {"row": self._row}
 
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        return State({}, {"row": self._row})
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`."""
-        summary = cls(**state.options)
-        files.restore({"row": summary._row}, state.arrays)
-        kernels.validate(summary._row)
-        return summary
+    def _validate_state(self) -> None:
+        kernels.validate(self._row)
 
 
 def _finite(name: str, value: Any) -> float:

@@ -8,14 +8,15 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files
 from stumpery.labels.class_codes import checked_class_codes
-from stumpery.models import Model, merging
+from stumpery.locks import merging
+from stumpery.models import Model
 from stumpery.options import check_number, check_whole
+from stumpery.saveable import Arrays, Options
 from stumpery.summaries import quantiles_kernels as kernels
 from stumpery.summaries import quantiles_validation
 from stumpery.summaries.numbers import checked_number, checked_numbers
-from stumpery.types import Floats, Integers, State
+from stumpery.types import Floats, Integers
 from stumpery.validation import check, check_total
 
 MOST_TUPLES = 1_000_000
@@ -197,30 +198,25 @@ class QuantileSummary(Model):
         edges = np.concatenate([tuples.values[:1], tuples.values[ends]])
         return Histogram(edges, np.add.reduceat(tuples.counts[:size], starts, axis=0))
 
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the summary holds."""
-        return sum(array.nbytes for array in self._streams) + self._missing.nbytes
+    def _options(self) -> Options:
+        return {**_recipe(self), "capacity": self._streams.values.shape[1]}
 
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        options = {**_recipe(self), "capacity": self._streams.values.shape[1]}
-        return State(options, {**self._streams._asdict(), "missing": self._missing})
+    def _arrays(self) -> Arrays:
+        return {**self._streams._asdict(), "missing": self._missing}
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        options = dict(state.options)
-        capacity = options.pop("capacity")
-        summary = cls(**options)
-        check_whole("capacity", capacity, 1, summary._most)
-        if capacity > summary._streams.values.shape[1]:
-            summary._widen(capacity)
-        if state.arrays["counts"].dtype == np.int64:
-            summary._count_in_64_bits()
-        files.restore({**summary._streams._asdict(), "missing": summary._missing}, state.arrays)
-        summary._check()
-        return summary
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
+        check(options["capacity"] == arrays["values"].shape[1], "its list has another size than its capacity")
+        return {name: option for name, option in options.items() if name != "capacity"}
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        capacity = arrays["values"].shape[1]
+        check_whole("capacity", capacity, 1, self._most)
+        if capacity > self._streams.values.shape[1]:
+            self._widen(capacity)
+        if arrays["counts"].dtype == np.int64:
+            self._count_in_64_bits()
+        super()._restore(arrays, learned)
 
     def _add(self, kernel: Callable[..., int], values: Floats, marks: NDArray[np.int16]) -> None:
         """Run a kernel to the end of its values, with wider lists where they have no room."""
@@ -270,8 +266,7 @@ class QuantileSummary(Model):
             sizes=old.sizes, waiting=old.waiting, marks=old.marks, fills=old.fills, shares=old.shares
         )
 
-    def _check(self) -> None:
-        """Refuse a list that no stream could have left."""
+    def _validate_state(self) -> None:
         streams = self._streams
         quantiles_validation.validate(streams, streams.waiting.shape[1])
         size, fill = int(streams.sizes[0]), int(streams.fills[0])

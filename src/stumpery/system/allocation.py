@@ -1,44 +1,46 @@
-"""Memory limits while a file is loaded: a small file must not make a model take gigabytes.
+"""Memory limits while a file is loaded: a small file must not make a model allocate gigabytes.
 
-A model that is made of options says beforehand how many bytes it will take. While a file is loaded, all that is taken
-is summed up, and too much is refused before it is allocated. At other times nothing is counted.
+A model reserves bytes before it allocates arrays whose size depends on options. While a file is loaded, reservations
+are summed, and too much is refused before it is allocated. At other times nothing is counted.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_LEFT: ContextVar[list[int] | None] = ContextVar("bytes that may still be allocated", default=None)
+from stumpery.errors import CorruptFile
+
+_REMAINING: ContextVar[list[int] | None] = ContextVar("remaining bytes", default=None)
 
 
 @contextmanager
 def limited(n_bytes: int) -> Iterator[None]:
-    """Let models made within this block take so many bytes in all."""
-    token = _LEFT.set([n_bytes])
+    """Limit the bytes that models constructed within this block may reserve in all."""
+    token = _REMAINING.set([n_bytes])
     try:
         yield
     finally:
-        _LEFT.reset(token)
+        _REMAINING.reset(token)
 
 
 @contextmanager
 def provisional() -> Iterator[None]:
-    """Give back at the end what is reserved within this block: the saved arrays take the place of these."""
-    left = _LEFT.get()
-    before = 0 if left is None else left[0]
+    """Release at the end what is reserved within this block, as saved arrays replace the allocated ones."""
+    remaining = _REMAINING.get()
+    before = 0 if remaining is None else remaining[0]
     yield
-    if left is not None:
-        left[0] = before
+    if remaining is not None:
+        remaining[0] = before
 
 
 def reserve(n_bytes: int) -> None:
-    """Say that so many bytes are about to be allocated; a ValueError says that this is more than a file may ask for."""
-    left = _LEFT.get()
-    if left is None:
+    """Reserve bytes before allocating them; raises CorruptFile while a file is loaded and its limit is exceeded."""
+    remaining = _REMAINING.get()
+    if remaining is None:
         return
-    if n_bytes > left[0]:
-        raise ValueError(
+    if n_bytes > remaining[0]:
+        raise CorruptFile(
             f"its options and arrays ask for {n_bytes:,} bytes more, which is out of proportion to the size of the "
             "file; load(path, max_bytes=...) allows more"
         )
-    left[0] -= n_bytes
+    remaining[0] -= n_bytes

@@ -1,11 +1,11 @@
-"""Cache folders and their permissions: where things are kept, and whether another user could have written them."""
+"""Cache folders and their permissions: paths, and checks that no other user can write there."""
 
 import os
 import stat
 from contextlib import suppress
 from pathlib import Path
 
-POSIX = os.name == "posix"  # elsewhere a file's owner and mode say nothing, and the system's access lists must do
+POSIX = os.name == "posix"  # elsewhere owner and mode say nothing, and access control lists protect files
 WRITE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 ANY_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 OPEN_TO_READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
@@ -13,7 +13,7 @@ OPEN_TO_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 
 
 
 class UnsafePathError(Exception):
-    """Another user may have written, or may replace, what lies at a path."""
+    """Another user may have written or may replace a file or folder."""
 
 
 def cache_root() -> Path:
@@ -26,7 +26,7 @@ def cache_root() -> Path:
 
 
 def cache_key_path() -> Path:
-    """The file with the key of the compiled kernels: STUMPERY_CACHE_KEY, or one in the user's state folder."""
+    """The file with the key of the kernel cache: STUMPERY_CACHE_KEY, or one in the user's state folder."""
     named = os.environ.get("STUMPERY_CACHE_KEY")
     if named:
         return Path(named)
@@ -35,7 +35,7 @@ def cache_key_path() -> Path:
 
 
 def make_own(folder: Path) -> None:
-    """Make a folder that is missing, and those above it, so that only the user may write there."""
+    """Create a folder and its parents, if missing, writable by the user alone."""
     try:
         folder.mkdir(mode=0o755, exist_ok=True)
     except FileNotFoundError:
@@ -44,14 +44,14 @@ def make_own(folder: Path) -> None:
 
 
 def check_root(root: Path) -> None:
-    """Raise unless only the user and the superuser can replace what lies in `root`, which may be still to be made."""
+    """Raise unless only the user and root can replace files in `root`, which need not exist yet."""
     if not POSIX:
         return
     real = Path(os.path.realpath(root))
-    nearest = next(folder for folder in (real, *real.parents) if folder.exists())
-    if not nearest.is_dir():
-        raise NotADirectoryError(nearest)
-    if nearest == real:
+    existing = next(folder for folder in (real, *real.parents) if folder.exists())
+    if not existing.is_dir():
+        raise NotADirectoryError(existing)
+    if existing == real:
         status = real.stat()
         if status.st_uid not in (os.geteuid(), 0):
             raise UnsafePathError(f"{real} belongs to another user (uid {status.st_uid})")
@@ -60,11 +60,11 @@ def check_root(root: Path) -> None:
     for folder in filter(Path.exists, real.parents):
         mode = folder.stat().st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            raise UnsafePathError(f"every user may rename what lies in {folder} (mode {stat.S_IMODE(mode):04o})")
+            raise UnsafePathError(f"every user may rename files in {folder} (mode {stat.S_IMODE(mode):04o})")
 
 
 def check_own_folder(folder: Path) -> None:
-    """Raise unless this is a folder, not a link to one, that belongs to the user and that only the user may write."""
+    """Raise unless this is a folder (no link) that belongs to the user and that only the user may write."""
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode):
         raise UnsafePathError(f"{folder} is a link or a file, not a folder")
@@ -72,19 +72,19 @@ def check_own_folder(folder: Path) -> None:
 
 
 def read_own(path: Path, *, forbidden: int = WRITE_BY_OTHERS) -> bytes:
-    """What a regular file holds that belongs to the user and grants nobody else what is `forbidden`."""
+    """Read a regular file that belongs to the user and whose mode has no `forbidden` bits."""
     with os.fdopen(os.open(path, OPEN_TO_READ), "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise UnsafePathError(f"{path} is no regular file")
+            raise UnsafePathError(f"{path} is not a regular file")
         _check_own(path, status, forbidden)
         return file.read()
 
 
 def write_own(path: Path, content: bytes, *, mode: int = 0o644, replace: bool = True) -> None:
-    """Write a file under another name first, so that nobody ever finds a part of it under its own.
+    """Write a file atomically: under a temporary name, then renamed.
 
-    With `replace=False` it raises where there is one, and what it writes outlives a power failure.
+    With `replace=False` an existing file is an error, and the content is synced to the disk.
     """
     part = path.with_name(f"{path.name}.{os.urandom(8).hex()}.tmp")
     try:

@@ -1,4 +1,4 @@
-"""An interruption by the user waits until what would be lost halfway is in safe hands."""
+"""Deferred interrupts: Ctrl-C takes effect after a block whose interruption would lose data."""
 
 import signal
 import threading
@@ -9,16 +9,16 @@ from typing import Any
 
 @contextmanager
 def defer_interrupts() -> Iterator[None]:
-    """A block that Ctrl-C ends only after its last line; only the main thread ever gets one."""
+    """Defer Ctrl-C (SIGINT) to the end of a block; only the main thread receives it."""
     handler = signal.getsignal(signal.SIGINT)
     if not callable(handler) or threading.current_thread() is not threading.main_thread():
         yield
         return
-    held: list[tuple[int, Any]] = []
-    signal.signal(signal.SIGINT, lambda number, frame: held.append((number, frame)))
+    deferred: list[tuple[int, Any]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: deferred.append((number, frame)))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
-    if held:
-        handler(*held[0])
+    if deferred:
+        handler(*deferred[0])

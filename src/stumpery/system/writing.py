@@ -1,4 +1,4 @@
-"""Writing files: whole or not at all, and on the disk when the call returns."""
+"""Atomic file writing: whole or not at all, and synced to the disk when the call returns."""
 
 import errno
 import os
@@ -14,9 +14,9 @@ from uuid import uuid4
 
 from stumpery.options import shown
 
-fcntl: Any = import_module("fcntl") if os.name == "posix" else None  # elsewhere, files of killed processes stay
-MAX_TRIES = 100  # of making a partial file
-MAX_NAME = 150  # bytes of a file's name that its partial files repeat
+fcntl: Any = import_module("fcntl") if os.name == "posix" else None  # elsewhere partial files of killed processes stay
+MAX_TRIES = 100  # attempts to create a partial file
+MAX_NAME = 150  # bytes of a file name; the partial files of longer ones are named by a hash
 KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a named pipe",
@@ -27,26 +27,26 @@ KINDS = {
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write `content` to `path`, whole or not at all."""
-    with whole_file(path) as part, _told(path):
+    """Write `content` to `path` atomically."""
+    with whole_file(path) as part, _readable_errors(path):
         part.write_bytes(content)
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A path to write to, which takes the name `path` once all is on the disk, and is deleted if that fails.
+    """A temporary path to write to; it is renamed to `path` once it is on the disk, and deleted on failure.
 
-    It stands beside `path`, is named after it and locked while it is written. What processes that were killed have left
-    of such files is deleted. Where `path` is a link, the file that it leads to is written.
+    The partial file lies beside `path` and is locked while it is written. Partial files of killed processes are
+    deleted. If `path` is a link, its target is written.
     """
-    with _told(path):
+    with _readable_errors(path):
         path = resolved(path)
         _check_target(path)
         _remove_left_over(path)
         part, lock = _new_part(path)
     try:
         yield part
-        with _told(path):
+        with _readable_errors(path):
             if path.exists():
                 _check_target(path)
                 part.chmod(path.stat().st_mode & 0o777)
@@ -61,7 +61,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def as_path(path: Any) -> Path:
-    """A path that was given as a text or a path; a ValueError says that it is neither."""
+    """Convert a str or os.PathLike to a Path; a ValueError refuses anything else."""
     name = path if isinstance(path, str) else os.fspath(path) if isinstance(path, os.PathLike) else None
     if not isinstance(name, str):
         raise ValueError(f"path is {shown(path)}; it must be a text or a pathlib.Path")
@@ -71,19 +71,19 @@ def as_path(path: Any) -> Path:
 
 
 def resolved(path: Path) -> Path:
-    """The path behind all links; an OSError says that they lead nowhere."""
+    """Resolve all links of a path; raises an OSError for a circle of links."""
     try:
         found = path.resolve()
     except RuntimeError:
         found = path
     if found.is_symlink():  # as resolve leaves it
-        raise OSError(errno.ELOOP, "its links lead round in a circle")
+        raise OSError(errno.ELOOP, "its links form a circle")
     return found
 
 
 def kind_of(path: Path) -> str:
-    """What stands at a path that is no regular file, in words."""
-    return KINDS.get(stat.S_IFMT(path.stat().st_mode), "no regular file")
+    """Describe what is at a path that is not a regular file."""
+    return KINDS.get(stat.S_IFMT(path.stat().st_mode), "not a regular file")
 
 
 def _check_target(path: Path) -> None:
@@ -103,30 +103,30 @@ def _prefix(path: Path) -> str:
 
 
 def _new_part(path: Path) -> tuple[Path, int | None]:
-    """A new file beside `path`, and the descriptor that holds its lock, where there are locks."""
+    """Create a partial file beside `path`; returns it and the descriptor of its lock, or None without locks."""
     for _ in range(MAX_TRIES):
         part = path.with_name(f"{_prefix(path)}{uuid4().hex}.part")
         lock = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         if fcntl is None:
-            os.close(lock)  # Windows moves no file that is open
+            os.close(lock)  # Windows cannot rename an open file
             return part, None
         _locked(lock, waits=True)
-        if part.exists():  # nobody else makes a file of this name, and nobody deletes one that is locked
+        if part.exists():  # the name is unique, and locked files are not deleted
             return part, lock
-        os.close(lock)  # another process deleted it before it was locked
+        os.close(lock)  # deleted by another process before it was locked
     raise FileNotFoundError(errno.ENOENT, f"{MAX_TRIES} partial files were deleted before they could be locked")
 
 
 def _remove_left_over(path: Path) -> None:
-    """Delete the partial files of this path that no living process holds."""
+    """Delete the partial files of this path that no process has locked."""
     if fcntl is None:
         return
     ours = re.compile(re.escape(_prefix(path)) + r"[0-9a-f]{32}\.part")
     names: list[str] = []
-    with suppress(OSError):  # a folder may be written to and not be read
-        names = [each.name for each in path.parent.iterdir()]
+    with suppress(OSError):  # a folder may be writable but not readable
+        names = [entry.name for entry in path.parent.iterdir()]
     for part in (path.with_name(name) for name in names if ours.fullmatch(name)):
-        with suppress(OSError):  # gone already, or somebody else's
+        with suppress(OSError):  # already deleted, or owned by another user
             if not stat.S_ISREG(part.lstat().st_mode):
                 continue
             lock = os.open(part, os.O_RDWR | os.O_NOFOLLOW)
@@ -162,12 +162,12 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Errors of the system as one sentence."""
+def _readable_errors(path: Path) -> Iterator[None]:
+    """Re-raise system errors with the path and the reason in one sentence."""
     try:
         yield
     except OSError as error:
-        if error.strerror is None:  # one of ours
+        if error.strerror is None:  # raised here
             raise
         new = type(error)(f"{path} cannot be written: {error.strerror}")
         new.errno = error.errno

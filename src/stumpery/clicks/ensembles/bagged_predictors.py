@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.clicks.ensembles import combining_kernels as kernels
+from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.random import new_generator
 from stumpery.validation import check_random_state
@@ -40,7 +40,7 @@ class BaggedPredictors(PredictorEnsemble):
         arrays = super()._arrays()
         return {**arrays, "rng": self._rng} if arrays else {}
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         if self._team is not None:
             check_random_state(self._rng)

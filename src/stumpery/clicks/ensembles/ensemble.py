@@ -8,15 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files
 from stumpery.clicks.click_model import ClickModel
-from stumpery.clicks.ensembles import combining_kernels as kernels
+from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.clicks.predictor_bank import PredictorBank, PredictorConfig, TreeBank
 from stumpery.clicks.predictors.predictor import Predictor
 from stumpery.encoding import Schema
+from stumpery.errors import InvalidInput
 from stumpery.options import check_whole, listed, shown
+from stumpery.saveable import Arrays, Options, class_named
 from stumpery.types import Floats
-from stumpery.validation import check_learned
+from stumpery.validation import check_learned, corrupt
 
 MOST_MEMBERS = 100_000
 
@@ -88,27 +89,27 @@ class PredictorEnsemble(ClickModel):
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {} if self._team is None else {**super()._arrays(), "weights": self._weights}
 
-    def _plain(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _options(self) -> Options:
         members = []
         for recipe, n in self.predictors:
             if not isinstance(recipe, Predictor):
-                raise ValueError(
+                raise InvalidInput(
                     f"a {type(recipe).__name__} among the predictors is no recipe, so this cannot be saved"
                 )
             members.append([type(recipe).__name__, recipe.state().options, n])
-        return {**options, "predictors": members}
+        return {**super()._options(), "predictors": members}
 
     @classmethod
-    def _opened(cls, options: dict[str, Any]) -> dict[str, Any]:
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
         found = []
         for name, recipe, n in options["predictors"]:
-            kind = files.class_named(name)
+            kind = class_named(name)
             if not issubclass(kind, Predictor):
-                raise ValueError(f"{name!r} is no predictor")
+                raise corrupt(f"{name!r} is no predictor")
             found.append((kind(**{**recipe, "schema": None}), n))
-        return {**options, "predictors": found}
+        return super()._arguments({**options, "predictors": found}, arrays, learned)
 
-    def _restored(self) -> None:
+    def _validate_state(self) -> None:
         if self._team is not None:
             check_learned(self._weights, "the weight of a predictor")
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.clicks.ensembles import combining_kernels as kernels
+from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.types import Floats, Integers
 from stumpery.validation import MAX_EVENT_COUNT, check_learned, check_within
@@ -42,8 +42,8 @@ class LinearRanker(PredictorEnsemble):
         arrays = super()._arrays()
         return {**arrays, "centroids": self._centroids, "seen": self._seen} if arrays else {}
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         if self._team is not None:
             check_learned(self._centroids, "a centroid")
             check_within(self._seen, 0, MAX_EVENT_COUNT, "the number of events of a class")

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.clicks import random_trees_kernels as trees
-from stumpery.clicks.ensembles import combining_kernels as kernels
+from stumpery.clicks import tree_bank_kernels as trees
+from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
-from stumpery.clicks.partitions_kernels import CERTAIN, LIFT, OUTPUT
+from stumpery.clicks.partition_kernels import CERTAIN, LIFT, OUTPUT
 from stumpery.clicks.predictor_bank import PredictorBank
 from stumpery.clicks.predictors.predictor import Predictor
 from stumpery.encoding import Schema
@@ -27,7 +27,7 @@ class LogOdds(PredictorEnsemble):
     without one tell little: with `thin`, one in so many is learned and counts for all.
 
     >>> from stumpery.clicks import UnivariateTree
-    >>> model = LogOdds(predictors=[UnivariateTree(names=True, m=20.0)])
+    >>> model = LogOdds(predictors=[UnivariateTree(categories=True, m=20.0)])
     >>> rows = [{"age": event % 60, "device": ("phone", "watch")[event % 2]} for event in range(3000)]
     >>> model.learn_many(rows, [row["age"] > 40 and row["device"] == "watch" for row in rows])
     >>> best, next_best = model.score_many([{"age": 51, "device": "watch"}, {"age": 50, "device": "phone"}])
@@ -109,8 +109,8 @@ class LogOdds(PredictorEnsemble):
         arrays = super()._arrays()
         return {**arrays, "seen": self._seen, "left_out": self._left_out} if arrays else {}
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         if self._team is not None:
             check_within(self._left_out, 0, self.thin - 1, "the number of events that were left out")
             check_within(self._seen, 0, MAX_EVENT_COUNT, "the number of events of a class")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from stumpery.clicks.ensembles import combining_kernels as kernels
+from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.options import check_number
 from stumpery.types import Floats

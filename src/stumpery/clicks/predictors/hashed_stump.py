@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from stumpery.clicks.partitions_kernels import STUMP
+from stumpery.clicks.partition_kernels import STUMP
 from stumpery.clicks.predictors.predictor import UnivariatePredictor
 from stumpery.options import check_whole
 
@@ -24,7 +24,7 @@ class HashedStump(UnivariatePredictor):
     n_hashes: int = 1
 
     kind: ClassVar[int] = STUMP
-    takes: ClassVar[frozenset[str]] = frozenset({"name"})
+    takes: ClassVar[frozenset[str]] = frozenset({"categorical"})
 
     def __post_init__(self) -> None:
         check_whole("n_hashes", self.n_hashes, 1, 100)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from stumpery.clicks.partitions_kernels import BINARY, ONE_RULE, PROBABILITY
+from stumpery.clicks.partition_kernels import BINARY, ONE_RULE, PROBABILITY
 from stumpery.clicks.predictors.predictor import UnivariatePredictor
 from stumpery.options import check_bool
 
@@ -25,7 +25,7 @@ class OneRule(UnivariatePredictor):
     binary: bool = False
 
     kind: ClassVar[int] = ONE_RULE
-    takes: ClassVar[frozenset[str]] = frozenset({"number", "name"})
+    takes: ClassVar[frozenset[str]] = frozenset({"numerical", "categorical"})
 
     def __post_init__(self) -> None:
         check_bool("binary", self.binary)

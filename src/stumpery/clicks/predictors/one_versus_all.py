@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from stumpery.clicks.partitions_kernels import ONE_VERSUS_ALL
+from stumpery.clicks.partition_kernels import ONE_VERSUS_ALL
 from stumpery.clicks.predictors.predictor import UnivariatePredictor
 
 
@@ -19,7 +19,7 @@ class OneVersusAll(UnivariatePredictor):
     """
 
     kind: ClassVar[int] = ONE_VERSUS_ALL
-    takes: ClassVar[frozenset[str]] = frozenset({"name"})
+    takes: ClassVar[frozenset[str]] = frozenset({"categorical"})
 
     def _n_cuts(self) -> int:
         return 2

@@ -100,8 +100,8 @@ class UnivariatePredictor(Predictor):
         check_one_of("column", self.column, schema.names)
         place = schema.names.index(self.column)
         if kinds[place] not in takes:
-            kind, taken = type(self).__name__, " or a ".join(sorted(takes))
-            raise ValueError(f"column is {self.column!r}, a {kinds[place]}; a {kind} takes a {taken}")
+            kind, taken = type(self).__name__, " and ".join(sorted(takes))
+            raise ValueError(f"column is {self.column!r}, which is {kinds[place]}; a {kind} takes {taken} columns")
         return [place]
 
     def _takes(self) -> frozenset[str]:

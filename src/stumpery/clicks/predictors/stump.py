@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from stumpery.clicks.partitions_kernels import STUMP
+from stumpery.clicks.partition_kernels import STUMP
 from stumpery.clicks.predictors.predictor import UnivariatePredictor
 
 
@@ -21,4 +21,4 @@ class Stump(UnivariatePredictor):
     """
 
     kind: ClassVar[int] = STUMP
-    takes: ClassVar[frozenset[str]] = frozenset({"number"})
+    takes: ClassVar[frozenset[str]] = frozenset({"numerical"})

@@ -1,4 +1,4 @@
-"""A column of numbers: a few quantiles of its first values, from which bins of equal frequency can be cut."""
+"""A numerical column: quantiles of its first values, from which bins of equal frequency are cut."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from stumpery.encoding.columns.values import PLAIN_NUMBERS, Data, kind_of, refuse
+from stumpery.encoding.columns.values import PLAIN_NUMBERS, Data, value_error, value_kind
 from stumpery.options import shown
 from stumpery.types import Floats
 
@@ -16,12 +16,18 @@ N_QUANTILES = 240  # each stands for 1/240 of the values: exact for 2, 3, 4, 5, 
 
 @dataclass(frozen=True, kw_only=True)
 class Numerical:
-    """A column of numbers, with the quantiles of its first values or the cut points that a user gave."""
+    """A numerical column, with the quantiles of its first values or the cut points that a user gave.
 
-    kind: ClassVar[str] = "number"
+    Args:
+        name: the column's name.
+        points: quantiles of the first values, or cut points, in ascending order; None before the first rows.
+        given: whether `points` are cut points, to be used as they are.
+    """
+
+    kind: ClassVar[str] = "numerical"
     name: str
-    points: tuple[float, ...] | None = field(default=None, repr=False)  # None: no row was looked at yet
-    given: bool = False  # the points are cut points, to be used as they are
+    points: tuple[float, ...] | None = field(default=None, repr=False)
+    given: bool = False
 
     def __post_init__(self) -> None:
         steps = np.diff(self.points or ())
@@ -47,18 +53,18 @@ class Numerical:
         return np.array([self._number(value) for value in data], dtype=np.float64)
 
     def _number(self, value: Any) -> float:
-        kind = kind_of(type(value))
+        kind = value_kind(type(value))
         if kind == "missing":
             return np.nan
         if kind != "number":
-            raise refuse(self.name, self.kind, value)
+            raise value_error(self.name, "number", value)
         try:
             return float(value)
         except OverflowError:
-            raise refuse(self.name, "number of at most 308 digits", value) from None
+            raise value_error(self.name, "number of at most 308 digits", value) from None
 
     def infer(self, data: Data) -> Self:
-        """The same as `learn`: a number learns from its first values only."""
+        """The same as `learn`: only the first values count."""
         return self.learn(data)
 
     def learn(self, data: Data) -> Self:
@@ -88,7 +94,7 @@ class Numerical:
         return (0.0,) if self.is_bit else _equal_frequency_cuts(self.points, n_bins)
 
     def close(self) -> Self:
-        """A number has no room to give up."""
+        """A numerical column stays as it is."""
         return self
 
     def options(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a single value is: a number, a name, missing, or something that no column can hold."""
+"""The kind of a single value: a number, a string, missing, or something that no column takes."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -15,24 +15,24 @@ LONG, SMALL = 2.0**16, 1e-37  # of numbers, whatever the sign: beyond these all 
 
 Data = Sequence[Any] | NDArray[Any]  # a column's values: Python values, or an array of numbers
 
-# NumPy reads these in one go, None as NaN.
-PLAIN_NUMBERS = frozenset({int, float, bool, NoneType, *(np.dtype(code).type for code in "?bhilqBHILQefd")})
+PLAIN_NUMBERS = frozenset(
+    {int, float, bool, NoneType, *(np.dtype(code).type for code in "?bhilqBHILQefd")}
+)  # NumPy converts lists of these, None to NaN
 
 
-def kind_of(kind: type) -> str:
-    """Tell "missing", "number", "name" and "strange" types apart; a NaN is still a number here."""
+def value_kind(kind: type) -> str:
+    """The kind of a type's values: "missing", "number", "string" or "other"; a NaN is still a number here."""
     if kind is NoneType or kind.__name__ == "NAType":  # pandas.NA, without importing pandas
         return "missing"
     if issubclass(kind, str):
-        return "name"
-    is_number = issubclass(kind, Real | Decimal | np.bool_) and not issubclass(
-        kind, np.timedelta64
-    )  # an integer to NumPy
-    return "number" if is_number else "strange"
+        return "string"
+    if issubclass(kind, np.timedelta64):  # an integer to NumPy
+        return "other"
+    return "number" if issubclass(kind, Real | Decimal | np.bool_) else "other"
 
 
 def text_of(value: Any) -> str:
-    """A name as a plain string; a number's text, without a point if it is whole."""
+    """A category as a plain string; of a number its text, without a point if it is whole."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, Integral) or float(value).is_integer():
@@ -48,6 +48,6 @@ def cut_text(threshold: float, n_digits: int = 4) -> str:
     return repr(float(threshold)).removesuffix(".0")
 
 
-def refuse(column: str, wanted: str, value: Any) -> ValueError:
+def value_error(column: str, wanted: str, value: Any) -> ValueError:
     """The error for a value that does not fit its column."""
     return ValueError(f"a value of column {column!r} is {shown(value)}; it must be a {wanted} or missing")

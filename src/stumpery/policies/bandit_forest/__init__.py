@@ -1,1 +1,1 @@
-"""Bandit Forest: stump, tree and forest that eliminate variables and actions."""
+"""Bandit Forest (Feraud et al. 2016): stump, tree and forest that eliminate variables and actions."""

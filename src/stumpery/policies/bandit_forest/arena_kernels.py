@@ -1,8 +1,8 @@
-"""The arena of bandit trees: what is kept of nodes, leaves and actions.
+"""The arena of bandit trees: arrays of nodes, leaves, statistics per leaf and action, and blocks of sums.
 
-A node under selection owns a block: for every action and variable the sum of the rewards that came with the bit set.
-With the bit clear it is the action's whole sum less that. At the last depth two more blocks count the plays and add up
-the weights, so that the leaves below begin with what was seen. Blocks of finished nodes serve again.
+A leaf that selects a variable owns a block: for every action and variable the sum of the rewards that came with the bit
+set. The sum with the bit clear is the action's total less that. At the last level a leaf owns two more blocks, for
+numbers of plays and sums of weights, so that its two children inherit statistics. Blocks of finished leaves are reused.
 """
 
 from typing import NamedTuple
@@ -13,73 +13,88 @@ from numpy.typing import NDArray
 from stumpery.jit import internal
 from stumpery.types import Bits, Floats
 
-CHILD, VARIABLE, CHOICE, LEAF = range(4)  # of a node; its children are neighbours, and a leaf is its own child
-DEPTH, NEXT, WAITING, SUMS, COUNTS, WEIGHTS = range(6)  # of a leaf; NEXT plays of each action call for a check
-PLAYS, WEIGHT, SUM, REMAINS = range(4)  # of an action in a leaf
-MAX_DEPTH, EPSILON, FIRST_SPLIT, FIRST_DROP = range(4)  # of a tree; before these plays no check can fire
-DELTA, NEEDED, IN_TURN, LEAF_KIND, SHARE, WEIGHING, GROWTH = range(7)  # of the rule
-N_NODES, N_LEAVES, N_BLOCKS, N_FREE, N_LAST, STACK = range(6)  # of the pool; the blocks to use again stand last
+# Fields of a node; its two children are neighbours, and a leaf is its own child.
+NODE_CHILD, NODE_VARIABLE, NODE_CHOICE, NODE_LEAF = range(4)
+# Fields of a leaf; it is checked when LEAF_N_WAITING is 0, the number of actions with fewer than LEAF_NEXT_CHECK plays.
+# The last three are its blocks.
+LEAF_DEPTH, LEAF_NEXT_CHECK, LEAF_N_WAITING, LEAF_SUMS, LEAF_COUNTS, LEAF_WEIGHTS = range(6)
+# Fields of an action in a leaf.
+ARM_PLAYS, ARM_WEIGHT, ARM_SUM, ARM_REMAINS = range(4)
+# Fields of a tree; with fewer plays than the last two no variable, or no action, can be eliminated.
+TREE_MAX_DEPTH, TREE_EPSILON, TREE_FIRST_SPLIT, TREE_FIRST_DROP = range(4)
+(
+    OPTION_DELTA,
+    OPTION_VOTES_NEEDED,
+    OPTION_IN_TURN,
+    OPTION_LEAF_KIND,
+    OPTION_VARIABLE_SHARE,
+    OPTION_WEIGHTING,
+    OPTION_CHECK_GROWTH,
+) = range(7)
+# Fields of the pool: how many are in use, and from POOL_FREE_BLOCKS on a stack of the blocks to reuse.
+POOL_N_NODES, POOL_N_LEAVES, POOL_N_BLOCKS, POOL_N_FREE, POOL_N_LAST_LEVEL, POOL_FREE_BLOCKS = range(6)
 
-N_NODE_FIELDS, N_LEAF_FIELDS, N_ARM_FIELDS, N_TREE_FIELDS, N_RULE_FIELDS = 4, 6, 4, 4, 7
-NOTHING, SELECTING_VARIABLE, SELECTING_ACTION = -1, -1, -2  # choices, other than the action that was found
-ELIMINATION, UPPER_CONFIDENCE, THOMPSON = range(3)  # kinds of leaves
-SELF_NORMALISED, INVERSE, PLAIN = range(3)  # kinds of weights
-USED, OUT, IN = range(3)  # marks of a variable at a node: on the path, not or no more a candidate, a candidate
-EVERYTHING = 0  # the leaf that counts all events
-N_LAST_BLOCKS = 3  # that a node at the last depth owns
+N_NODE_FIELDS, N_LEAF_FIELDS, N_ARM_FIELDS, N_TREE_FIELDS, N_OPTIONS = 4, 6, 4, 4, 7
+NO_INDEX = -1
+SELECTING_VARIABLE, SELECTING_ACTION = -1, -2  # NODE_CHOICE of a leaf that has not chosen its action
+ELIMINATION_LEAF, UCB_LEAF, THOMPSON_LEAF = range(3)  # OPTION_LEAF_KIND
+SELF_NORMALISED, INVERSE_PROPENSITY, UNWEIGHTED = range(3)  # OPTION_WEIGHTING
+MARK_ON_PATH, MARK_DROPPED, MARK_CANDIDATE = range(3)  # of a variable in a leaf
+ALL_EVENTS = 0  # the leaf whose statistics are those of all events
+N_LAST_LEVEL_BLOCKS = 3  # that a leaf at the last level owns
 
 Float32s = NDArray[np.float32]
 Int32s = NDArray[np.int32]
 
 
-class Forest(NamedTuple):
-    """All trees, in one arena."""
+class BanditArena(NamedTuple):
+    """All trees of a policy in one set of arrays."""
 
     nodes: Int32s  # (nodes, 4): tree i begins at node i
     leaves: Int32s  # (leaves, 6)
     arms: Floats  # (leaves, actions, 4)
     sums: Float32s  # (blocks, actions, variables): exact for 16 million plays of a node
     marks: Bits  # (blocks, variables)
-    pool: Int32s  # (STACK + blocks,)
+    pool: Int32s  # (POOL_FREE_BLOCKS + blocks,)
     trees: Floats  # (trees, 4)
-    rule: Floats  # (7,)
+    options: Floats  # (7,)
 
 
 @internal
-def wide(number: int) -> int:
-    """A number of an array of small integers in 64 bits: functions called with one width are compiled once."""
+def as_int64(number: int) -> int:
+    """A 32-bit number of an array as a 64-bit one: functions called with one width are compiled once."""
     return number + 0
 
 
 @internal
-def leaf_of(forest: Forest, node: int) -> int:
+def leaf_of(arena: BanditArena, node: int) -> int:
     """A node's leaf."""
-    return wide(forest.nodes[node, LEAF])
+    return as_int64(arena.nodes[node, NODE_LEAF])
 
 
 @internal
-def take_block(forest: Forest) -> int:
-    """A block of zeros; the caller has seen that there is one."""
-    pool = forest.pool
-    if pool[N_FREE] > 0:
-        pool[N_FREE] -= 1
-        block = wide(pool[STACK + pool[N_FREE]])
+def allocate_block(arena: BanditArena) -> int:
+    """A block of zeros; the caller has checked that there is one."""
+    pool = arena.pool
+    if pool[POOL_N_FREE] > 0:
+        pool[POOL_N_FREE] -= 1
+        block = as_int64(pool[POOL_FREE_BLOCKS + pool[POOL_N_FREE]])
     else:
-        block = wide(pool[N_BLOCKS])
-        pool[N_BLOCKS] += 1
-    for action in range(forest.sums.shape[1]):
-        for variable in range(forest.sums.shape[2]):
-            forest.sums[block, action, variable] = np.float32(0.0)
+        block = as_int64(pool[POOL_N_BLOCKS])
+        pool[POOL_N_BLOCKS] += 1
+    for action in range(arena.sums.shape[1]):
+        for variable in range(arena.sums.shape[2]):
+            arena.sums[block, action, variable] = np.float32(0.0)
     return block
 
 
 @internal
-def release(forest: Forest, leaf: int) -> None:
-    """Give a leaf's blocks back, in place."""
-    forest.pool[N_LAST] -= forest.leaves[leaf, COUNTS] != NOTHING
-    for field in (WEIGHTS, COUNTS, SUMS):
-        block = forest.leaves[leaf, field]
-        if block != NOTHING:
-            forest.pool[STACK + forest.pool[N_FREE]] = block
-            forest.pool[N_FREE] += 1
-            forest.leaves[leaf, field] = NOTHING
+def free_blocks(arena: BanditArena, leaf: int) -> None:
+    """Give a leaf's blocks back to the pool, in place."""
+    arena.pool[POOL_N_LAST_LEVEL] -= arena.leaves[leaf, LEAF_COUNTS] != NO_INDEX
+    for field in (LEAF_WEIGHTS, LEAF_COUNTS, LEAF_SUMS):
+        block = arena.leaves[leaf, field]
+        if block != NO_INDEX:
+            arena.pool[POOL_FREE_BLOCKS + arena.pool[POOL_N_FREE]] = block
+            arena.pool[POOL_N_FREE] += 1
+            arena.leaves[leaf, field] = NO_INDEX

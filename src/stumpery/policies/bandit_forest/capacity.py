@@ -1,173 +1,169 @@
-"""The memory of bandit trees: how much, how it is saved, and what becomes of it when actions come and go."""
+"""Capacity of bandit trees: how many leaves and blocks `max_bytes` allows, and copies with other actions."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.policies.bandit_forest import arena_kernels as arena
+from stumpery.policies.bandit_forest import arena_kernels as layout
 from stumpery.policies.bandit_forest import growth_kernels as growth
 from stumpery.policies.bandit_forest.arena_kernels import (
-    CHOICE,
-    COUNTS,
-    ELIMINATION,
-    LEAF,
-    LEAF_KIND,
-    N_BLOCKS,
-    N_LAST,
-    N_LEAVES,
-    N_NODES,
-    NOTHING,
-    PLAYS,
-    REMAINS,
+    ARM_PLAYS,
+    ARM_REMAINS,
+    ARM_SUM,
+    ELIMINATION_LEAF,
+    LEAF_COUNTS,
+    LEAF_SUMS,
+    NO_INDEX,
+    NODE_CHOICE,
+    NODE_LEAF,
+    OPTION_LEAF_KIND,
+    POOL_FREE_BLOCKS,
+    POOL_N_BLOCKS,
+    POOL_N_LAST_LEVEL,
+    POOL_N_LEAVES,
+    POOL_N_NODES,
     SELECTING_ACTION,
     SELECTING_VARIABLE,
-    STACK,
-    SUM,
-    SUMS,
-    Forest,
+    BanditArena,
 )
-from stumpery.policies.bandit_forest.validation import used, validate
+from stumpery.policies.bandit_forest.validation import used_arrays, validate
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats
+from stumpery.validation import check
 
-ARENA = ("nodes", "leaves", "arms", "sums", "marks", "pool", "room")
-LEAF_SHARE = 0.25  # of the memory that leaves may take where blocks need the rest
-DEEPEST = 40  # beyond this depth the number of leaves bounds nothing
+SAVED_ARRAYS = ("nodes", "leaves", "arms", "sums", "marks", "pool", "room")
+LEAF_MEMORY_SHARE = 0.25  # of max_bytes that leaves may take where blocks can use the rest
+MAX_COUNTED_DEPTH = 40  # 2^depth leaves are more than memory ever holds
 
 
-class Room(NamedTuple):
-    """How many leaves, with twice as many nodes, and how many blocks there may be."""
+class CapacityPlan(NamedTuple):
+    """The capacity of an arena: leaves, with twice as many nodes, and blocks."""
 
     n_leaves: int
     n_blocks: int
 
 
 def leaf_bytes(n_actions: int) -> int:
-    """What a leaf and its two nodes take."""
-    nodes = 2 * arena.N_NODE_FIELDS * 4
-    return nodes + arena.N_LEAF_FIELDS * 4 + n_actions * arena.N_ARM_FIELDS * 8
+    """The memory of a leaf and its two nodes."""
+    nodes = 2 * layout.N_NODE_FIELDS * 4
+    return nodes + layout.N_LEAF_FIELDS * 4 + n_actions * layout.N_ARM_FIELDS * 8
 
 
 def block_bytes(n_actions: int, width: int) -> int:
-    """What a block, its marks and its place on the stack take."""
+    """The memory of a block, its marks and its entry in the pool."""
     return 4 * n_actions * width + width + 4
 
 
-def room(max_bytes: int, n_actions: int, width: int, depths: list[int], n_used: int = 0) -> Room:
-    """As many leaves and blocks as trees of these depths can use, within `max_bytes`; at least `n_used` leaves."""
+def plan_capacity(max_bytes: int, n_actions: int, width: int, depths: list[int], n_used: int = 0) -> CapacityPlan:
+    """As many leaves and blocks as trees of these depths can use within `max_bytes`; at least `n_used` leaves."""
     leaf, block = leaf_bytes(n_actions), block_bytes(n_actions, width)
     n_trees = len(depths)
-    least_leaves = max(n_trees + 1, n_used)
-    least_blocks = sum(arena.N_LAST_BLOCKS if depth == 1 else 1 for depth in depths)
-    fixed = 8 * (n_trees * arena.N_TREE_FIELDS + arena.N_RULE_FIELDS + arena.STACK + 16)
-    needed = fixed + least_leaves * leaf + least_blocks * block
+    min_leaves = max(n_trees + 1, n_used)
+    min_blocks = sum(layout.N_LAST_LEVEL_BLOCKS if depth == 1 else 1 for depth in depths)
+    fixed = 8 * (n_trees * layout.N_TREE_FIELDS + layout.N_OPTIONS + POOL_FREE_BLOCKS + 16)
+    needed = fixed + min_leaves * leaf + min_blocks * block
     if max_bytes < needed:
         trees = "one tree" if n_trees == 1 else f"{n_trees} trees"
         raise ValueError(
             f"max_bytes is {max_bytes}; {trees} over {width} bits and {n_actions} actions need at least {needed}"
         )
-    n_ends = sum(2 ** min(depth, DEEPEST) for depth in depths)
-    most_blocks = arena.N_LAST_BLOCKS * n_ends // 2
-    left = max_bytes - fixed
-    for_leaves = min(max(LEAF_SHARE * left, left - most_blocks * block), left - least_blocks * block)
-    n_leaves = max(min(n_ends + 1, int(for_leaves // leaf)), least_leaves)
-    return Room(n_leaves, min(most_blocks, (left - n_leaves * leaf) // block))
+    max_leaves = sum(2 ** min(depth, MAX_COUNTED_DEPTH) for depth in depths)
+    max_blocks = layout.N_LAST_LEVEL_BLOCKS * max_leaves // 2
+    free = max_bytes - fixed
+    for_leaves = min(max(LEAF_MEMORY_SHARE * free, free - max_blocks * block), free - min_blocks * block)
+    n_leaves = max(min(max_leaves + 1, int(for_leaves // leaf)), min_leaves)
+    return CapacityPlan(n_leaves, min(max_blocks, (free - n_leaves * leaf) // block))
 
 
-def new_forest(room: Room, n_actions: int, width: int, trees: Floats, rule: Floats) -> Forest:
-    """Arrays without trees."""
-    reserve(room.n_leaves * leaf_bytes(n_actions) + room.n_blocks * block_bytes(n_actions, width))
-    return Forest(
-        np.zeros((2 * room.n_leaves, arena.N_NODE_FIELDS), np.int32),
-        np.zeros((room.n_leaves, arena.N_LEAF_FIELDS), np.int32),
-        np.zeros((room.n_leaves, n_actions, arena.N_ARM_FIELDS)),
-        np.zeros((room.n_blocks, n_actions, width), np.float32),
-        np.zeros((room.n_blocks, width), np.uint8),
-        np.zeros(STACK + room.n_blocks, np.int32),
+def new_arena(plan: CapacityPlan, n_actions: int, width: int, trees: Floats, options: Floats) -> BanditArena:
+    """An arena without nodes."""
+    reserve(plan.n_leaves * leaf_bytes(n_actions) + plan.n_blocks * block_bytes(n_actions, width))
+    return BanditArena(
+        np.zeros((2 * plan.n_leaves, layout.N_NODE_FIELDS), np.int32),
+        np.zeros((plan.n_leaves, layout.N_LEAF_FIELDS), np.int32),
+        np.zeros((plan.n_leaves, n_actions, layout.N_ARM_FIELDS)),
+        np.zeros((plan.n_blocks, n_actions, width), np.float32),
+        np.zeros((plan.n_blocks, width), np.uint8),
+        np.zeros(POOL_FREE_BLOCKS + plan.n_blocks, np.int32),
         trees,
-        rule,
+        options,
     )
 
 
-def packed(forest: Forest) -> dict[str, NDArray[Any]]:
-    """What is to be saved: the parts in use, and how much room there is."""
-    return {**used(forest), "room": np.array([len(forest.leaves), len(forest.sums)])}
+def saved_arrays(arena: BanditArena) -> dict[str, NDArray[Any]]:
+    """The arrays of a file: the parts in use, and the capacity."""
+    return {**used_arrays(arena), "room": np.array([len(arena.leaves), len(arena.sums)])}
 
 
-def unpacked(
-    arena: dict[str, NDArray[Any]], n_actions: int, width: int, trees: Floats, rule: Floats, max_bytes: int
-) -> Forest:
-    """A forest with the room and the content that were saved; a ValueError says what does not fit."""
-    if set(arena) != set(ARENA):
-        raise ValueError(f"its trees have {sorted(arena)}, not {sorted(ARENA)}")
-    sizes, pool = arena["room"], arena["pool"]
-    if sizes.dtype != np.int64 or sizes.shape != (2,) or pool.dtype != np.int32 or pool.ndim != 1 or len(pool) < STACK:
-        raise ValueError("its trees say nothing of their room")
-    place = Room(*sizes.tolist())
-    size = place.n_leaves * leaf_bytes(n_actions) + place.n_blocks * block_bytes(n_actions, width)
-    n_nodes, n_leaves, n_blocks, n_free, _ = pool[:STACK].tolist()
+def load_arena(
+    saved: dict[str, NDArray[Any]], n_actions: int, width: int, trees: Floats, options: Floats, max_bytes: int
+) -> BanditArena:
+    """The arena of a file; a ValueError says what is inconsistent."""
+    check(set(saved) == set(SAVED_ARRAYS), f"the arrays of its trees are {sorted(saved)}, not {sorted(SAVED_ARRAYS)}")
+    capacity, pool = saved["room"], saved["pool"]
+    check(capacity.dtype == np.int64 and capacity.shape == (2,), "the capacity of its trees is not two integers")
+    check(
+        pool.dtype == np.int32 and pool.ndim == 1 and len(pool) >= POOL_FREE_BLOCKS,
+        "the pool of its trees is too short",
+    )
+    plan = CapacityPlan(*capacity.tolist())
+    n_bytes = plan.n_leaves * leaf_bytes(n_actions) + plan.n_blocks * block_bytes(n_actions, width)
+    n_nodes, n_leaves, n_blocks, n_free, _ = pool[:POOL_FREE_BLOCKS].tolist()
     n_trees = len(trees)
-    if not (
-        n_trees < n_leaves <= place.n_leaves
-        and n_trees <= n_nodes <= 2 * place.n_leaves
-        and 0 <= n_free <= n_blocks <= place.n_blocks
-        and size <= max_bytes
-    ):
-        raise ValueError("its trees are larger than their room")
-    forest = new_forest(place, n_actions, width, trees, rule)
-    forest.pool[:STACK] = pool[:STACK]
-    for name, part in used(forest).items():
-        if arena[name].dtype != part.dtype or arena[name].shape != part.shape:
-            what = f"{arena[name].dtype}{arena[name].shape}"
-            raise ValueError(f"its array {name!r} is {what}, not {part.dtype}{part.shape}")
-        np.copyto(part, arena[name])
-    validate(forest)
-    _bound_sums(forest)
-    return forest
+    fits = n_trees < n_leaves <= plan.n_leaves and n_trees <= n_nodes <= 2 * plan.n_leaves
+    check(fits and 0 <= n_free <= n_blocks <= plan.n_blocks and n_bytes <= max_bytes, "its trees exceed their capacity")
+    arena = new_arena(plan, n_actions, width, trees, options)
+    arena.pool[:POOL_FREE_BLOCKS] = pool[:POOL_FREE_BLOCKS]
+    for name, array in used_arrays(arena).items():
+        found, expected = f"{saved[name].dtype}{saved[name].shape}", f"{array.dtype}{array.shape}"
+        check(found == expected, f"array {name!r} is {found}, not {expected}")
+        np.copyto(array, saved[name])
+    validate(arena)
+    _bound_sums(arena)
+    return arena
 
 
-def _bound_sums(forest: Forest) -> None:
-    """Have no mean above 1 in the leaves that are bandits, in place: files of earlier versions may hold some."""
-    if forest.rule[LEAF_KIND] == ELIMINATION:
+def _bound_sums(arena: BanditArena) -> None:
+    """Bound the means of leaves that are bandit algorithms by 1, in place: files of earlier versions may exceed it."""
+    if arena.options[OPTION_LEAF_KIND] == ELIMINATION_LEAF:
         return
-    parts = used(forest)
-    leaves = parts["nodes"][parts["nodes"][:, CHOICE] == SELECTING_ACTION, LEAF]
-    parts["arms"][leaves, :, SUM] = np.minimum(*parts["arms"][leaves][:, :, [SUM, PLAYS]].T).T
+    arrays = used_arrays(arena)
+    leaves = arrays["nodes"][arrays["nodes"][:, NODE_CHOICE] == SELECTING_ACTION, NODE_LEAF]
+    arrays["arms"][leaves, :, ARM_SUM] = np.minimum(*arrays["arms"][leaves][:, :, [ARM_SUM, ARM_PLAYS]].T).T
 
 
-def regrown(forest: Forest, room: Room, trees: Floats, origins: list[int]) -> Forest:
-    """The same trees over other actions: each new one's place among the old, or NOTHING.
+def with_actions(arena: BanditArena, plan: CapacityPlan, trees: Floats, origins: list[int]) -> BanditArena:
+    """A copy of the trees over other actions; `origins` has the former index of each, NO_INDEX for a new one.
 
-    A finished leaf goes on comparing when an action came, or when its own choice went; a leaf whose blocks find no
-    room any more selects its action.
+    Leaves that had chosen an action compare actions again. A leaf whose blocks exceed the capacity selects its action.
     """
-    n_actions, width = len(origins), forest.marks.shape[1]
-    larger = new_forest(room, n_actions, width, trees, forest.rule)
-    n_nodes, n_leaves = forest.pool[N_NODES], forest.pool[N_LEAVES]
-    larger.pool[N_NODES], larger.pool[N_LEAVES] = n_nodes, n_leaves
-    nodes, leaves, arms = larger.nodes[:n_nodes], larger.leaves[:n_leaves], larger.arms[:n_leaves]
-    nodes[:], leaves[:] = forest.nodes[:n_nodes], forest.leaves[:n_leaves]
+    n_actions, width = len(origins), arena.marks.shape[1]
+    copy = new_arena(plan, n_actions, width, trees, arena.options)
+    n_nodes, n_leaves = arena.pool[POOL_N_NODES], arena.pool[POOL_N_LEAVES]
+    copy.pool[POOL_N_NODES], copy.pool[POOL_N_LEAVES] = n_nodes, n_leaves
+    nodes, leaves, arms = copy.nodes[:n_nodes], copy.leaves[:n_leaves], copy.arms[:n_leaves]
+    nodes[:], leaves[:] = arena.nodes[:n_nodes], arena.leaves[:n_leaves]
     old = np.array(origins)
-    kept = np.flatnonzero(old != NOTHING)
-    arms[:, kept] = forest.arms[:n_leaves, old[kept]]
-    arms[:, old == NOTHING, REMAINS] = 1.0
-    arms[~arms[:, :, REMAINS].any(axis=1), :, REMAINS] = 1.0
-    nodes[nodes[:, CHOICE] >= 0, CHOICE] = SELECTING_ACTION
+    kept = np.flatnonzero(old != NO_INDEX)
+    arms[:, kept] = arena.arms[:n_leaves, old[kept]]
+    arms[:, old == NO_INDEX, ARM_REMAINS] = 1.0
+    arms[~arms[:, :, ARM_REMAINS].any(axis=1), :, ARM_REMAINS] = 1.0
+    nodes[nodes[:, NODE_CHOICE] >= 0, NODE_CHOICE] = SELECTING_ACTION
     for leaf in range(1, n_leaves):
-        fields = slice(SUMS, COUNTS + 2)
-        blocks = leaves[leaf, fields][leaves[leaf, fields] != NOTHING]
-        first = larger.pool[N_BLOCKS]
-        if first + len(blocks) > room.n_blocks:
-            leaves[leaf, fields] = NOTHING
+        fields = slice(LEAF_SUMS, LEAF_COUNTS + 2)
+        blocks = leaves[leaf, fields][leaves[leaf, fields] != NO_INDEX]
+        first = copy.pool[POOL_N_BLOCKS]
+        if first + len(blocks) > plan.n_blocks:
+            leaves[leaf, fields] = NO_INDEX
             continue
-        larger.pool[N_BLOCKS] += len(blocks)
-        leaves[leaf, SUMS : SUMS + len(blocks)] = first + np.arange(len(blocks))
-        for place, block in enumerate(blocks.tolist(), start=first):
-            larger.sums[place, kept] = forest.sums[block, old[kept]]
-            larger.marks[place] = forest.marks[block]
-    larger.pool[N_LAST] = (leaves[1:, COUNTS] != NOTHING).sum()
-    homeless = leaves[nodes[:, LEAF], SUMS] == NOTHING
-    nodes[homeless & (nodes[:, CHOICE] == SELECTING_VARIABLE), CHOICE] = SELECTING_ACTION
-    growth.resume(larger)
-    return larger
+        copy.pool[POOL_N_BLOCKS] += len(blocks)
+        leaves[leaf, LEAF_SUMS : LEAF_SUMS + len(blocks)] = first + np.arange(len(blocks))
+        for new_block, block in enumerate(blocks.tolist(), start=first):
+            copy.sums[new_block, kept] = arena.sums[block, old[kept]]
+            copy.marks[new_block] = arena.marks[block]
+    copy.pool[POOL_N_LAST_LEVEL] = (leaves[1:, LEAF_COUNTS] != NO_INDEX).sum()
+    without_block = leaves[nodes[:, NODE_LEAF], LEAF_SUMS] == NO_INDEX
+    nodes[without_block & (nodes[:, NODE_CHOICE] == SELECTING_VARIABLE), NODE_CHOICE] = SELECTING_ACTION
+    growth.reschedule_checks(copy)
+    return copy

@@ -1,4 +1,4 @@
-"""Elimination at the nodes of bandit trees: of variables until one is left, then of actions.
+"""Elimination of variables and actions in the leaves of bandit trees: variables until one is left, then actions.
 
 With K actions, M variables, L trees of depth D and t plays of each action at a node, a variable goes when its estimate
 is 4 sqrt(log(4 K M D L t^2 / delta) / (2 t)) - epsilon below the best one's, equation (3) of Feraud et al. 2016, and
@@ -11,81 +11,82 @@ import numpy as np
 
 from stumpery.jit import internal
 from stumpery.policies.bandit_forest.arena_kernels import (
-    CHOICE,
-    DELTA,
-    ELIMINATION,
-    EPSILON,
-    FIRST_DROP,
-    GROWTH,
-    IN,
-    INVERSE,
-    LEAF_KIND,
-    MAX_DEPTH,
-    NEXT,
-    NOTHING,
-    OUT,
-    PLAYS,
-    REMAINS,
+    ARM_PLAYS,
+    ARM_REMAINS,
+    ARM_SUM,
+    ARM_WEIGHT,
+    ELIMINATION_LEAF,
+    INVERSE_PROPENSITY,
+    LEAF_N_WAITING,
+    LEAF_NEXT_CHECK,
+    LEAF_SUMS,
+    MARK_CANDIDATE,
+    MARK_DROPPED,
+    NO_INDEX,
+    NODE_CHOICE,
+    OPTION_CHECK_GROWTH,
+    OPTION_DELTA,
+    OPTION_LEAF_KIND,
+    OPTION_WEIGHTING,
     SELECTING_ACTION,
-    SUM,
-    SUMS,
-    WAITING,
-    WEIGHING,
-    WEIGHT,
-    Forest,
+    TREE_EPSILON,
+    TREE_FIRST_DROP,
+    TREE_MAX_DEPTH,
+    BanditArena,
     leaf_of,
 )
 from stumpery.types import Floats
 
-NEARLY = 1.0001  # room for rounding
-LAST_CHECK = 2**31 - 1  # plays are written in 32 bits; nothing is eliminated after so many of every action
+ROUNDING_MARGIN = 1.0001
+MAX_CHECK_PLAYS = 2**31 - 1  # LEAF_NEXT_CHECK has 32 bits; nothing is eliminated after so many plays of every action
 
 
 @internal
-def bound(width: float, n_hypotheses: float, plays: float, delta: float) -> float:
+def elimination_bound(width: float, n_hypotheses: float, plays: float, delta: float) -> float:
     """The right-hand sides of equations (1) to (4)."""
     return width * math.sqrt(math.log(4.0 * n_hypotheses * plays * plays / delta) / (2.0 * plays))
 
 
 @internal
-def schedule(forest: Forest, leaf: int, plays: int) -> None:
-    """Call for a check when every remaining action has so many plays, in place."""
-    waiting = 0
-    for action in range(forest.arms.shape[1]):
-        if forest.arms[leaf, action, REMAINS] != 0.0 and forest.arms[leaf, action, PLAYS] < plays:
-            waiting += 1
-    forest.leaves[leaf, NEXT] = min(plays, LAST_CHECK)
-    forest.leaves[leaf, WAITING] = waiting
+def schedule_check(arena: BanditArena, leaf: int, plays: int) -> None:
+    """Schedule a leaf's check for when every remaining action has this many plays, in place."""
+    n_waiting = 0
+    for action in range(arena.arms.shape[1]):
+        if arena.arms[leaf, action, ARM_REMAINS] != 0.0 and arena.arms[leaf, action, ARM_PLAYS] < plays:
+            n_waiting += 1
+    arena.leaves[leaf, LEAF_NEXT_CHECK] = min(plays, MAX_CHECK_PLAYS)
+    arena.leaves[leaf, LEAF_N_WAITING] = n_waiting
 
 
 @internal
-def later(forest: Forest, plays: int) -> int:
-    """The plays at which to check after a check at `plays`: a share more, at least one."""
-    return int(max(plays + 1.0, np.ceil(plays * (1.0 + forest.rule[GROWTH]))))
+def next_check(arena: BanditArena, plays: int) -> int:
+    """The plays at which to check after a check at `plays`: more by a fixed share, at least by one."""
+    return int(max(plays + 1.0, np.ceil(plays * (1.0 + arena.options[OPTION_CHECK_GROWTH]))))
 
 
 @internal
-def fill_scales(forest: Forest, leaf: int, scales: Floats) -> None:
-    """What turns each action's sum into its mean, in place; 0 where nothing was seen."""
+def fill_scales(arena: BanditArena, leaf: int, scales: Floats) -> None:
+    """Write the factor that turns each action's sum into its mean, in place; 0 where there are no rewards."""
     total = 0.0
     for action in range(scales.shape[0]):
-        total += forest.arms[leaf, action, PLAYS]
+        total += arena.arms[leaf, action, ARM_PLAYS]
     for action in range(scales.shape[0]):
-        part = total if forest.rule[WEIGHING] == INVERSE else forest.arms[leaf, action, WEIGHT]
-        scales[action] = 1.0 / part if part > 0.0 else 0.0
+        is_ips = arena.options[OPTION_WEIGHTING] == INVERSE_PROPENSITY
+        divisor = total if is_ips else arena.arms[leaf, action, ARM_WEIGHT]
+        scales[action] = 1.0 / divisor if divisor > 0.0 else 0.0
 
 
 @internal
-def fill_values(forest: Forest, leaf: int, scales: Floats, values: Floats) -> None:
-    """What every variable earns with the best action for each of its values, in place."""
-    block = forest.leaves[leaf, SUMS]
+def fill_variable_rewards(arena: BanditArena, leaf: int, scales: Floats, values: Floats) -> None:
+    """Write every variable's estimated reward with the best action for each of its two values, in place."""
+    block = arena.leaves[leaf, LEAF_SUMS]
     clear = np.zeros(values.shape[0])
     values[:] = 0.0
     for action in range(scales.shape[0]):
-        scale, total = scales[action], forest.arms[leaf, action, SUM]
-        for variable in range(values.shape[0]):  # selections instead of branches: several variables at a time
-            paid = float(forest.sums[block, action, variable])
-            with_set, with_clear = paid * scale, (total - paid) * scale
+        scale, total = scales[action], arena.arms[leaf, action, ARM_SUM]
+        for variable in range(values.shape[0]):  # selects instead of branches, so that the loop is vectorised
+            sum_set = float(arena.sums[block, action, variable])
+            with_set, with_clear = sum_set * scale, (total - sum_set) * scale
             values[variable] = with_set if with_set > values[variable] else values[variable]
             clear[variable] = with_clear if with_clear > clear[variable] else clear[variable]
     for variable in range(values.shape[0]):
@@ -93,92 +94,92 @@ def fill_values(forest: Forest, leaf: int, scales: Floats, values: Floats) -> No
 
 
 @internal
-def surviving_variable(forest: Forest, tree: int, leaf: int) -> int:
-    """VE: drop the variables that equation (3) rules out, in place; give the last one, or NOTHING if more remain."""
-    n_actions, n_variables = forest.sums.shape[1], forest.sums.shape[2]
-    plays, marks = forest.leaves[leaf, NEXT], forest.marks[forest.leaves[leaf, SUMS]]
-    n_hypotheses = float(n_actions) * n_variables * forest.trees[tree, MAX_DEPTH] * forest.trees.shape[0]
-    needed = bound(4.0, n_hypotheses, plays, forest.rule[DELTA]) - forest.trees[tree, EPSILON]
+def surviving_variable(arena: BanditArena, tree: int, leaf: int) -> int:
+    """Drop the variables that equation (3) eliminates, in place; return the last one, or NO_INDEX if more remain."""
+    n_actions, n_variables = arena.sums.shape[1], arena.sums.shape[2]
+    plays, marks = arena.leaves[leaf, LEAF_NEXT_CHECK], arena.marks[arena.leaves[leaf, LEAF_SUMS]]
+    n_hypotheses = float(n_actions) * n_variables * arena.trees[tree, TREE_MAX_DEPTH] * arena.trees.shape[0]
+    needed = elimination_bound(4.0, n_hypotheses, plays, arena.options[OPTION_DELTA]) - arena.trees[tree, TREE_EPSILON]
     scales, values = np.empty(n_actions), np.empty(n_variables)
-    fill_scales(forest, leaf, scales)
+    fill_scales(arena, leaf, scales)
     highest, n_left = 0.0, 0
     for action in range(n_actions):
-        highest = max(highest, scales[action] * forest.arms[leaf, action, SUM])
+        highest = max(highest, scales[action] * arena.arms[leaf, action, ARM_SUM])
     for variable in range(n_variables):
-        n_left += marks[variable] == IN
-    if n_left > 1 and needed > highest * NEARLY:  # every variable earns from once to twice the highest mean
-        return NOTHING
-    fill_values(forest, leaf, scales, values)
-    leader = NOTHING
+        n_left += marks[variable] == MARK_CANDIDATE
+    if n_left > 1 and needed > highest * ROUNDING_MARGIN:  # all estimates lie between the highest mean and twice that
+        return NO_INDEX
+    fill_variable_rewards(arena, leaf, scales, values)
+    leader = NO_INDEX
     for variable in range(n_variables):
-        if marks[variable] == IN and (leader == NOTHING or values[variable] > values[leader]):
+        if marks[variable] == MARK_CANDIDATE and (leader == NO_INDEX or values[variable] > values[leader]):
             leader = variable
     for variable in range(n_variables):
-        if marks[variable] == IN and variable != leader and values[leader] - values[variable] >= needed:
-            marks[variable] = OUT
+        if marks[variable] == MARK_CANDIDATE and variable != leader and values[leader] - values[variable] >= needed:
+            marks[variable] = MARK_DROPPED
             n_left -= 1
-    return leader if n_left == 1 else NOTHING
+    return leader if n_left == 1 else NO_INDEX
 
 
 @internal
-def drop_actions(forest: Forest, tree: int, leaf: int, plays: float) -> None:
-    """AE: drop the actions that equation (4) rules out, in place."""
-    n_actions = forest.arms.shape[1]
-    n_hypotheses = float(n_actions) * forest.trees.shape[0]
-    needed = bound(2.0, n_hypotheses, plays, forest.rule[DELTA]) - forest.trees[tree, EPSILON]
+def drop_actions(arena: BanditArena, tree: int, leaf: int, plays: float) -> None:
+    """Drop the actions that equation (4) eliminates, in place."""
+    n_actions = arena.arms.shape[1]
+    n_hypotheses = float(n_actions) * arena.trees.shape[0]
+    needed = elimination_bound(2.0, n_hypotheses, plays, arena.options[OPTION_DELTA]) - arena.trees[tree, TREE_EPSILON]
     means = np.empty(n_actions)
-    fill_scales(forest, leaf, means)
-    leader = NOTHING
+    fill_scales(arena, leaf, means)
+    leader = NO_INDEX
     for action in range(n_actions):
-        means[action] *= forest.arms[leaf, action, SUM]
-        remains = forest.arms[leaf, action, REMAINS] != 0.0
-        if remains and (leader == NOTHING or means[action] > means[leader]):
+        means[action] *= arena.arms[leaf, action, ARM_SUM]
+        remains = arena.arms[leaf, action, ARM_REMAINS] != 0.0
+        if remains and (leader == NO_INDEX or means[action] > means[leader]):
             leader = action
     for action in range(n_actions):
         if action != leader and means[leader] - means[action] >= needed:
-            forest.arms[leaf, action, REMAINS] = 0.0
+            arena.arms[leaf, action, ARM_REMAINS] = 0.0
 
 
 @internal
-def n_remaining(forest: Forest, leaf: int) -> int:
-    """How many actions are left in a leaf."""
+def n_remaining(arena: BanditArena, leaf: int) -> int:
+    """The number of actions that remain in a leaf."""
     n_left = 0
-    for action in range(forest.arms.shape[1]):
-        n_left += forest.arms[leaf, action, REMAINS] != 0.0
+    for action in range(arena.arms.shape[1]):
+        n_left += arena.arms[leaf, action, ARM_REMAINS] != 0.0
     return n_left
 
 
 @internal
-def drop_weights(forest: Forest, leaf: int) -> None:
-    """Scale a bandit leaf's sums from weights to plays, in place: bandits count without weights."""
-    for action in range(forest.arms.shape[1]):
-        plays, weight = forest.arms[leaf, action, PLAYS], forest.arms[leaf, action, WEIGHT]
-        paid = forest.arms[leaf, action, SUM] * (plays / weight if weight > 0.0 else 0.0)
-        forest.arms[leaf, action, SUM] = min(paid, plays)
-        forest.arms[leaf, action, WEIGHT] = plays
+def unweight_sums(arena: BanditArena, leaf: int) -> None:
+    """Scale a leaf's sums from weights to plays, in place: bandit algorithms count rewards without weights."""
+    for action in range(arena.arms.shape[1]):
+        plays, weight = arena.arms[leaf, action, ARM_PLAYS], arena.arms[leaf, action, ARM_WEIGHT]
+        total = arena.arms[leaf, action, ARM_SUM] * (plays / weight if weight > 0.0 else 0.0)
+        arena.arms[leaf, action, ARM_SUM] = min(total, plays)
+        arena.arms[leaf, action, ARM_WEIGHT] = plays
 
 
 @internal
-def select_action(forest: Forest, tree: int, node: int) -> None:
-    """Drop actions as long as their plays allow; a leaf with one action left has made its choice; in place."""
-    leaf = leaf_of(forest, node)
-    forest.nodes[node, CHOICE] = SELECTING_ACTION
-    forest.leaves[leaf, NEXT] = 0
-    if forest.rule[LEAF_KIND] != ELIMINATION:
-        drop_weights(forest, leaf)
-    while forest.rule[LEAF_KIND] == ELIMINATION:
-        n_left, last, fewest = 0, NOTHING, np.inf
-        for action in range(forest.arms.shape[1]):
-            if forest.arms[leaf, action, REMAINS] != 0.0:
-                n_left, last, fewest = n_left + 1, action, min(fewest, forest.arms[leaf, action, PLAYS])
+def select_action(arena: BanditArena, tree: int, node: int) -> None:
+    """Eliminate actions as far as their plays allow; a leaf with one action left chooses it; in place."""
+    leaf = leaf_of(arena, node)
+    arena.nodes[node, NODE_CHOICE] = SELECTING_ACTION
+    arena.leaves[leaf, LEAF_NEXT_CHECK] = 0
+    if arena.options[OPTION_LEAF_KIND] != ELIMINATION_LEAF:
+        unweight_sums(arena, leaf)
+    while arena.options[OPTION_LEAF_KIND] == ELIMINATION_LEAF:
+        n_left, last, fewest = 0, NO_INDEX, np.inf
+        for action in range(arena.arms.shape[1]):
+            if arena.arms[leaf, action, ARM_REMAINS] != 0.0:
+                n_left, last, fewest = n_left + 1, action, min(fewest, arena.arms[leaf, action, ARM_PLAYS])
         if n_left == 1:
-            forest.nodes[node, CHOICE] = last
+            arena.nodes[node, NODE_CHOICE] = last
             return
         plays = int(fewest)
-        if plays < forest.trees[tree, FIRST_DROP]:
-            schedule(forest, leaf, int(forest.trees[tree, FIRST_DROP]))
+        if plays < arena.trees[tree, TREE_FIRST_DROP]:
+            schedule_check(arena, leaf, int(arena.trees[tree, TREE_FIRST_DROP]))
             return
-        drop_actions(forest, tree, leaf, fewest)
-        schedule(forest, leaf, later(forest, plays))
-        if forest.leaves[leaf, WAITING] > 0 and n_remaining(forest, leaf) > 1:
+        drop_actions(arena, tree, leaf, fewest)
+        schedule_check(arena, leaf, next_check(arena, plays))
+        if arena.leaves[leaf, LEAF_N_WAITING] > 0 and n_remaining(arena, leaf) > 1:
             return

@@ -1,193 +1,205 @@
-"""How bandit trees grow: leaves begin, wait for their plays, split, and hand down what they know.
+"""Growth of bandit trees: leaves start, wait for plays, split, and pass their statistics to their children.
 
-Where there is no room for a block or for children, a leaf stays and chooses its action.
+Where the arena has no free block, or no nodes for children, a leaf does not split and selects its action.
 """
 
 import numpy as np
 
 from stumpery.jit import internal, kernel
 from stumpery.policies.bandit_forest.arena_kernels import (
-    CHILD,
-    CHOICE,
-    COUNTS,
-    DEPTH,
-    FIRST_SPLIT,
-    IN,
-    LEAF,
-    MAX_DEPTH,
-    N_BLOCKS,
-    N_FREE,
-    N_LAST,
-    N_LAST_BLOCKS,
+    ARM_PLAYS,
+    ARM_REMAINS,
+    ARM_SUM,
+    ARM_WEIGHT,
+    LEAF_COUNTS,
+    LEAF_DEPTH,
+    LEAF_NEXT_CHECK,
+    LEAF_SUMS,
+    LEAF_WEIGHTS,
+    MARK_CANDIDATE,
+    MARK_DROPPED,
+    MARK_ON_PATH,
+    N_LAST_LEVEL_BLOCKS,
     N_LEAF_FIELDS,
-    N_LEAVES,
-    N_NODES,
-    NEXT,
-    NOTHING,
-    OUT,
-    PLAYS,
-    REMAINS,
+    NO_INDEX,
+    NODE_CHILD,
+    NODE_CHOICE,
+    NODE_LEAF,
+    NODE_VARIABLE,
+    OPTION_VARIABLE_SHARE,
+    POOL_N_BLOCKS,
+    POOL_N_FREE,
+    POOL_N_LAST_LEVEL,
+    POOL_N_LEAVES,
+    POOL_N_NODES,
     SELECTING_ACTION,
     SELECTING_VARIABLE,
-    SHARE,
-    SUM,
-    SUMS,
-    USED,
-    VARIABLE,
-    WEIGHT,
-    WEIGHTS,
-    Forest,
+    TREE_FIRST_SPLIT,
+    TREE_MAX_DEPTH,
+    BanditArena,
+    allocate_block,
+    as_int64,
+    free_blocks,
     leaf_of,
-    release,
-    take_block,
-    wide,
 )
-from stumpery.policies.bandit_forest.elimination_kernels import later, schedule, select_action, surviving_variable
+from stumpery.policies.bandit_forest.elimination_kernels import (
+    next_check,
+    schedule_check,
+    select_action,
+    surviving_variable,
+)
 from stumpery.random import uniform
 from stumpery.types import RandomState
 
 
 @internal
-def make_node(forest: Forest, node: int, leaf: int) -> None:
-    """A node that is a leaf: it looks at the bit after the last, which is clear, and stays; in place."""
-    forest.nodes[node, CHILD] = node
-    forest.nodes[node, VARIABLE] = forest.marks.shape[1]
-    forest.nodes[node, LEAF] = leaf
+def make_leaf_node(arena: BanditArena, node: int, leaf: int) -> None:
+    """Make a node a leaf, in place: its variable is the bit after the last, which is clear, and its child is itself."""
+    arena.nodes[node, NODE_CHILD] = node
+    arena.nodes[node, NODE_VARIABLE] = arena.marks.shape[1]
+    arena.nodes[node, NODE_LEAF] = leaf
 
 
 @internal
-def draw_candidates(forest: Forest, rng: RandomState, block: int, used: np.ndarray, n_open: int) -> int:
-    """Mark a random share of the variables that the path has not used, in place; give how many."""
-    wanted = max(1, int(forest.rule[SHARE] * n_open + 0.5))
-    left, taken = n_open, 0
+def draw_candidates(arena: BanditArena, rng: RandomState, block: int, used: np.ndarray, n_open: int) -> int:
+    """Mark a random share of the variables that are not on the path as candidates, in place; return how many."""
+    n_wanted = max(1, int(arena.options[OPTION_VARIABLE_SHARE] * n_open + 0.5))
+    n_left, n_taken = n_open, 0
     for variable in range(used.shape[0]):
-        mark = USED
+        mark = MARK_ON_PATH
         if not used[variable]:
-            mark = OUT
-            missing = wanted - taken
-            if missing == left or (missing > 0 and uniform(rng) * left < missing):
-                mark = IN
-                taken += 1
-            left -= 1
-        forest.marks[block, variable] = mark
-    return wanted
+            mark = MARK_DROPPED
+            missing = n_wanted - n_taken
+            if missing == n_left or (missing > 0 and uniform(rng) * n_left < missing):
+                mark = MARK_CANDIDATE
+                n_taken += 1
+            n_left -= 1
+        arena.marks[block, variable] = mark
+    return n_wanted
 
 
 @internal
-def begin(forest: Forest, rng: RandomState, tree: int, node: int, used: np.ndarray) -> None:
-    """NewPath: a leaf without memory that selects a variable or, without room or variables, an action; in place."""
+def begin_leaf(arena: BanditArena, rng: RandomState, tree: int, node: int, used: np.ndarray) -> None:
+    """Start an empty leaf, in place: it selects a variable or, with no free block or variable, an action."""
     n_open = used.shape[0]
     for variable in range(used.shape[0]):
         n_open -= used[variable]
     depth = 1 + used.shape[0] - n_open
-    leaf = leaf_of(forest, node)
-    for action in range(forest.arms.shape[1]):
-        for field in (PLAYS, WEIGHT, SUM):
-            forest.arms[leaf, action, field] = 0.0
-        forest.arms[leaf, action, REMAINS] = 1.0
-    for field in (SUMS, COUNTS, WEIGHTS):
-        forest.leaves[leaf, field] = NOTHING
-    forest.leaves[leaf, DEPTH] = depth
-    is_last = depth == forest.trees[tree, MAX_DEPTH]
-    n_blocks = forest.pool[N_FREE] + forest.sums.shape[0] - forest.pool[N_BLOCKS]
-    if n_open == 0 or n_blocks < (N_LAST_BLOCKS if is_last else 1):
-        select_action(forest, tree, node)
+    leaf = leaf_of(arena, node)
+    for action in range(arena.arms.shape[1]):
+        for field in (ARM_PLAYS, ARM_WEIGHT, ARM_SUM):
+            arena.arms[leaf, action, field] = 0.0
+        arena.arms[leaf, action, ARM_REMAINS] = 1.0
+    for field in (LEAF_SUMS, LEAF_COUNTS, LEAF_WEIGHTS):
+        arena.leaves[leaf, field] = NO_INDEX
+    arena.leaves[leaf, LEAF_DEPTH] = depth
+    is_last = depth == arena.trees[tree, TREE_MAX_DEPTH]
+    n_blocks = arena.pool[POOL_N_FREE] + arena.sums.shape[0] - arena.pool[POOL_N_BLOCKS]
+    if n_open == 0 or n_blocks < (N_LAST_LEVEL_BLOCKS if is_last else 1):
+        select_action(arena, tree, node)
         return
-    forest.nodes[node, CHOICE] = SELECTING_VARIABLE
-    block = take_block(forest)
-    forest.leaves[leaf, SUMS] = block
+    arena.nodes[node, NODE_CHOICE] = SELECTING_VARIABLE
+    block = allocate_block(arena)
+    arena.leaves[leaf, LEAF_SUMS] = block
     if is_last:
-        forest.leaves[leaf, COUNTS] = take_block(forest)
-        forest.leaves[leaf, WEIGHTS] = take_block(forest)
-        forest.pool[N_LAST] += 1
-    n_candidates = draw_candidates(forest, rng, block, used, n_open)
-    schedule(forest, leaf, 1 if n_candidates == 1 else int(forest.trees[tree, FIRST_SPLIT]))
+        arena.leaves[leaf, LEAF_COUNTS] = allocate_block(arena)
+        arena.leaves[leaf, LEAF_WEIGHTS] = allocate_block(arena)
+        arena.pool[POOL_N_LAST_LEVEL] += 1
+    n_candidates = draw_candidates(arena, rng, block, used, n_open)
+    schedule_check(arena, leaf, 1 if n_candidates == 1 else int(arena.trees[tree, TREE_FIRST_SPLIT]))
 
 
 @kernel
-def plant(forest: Forest, rng: RandomState) -> None:
-    """Begin every tree at its root, in place; all arrays are new."""
-    n_trees = forest.trees.shape[0]
-    forest.pool[N_NODES], forest.pool[N_LEAVES] = n_trees, n_trees + 1
-    used = np.zeros(forest.marks.shape[1], dtype=np.bool_)
+def begin_trees(arena: BanditArena, rng: RandomState) -> None:
+    """Start every tree with a root that is a leaf, in place; all arrays are new."""
+    n_trees = arena.trees.shape[0]
+    arena.pool[POOL_N_NODES], arena.pool[POOL_N_LEAVES] = n_trees, n_trees + 1
+    used = np.zeros(arena.marks.shape[1], dtype=np.bool_)
     for tree in range(n_trees):
-        make_node(forest, tree, tree + 1)
-        begin(forest, rng, tree, tree, used)
+        make_leaf_node(arena, tree, tree + 1)
+        begin_leaf(arena, rng, tree, tree, used)
 
 
 @internal
-def hand_down(forest: Forest, leaf: int, other: int, variable: int) -> None:
-    """Divide what a node at the last depth has seen between its two leaves, in place."""
-    counts, weights, sums = forest.leaves[leaf, COUNTS], forest.leaves[leaf, WEIGHTS], forest.leaves[leaf, SUMS]
-    arms = forest.arms
+def inherit_statistics(arena: BanditArena, leaf: int, other: int, variable: int) -> None:
+    """Divide the statistics of a leaf at the last level between its two children, in place."""
+    counts, weights, sums = (
+        arena.leaves[leaf, LEAF_COUNTS],
+        arena.leaves[leaf, LEAF_WEIGHTS],
+        arena.leaves[leaf, LEAF_SUMS],
+    )
+    arms = arena.arms
     for action in range(arms.shape[1]):
-        arms[other, action, PLAYS] = forest.sums[counts, action, variable]
-        arms[other, action, WEIGHT] = forest.sums[weights, action, variable]
-        arms[other, action, SUM] = forest.sums[sums, action, variable]
-        arms[other, action, REMAINS] = 1.0
-        for field in (PLAYS, WEIGHT, SUM):
-            left = arms[leaf, action, field] - arms[other, action, field]
-            arms[leaf, action, field] = max(left, 0.0)  # a bit's sums are rounded more than a leaf's
-        arms[leaf, action, SUM] = min(arms[leaf, action, SUM], arms[leaf, action, WEIGHT])  # no mean is above 1
+        arms[other, action, ARM_PLAYS] = arena.sums[counts, action, variable]
+        arms[other, action, ARM_WEIGHT] = arena.sums[weights, action, variable]
+        arms[other, action, ARM_SUM] = arena.sums[sums, action, variable]
+        arms[other, action, ARM_REMAINS] = 1.0
+        for field in (ARM_PLAYS, ARM_WEIGHT, ARM_SUM):
+            rest = arms[leaf, action, field] - arms[other, action, field]
+            arms[leaf, action, field] = max(rest, 0.0)  # sums of bits have 32 bits, those of a leaf 64
+        arms[leaf, action, ARM_SUM] = min(
+            arms[leaf, action, ARM_SUM], arms[leaf, action, ARM_WEIGHT]
+        )  # no mean is above 1
 
 
 @internal
-def split(forest: Forest, rng: RandomState, tree: int, node: int, variable: int) -> None:
-    """Two leaves under a node, in place; without room for them the node stays a leaf and selects its action."""
-    leaf = leaf_of(forest, node)
-    first, other = wide(forest.pool[N_NODES]), wide(forest.pool[N_LEAVES])
-    if first + 2 > forest.nodes.shape[0] or other + 1 > forest.leaves.shape[0]:
-        release(forest, leaf)
-        select_action(forest, tree, node)
+def split_leaf(arena: BanditArena, rng: RandomState, tree: int, node: int, variable: int) -> None:
+    """Split a leaf on a variable, in place; without free nodes it stays a leaf and selects its action."""
+    leaf = leaf_of(arena, node)
+    first, other = as_int64(arena.pool[POOL_N_NODES]), as_int64(arena.pool[POOL_N_LEAVES])
+    if first + 2 > arena.nodes.shape[0] or other + 1 > arena.leaves.shape[0]:
+        free_blocks(arena, leaf)
+        select_action(arena, tree, node)
         return
-    forest.pool[N_NODES] += 2
-    forest.pool[N_LEAVES] += 1
-    make_node(forest, first, leaf)
-    make_node(forest, first + 1, other)
-    forest.nodes[node, CHILD], forest.nodes[node, VARIABLE] = first, variable
-    if forest.leaves[leaf, DEPTH] == forest.trees[tree, MAX_DEPTH]:
-        hand_down(forest, leaf, other, variable)
-        release(forest, leaf)
+    arena.pool[POOL_N_NODES] += 2
+    arena.pool[POOL_N_LEAVES] += 1
+    make_leaf_node(arena, first, leaf)
+    make_leaf_node(arena, first + 1, other)
+    arena.nodes[node, NODE_CHILD], arena.nodes[node, NODE_VARIABLE] = first, variable
+    if arena.leaves[leaf, LEAF_DEPTH] == arena.trees[tree, TREE_MAX_DEPTH]:
+        inherit_statistics(arena, leaf, other, variable)
+        free_blocks(arena, leaf)
         for field in range(N_LEAF_FIELDS):
-            forest.leaves[other, field] = forest.leaves[leaf, field]
+            arena.leaves[other, field] = arena.leaves[leaf, field]
         for child in (first, first + 1):
-            select_action(forest, tree, child)
+            select_action(arena, tree, child)
         return
-    block, used = forest.leaves[leaf, SUMS], np.empty(forest.marks.shape[1], dtype=np.bool_)
-    for each in range(used.shape[0]):
-        used[each] = each == variable or forest.marks[block, each] == USED
-    release(forest, leaf)
+    block, used = arena.leaves[leaf, LEAF_SUMS], np.empty(arena.marks.shape[1], dtype=np.bool_)
+    for other_variable in range(used.shape[0]):
+        on_path = arena.marks[block, other_variable] == MARK_ON_PATH
+        used[other_variable] = other_variable == variable or on_path
+    free_blocks(arena, leaf)
     for child in (first, first + 1):
-        begin(forest, rng, tree, child, used)
+        begin_leaf(arena, rng, tree, child, used)
 
 
 @internal
-def check(forest: Forest, rng: RandomState, tree: int, node: int) -> None:
-    """What a leaf does when every action has the plays that it waited for, in place."""
-    if forest.nodes[node, CHOICE] == SELECTING_ACTION:
-        select_action(forest, tree, node)
+def check_leaf(arena: BanditArena, rng: RandomState, tree: int, node: int) -> None:
+    """Check a leaf whose actions have the plays that it waited for, in place: it may split, or choose."""
+    if arena.nodes[node, NODE_CHOICE] == SELECTING_ACTION:
+        select_action(arena, tree, node)
         return
-    leaf = leaf_of(forest, node)
-    variable = surviving_variable(forest, tree, leaf)
-    if variable == NOTHING:
-        schedule(forest, leaf, later(forest, wide(forest.leaves[leaf, NEXT])))
+    leaf = leaf_of(arena, node)
+    variable = surviving_variable(arena, tree, leaf)
+    if variable == NO_INDEX:
+        schedule_check(arena, leaf, next_check(arena, as_int64(arena.leaves[leaf, LEAF_NEXT_CHECK])))
     else:
-        split(forest, rng, tree, node, variable)
+        split_leaf(arena, rng, tree, node, variable)
 
 
 @kernel
-def resume(forest: Forest) -> None:
-    """Schedule every leaf's next check anew, in place, after actions came or went."""
-    tree_of = np.zeros(forest.pool[N_NODES], dtype=np.int64)
-    for node in range(forest.pool[N_NODES]):
-        tree = tree_of[node] = node if node < forest.trees.shape[0] else tree_of[node]
-        child, leaf = forest.nodes[node, CHILD], leaf_of(forest, node)
+def reschedule_checks(arena: BanditArena) -> None:
+    """Schedule the next check of every leaf after actions were added or removed, in place."""
+    tree_of = np.zeros(arena.pool[POOL_N_NODES], dtype=np.int64)
+    for node in range(arena.pool[POOL_N_NODES]):
+        tree = tree_of[node] = node if node < arena.trees.shape[0] else tree_of[node]
+        child, leaf = arena.nodes[node, NODE_CHILD], leaf_of(arena, node)
         if child != node:
             tree_of[child] = tree_of[child + 1] = tree
-        elif forest.nodes[node, CHOICE] == SELECTING_ACTION:
-            select_action(forest, tree, node)
+        elif arena.nodes[node, NODE_CHOICE] == SELECTING_ACTION:
+            select_action(arena, tree, node)
         else:
             fewest = np.inf
-            for action in range(forest.arms.shape[1]):
-                fewest = min(fewest, forest.arms[leaf, action, PLAYS])
-            schedule(forest, leaf, int(max(fewest + 1.0, forest.trees[tree, FIRST_SPLIT])))
+            for action in range(arena.arms.shape[1]):
+                fewest = min(fewest, arena.arms[leaf, action, ARM_PLAYS])
+            schedule_check(arena, leaf, int(max(fewest + 1.0, arena.trees[tree, TREE_FIRST_SPLIT])))

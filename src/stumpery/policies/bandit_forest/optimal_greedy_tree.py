@@ -1,4 +1,4 @@
-"""The greedy tree that full knowledge would build: what the Bandit Tree should find."""
+"""The optimal greedy tree of a known distribution: what a Bandit Tree converges to."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ Path = tuple[tuple[int, int], ...]  # (variable, value), from the root on
 
 @dataclass(frozen=True)
 class GreedyTree:
-    """A node: the variable that it splits on and its two subtrees, or the action of a leaf."""
+    """A node of the optimal greedy tree: the variable that it splits on and its two subtrees, or a leaf's action."""
 
-    reward: float  # expected in this part of the distribution, all its probability counted
+    reward: float  # expected reward times the probability of reaching the node
     action: int | None = None
     variable: int | None = None
     children: tuple["GreedyTree", ...] = ()  # for the values 0 and 1
@@ -38,10 +38,10 @@ def optimal_greedy_tree(
     max_depth: int,
     candidates: Callable[[Path], Sequence[int]] | None = None,
 ) -> GreedyTree:
-    """Algorithm 5 of Feraud et al. 2016 on a distribution that can be listed.
+    """Build the optimal greedy tree of a finite distribution of contexts (Feraud et al. 2016, Algorithm 5).
 
     Each row of `contexts` is a combination of bits, with its probability and every action's mean reward. `candidates`
-    gives the variables that may be used below a path, the paper's f; without it all are. A tie goes to the first.
+    returns the variables that may be used below a path, the paper's f; by default all. A tie goes to the first.
 
     >>> tree = optimal_greedy_tree(
     ...     contexts=[[0, 0], [0, 1], [1, 0], [1, 1]],
@@ -68,13 +68,13 @@ def optimal_greedy_tree(
     allowed = candidates or (lambda path: range(bits.shape[1]))
 
     def grow(path: Path, inside: Any) -> GreedyTree:
-        paid = mass[inside] @ means[inside]  # of each action, in this part
+        earned = mass[inside] @ means[inside]  # by each action, in this part
         used = {variable for variable, _ in path}
-        open_variables = [each for each in allowed(path) if each not in used]
-        for each in open_variables:
-            check_whole("a candidate", each, 0, bits.shape[1] - 1)
+        open_variables = [variable for variable in allowed(path) if variable not in used]
+        for variable in open_variables:
+            check_whole("a candidate", variable, 0, bits.shape[1] - 1)
         if len(path) == max_depth or not open_variables or not mass[inside].any():
-            return GreedyTree(reward=float(paid.max()), action=int(paid.argmax()))
+            return GreedyTree(reward=float(earned.max()), action=int(earned.argmax()))
         values = variable_rewards(bits[inside], mass[inside], means[inside])[open_variables]
         best = open_variables[int(values.argmax())]
         children = tuple(grow((*path, (best, value)), inside & (bits[:, best] == value)) for value in (0, 1))
@@ -84,8 +84,8 @@ def optimal_greedy_tree(
 
 
 def variable_rewards(contexts: ArrayLike, probabilities: ArrayLike, rewards: ArrayLike) -> Floats:
-    """What playing the best action for each value of a variable earns, for every variable: mu^i of the paper."""
-    bits, paid = np.asarray(contexts), np.asarray(probabilities)[:, None] * np.asarray(rewards)
-    when_set = bits.T @ paid  # (variables, actions)
-    earned: Floats = when_set.max(axis=1) + ((1 - bits).T @ paid).max(axis=1)
+    """The expected reward of the best action for each value of a variable, for every variable: mu^i of the paper."""
+    bits, mass = np.asarray(contexts), np.asarray(probabilities)[:, None] * np.asarray(rewards)
+    when_set = bits.T @ mass  # (variables, actions)
+    earned: Floats = when_set.max(axis=1) + ((1 - bits).T @ mass).max(axis=1)
     return earned

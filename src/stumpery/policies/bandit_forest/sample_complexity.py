@@ -1,21 +1,21 @@
-"""How many events the elimination algorithms of Feraud et al. 2016 need.
+"""Sample complexity of the elimination algorithms of Feraud et al. 2016: how many events they need.
 
 The lemmas' and theorems' bounds are worst cases with a constant of 64; `plays_until_elimination` solves the test itself
-and is what a run will see. Gaps are differences of mean reward: `variable_gap` between the best variable and the next
-(Delta_1 of the paper), `action_gap` between the best action and the next (Delta_2).
+and says what a run will need. Gaps are differences of mean reward: `variable_gap` between the best variable and the
+next (Delta_1 of the paper), `action_gap` between the best action and the next (Delta_2).
 """
 
 import math
 
 from stumpery.options import check_number, check_whole
 
-LEAST_GAP = 1e-9
-LEAST_DELTA = 1e-12
+MIN_GAP = 1e-9
+MIN_DELTA = 1e-12
 MAX_DEPTH = 100
 
 
 def action_selection(*, n_actions: int, action_gap: float, delta: float = 0.05) -> float:
-    """Lemma 3: events until successive elimination knows the best action, with probability 1 - delta.
+    """Lemma 3: events until successive elimination has found the best action, with probability 1 - delta.
 
     >>> round(action_selection(n_actions=2, action_gap=0.1, delta=0.05))
     94435
@@ -24,7 +24,7 @@ def action_selection(*, n_actions: int, action_gap: float, delta: float = 0.05) 
 
 
 def variable_selection(*, n_actions: int, n_variables: int, variable_gap: float, delta: float = 0.05) -> float:
-    """Lemma 1: events until the best of `n_variables` binary variables is known."""
+    """Lemma 1: events until the best of `n_variables` binary variables is found."""
     check_whole("n_variables", n_variables, 2)
     return _bound("variable_gap", variable_gap, n_actions, delta, n_variables)
 
@@ -32,7 +32,7 @@ def variable_selection(*, n_actions: int, n_variables: int, variable_gap: float,
 def decision_stump(
     *, n_actions: int, n_variables: int, variable_gap: float, action_gap: float, delta: float = 0.05
 ) -> float:
-    """Theorem 1: events until the best variable and the best action for both of its values are known."""
+    """Theorem 1: events until the best variable and the best action for both of its values are found."""
     variable = variable_selection(n_actions=n_actions, n_variables=n_variables, variable_gap=variable_gap, delta=delta)
     return variable + action_selection(n_actions=n_actions, action_gap=action_gap, delta=delta)
 
@@ -67,27 +67,27 @@ def plays_until_elimination(
     4721
     """
     check_whole("n_hypotheses", n_hypotheses, 1)
-    check_number("delta", delta, LEAST_DELTA, 1.0)
+    check_number("delta", delta, MIN_DELTA, 1.0)
     check_number("gap", gap, 0.0)
     check_number("epsilon", epsilon, 0.0)
-    check_number("width", width, LEAST_GAP)
-    check_number("gap + epsilon", gap + epsilon, LEAST_GAP)
+    check_number("width", width, MIN_GAP)
+    check_number("gap + epsilon", gap + epsilon, MIN_GAP)
 
-    def fires(plays: int) -> bool:
+    def eliminates(plays: int) -> bool:
         return gap + epsilon >= width * math.sqrt(math.log(4 * n_hypotheses * plays**2 / delta) / (2 * plays))
 
-    most = 1
-    while not fires(most):
-        most *= 2
-    least = most // 2  # does not fire, or is 0
-    while most - least > 1:
-        middle = (least + most) // 2
-        least, most = (least, middle) if fires(middle) else (middle, most)
-    return most
+    high = 1
+    while not eliminates(high):
+        high *= 2
+    low = high // 2  # does not eliminate, or is 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if eliminates(middle) else (middle, high)
+    return high
 
 
 def _bound(name: str, gap: float, n_actions: int, delta: float, n_tests: int) -> float:
     check_whole("n_actions", n_actions, 2)
-    check_number(name, gap, LEAST_GAP, 1.0)
-    check_number("delta", delta, LEAST_DELTA, 1.0)
+    check_number(name, gap, MIN_GAP, 1.0)
+    check_number("delta", delta, MIN_DELTA, 1.0)
     return 64 * n_actions / gap**2 * math.log(4 * n_actions * n_tests / (delta * gap))

@@ -1,4 +1,4 @@
-"""What the Bandit Stump, Tree and Forest share: bits, one arena of trees, and how it is saved."""
+"""Base of the Bandit Stump, Tree and Forest: trees over bits that eliminate variables and actions."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -7,50 +7,48 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.array_forest import rendering as tree_words
+from stumpery.array_forest import rendering
 from stumpery.encoding import BitEncoder, Schema
 from stumpery.encoding.columns.numerical import Numerical
+from stumpery.errors import CorruptFile
 from stumpery.options import check_number, check_one_of, check_whole
-from stumpery.policies.bandit_forest import arena_kernels as arena
-from stumpery.policies.bandit_forest import capacity as bandit_rooms
-from stumpery.policies.bandit_forest import explanation as bandit_words
-from stumpery.policies.bandit_forest import forest_kernels as kernels
+from stumpery.policies.bandit_forest import arena_kernels as layout
+from stumpery.policies.bandit_forest import capacity
 from stumpery.policies.bandit_forest import growth_kernels as growth
+from stumpery.policies.bandit_forest import trees_kernels as kernels
 from stumpery.policies.bandit_forest import votes_kernels as voting
-from stumpery.policies.bandit_forest.arena_kernels import Forest
+from stumpery.policies.bandit_forest.arena_kernels import BanditArena
+from stumpery.policies.bandit_forest.explanation import TreeExplanation
 from stumpery.policies.bandit_forest.sample_complexity import plays_until_elimination
-from stumpery.policies.contextual import ContextualPolicy
-from stumpery.policies.policy import Played
+from stumpery.policies.fixed_schema import FixedSchemaPolicy
+from stumpery.policies.policy import ChosenActions
 from stumpery.random import integer, new_generator, uniform
+from stumpery.saveable import Arrays, Options, restore
 from stumpery.system.allocation import provisional
-from stumpery.types import Bits, Decision, Explanation, Floats, RandomState, State
+from stumpery.types import Bits, Decision, Explanation, Floats, RandomState
 from stumpery.validation import check
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LEAVES = {
-    "elimination": arena.ELIMINATION,
-    "ucb": arena.UPPER_CONFIDENCE,
-    "thompson": arena.THOMPSON,
-}
-WEIGHTS = {"self-normalised": arena.SELF_NORMALISED, "ips": arena.INVERSE, "none": arena.PLAIN}
-CHECK_GROWTH = 0.05  # of the plays between two checks: a split comes at most so much later
+LEAF_KINDS = {"elimination": layout.ELIMINATION_LEAF, "ucb": layout.UCB_LEAF, "thompson": layout.THOMPSON_LEAF}
+WEIGHTINGS = {"self-normalised": layout.SELF_NORMALISED, "ips": layout.INVERSE_PROPENSITY, "none": layout.UNWEIGHTED}
+CHECK_GROWTH = 0.05  # of the plays between two checks: a split comes at most this share later
 TREE_STREAM = 1  # of a seed's random numbers: depths and epsilons
 
 
-class Plan(NamedTuple):
-    """How many trees, how deep, from which share of the variables, and how many of them must vote."""
+class ForestShape(NamedTuple):
+    """How many trees, their range of depths, the share of candidate variables, and how many leaves must vote."""
 
     n_trees: int
     depths: tuple[int, int]
-    share: float
-    n_needed: int
+    variable_share: float
+    n_votes_needed: int
 
 
 @dataclass(kw_only=True, eq=False)
-class BanditTrees(ContextualPolicy):
-    """Trees of bits that select variables, then actions, by elimination."""
+class BanditTrees(FixedSchemaPolicy[BitEncoder]):
+    """Trees over bits that select variables, then actions, by successive elimination (Feraud et al. 2016)."""
 
     epsilon: float | tuple[float, float] = 0.6
     delta: float = 0.05
@@ -61,226 +59,221 @@ class BanditTrees(ContextualPolicy):
     max_bytes: int = 200_000_000
 
     def __post_init__(self) -> None:
-        ends = number_range("epsilon", self.epsilon)
-        self.epsilon = ends[0] if ends[0] == ends[1] else ends
+        bounds = number_range("epsilon", self.epsilon)
+        self.epsilon = bounds[0] if bounds[0] == bounds[1] else bounds
         check_number("delta", self.delta, 0.0, 1.0, above=True)
         check_one_of("explore", self.explore, ("drawn", "in turn"))
-        check_one_of("weights", self.weights, WEIGHTS)
-        check_one_of("leaf", self.leaf, LEAVES)
+        check_one_of("weights", self.weights, WEIGHTINGS)
+        check_one_of("leaf", self.leaf, LEAF_KINDS)
         check_whole("n_bins", self.n_bins, 2, 240)
         check_whole("max_bytes", self.max_bytes, 1, 2**50)
         self.delta = float(self.delta)
-        self._plan = self._planned()
+        self._shape = self._new_shape()
         self._clock = np.zeros(voting.N_CLOCK_FIELDS)
-        self._forest: Forest | None = None
+        self._arena: BanditArena | None = None
         super().__post_init__()
 
     @abstractmethod
-    def _planned(self) -> Plan:
-        """Check the options of the shape, and sum them up."""
+    def _new_shape(self) -> ForestShape:
+        """Check the options of the forest's shape and return it."""
 
     @property
     def exploring(self) -> float:
-        """The share of the last thousand decisions, fading, that explored; 1 before the first."""
-        return float(self._clock[voting.EXPLORING]) if self._clock[voting.N_DECIDED] else 1.0
-
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the policy's arrays hold; it grows no more once the columns are known."""
-        return super().n_bytes + (sum(part.nbytes for part in self._forest) if self._forest else 0)
+        """The share of decisions that explored, an exponential average over about 1,000; 1 before the first."""
+        return float(self._clock[voting.CLOCK_EXPLORING]) if self._clock[voting.CLOCK_N_DECISIONS] else 1.0
 
     def to_text(self, tree: int = 0, max_depth: int = 4) -> str:
         """One tree as indented lines: the variable of each node, the state of each leaf."""
-        return tree_words.text(self._places(tree, max_depth))
+        return rendering.text(self._shown_nodes(tree, max_depth))
 
     def draw(self, tree: int = 0, max_depth: int = 3, ax: "Axes | None" = None) -> "Axes":
         """One tree as a picture."""
-        return tree_words.draw(self._places(tree, max_depth), f"tree {tree}", ax)
+        return rendering.draw(self._shown_nodes(tree, max_depth), f"tree {tree}", ax)
 
     def leaves(self, tree: int = 0) -> list[dict[str, Any]]:
-        """What one tree knows: a row for each leaf and action, with the leaf's rule, rewards, their mean and interval.
+        """One tree as rows, one for each leaf and action: the leaf's rule, the rewards, their mean and its interval.
 
-        `remains` says whether the action is still in the race there; where a leaf has decided, only the winner is.
+        `remains` says whether the action is not eliminated there; in a leaf that has chosen, only its choice remains.
         """
-        return self._words(tree).leaves(tree)
+        return self._explanation(tree).leaves(tree)
 
-    def _places(self, tree: int, max_depth: int) -> list[tree_words.ShownNode]:
+    def _shown_nodes(self, tree: int, max_depth: int) -> list[rendering.ShownNode]:
         check_whole("max_depth", max_depth, 0, 20)
-        return self._words(tree).places(tree, max_depth)
+        return self._explanation(tree).nodes(tree, max_depth)
 
     def explain(self, decision: Decision | None = None) -> Explanation:
         """Every action's rewards and, for a decision, the rule of the tree or the votes of the forest behind it."""
         if decision is None:
-            return self._words().overall(self.exploring)
+            return self._explanation().overall(self.exploring)
         action, probability, context = self._opened(decision)
-        if self._encoder is None:  # an explanation settles no columns
-            return self._words().overall(self.exploring)
+        if self._encoder is None:  # an explanation infers no schema
+            return self._explanation().overall(self.exploring)
         row = self._row(context)
-        return self._words().decision(row, action, probability)
+        return self._explanation().decision(row, action, probability)
 
-    def _words(self, tree: int = 0) -> bandit_words.Words:
-        check_whole("tree", tree, 0, self._plan.n_trees - 1)
+    def _explanation(self, tree: int = 0) -> TreeExplanation:
+        check_whole("tree", tree, 0, self._shape.n_trees - 1)
         names = ("no bit",) if self._encoder is None else self._encoder.feature_names
-        forest = self._planted(1, new_generator(self.seed)) if self._forest is None else self._forest
-        return bandit_words.Words(forest, names, self.actions, self._reward, self.delta)
+        arena = self._new_trees(1, new_generator(self.seed)) if self._arena is None else self._arena
+        return TreeExplanation(arena, names, self.actions, self._reward, self.delta)
 
-    def _encoder_of(self, schema: Schema) -> BitEncoder:
+    def _new_encoder(self, schema: Schema) -> BitEncoder:
         return BitEncoder(schema=schema, n_bins=self.n_bins)
 
     def _infer(self, rows: Any) -> Schema:
         if not are_bits(rows):
             return super()._infer(rows)
-        return Schema(columns=tuple(Numerical(name=f"x{place}", points=(0.0, 1.0)) for place in range(rows.shape[1])))
+        return Schema(columns=tuple(Numerical(name=f"x{column}", points=(0.0, 1.0)) for column in range(rows.shape[1])))
 
-    def _tells_all(self, row: Any) -> bool:
+    def _determines_schema(self, row: Any) -> bool:
         return False  # bins need more than one value
 
     def _begin(self, schema: Schema) -> None:
-        width = self._encoder_of(schema).width
+        width = self._new_encoder(schema).width
         if width == 0:
-            raise ValueError("schema has no bit: no column knows a name; show rows to Schema.extend")
-        self._room(width)  # refuses before anything changes
+            raise ValueError("schema has no bit: its columns have no names yet; give rows to Schema.extend")
+        self._plan_capacity(width)  # refuses before anything changes
         super()._begin(schema)
 
     def _rows(self, contexts: Any) -> NDArray[Any]:
-        if self._encoder is not None and are_bits(contexts) and self._takes_bits(contexts.shape[1]):
-            return np.require(contexts, np.uint8, ["C", "W"])  # one kind of array, one compiled form
+        if self._encoder is not None and are_bits(contexts) and self._needs_no_encoding(contexts.shape[1]):
+            return np.require(contexts, np.uint8, ["C", "W"])  # one type to the compiler
         return super()._rows(contexts)
 
-    def _takes_bits(self, width: int) -> bool:
-        """Whether rows of so many bits need no encoding."""
-        columns = self._encoder.schema.columns
-        return len(columns) == width and all(isinstance(each, Numerical) and each.is_bit for each in columns)
+    def _needs_no_encoding(self, width: int) -> bool:
+        """Whether rows of this many bits are the encoded rows."""
+        columns = self.schema.columns if self.schema else ()
+        return len(columns) == width and all(isinstance(column, Numerical) and column.is_bit for column in columns)
 
     def _allocate(self, width: int) -> None:
-        self._forest = self._planted(width, self._rng)
+        self._arena = self._new_trees(width, self._rng)
 
-    def _planted(self, width: int, rng: RandomState) -> Forest:
-        """Trees that are all root."""
-        trees, room = self._room(width)
-        forest = bandit_rooms.new_forest(room, len(self.actions), width, trees, self._rule())
-        growth.plant(forest, rng)
-        return forest
+    def _new_trees(self, width: int, rng: RandomState) -> BanditArena:
+        """Trees of one leaf each."""
+        trees, plan = self._plan_capacity(width)
+        arena = capacity.new_arena(plan, len(self.actions), width, trees, self._kernel_options())
+        growth.begin_trees(arena, rng)
+        return arena
 
-    def _room(self, width: int) -> tuple[Floats, bandit_rooms.Room]:
-        """The trees' own options, and how many leaves and blocks they may have within `max_bytes`."""
-        trees = self._drawn_trees(width)
-        depths = trees[:, arena.MAX_DEPTH].astype(int).tolist()
-        n_used = 0 if self._forest is None else int(self._forest.pool[arena.N_LEAVES])
-        return trees, bandit_rooms.room(self.max_bytes, len(self.actions), width, depths, n_used)
+    def _plan_capacity(self, width: int) -> tuple[Floats, capacity.CapacityPlan]:
+        """The options of every tree, and how many leaves and blocks `max_bytes` allows."""
+        trees = self._draw_trees(width)
+        depths = trees[:, layout.TREE_MAX_DEPTH].astype(int).tolist()
+        n_used = 0 if self._arena is None else int(self._arena.pool[layout.POOL_N_LEAVES])
+        return trees, capacity.plan_capacity(self.max_bytes, len(self.actions), width, depths, n_used)
 
-    def _drawn_trees(self, width: int) -> Floats:
-        """Each tree's depth and epsilon, drawn, and the plays before which its checks cannot fire."""
+    def _draw_trees(self, width: int) -> Floats:
+        """Every tree's depth and epsilon, drawn, and the plays before which it can eliminate nothing."""
         rng = new_generator(self.seed, TREE_STREAM)
-        least, most = self._plan.depths
+        min_depth, max_depth = self._shape.depths
         low, high = number_range("epsilon", self.epsilon)
-        trees = np.empty((self._plan.n_trees, arena.N_TREE_FIELDS))
+        trees = np.empty((self._shape.n_trees, layout.N_TREE_FIELDS))
         for tree in trees:
-            depth, epsilon = min(least + integer(rng, most - least + 1), width), low + uniform(rng) * (high - low)
+            depth, epsilon = (
+                min(min_depth + integer(rng, max_depth - min_depth + 1), width),
+                low + uniform(rng) * (high - low),
+            )
             tree[:] = depth, epsilon, *self._first_checks(width, depth, epsilon)
         return trees
 
     def _first_checks(self, width: int, depth: int, epsilon: float) -> tuple[int, int]:
-        """No gap between estimates is above 1, unless weights are plain inverse probabilities."""
+        """The fewest plays after which a gap of 1 eliminates; inverse propensity weights allow larger gaps."""
         if self.weights == "ips":
             return 1, 1
-        n_paths = len(self.actions) * self._plan.n_trees
-        tests = ((n_paths * width * depth, 4.0), (n_paths, 2.0))
-        split, drop = (
-            plays_until_elimination(gap=1.0, epsilon=epsilon, n_hypotheses=n, width=wide, delta=self.delta)
-            for n, wide in tests
+        n_arms = len(self.actions) * self._shape.n_trees
+        tests = ((n_arms * width * depth, 4.0), (n_arms, 2.0))
+        first_split, first_drop = (
+            plays_until_elimination(gap=1.0, epsilon=epsilon, n_hypotheses=n, width=bound, delta=self.delta)
+            for n, bound in tests
         )
-        return split, drop
+        return first_split, first_drop
 
-    def _rule(self) -> Floats:
-        rule = np.empty(arena.N_RULE_FIELDS)
-        rule[arena.DELTA] = self.delta
-        rule[arena.NEEDED] = self._plan.n_needed
-        rule[arena.IN_TURN] = self.explore == "in turn"
-        rule[arena.LEAF_KIND] = LEAVES[self.leaf]
-        rule[arena.SHARE] = self._plan.share
-        rule[arena.WEIGHING] = WEIGHTS[self.weights]
-        rule[arena.GROWTH] = CHECK_GROWTH
-        return rule
+    def _kernel_options(self) -> Floats:
+        options = np.empty(layout.N_OPTIONS)
+        options[layout.OPTION_DELTA] = self.delta
+        options[layout.OPTION_VOTES_NEEDED] = self._shape.n_votes_needed
+        options[layout.OPTION_IN_TURN] = self.explore == "in turn"
+        options[layout.OPTION_LEAF_KIND] = LEAF_KINDS[self.leaf]
+        options[layout.OPTION_VARIABLE_SHARE] = self._shape.variable_share
+        options[layout.OPTION_WEIGHTING] = WEIGHTINGS[self.weights]
+        options[layout.OPTION_CHECK_GROWTH] = CHECK_GROWTH
+        return options
 
-    def _trees(self) -> Forest:
-        if self._forest is None:
+    def _grown(self) -> BanditArena:
+        if self._arena is None:
             raise ValueError(f"{type(self).__name__} has seen no context yet")
-        return self._forest
+        return self._arena
 
-    def _run(self, rows: Bits, rewards: Floats, played: Played, available: NDArray[np.bool_], does: int) -> None:
-        kernels.run(self._rng, *self._trees(), self._clock, rows, rewards, *played, available, does)
+    def _run(self, rows: Bits, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int) -> None:
+        kernels.run(self._rng, *self._grown(), self._clock, rows, rewards, *chosen, available, mode)
 
-    # Saving: of the arena only what is in use.
+    # Saving: only those parts of the arena that are in use.
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _own_arrays(self) -> Arrays:
         return {"rng": self._rng, "clock": self._clock}
 
-    def state(self) -> State:
-        """The recipe and the arrays."""
-        options, arrays = super().state()
-        return State(options, arrays | (bandit_rooms.packed(self._forest) if self._forest else {}))
+    def _arrays(self) -> Arrays:
+        return self._own_arrays() | (self._arena._asdict() if self._arena else {})
+
+    def _saved_arrays(self) -> Arrays:
+        return self._own_arrays() | (capacity.saved_arrays(self._arena) if self._arena else {})
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        arena = {name: arrays.pop(name) for name in capacity.SAVED_ARRAYS if name in arrays}
+        restore(self._own_arrays(), arrays)
+        if (self._arena is None) != (not arena):
+            raise CorruptFile("it has columns without trees, or trees without columns")
+        if self._arena is not None:
+            width, own = self._arena.marks.shape[1], (self._arena.trees, self._arena.options)
+            self._arena = None  # frees its memory before the next is taken
+            self._arena = capacity.load_arena(arena, len(self.actions), width, *own, self.max_bytes)
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """Rebuild from `state`; a ValueError says what does not fit."""
-        arrays = dict(state.arrays)
-        arena = {name: arrays.pop(name) for name in bandit_rooms.ARENA if name in arrays}
-        policy = super().from_state(State(state.options, arrays))
-        if (policy._forest is None) != (not arena):
-            raise ValueError("its columns and its trees do not belong together")
-        if policy._forest is not None:
-            width, own = policy._forest.marks.shape[1], (policy._forest.trees, policy._forest.rule)
-            policy._forest = None  # frees its memory before the next is taken
-            policy._forest = bandit_rooms.unpacked(arena, len(policy.actions), width, *own, policy.max_bytes)
-        return policy
-
-    @classmethod
-    def _blank(cls, options: dict[str, Any]) -> Self:
+    def _new(cls, arguments: Options) -> Self:
         with provisional():  # arrays of other sizes take the place of these
-            return super()._blank(options)
+            return super()._new(arguments)
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         exploring, n_decided, turn = self._clock.tolist()
         check(0 <= exploring <= 1, f"the share of decisions that explored is {exploring:g}")
-        check(0 <= n_decided <= voting.RECENT, f"the number of recent decisions is {n_decided:g}")
+        check(0 <= n_decided <= voting.MAX_RECENT_DECISIONS, f"the number of recent decisions is {n_decided:g}")
         check(turn in range(len(self.actions)), f"the action whose turn it is, {turn:g}, does not exist")
 
-    # Actions that come and go.
+    # Actions that are added and removed.
 
     def _grow(self) -> None:
-        """The new action remains everywhere: finished leaves compare it with their choice, the others wait for it."""
+        """The new action remains in every leaf: leaves that had chosen compare it with their choice."""
         try:
-            self._regrow([*range(len(self.actions) - 1), arena.NOTHING])
+            self._replace_actions([*range(len(self.actions) - 1), layout.NO_INDEX])
         except ValueError:
-            self.__dict__["actions"] = self.actions[:-1]
+            self._set_option("actions", self.actions[:-1])
             raise
 
     def _shrink(self, action: int) -> None:
-        """The action's sums go everywhere; where it was the last one left, all the others compete again."""
-        turn = self._clock[voting.TURN]
-        self._clock[voting.TURN] = (turn - (action < turn)) % len(self.actions)
-        self._regrow([index for index in range(len(self.actions) + 1) if index != action])
+        """The action's sums are removed; in leaves where it was the last one, all others remain again."""
+        turn = self._clock[voting.CLOCK_TURN]
+        self._clock[voting.CLOCK_TURN] = (turn - (action < turn)) % len(self.actions)
+        self._replace_actions([index for index in range(len(self.actions) + 1) if index != action])
 
-    def _regrow(self, origins: list[int]) -> None:
-        if self._forest is not None:
-            trees, room = self._room(self._forest.marks.shape[1])
-            self._forest = bandit_rooms.regrown(self._forest, room, trees, origins)
+    def _replace_actions(self, origins: list[int]) -> None:
+        if self._arena is not None:
+            trees, plan = self._plan_capacity(self._arena.marks.shape[1])
+            self._arena = capacity.with_actions(self._arena, plan, trees, origins)
 
 
 def number_range(name: str, value: Any) -> tuple[float, float]:
     """A number from 0 to 1, or two of them, the lower one first."""
-    ends = tuple(value) if isinstance(value, tuple | list) and len(value) == 2 else (value, value)
-    for end in ends:
-        check_number(name, end, 0.0, 1.0)
-    if ends[0] > ends[1]:
+    bounds = tuple(value) if isinstance(value, tuple | list) and len(value) == 2 else (value, value)
+    for bound in bounds:
+        check_number(name, bound, 0.0, 1.0)
+    if bounds[0] > bounds[1]:
         raise ValueError(f"{name} is {value!r}; the lower number must come first")
-    return float(ends[0]), float(ends[1])
+    return float(bounds[0]), float(bounds[1])
 
 
 def are_bits(rows: Any) -> bool:
-    """Whether these rows are a matrix of zeros and ones."""
+    """Whether rows are a matrix of zeros and ones."""
     if not isinstance(rows, np.ndarray) or rows.ndim != 2 or not rows.size or rows.dtype.kind not in "biuf":
         return False
     if np.ma.is_masked(rows):

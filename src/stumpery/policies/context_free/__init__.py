@@ -1,1 +1,1 @@
-"""Policies without context: greedy, epsilon-greedy, UCB, Thompson sampling, elimination."""
+"""Context-free bandits: greedy, epsilon-greedy, UCB, Thompson sampling, successive elimination."""

@@ -1,4 +1,4 @@
-"""Epsilon-greedy: the best mean so far, and now and then any action."""
+"""Epsilon-greedy: the action with the best mean reward, and with probability epsilon any action."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,21 @@ from stumpery.policies.exploration.explorers import Explorer
 
 @dataclass(kw_only=True, eq=False)
 class EpsilonGreedy(MeansPolicy):
-    """The action with the best mean so far; with probability epsilon * t^-decay, at least `floor`, any action.
+    """Epsilon-greedy bandit: the action with the best mean reward; with probability epsilon any action.
+
+    Source: Auer, Cesa-Bianchi and Fischer 2002, with a choice of how epsilon falls over t, the number of rewards and
+    one.
+
+    Args:
+        actions: Names of the actions: strings, numbers or booleans, each once.
+        seed: Seed of all random draws; the same seed gives the same decisions.
+        reward_range: The least and the greatest reward.
+        initial: Score of an action before its first reward, in units of rewards. With None, the default, every action
+            is tried once before any is repeated; with a low number an action may never be tried.
+        epsilon: Probability of a uniform choice, from 0 to 1.
+        decay: Exponent by which epsilon falls: it is epsilon * t^-decay. 0, the default, keeps it, which follows
+            changes.
+        floor: Lower limit of the falling epsilon, from 0 to 1.
 
     >>> policy = EpsilonGreedy(actions=["a", "b"], epsilon=0.2, seed=1)
     >>> for _ in range(100):

@@ -1,4 +1,4 @@
-"""Greedy: the action with the best mean so far."""
+"""Greedy: the action with the best mean reward."""
 
 from dataclasses import dataclass, field
 
@@ -9,10 +9,16 @@ from stumpery.policies.exploration.explorers import Explorer
 
 @dataclass(kw_only=True, eq=False)
 class Greedy(MeansPolicy):
-    """Always the action with the best mean so far; ties are drawn.
+    """Greedy bandit: always the action with the best mean reward; ties are drawn.
 
-    With an `initial` below all rewards it stays with the first action that it tries, with one above all rewards it
-    tries each at least once.
+    With an `initial` below all rewards it stays with the first action that it tries.
+
+    Args:
+        actions: Names of the actions: strings, numbers or booleans, each once.
+        seed: Seed of all random draws; the same seed gives the same decisions.
+        reward_range: The least and the greatest reward.
+        initial: Score of an action before its first reward, in units of rewards. With None, the default, every action
+            is tried once before any is repeated; with a low number an action may never be tried.
 
     >>> policy = Greedy(actions=["a", "b", "c"], initial=-10)
     >>> first = policy.decide()

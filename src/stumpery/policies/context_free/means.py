@@ -1,4 +1,4 @@
-"""Policies that look at no context: mean rewards and an explorer."""
+"""Context-free bandits: the mean reward of every action, and an explorer."""
 
 import math
 from dataclasses import dataclass, field
@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from stumpery.options import is_number
 from stumpery.policies.context_free import means_kernels
+from stumpery.policies.exploration import explorer_kernels as statistic_rows
 from stumpery.policies.exploration import explorers
-from stumpery.policies.exploration import explorers_kernels as statistic_rows
+from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.policies.exploration.explorers import Explorer
-from stumpery.policies.policy import Played, Policy
+from stumpery.policies.policy import ChosenActions, Policy
+from stumpery.saveable import Arrays, Options
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Context, Decision, Explanation, Floats, Integers
 from stumpery.validation import MAX_EVENT_COUNT, check_within
@@ -20,10 +22,15 @@ from stumpery.validation import MAX_EVENT_COUNT, check_within
 
 @dataclass(kw_only=True, eq=False)
 class MeansPolicy(Policy):
-    """Mean reward of each action, with any explorer.
+    """Context-free bandit: the mean reward of every action, with any explorer.
 
-    `initial` is what an action counts as before its first reward: None, the default, makes every action be tried once
-    before any is repeated; a number is taken as it is, so that an action which starts too low may never be tried.
+    Args:
+        actions: Names of the actions: strings, numbers or booleans, each once.
+        seed: Seed of all random draws; the same seed gives the same decisions.
+        reward_range: The least and the greatest reward.
+        explorer: How scores become probabilities; see `stumpery.explorers`. Greedy by default.
+        initial: Score of an action before its first reward, in units of rewards. With None, the default, every action
+            is tried once before any is repeated; with a low number an action may never be tried.
 
     >>> from stumpery.policies.exploration import explorers
     >>> policy = MeansPolicy(actions=["a", "b"], explorer=explorers.inverse_gap(scale=20))
@@ -49,18 +56,18 @@ class MeansPolicy(Policy):
             self.initial = float(self.initial)
         super().__post_init__()
         self._rule = self.explorer.rule()
-        self._clock = np.zeros(1)  # rewards seen
+        self._clock = np.zeros(1)  # rewards learned
         self._arms = moments.new_moments(len(self.actions))
-        self._redraw()
+        self._update_statistics()
 
     def explain(self, decision: Decision | None = None) -> Explanation:
-        """Every action's rewards, value and probability now, and the sentence that sums them up."""
+        """Every action's number and mean of rewards with a 95 % interval, its value and its probability now."""
         time = self._clock[0] + 1.0
         statistics = self._statistics.copy()
         statistic_rows.fill_probabilities(self._rule, statistics, self._all, time)
-        values, probabilities = statistics[statistic_rows.VALUE], statistics[statistic_rows.PROBABILITY]
+        values, probabilities = statistics[rules.ACTION_VALUE], statistics[rules.ACTION_PROBABILITY]
         order = np.argsort(-values, kind="stable")
-        shown = [self._row(index, float(values[index]), float(probabilities[index])) for index in order.tolist()]
+        shown = [self._explained(index, float(values[index]), float(probabilities[index])) for index in order.tolist()]
         said = f"After {int(time) - 1} rewards {_standing(shown[0], 'leads')}"
         if len(shown) > 1:
             said += f", {_standing(shown[1], 'follows')}"
@@ -69,15 +76,15 @@ class MeansPolicy(Policy):
             said = f"{self.actions[chosen]!r} was chosen with probability {probability:.4g}. {said}"
         return Explanation(said + ".", tuple(shown))
 
-    def _row(self, index: int, value: float, probability: float) -> dict[str, Any]:
+    def _explained(self, index: int, value: float, probability: float) -> dict[str, Any]:
         n, mean, _ = self._arms[index].tolist()
-        reach = math.sqrt(math.log(2 / 0.05) / (2 * n)) if n else math.inf  # Hoeffding, 95 %
+        half_width = math.sqrt(math.log(2 / 0.05) / (2 * n)) if n else math.inf  # Hoeffding, 95 %
         return {
             "action": self.actions[index],
             "rewards": int(n),
             "mean": self._reward(mean) if n else math.nan,
-            "from": self._reward(max(0.0, mean - reach)),
-            "to": self._reward(min(1.0, mean + reach)),
+            "from": self._reward(max(0.0, mean - half_width)),
+            "to": self._reward(min(1.0, mean + half_width)),
             "value": self._reward(value),
             "probability": probability,
         }
@@ -88,18 +95,18 @@ class MeansPolicy(Policy):
     def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
         means_kernels.learn(self._arms, self._statistics, self._clock, action, reward)
 
-    def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Played:
-        played = Played.blank(n)
-        means_kernels.decide_all(self._rng, self._rule, self._statistics, available, self._clock, *played)
-        return played
+    def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> ChosenActions:
+        chosen = ChosenActions.empty(n)
+        means_kernels.decide_all(self._rng, self._rule, self._statistics, available, self._clock, *chosen)
+        return chosen
 
     def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
         means_kernels.learn_all(self._arms, self._statistics, self._clock, actions, rewards)
 
-    def _play(self, contexts: Any, rewards: Floats) -> Played:
-        played = Played.blank(len(rewards))
-        means_kernels.play(self._rng, self._rule, self._arms, self._statistics, self._clock, rewards, *played)
-        return played
+    def _play(self, contexts: Any, rewards: Floats) -> ChosenActions:
+        chosen = ChosenActions.empty(len(rewards))
+        means_kernels.play(self._rng, self._rule, self._arms, self._statistics, self._clock, rewards, *chosen)
+        return chosen
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"rng": self._rng, "clock": self._clock, "arms": self._arms}
@@ -109,34 +116,35 @@ class MeansPolicy(Policy):
         return {**options, "explorer": self.explorer.options()} if "explorer" in options else options
 
     @classmethod
-    def _arguments(cls, options: dict[str, Any]) -> dict[str, Any]:
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
         return {**options, "explorer": Explorer(**options["explorer"])} if "explorer" in options else options
 
     def _grow(self) -> None:
         self._arms = np.vstack([self._arms, moments.new_moments(1)])
-        self._redraw()
+        self._update_statistics()
 
     def _shrink(self, action: int) -> None:
         self._arms = np.delete(self._arms, action, axis=0)
-        self._redraw()
+        self._update_statistics()
 
-    def _restored(self) -> None:
-        super()._restored()
+    def _validate_state(self) -> None:
+        super()._validate_state()
         moments.validate_rewards(self._arms)
         check_within(self._clock, self._arms[:, moments.COUNT].sum(), MAX_EVENT_COUNT, "the number of rewards")
-        self._redraw()
+        self._update_statistics()
 
-    def _redraw(self) -> None:
-        """Make the statistics anew from the moments."""
-        self._statistics = statistic_rows.new_action_statistics(len(self.actions))
+    def _update_statistics(self) -> None:
+        """Compute the action statistics from the moments."""
+        self._statistics = rules.new_action_statistics(len(self.actions))
         tried = self._arms[:, moments.COUNT] > 0
-        self._statistics[statistic_rows.SCORE] = np.where(tried, self._arms[:, moments.MEAN], self._initial_score())
-        self._statistics[statistic_rows.UNCERTAINTY, tried] = 1.0 / np.sqrt(self._arms[tried, moments.COUNT])
+        self._statistics[rules.ACTION_SCORE] = np.where(tried, self._arms[:, moments.MEAN], self._initial_score())
+        self._statistics[rules.ACTION_UNCERTAINTY, tried] = 1.0 / np.sqrt(self._arms[tried, moments.COUNT])
 
     def _initial_score(self) -> float:
         return math.inf if self.initial is None else float(self._unit(self.initial))
 
 
 def _standing(row: dict[str, Any], verb: str) -> str:
-    value = f"{row['value']:.4g}" if math.isfinite(row["value"]) else "all hope, being untried"
-    return f"{row['action']!r} {verb} with {value}"
+    if math.isfinite(row["value"]):
+        return f"{row['action']!r} {verb} with {row['value']:.4g}"
+    return f"{row['action']!r} has not been tried yet"

@@ -1,24 +1,24 @@
-"""Mean rewards without context: the simplest scorer.
+"""Mean rewards of actions without context, and the loops of context-free bandits.
 
-An action's moments and its column of the statistics change only when its reward comes, so a decision has nothing to compute
-but the explorer's choice.
+An action's moments and its column of the action statistics change only when its reward comes, so a decision computes
+nothing but the explorer's choice.
 """
 
 import numpy as np
 
 from stumpery.jit import kernel
-from stumpery.policies.exploration import explorers_kernels as explorers
-from stumpery.policies.exploration.explorers_kernels import SCORE, UNCERTAINTY
+from stumpery.policies.exploration import explorer_kernels as explorers
+from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, ACTION_UNCERTAINTY
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Floats, Integers, RandomState
 
 
 @kernel
 def learn(arms: Floats, statistics: Floats, clock: Floats, action: int, reward: float) -> None:
-    """Fold one reward into an action's moments and put its new score and uncertainty in the action statistics, in place."""
+    """Add a reward to an action's moments and update its score and uncertainty, in place."""
     moments.add(arms, action, reward, 1.0)
-    statistics[SCORE, action] = arms[action, moments.MEAN]
-    statistics[UNCERTAINTY, action] = 1.0 / np.sqrt(arms[action, moments.COUNT])
+    statistics[ACTION_SCORE, action] = arms[action, moments.MEAN]
+    statistics[ACTION_UNCERTAINTY, action] = 1.0 / np.sqrt(arms[action, moments.COUNT])
     clock[0] += 1.0
 
 
@@ -26,7 +26,7 @@ def learn(arms: Floats, statistics: Floats, clock: Floats, action: int, reward: 
 def decide(
     rng: RandomState, rule: Floats, statistics: Floats, available: np.ndarray, clock: Floats
 ) -> tuple[int, float]:
-    """Choose by the statistics; the time is one more than the rewards seen."""
+    """Choose by the action statistics; the time is the number of rewards and one."""
     return explorers.choose(rng, rule, statistics, available, clock[0] + 1.0)
 
 
@@ -40,14 +40,14 @@ def decide_all(
     actions: Integers,
     probabilities: Floats,
 ) -> None:
-    """Fill `actions` and `probabilities` with one decision each, in place."""
+    """Write one decision into each row of `actions` and `probabilities`, in place."""
     for row in range(actions.shape[0]):
         actions[row], probabilities[row] = decide(rng, rule, statistics, available, clock)
 
 
 @kernel
 def learn_all(arms: Floats, statistics: Floats, clock: Floats, actions: Integers, rewards: Floats) -> None:
-    """Fold many rewards in, in place and in order."""
+    """Learn many rewards in order, in place."""
     for row in range(actions.shape[0]):
         learn(arms, statistics, clock, actions[row], rewards[row])
 
@@ -63,7 +63,7 @@ def play(
     actions: Integers,
     probabilities: Floats,
 ) -> None:
-    """Decide, look up the reward and learn, once for every row of `rewards`; the choices go into the last two."""
+    """Decide, look up the reward and learn, for every row of `rewards`; writes choices into the last two."""
     available = np.ones(rewards.shape[1], dtype=np.bool_)
     for row in range(rewards.shape[0]):
         action, probability = decide(rng, rule, statistics, available, clock)

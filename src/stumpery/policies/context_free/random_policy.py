@@ -1,4 +1,4 @@
-"""Any action, all with the same probability: the baseline, and the best logger."""
+"""Random policy: uniform choices, a baseline and a source of logs."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,12 @@ from stumpery.policies.exploration.explorers import Explorer
 
 @dataclass(kw_only=True, eq=False)
 class RandomPolicy(MeansPolicy):
-    """Any action, all with the same probability; it still keeps count of what they paid.
+    """Random policy: every action with the same probability; it learns mean rewards but does not use them.
+
+    Args:
+        actions: Names of the actions: strings, numbers or booleans, each once.
+        seed: Seed of all random draws; the same seed gives the same decisions.
+        reward_range: The least and the greatest reward.
 
     >>> RandomPolicy(actions=["a", "b", "c", "d"]).decide().probability
     0.25

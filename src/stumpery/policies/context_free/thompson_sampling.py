@@ -1,4 +1,4 @@
-"""Thompson sampling: an action is played as often as it is believed to be the best (Thompson 1933)."""
+"""Thompson sampling: draw every action's mean reward from its posterior (Thompson 1933)."""
 
 from dataclasses import dataclass, field
 
@@ -10,15 +10,22 @@ from stumpery.policies.exploration.explorers import Explorer
 
 @dataclass(kw_only=True, eq=False)
 class ThompsonSampling(MeansPolicy):
-    """Draw a mean for every action from what is believed of it, and take the largest.
+    """Thompson sampling bandit: draw a mean reward from every action's posterior, and take the largest (Thompson 1933).
 
-    `belief="beta"` suits rewards of 0 or 1 and any bounded ones: a reward r of the range counts as r successes and
-    1 - r failures, on top of the `prior`. `belief="gaussian"` takes rewards for normal ones with standard deviation
-    `sd`, a share of the reward range; the `prior` then counts as that many rewards of 1 and of 0.
+    `Decision.probability` is an estimate: the integral of the action's posterior density times the probability that
+    every other action's draw is lower, with the others' posteriors taken for normal, on the log-odds scale for Beta. It
+    is mostly within 0.02 of the true probability, always within 0.08, and never below 1e-6.
 
-    `Decision.probability` is an estimate: the integral of the action's belief times the probability that every other
-    action's draw is lower, with the others' beliefs taken for normal ones, on the log-odds scale for Beta. It is mostly
-    within 0.02 of the true probability and always within 0.08, and never below 1e-6.
+    Args:
+        actions: Names of the actions: strings, numbers or booleans, each once.
+        seed: Seed of all random draws; the same seed gives the same decisions.
+        reward_range: The least and the greatest reward.
+        belief: The posterior. "beta" is for rewards of 0 or 1 and any bounded ones: a reward r of the range counts as r
+            successes and 1 - r failures. "gaussian" is for normal rewards of standard deviation `sd`.
+        prior: Successes and failures that every action starts with, each from 0.1 to 1e6; (1, 1) is uniform. For
+            "gaussian" as many rewards of 1 and of 0.
+        sd: Standard deviation of rewards in units of the reward range, from 1e-6 to 1e3, for "gaussian" only; 0.5 is
+            the largest that bounded rewards can have.
 
     >>> policy = ThompsonSampling(actions=["a", "b"], seed=1)
     >>> round(policy.decide().probability, 3)

@@ -1,4 +1,4 @@
-"""UCB: optimism in the face of uncertainty (Auer, Cesa-Bianchi, Fischer 2002)."""
+"""UCB1: upper confidence bounds on mean rewards (Auer, Cesa-Bianchi and Fischer 2002)."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,18 @@ from stumpery.policies.exploration.explorers import Explorer
 
 @dataclass(kw_only=True, eq=False)
 class UCB(MeansPolicy):
-    """The action with the highest mean plus sqrt(rho * log t / n), in units of the reward range; ties are drawn.
+    """UCB bandit: the action with the highest mean plus sqrt(rho * log t / n); ties are drawn.
+
+    n counts the action's rewards and t all rewards and one; the bound is in units of the reward range. With `rho=2` it
+    is UCB1 of Auer, Cesa-Bianchi and Fischer 2002 (Figure 1).
+
+    Args:
+        actions: Names of the actions: strings, numbers or booleans, each once.
+        seed: Seed of all random draws; the same seed gives the same decisions.
+        reward_range: The least and the greatest reward.
+        initial: Score of an action before its first reward, in units of rewards. With None, the default, every action
+            is tried once before any is repeated; with a low number an action may never be tried.
+        rho: Width of the bound, 0 or more. 2 has a proven regret; smaller ones explore less and often earn more.
 
     >>> policy = UCB(actions=["a", "b"], seed=1)
     >>> for _ in range(100):

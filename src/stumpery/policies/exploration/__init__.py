@@ -1,1 +1,1 @@
-"""Explorers: scores and uncertainties become probabilities of actions."""
+"""Exploration: scores and uncertainties of actions become probabilities."""

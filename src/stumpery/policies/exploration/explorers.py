@@ -1,6 +1,8 @@
-"""Explorers: how a policy turns scores, uncertainties and time into a choice.
+"""Explorers: epsilon-greedy, upper confidence, inverse gap weighting and Thompson sampling, for any scorer.
 
-Each function below names one kind and gives its recipe; a policy takes it as its `explorer`, whatever its scorer.
+An explorer turns the scores, the uncertainties and the time t (rewards seen, and one) into probabilities of actions.
+Each function below makes an `Explorer` of one kind, which a policy takes as its `explorer`. Scores are on the scale 0
+to 1, whatever the `reward_range`.
 
 >>> upper_confidence(rho=2.0, epsilon=0.01)
 Explorer(kind='upper_confidence', epsilon=0.01, decay=0.0, floor=0.0, strength=2.0, prior=(1.0, 1.0), bonus=0.0)
@@ -13,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from stumpery.options import check_number, check_one_of, is_number
-from stumpery.policies.exploration import explorers_kernels as kernels
+from stumpery.policies.exploration import rule_kernels as kernels
 from stumpery.types import Floats
 
 KINDS = {
@@ -25,13 +27,25 @@ KINDS = {
     "uncertainty_thompson": kernels.UNCERTAINTY_THOMPSON,
 }
 
-LEAST_PRIOR, MOST_PRIOR = 0.1, 1e6  # with less, posterior draws would tie at 0 and 1
+MIN_PRIOR, MAX_PRIOR = 0.1, 1e6  # with less, posterior draws would tie at 0 and 1
 SD_RANGE = (1e-6, 1e3)
 
 
 @dataclass(frozen=True)
 class Explorer:
-    """One kind of exploring, mixed with a share `epsilon` of uniform choices."""
+    """An exploration rule: a kind with its parameters, mixed with uniform choices.
+
+    The functions of this module make explorers and say which parameters a kind has.
+
+    Args:
+        kind: One of `KINDS`.
+        epsilon: Probability of a uniform choice, from 0 to 1.
+        decay: Exponent by which epsilon falls: it is epsilon * t^-decay. 0 or more.
+        floor: Lower limit of the falling epsilon, from 0 to 1.
+        strength: The main parameter of the kind (`rho`, `scale` or `sd`), 0 or more.
+        prior: Successes and failures that every action starts with, each from 0.1 to 1e6.
+        bonus: Uncertainties that are added to a score, 0 or more.
+    """
 
     kind: str
     epsilon: float = 0.0
@@ -54,9 +68,9 @@ class Explorer:
             check_number("scale", self.strength, *SD_RANGE)
         prior: Any = self.prior
         pair = tuple(prior) if isinstance(prior, Iterable) else ()
-        if len(pair) != 2 or not all(is_number(part) and LEAST_PRIOR <= part <= MOST_PRIOR for part in pair):
+        if len(pair) != 2 or not all(is_number(count) and MIN_PRIOR <= count <= MAX_PRIOR for count in pair):
             raise ValueError(
-                f"prior is {self.prior!r}; it must be two numbers from {LEAST_PRIOR:g} to {MOST_PRIOR:g}, "
+                f"prior is {self.prior!r}; it must be two numbers from {MIN_PRIOR:g} to {MAX_PRIOR:g}, "
                 "successes and failures"
             )
         object.__setattr__(self, "prior", (float(pair[0]), float(pair[1])))
@@ -64,30 +78,45 @@ class Explorer:
             object.__setattr__(self, name, float(getattr(self, name)))
 
     def rule(self) -> Floats:
-        """The recipe as the kernels read it."""
+        """The array that the kernels read: a vector, or for Thompson sampling a matrix of one row."""
         fields = (KINDS[self.kind], self.epsilon, self.decay, self.floor, self.strength, *self.prior, self.bonus)
         rule = np.array(fields, dtype=np.float64)
         return rule[None] if KINDS[self.kind] >= kernels.BETA_THOMPSON else rule
 
     def options(self) -> dict[str, Any]:
-        """The recipe as plain JSON values."""
+        """The parameters as JSON values."""
         return {**asdict(self), "prior": list(self.prior)}
 
 
 def greedy(*, epsilon: float = 0.0, decay: float = 0.0, floor: float = 0.0, bonus: float = 0.0) -> Explorer:
-    """Take the highest score plus `bonus` uncertainties; with probability epsilon * t^-decay (at least `floor`) any action."""
+    """Epsilon-greedy: the highest score plus `bonus` uncertainties; with probability epsilon any action.
+
+    Args:
+        epsilon: Probability of a uniform choice, from 0 to 1.
+        decay: Exponent by which epsilon falls: it is epsilon * t^-decay. 0 or more.
+        floor: Lower limit of the falling epsilon, from 0 to 1.
+        bonus: Uncertainties that are added to a score, 0 or more; LinUCB's alpha.
+    """
     return Explorer("greedy", epsilon, decay, floor, bonus=bonus)
 
 
 def uniform() -> Explorer:
-    """Take any action, all with the same probability."""
+    """Uniform choice: every action with the same probability."""
     return Explorer("greedy", epsilon=1.0)
 
 
 def upper_confidence(
     *, rho: float = 2.0, epsilon: float = 0.0, decay: float = 0.0, floor: float = 0.0, bonus: float = 0.0
 ) -> Explorer:
-    """Take the highest score plus uncertainty * (bonus + sqrt(rho * log t))."""
+    """Upper confidence bound: the highest score plus uncertainty * (bonus + sqrt(rho * log t)).
+
+    Args:
+        rho: Width of the bound, 0 or more; 2 is that of UCB1, smaller ones explore less.
+        epsilon: Probability of a uniform choice, from 0 to 1.
+        decay: Exponent by which epsilon falls: it is epsilon * t^-decay. 0 or more.
+        floor: Lower limit of the falling epsilon, from 0 to 1.
+        bonus: Uncertainties that are added to a score at any time, 0 or more.
+    """
     check_number("rho", rho, 0.0)
     return Explorer("upper_confidence", epsilon, decay, floor, rho, bonus=bonus)
 
@@ -95,26 +124,49 @@ def upper_confidence(
 def inverse_gap(
     *, scale: float = 10.0, epsilon: float = 0.0, decay: float = 0.0, floor: float = 0.0, bonus: float = 0.0
 ) -> Explorer:
-    """Take an action with probability 1 / (K + scale * sqrt(t) * gap to the best), the best with what is left.
+    """Inverse gap weighting (SquareCB): probability 1 / (K + scale * sqrt(t) * gap to the best of K actions).
 
-    The best has the highest score plus `bonus` uncertainties, and gaps are those of such sums.
+    The best action gets the rest. Gaps are those of scores plus `bonus` uncertainties (Foster and Rakhlin 2020).
+
+    Args:
+        scale: How fast exploration falls with the gap, 0 or more; larger ones explore less.
+        epsilon: Probability of a uniform choice, from 0 to 1.
+        decay: Exponent by which epsilon falls: it is epsilon * t^-decay. 0 or more.
+        floor: Lower limit of the falling epsilon, from 0 to 1.
+        bonus: Uncertainties that are added to a score, 0 or more.
     """
     check_number("scale", scale, 0.0)
     return Explorer("inverse_gap", epsilon, decay, floor, scale, bonus=bonus)
 
 
 def beta_thompson(*, prior: tuple[float, float] = (1.0, 1.0), epsilon: float = 0.0) -> Explorer:
-    """Draw from each action's Beta posterior and take the largest draw."""
+    """Thompson sampling with Beta posteriors: the action of the largest draw.
+
+    Args:
+        prior: Successes and failures that every action starts with, each from 0.1 to 1e6; (1, 1) is uniform.
+        epsilon: Probability of a uniform choice, from 0 to 1.
+    """
     return Explorer("beta_thompson", epsilon, prior=prior)
 
 
 def gaussian_thompson(*, sd: float = 0.5, prior: tuple[float, float] = (1.0, 1.0), epsilon: float = 0.0) -> Explorer:
-    """Draw from each action's normal posterior, for rewards of standard deviation `sd`, and take the largest draw."""
+    """Thompson sampling with normal posteriors, for rewards of a known standard deviation.
+
+    Args:
+        sd: Standard deviation of rewards on the scale 0 to 1, from 1e-6 to 1e3; 0.5 is the largest that they can have.
+        prior: Rewards of 1 and of 0 that every action starts with, each from 0.1 to 1e6.
+        epsilon: Probability of a uniform choice, from 0 to 1.
+    """
     check_number("sd", sd, *SD_RANGE)
     return Explorer("gaussian_thompson", epsilon, strength=sd, prior=prior)
 
 
 def uncertainty_thompson(*, scale: float = 1.0, epsilon: float = 0.0) -> Explorer:
-    """Draw from a normal distribution around each score, `scale` uncertainties wide, and take the largest draw."""
+    """Thompson sampling with normal posteriors around the scores, as wide as their uncertainties.
+
+    Args:
+        scale: Standard deviation of a posterior in uncertainties of its score, from 1e-6 to 1e3.
+        epsilon: Probability of a uniform choice, from 0 to 1.
+    """
     check_number("scale", scale, *SD_RANGE)
     return Explorer("uncertainty_thompson", epsilon, strength=scale)

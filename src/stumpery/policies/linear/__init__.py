@@ -1,1 +1,1 @@
-"""Linear policies: LinUCB, linear Thompson sampling, Banditron."""
+"""Linear contextual bandits: LinUCB, linear Thompson sampling, Banditron."""

@@ -1,30 +1,39 @@
-"""The Banditron: a perceptron for bandit feedback (Kakade, Shalev-Shwartz, Tewari 2008)."""
+"""Banditron: a multiclass perceptron for bandit feedback (Kakade, Shalev-Shwartz and Tewari 2008)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from stumpery.options import check_number
 from stumpery.policies.exploration import explorers
 from stumpery.policies.linear import banditron_kernels
-from stumpery.policies.vector_policy import VectorPolicy
+from stumpery.policies.vector_policy import VectorKernels, VectorPolicy
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 
 
-class Perceptron(NamedTuple):
-    """What is known of every action."""
+class PerceptronWeights(NamedTuple):
+    """Weights of a multiclass perceptron."""
 
     weights: Floats  # (actions, width + 1)
 
 
 @dataclass(kw_only=True, eq=False)
-class Banditron(VectorPolicy):
-    """The action with the highest score of a multiclass perceptron; with probability `gamma` any action.
+class Banditron(VectorPolicy[PerceptronWeights]):
+    """Banditron: the best action by a multiclass perceptron; with probability `gamma` any action.
 
-    It is made for rewards of 1 for the right action and 0 for all others; scores rank actions and are no estimates of
-    rewards. A late reward is held against the leader of the time when it comes.
+    It is for rewards of 1 for the right action and 0 for all others (Kakade, Shalev-Shwartz and Tewari 2008, Algorithm
+    1). Scores rank actions and do not estimate rewards. A late reward corrects the action that scores best when it
+    comes.
+
+    Args:
+        actions: Names of the actions: strings, numbers or booleans, each once.
+        seed: Seed of all random draws; the same seed gives the same decisions.
+        reward_range: The least and the greatest reward.
+        schema: The columns of a context; by default inferred from the first rows.
+        gamma: Probability of a uniform choice, above 0 and at most 1. Updates divide by the probability of the
+            decision, so that smaller ones have more variance.
 
     >>> policy = Banditron(actions=["a", "b"], gamma=0.2, seed=1)
     >>> for step in range(100):
@@ -36,7 +45,7 @@ class Banditron(VectorPolicy):
 
     gamma: float = 0.05
 
-    _kernels: ClassVar[Any] = banditron_kernels
+    _kernels: ClassVar[VectorKernels] = banditron_kernels
 
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, 0.0, 1.0, above=True)
@@ -46,6 +55,6 @@ class Banditron(VectorPolicy):
     def _new_rule(self) -> Floats:
         return explorers.greedy(epsilon=self.gamma).rule()
 
-    def _new_model(self, n_actions: int, size: int) -> Perceptron:
+    def _new_model(self, n_actions: int, size: int) -> PerceptronWeights:
         reserve(8 * n_actions * size)
-        return Perceptron(np.zeros((n_actions, size)))
+        return PerceptronWeights(np.zeros((n_actions, size)))

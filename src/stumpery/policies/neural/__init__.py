@@ -1,1 +1,1 @@
-"""NeuralBandit: a committee of networks."""
+"""Neural contextual bandits: NeuralBandit, a committee of networks."""

@@ -1,7 +1,7 @@
-"""Small neural networks, one hidden layer for each action, several members side by side.
+"""Small neural networks with one hidden layer per action, several members side by side.
 
-A network predicts an action's reward: v . h + c, with hidden units h = s(U x) and s(z) = z / (1 + |z|). The hidden
-units of all members stand in one row, so that one walk over the set places of a row serves them all.
+A network predicts an action's reward: v . h + c, with hidden units h = s(U x) and the softsign s(z) = z / (1 + |z|).
+The hidden units of all members stand in one row, so that one pass over a sparse row serves them all.
 """
 
 import math
@@ -11,112 +11,113 @@ import numpy as np
 
 from stumpery.jit import internal, kernel
 from stumpery.policies import standardisation_kernels as features
-from stumpery.policies.standardisation_kernels import Sparse
+from stumpery.policies.standardisation_kernels import SparseRow
 from stumpery.random import uniform
 from stumpery.types import Floats, RandomState
 
-# A member's fields: its first and past-the-last hidden unit, its learning rate, and the logarithm of its credit.
-START, END, RATE, CREDIT = range(4)
+# Fields of a member: its first and past-the-last hidden unit, its learning rate, the logarithm of its Exp3 weight.
+MEMBER_START, MEMBER_END, MEMBER_RATE, MEMBER_LOG_WEIGHT = range(4)
 
-# The first weights' reach to either side of 0; that of outputs is shared by the units of a member.
-HIDDEN_REACH = 0.1
-OUTPUT_REACH = 2.0
+# Initial weights are uniform between these and their negatives; that of outputs is divided by sqrt(units of the
+# member).
+HIDDEN_INIT_RANGE = 0.1
+OUTPUT_INIT_RANGE = 2.0
 
 
 class Networks(NamedTuple):
-    """The weights of all members, side by side."""
+    """The weights of all members."""
 
     hidden: Floats  # (actions, width + 1, units)
-    outputs: Floats  # (actions, units + members), the members' constants last
+    outputs: Floats  # (actions, units + members), the members' biases last
 
 
-class Thoughts(NamedTuple):
-    """What the networks make of one row."""
+class ForwardPass(NamedTuple):
+    """The results of a forward pass of one row."""
 
-    seen: Sparse
+    row: SparseRow
     units: Floats  # (actions, units)
-    guesses: Floats  # (members, actions)
+    predictions: Floats  # (members, actions)
 
 
 def new_committee(members: list[tuple[int, float]]) -> Floats:
-    """Members by number of hidden units and learning rate, all with the same credit."""
+    """Members of given numbers of hidden units and learning rates, all with the same weight."""
     ends = np.cumsum([n_units for n_units, _ in members])
     rows = [(end - n_units, end, rate, 0.0) for end, (n_units, rate) in zip(ends, members, strict=True)]
     return np.array(rows, dtype=np.float64)
 
 
 @internal
-def fill(rng: RandomState, weights: Floats, reach: float) -> None:
-    """Draw weights from -reach to reach, in place."""
-    for place in range(weights.shape[0]):
-        weights[place] = reach * (2.0 * uniform(rng) - 1.0)
+def fill_uniform(rng: RandomState, weights: Floats, limit: float) -> None:
+    """Draw weights uniformly from -limit to limit, in place."""
+    for index in range(weights.shape[0]):
+        weights[index] = limit * (2.0 * uniform(rng) - 1.0)
 
 
 @kernel
 def new_networks(rng: RandomState, committee: Floats, n_actions: int, size: int) -> Networks:
-    """Weights drawn at random, constants 0."""
-    n_members, n_units = committee.shape[0], int(committee[-1, END])
+    """Networks with random weights, and biases of 0."""
+    n_members, n_units = committee.shape[0], int(committee[-1, MEMBER_END])
     hidden, outputs = np.empty((n_actions, size, n_units)), np.zeros((n_actions, n_units + n_members))
     for action in range(n_actions):
-        for place in range(size):
-            fill(rng, hidden[action, place], HIDDEN_REACH)
+        for column in range(size):
+            fill_uniform(rng, hidden[action, column], HIDDEN_INIT_RANGE)
         for member in range(n_members):
-            start, end = int(committee[member, START]), int(committee[member, END])
-            fill(rng, outputs[action, start:end], OUTPUT_REACH / math.sqrt(end - start))
+            start, end = int(committee[member, MEMBER_START]), int(committee[member, MEMBER_END])
+            fill_uniform(rng, outputs[action, start:end], OUTPUT_INIT_RANGE / math.sqrt(end - start))
     return Networks(hidden, outputs)
 
 
 @internal
-def think(committee: Floats, columns: Floats, networks: Networks, row: Floats) -> Thoughts:
+def forward(committee: Floats, columns: Floats, networks: Networks, row: Floats) -> ForwardPass:
     """Every member's prediction of every action's reward."""
-    seen = features.sparse(columns, row)
+    sparse = features.sparse_row(columns, row)
     n_actions, n_members = networks.outputs.shape[0], committee.shape[0]
     n_units = networks.hidden.shape[2]
-    units, guesses = np.zeros((n_actions, n_units)), np.empty((n_members, n_actions))
+    units, predictions = np.zeros((n_actions, n_units)), np.empty((n_members, n_actions))
     for action in range(n_actions):
-        for nth in range(seen.n_set):
-            place = seen.places[nth]
+        for index in range(sparse.n_set):
+            column = sparse.indices[index]
             for unit in range(n_units):
-                units[action, unit] += seen.x[place] * networks.hidden[action, place, unit]
+                units[action, unit] += sparse.x[column] * networks.hidden[action, column, unit]
         for unit in range(n_units):
             units[action, unit] /= 1.0 + abs(units[action, unit])
         for member in range(n_members):
-            guess = networks.outputs[action, n_units + member]
-            for unit in range(int(committee[member, START]), int(committee[member, END])):
-                guess += networks.outputs[action, unit] * units[action, unit]
-            guesses[member, action] = guess
-    return Thoughts(seen, units, guesses)
+            prediction = networks.outputs[action, n_units + member]
+            for unit in range(int(committee[member, MEMBER_START]), int(committee[member, MEMBER_END])):
+                prediction += networks.outputs[action, unit] * units[action, unit]
+            predictions[member, action] = prediction
+    return ForwardPass(sparse, units, predictions)
 
 
 @internal
-def correct(
-    committee: Floats, networks: Networks, thoughts: Thoughts, action: int, reward: float, probability: float
+def backpropagate(
+    committee: Floats, networks: Networks, passed: ForwardPass, action: int, reward: float, probability: float
 ) -> None:
-    """Move every member's prediction towards the reward, in place: back-propagation with the weight 1 / probability.
+    """Update every member by back-propagation with the importance weight 1 / probability, in place.
 
-    A step is as long as infinitely many small ones would be, so that a large weight never overshoots the reward
-    (Karampatziakis and Langford 2011).
+    Steps are importance invariant, as long as infinitely many small ones would be, so that a large weight never
+    overshoots the reward (Karampatziakis and Langford 2011).
     """
-    units, outputs, seen = thoughts.units[action], networks.outputs[action], thoughts.seen
+    units, outputs, row = passed.units[action], networks.outputs[action], passed.row
     n_units = units.shape[0]
     slopes = np.empty(n_units)
-    length = 0.0
-    for nth in range(seen.n_set):
-        length += seen.x[seen.places[nth]] * seen.x[seen.places[nth]]
+    square = 0.0
+    for index in range(row.n_set):
+        square += row.x[row.indices[index]] * row.x[row.indices[index]]
     for member in range(committee.shape[0]):
-        start, end = int(committee[member, START]), int(committee[member, END])
+        start, end = int(committee[member, MEMBER_START]), int(committee[member, MEMBER_END])
         norm = 1.0
         for unit in range(start, end):
-            room = 1.0 - abs(units[unit])
-            slopes[unit] = outputs[unit] * room * room
-            norm += units[unit] * units[unit] + length * slopes[unit] * slopes[unit]
-        error = reward - thoughts.guesses[member, action]
-        step = -error * math.expm1(-committee[member, RATE] * norm / probability) / norm
+            root = 1.0 - abs(units[unit])  # its square is the slope of the softsign
+            slopes[unit] = outputs[unit] * root * root
+            norm += units[unit] * units[unit] + square * slopes[unit] * slopes[unit]
+        error = reward - passed.predictions[member, action]
+        step = -error * math.expm1(-committee[member, MEMBER_RATE] * norm / probability) / norm
         for unit in range(start, end):
             outputs[unit] += step * units[unit]
             slopes[unit] *= step
         outputs[n_units + member] += step
-    for nth in range(seen.n_set):
-        place = seen.places[nth]
+    for index in range(row.n_set):
+        column = row.indices[index]
         for unit in range(n_units):
-            networks.hidden[action, place, unit] += seen.x[place] * slopes[unit]
+            networks.hidden[action, column, unit] += row.x[column] * slopes[unit]

@@ -1,4 +1,4 @@
-"""NeuralBandit: a committee of small neural networks (Allesiardo, Féraud, Bouneffouf 2014)."""
+"""NeuralBandit: a committee of small neural networks (Allesiardo, Féraud and Bouneffouf 2014)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,21 +10,31 @@ from numpy.typing import NDArray
 from stumpery.options import check_number, check_whole
 from stumpery.policies.neural import network_kernels as networks
 from stumpery.policies.neural import neural_bandit_kernels as neural_kernels
-from stumpery.policies.vector_policy import VectorPolicy
+from stumpery.policies.vector_policy import VectorKernels, VectorPolicy
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 from stumpery.validation import check, check_learned
 
-MAX_UNITS = 10_000  # of a network
+MAX_UNITS = 10_000
 
 
 @dataclass(kw_only=True, eq=False)
-class NeuralBandit(VectorPolicy):
-    """The action of which a neural network expects most; with probability `gamma` any action.
+class NeuralBandit(VectorPolicy[networks.Networks]):
+    """Neural contextual bandit: the best action by a committee of networks; with probability `gamma` any action.
 
-    The `committee` is a list of pairs, each a number of hidden units and a learning rate; every member learns from
-    every reward, and Exp3 with a share `explore` of uniform choices finds out whom to follow. Memory is
-    8 * actions * (columns + 2) bytes for each hidden unit.
+    Every network learns from every reward, and Exp3 learns the network to follow (Allesiardo, Féraud and Bouneffouf
+    2014, Algorithm 3). Memory is 8 * actions * (columns + 2) bytes for each hidden unit.
+
+    Args:
+        actions: Names of the actions: strings, numbers or booleans, each once.
+        seed: Seed of all random draws; the same seed gives the same decisions.
+        reward_range: The least and the greatest reward.
+        schema: The columns of a context; by default inferred from the first rows.
+        gamma: Probability of a uniform choice of the action, above 0 and at most 1. Updates divide by the probability
+            of the decision, so that smaller ones have more variance.
+        committee: The networks: pairs of hidden units (1 to 10,000) and learning rate (above 0). By default four, since
+            no rate is best for all problems.
+        explore: Probability of a uniform choice of the network in Exp3, above 0 and at most 1.
 
     >>> policy = NeuralBandit(actions=["a", "b"], committee=[(4, 0.1), (8, 0.1)], gamma=0.1, seed=1)
     >>> for step in range(200):
@@ -38,7 +48,7 @@ class NeuralBandit(VectorPolicy):
     committee: Sequence[tuple[int, float]] = ((16, 0.03), (16, 0.1), (32, 0.01), (32, 0.03))
     explore: float = 0.1
 
-    _kernels: ClassVar[Any] = neural_kernels
+    _kernels: ClassVar[VectorKernels] = neural_kernels
 
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, 0.0, 1.0, above=True)
@@ -46,36 +56,38 @@ class NeuralBandit(VectorPolicy):
         self.gamma, self.explore = float(self.gamma), float(self.explore)
         members = _checked(self.committee)
         self.committee = tuple(members)
-        self._members = networks.new_committee(members)
+        self._committee = networks.new_committee(members)
         super().__post_init__()
 
     def _new_rule(self) -> Floats:
         return np.array([self.gamma, self.explore])
 
     def _new_model(self, n_actions: int, size: int) -> networks.Networks:
-        n_units = sum(each for each, _ in self.committee)
+        n_units = sum(n for n, _ in self.committee)
         reserve(8 * n_actions * n_units * (size + 2))
-        return networks.new_networks(self._rng, self._members, n_actions, size)
+        return networks.new_networks(self._rng, self._committee, n_actions, size)
 
-    def _known(self) -> tuple[Floats, ...]:
-        return (self._members, *self._model)
+    def _model_arrays(self) -> tuple[Floats, ...]:
+        return (self._committee, *self._model)
 
     def _reasons(self, row: Floats, action: int) -> str:
-        trusted = neural_kernels.trust(self._rule, self._members)
-        n_units, rate = self.committee[int(trusted.argmax())]
-        return f"; most trust, {trusted.max():.4g}, has the network of {n_units} units and rate {rate:g}"
+        probabilities = neural_kernels.member_probabilities(self._rule, self._committee)
+        n_units, rate = self.committee[int(probabilities.argmax())]
+        return (
+            f"; the network of {n_units} units and rate {rate:g} has the highest probability, {probabilities.max():.4g}"
+        )
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {**super()._arrays(), "credits": self._members[:, networks.CREDIT]}
+        return {**super()._arrays(), "credits": self._committee[:, networks.MEMBER_LOG_WEIGHT]}
 
     def _options(self) -> dict[str, Any]:
         return {**super()._options(), "committee": [list(member) for member in self.committee]}
 
-    def _restored(self) -> None:
-        super()._restored()
-        earned = self._members[:, networks.CREDIT]
-        check_learned(earned, "a network's credit")
-        check(earned.max() == 0.0, "no network has the highest credit, which is 0")
+    def _validate_state(self) -> None:
+        super()._validate_state()
+        log_weights = self._committee[:, networks.MEMBER_LOG_WEIGHT]
+        check_learned(log_weights, "the log-weight of a network")
+        check(log_weights.max() == 0.0, "no network has the highest log-weight, which is 0")
 
 
 def _checked(committee: Any) -> list[tuple[int, float]]:

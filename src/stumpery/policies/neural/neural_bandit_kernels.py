@@ -1,8 +1,8 @@
-"""A committee of neural networks (Allesiardo, Féraud, Bouneffouf 2014).
+"""NeuralBandit: a committee of neural networks weighted by Exp3 (Allesiardo, Féraud and Bouneffouf 2014).
 
-A member plays the action of its highest prediction, or any action with the probability gamma; which member to trust is
-learned by Exp3 (Auer et al. 2002). The probability of an action is the mean of the members' probabilities, weighted by trust, so
-that it is exact, and every member can be paid for what it would have played.
+A member plays the action of its highest prediction, or any action with the probability gamma. Exp3 (Auer et al. 2002)
+learns the probability of each member. The probability of an action is the mean of the members' probabilities, weighted
+by those of the members, so that it is exact, and every member is rewarded for what it would have played.
 """
 
 import math
@@ -11,87 +11,98 @@ import numpy as np
 
 from stumpery.jit import internal, kernel
 from stumpery.policies import standardisation_kernels as features
-from stumpery.policies.exploration.explorers_kernels import DECIDES, LEARNS, PROBABILITY, SCORE, UNCERTAINTY, VALUE
-from stumpery.policies.neural.network_kernels import CREDIT, Networks, correct, think
+from stumpery.policies.exploration.rule_kernels import (
+    ACTION_PROBABILITY,
+    ACTION_SCORE,
+    ACTION_UNCERTAINTY,
+    ACTION_VALUE,
+)
+from stumpery.policies.mode_kernels import DECIDES, LEARNS
+from stumpery.policies.neural.network_kernels import MEMBER_LOG_WEIGHT, Networks, backpropagate, forward
 from stumpery.random import choice
 from stumpery.types import Floats, Integers, RandomState
 
-# A rule's fields: the shares of uniform choices among actions and among members.
-GAMMA, EXPLORE = range(2)
+# Fields of the options: the probabilities of a uniform choice among actions and among members.
+OPTION_GAMMA, OPTION_EXPLORE = range(2)
 
 
 @internal
-def lead(guesses: Floats, available: np.ndarray, action: int) -> float:
-    """An action's share of a member's lead: 1 for the highest guess alone, equal shares where some tie."""
+def greedy_share(predictions: Floats, available: np.ndarray, action: int) -> float:
+    """A member's greedy probability of an action: 1 if its prediction is the highest, equal shares for ties."""
     n_best = 1
-    for other in range(guesses.shape[0]):
+    for other in range(predictions.shape[0]):
         if available[other]:
-            if guesses[other] > guesses[action]:
+            if predictions[other] > predictions[action]:
                 return 0.0
-            n_best += other != action and guesses[other] == guesses[action]
+            n_best += other != action and predictions[other] == predictions[action]
     return 1.0 / n_best
 
 
 @kernel
-def trust(rule: Floats, committee: Floats) -> Floats:
-    """The probability of every member to be followed; credits are at most 0 and one of them is 0."""
+def member_probabilities(options: Floats, committee: Floats) -> Floats:
+    """The Exp3 probability of every member; log-weights are at most 0 and one of them is 0."""
     probabilities = np.empty(committee.shape[0])
     total = 0.0
     for member in range(probabilities.shape[0]):
-        probabilities[member] = math.exp(committee[member, CREDIT])
+        probabilities[member] = math.exp(committee[member, MEMBER_LOG_WEIGHT])
         total += probabilities[member]
     for member in range(probabilities.shape[0]):
         probabilities[member] = (
-            rule[EXPLORE] / probabilities.shape[0] + (1.0 - rule[EXPLORE]) * probabilities[member] / total
+            options[OPTION_EXPLORE] / probabilities.shape[0]
+            + (1.0 - options[OPTION_EXPLORE]) * probabilities[member] / total
         )
     return probabilities
 
 
 @internal
 def fill_statistics(
-    statistics: Floats, rule: Floats, available: np.ndarray, committee: Floats, guesses: Floats
+    statistics: Floats, options: Floats, available: np.ndarray, committee: Floats, predictions: Floats
 ) -> None:
-    """Write the trusted mean of the guesses, their spread and the probabilities into the action statistics, in place."""
-    trusted = trust(rule, committee)
+    """Write the weighted mean and deviation of the predictions and the probabilities into the statistics, in place."""
+    weights = member_probabilities(options, committee)
     n_available = 0
     for action in range(statistics.shape[1]):
         n_available += available[action]
     total = 0.0
     for action in range(statistics.shape[1]):
-        score, square, share = 0.0, 0.0, 0.0
-        for member in range(guesses.shape[0]):
-            score += trusted[member] * guesses[member, action]
-            square += trusted[member] * guesses[member, action] * guesses[member, action]
+        score, square, greedy = 0.0, 0.0, 0.0
+        for member in range(predictions.shape[0]):
+            score += weights[member] * predictions[member, action]
+            square += weights[member] * predictions[member, action] * predictions[member, action]
             if available[action]:
-                share += trusted[member] * lead(guesses[member], available, action)
-        statistics[SCORE, action] = statistics[VALUE, action] = score
-        statistics[UNCERTAINTY, action] = math.sqrt(max(square - score * score, 0.0))
-        statistics[PROBABILITY, action] = (
-            rule[GAMMA] / n_available + (1.0 - rule[GAMMA]) * share if available[action] else 0.0
+                greedy += weights[member] * greedy_share(predictions[member], available, action)
+        statistics[ACTION_SCORE, action] = statistics[ACTION_VALUE, action] = score
+        statistics[ACTION_UNCERTAINTY, action] = math.sqrt(max(square - score * score, 0.0))
+        statistics[ACTION_PROBABILITY, action] = (
+            options[OPTION_GAMMA] / n_available + (1.0 - options[OPTION_GAMMA]) * greedy if available[action] else 0.0
         )
-        total += statistics[PROBABILITY, action]
-    for action in range(statistics.shape[1]):  # trust may miss 1 by a rounding
-        statistics[PROBABILITY, action] /= total
+        total += statistics[ACTION_PROBABILITY, action]
+    for action in range(statistics.shape[1]):  # weights may miss 1 by a rounding error
+        statistics[ACTION_PROBABILITY, action] /= total
 
 
 @internal
-def credit(rule: Floats, committee: Floats, guesses: Floats, action: int, reward: float, probability: float) -> None:
-    """Give every member its estimated reward, in place: its own probability of the action times reward / probability."""
-    n_members, n_actions = guesses.shape
+def update_credits(
+    options: Floats, committee: Floats, predictions: Floats, action: int, reward: float, probability: float
+) -> None:
+    """Update every member's log-weight, in place, by its own probability of the action times reward / probability."""
+    n_members, n_actions = predictions.shape
     available = np.ones(n_actions, dtype=np.bool_)
     highest = -np.inf
     for member in range(n_members):
-        own = rule[GAMMA] / n_actions + (1.0 - rule[GAMMA]) * lead(guesses[member], available, action)
-        committee[member, CREDIT] += rule[EXPLORE] / n_members * own * reward / probability
-        highest = max(highest, committee[member, CREDIT])
+        own = options[OPTION_GAMMA] / n_actions + (1.0 - options[OPTION_GAMMA]) * greedy_share(
+            predictions[member], available, action
+        )
+        committee[member, MEMBER_LOG_WEIGHT] += options[OPTION_EXPLORE] / n_members * own * reward / probability
+        highest = max(highest, committee[member, MEMBER_LOG_WEIGHT])
     for member in range(n_members):
-        committee[member, CREDIT] -= highest
+        committee[member, MEMBER_LOG_WEIGHT] -= highest
 
 
 @kernel
 def run(
     rng: RandomState,
-    rule: Floats,
+    options: Floats,
     clock: Floats,
     arms: Floats,
     columns: Floats,
@@ -104,20 +115,20 @@ def run(
     actions: Integers,
     probabilities: Floats,
     available: np.ndarray,
-    does: int,
+    mode: int,
 ) -> None:
-    """Go along rows, in place: decide, learn given actions, both, or fill the statistics."""
+    """Go along rows by `mode`, in place: decide, learn the given actions, both, or only fill the statistics."""
     networks = Networks(hidden, outputs)
-    for place in range(rows.shape[0]):
-        thoughts = think(committee, columns, networks, rows[place])
-        if not does & LEARNS or does & DECIDES:
-            fill_statistics(statistics, rule, available, committee, thoughts.guesses)
-        if does & DECIDES:
-            actions[place] = choice(rng, statistics[PROBABILITY])
-            probabilities[place] = statistics[PROBABILITY, actions[place]]
-        if does & LEARNS:
-            action, probability = actions[place], probabilities[place]
-            reward = rewards[place, action if does & DECIDES else 0]
-            credit(rule, committee, thoughts.guesses, action, reward, probability)
-            correct(committee, networks, thoughts, action, reward, probability)
-            features.update(clock, arms, columns, rows[place], action, reward)
+    for row in range(rows.shape[0]):
+        passed = forward(committee, columns, networks, rows[row])
+        if not mode & LEARNS or mode & DECIDES:
+            fill_statistics(statistics, options, available, committee, passed.predictions)
+        if mode & DECIDES:
+            actions[row] = choice(rng, statistics[ACTION_PROBABILITY])
+            probabilities[row] = statistics[ACTION_PROBABILITY, actions[row]]
+        if mode & LEARNS:
+            action, probability = actions[row], probabilities[row]
+            reward = rewards[row, action if mode & DECIDES else 0]
+            update_credits(options, committee, passed.predictions, action, reward, probability)
+            backpropagate(committee, networks, passed, action, reward, probability)
+            features.count_event(clock, arms, columns, rows[row], action, reward)

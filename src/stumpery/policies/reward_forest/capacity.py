@@ -1,4 +1,4 @@
-"""How much memory a reward forest may take: events, nodes, blocks, pairs and contexts within `max_bytes`."""
+"""Capacity plan of the reward forest: events, nodes, blocks, slots and buckets within `max_bytes`."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
@@ -8,30 +8,31 @@ from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.forest_kernels import GAPS_PER_BLOCK
-from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed
+from stumpery.errors import CorruptFile
+from stumpery.policies.reward_forest.scorers.codes_kernels import CODES_PER_COLUMN
 from stumpery.policies.reward_forest.scorers.context_memory import BUCKET_BYTES
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring import Widths
 from stumpery.policies.reward_forest.trees.ring_kernels import FLOAT
 
-FIRST_EVENTS = 4096
+INITIAL_EVENTS = 4096
 MAX_EVENTS = 2**20
 MAX_SLOTS = 2**18
 MAX_BUCKETS = 2**17
-LEAST_EVENTS, LEAST_SLOTS, LEAST_BUCKETS = 256, 64, 8
-NODE_SHARE, LEAST_NODE_SHARE = 0.5, 0.25  # of the memory that pairs and contexts leave
-SMALL = 256  # bytes, and a little of all memory, for what is small
-EXCESS = 2  # times `max_bytes`: what a full forest may come to when actions are added to it
+MIN_EVENTS, MIN_SLOTS, MIN_BUCKETS = 256, 64, 8
+NODE_SHARE, MIN_NODE_SHARE = 0.5, 0.25  # of the memory that slots and buckets leave
+OVERHEAD_BYTES = 256  # beside a little of all memory, for what is small
+MAX_EXCESS = 2  # times `max_bytes`: what a full forest may take when actions are added to it
 BLOCK_BYTES = 4 * trees.N_BLOCK_FIELDS
 
 
-def trees_for(n_columns: int) -> int:
-    """How many trees are enough: each looks at half of the columns at a time, so more columns need more of them."""
+def default_n_trees(n_columns: int) -> int:
+    """The default number of trees: each considers half of the columns at a time, so more columns need more trees."""
     return min(26 + n_columns // 2, 72)
 
 
-class Sizes(NamedTuple):
-    """How many events, nodes, blocks, slots of pairs and buckets of contexts there is room for."""
+class RewardForestCapacity(NamedTuple):
+    """The number of events, nodes, blocks, slots of the quadratic scorer and buckets of the context memory."""
 
     n_events: int
     n_nodes: int
@@ -39,90 +40,94 @@ class Sizes(NamedTuple):
     n_slots: int
     n_buckets: int
 
-    def first(self, n_trees: int) -> Self:
-        """Where to start: a fraction of it all, with room for the roots of the trees and some more."""
-        share = max(1, self.n_events // FIRST_EVENTS)
+    def initial(self, n_trees: int) -> Self:
+        """The capacity to start with on the way to this one: a fraction, with some nodes beside the roots."""
+        fraction = max(1, self.n_events // INITIAL_EVENTS)
         return self._replace(
-            n_events=self.n_events // share,
-            n_nodes=max(self.n_nodes // share, min(self.n_nodes, 4 * n_trees)),
-            n_blocks=max(self.n_blocks // share, 1),
+            n_events=self.n_events // fraction,
+            n_nodes=max(self.n_nodes // fraction, min(self.n_nodes, 4 * n_trees)),
+            n_blocks=max(self.n_blocks // fraction, 1),
         )
 
+    def is_below(self, limit: "RewardForestCapacity") -> bool:
+        """Whether anything is less than a limit."""
+        return any(n < most for n, most in zip(self, limit, strict=True))
+
     @classmethod
-    def read(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> "Sizes":
-        """The sizes of saved arrays; a ValueError says that they are none, or more than they may be."""
-        names = ("ring.bytes", "forest.nodes", "forest.blocks", "pairs", "familiar.buckets")
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> "RewardForestCapacity":
+        """The capacity of saved arrays; refuses an impossible one."""
+        names = ("ring.bytes", "forest.nodes", "forest.blocks", "quadratic", "context_memory.buckets")
         if missing := [name for name in names if name not in arrays]:
-            raise ValueError(f"its array {missing[0]!r} is missing, as in a file of another version of Stumpery")
-        found = Sizes(*(len(arrays[name]) if arrays[name].ndim else 0 for name in names))
-        if 0 in found or sum(array.nbytes for array in arrays.values()) > EXCESS * max_bytes:
+            raise CorruptFile(f"its array {missing[0]!r} is missing, as in a file of another version of Stumpery")
+        capacity = cls(*(len(arrays[name]) if arrays[name].ndim else 0 for name in names))
+        if 0 in capacity or sum(array.nbytes for array in arrays.values()) > MAX_EXCESS * max_bytes:
             raise ValueError(
-                f"its arrays have room for {tuple(found)}, which does not fit its max_bytes of {max_bytes}"
+                f"its arrays have room for {tuple(capacity)}, which does not fit its max_bytes of {max_bytes}"
             )
-        for part, n, places in (("pairs", found.n_slots, "slots"), ("contexts", found.n_buckets, "buckets")):
+        for n, what in ((capacity.n_slots, "slots of the quadratic scorer"), (capacity.n_buckets, "buckets")):
             if n & (n - 1):
-                raise ValueError(f"its {part} have {n} {places}, which is no power of two")
-        return found
-
-    def may_grow(self, most: "Sizes") -> bool:
-        """Whether anything is smaller than it may be."""
-        return any(size < limit for size, limit in zip(self, most, strict=True))
+                raise CorruptFile(f"it has {n} {what}, which is no power of two")
+        return capacity
 
 
-def sizes_within(
-    max_bytes: int, n_trees: int, n_actions: int, n_features: int, widths: Widths, now: Sizes | None = None
-) -> Sizes:
-    """The most that fits: at most an eighth for pairs, and as much for contexts that may come again.
+def capacity_within(
+    max_bytes: int,
+    n_trees: int,
+    n_actions: int,
+    n_features: int,
+    widths: Widths,
+    present: RewardForestCapacity | None = None,
+) -> RewardForestCapacity:
+    """The largest capacity within `max_bytes`: at most an eighth for slots, and as much for buckets.
 
-    One half of the rest is for nodes and leaves, the other for events, until it is known what they need. With sizes
-    that there are `now`, pairs and contexts keep theirs. What is enough for columns of few bytes is enough when they
-    turn out to need more.
+    One half of the rest is for nodes and leaves, the other for events, until it is known what they need. Slots and
+    buckets of a `present` capacity stay. What is enough for narrow columns is enough when they become wide.
     """
     n_columns = len(widths)
     slot_bytes, leaf_bytes, node_bytes = 2 * 4 * n_actions, leaf_bytes_of(n_actions), node_bytes_of(n_actions)
     event_bytes, widest = event_bytes_of(widths, n_trees), event_bytes_of(np.full(n_columns, FLOAT), n_trees)
-    least = max(4 * n_trees * node_bytes / NODE_SHARE, LEAST_EVENTS * widest / (1.0 - NODE_SHARE))
-    n_codes = (n_columns + 1) * hashed.N_CODES
+    least = max(4 * n_trees * node_bytes / NODE_SHARE, MIN_EVENTS * widest / (1.0 - NODE_SHARE))
+    n_codes = (n_columns + 1) * CODES_PER_COLUMN
     fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
-    whole = 0.97 * max_bytes - fixed - SMALL
-    n_buckets, fewest = (now.n_buckets, now.n_buckets) if now else (MAX_BUCKETS, LEAST_BUCKETS)
+    rest = 0.97 * max_bytes - fixed - OVERHEAD_BYTES
+    n_buckets, fewest = (present.n_buckets, present.n_buckets) if present else (MAX_BUCKETS, MIN_BUCKETS)
     while n_buckets > fewest and n_buckets * BUCKET_BYTES > max_bytes // 8:
         n_buckets //= 2
-    whole -= n_buckets * BUCKET_BYTES
-    slots, fewest = (now.n_slots, now.n_slots) if now else (MAX_SLOTS, LEAST_SLOTS)
-    while slots > fewest and (slots * slot_bytes > max_bytes // 8 or whole - slots * slot_bytes < least):
-        slots //= 2
-    left = whole - slots * slot_bytes
-    if left < least:
+    rest -= n_buckets * BUCKET_BYTES
+    n_slots, fewest = (present.n_slots, present.n_slots) if present else (MAX_SLOTS, MIN_SLOTS)
+    while n_slots > fewest and (n_slots * slot_bytes > max_bytes // 8 or rest - n_slots * slot_bytes < least):
+        n_slots //= 2
+    rest -= n_slots * slot_bytes
+    if rest < least:
         raise ValueError(
             f"max_bytes is {max_bytes}; {n_trees} trees over {n_columns} columns and {n_actions} actions"
             f"{f' of {n_features} features' if n_features else ''} need "
             f"about {int((least + fixed + fewest * slot_bytes + n_buckets * BUCKET_BYTES) * 4 / 3):,}"
         )
-    n_events = min(int(left * (1.0 - NODE_SHARE) / event_bytes), MAX_EVENTS)
-    n_nodes = min(int(left * NODE_SHARE / node_bytes), 2 * n_trees * n_events // trees.MIN_CHILD_EVENTS)
-    return Sizes(n_events, n_nodes, n_blocks_for(n_trees, n_events), slots, n_buckets)
+    n_events = min(int(rest * (1.0 - NODE_SHARE) / event_bytes), MAX_EVENTS)
+    n_nodes = min(int(rest * NODE_SHARE / node_bytes), 2 * n_trees * n_events // trees.MIN_CHILD_EVENTS)
+    return RewardForestCapacity(n_events, n_nodes, n_blocks_for(n_trees, n_events), n_slots, n_buckets)
 
 
 def leaf_bytes_of(n_actions: int) -> int:
-    """What a leaf takes, without its events."""
+    """The bytes of a leaf, without its events."""
     return 4 * trees.N_LEAF_FIELDS + 2 * trees.N_STATS * n_actions
 
 
 def node_bytes_of(n_actions: int) -> float:
-    """What a node takes, with its share of a leaf: every second one is there for one."""
+    """The bytes of a node and half a leaf: there is one leaf for every two nodes."""
     return 16 + leaf_bytes_of(n_actions) / 2
 
 
 def event_bytes_of(widths: Widths, n_trees: int) -> float:
-    """What an event takes in the ring and in the blocks of all trees."""
+    """The bytes of an event in the ring and in the blocks of all trees."""
     return ring.event_bytes(widths) + n_trees * BLOCK_BYTES / GAPS_PER_BLOCK
 
 
 def n_blocks_for(n_trees: int, n_events: int) -> int:
-    """How many blocks note so many events.
+    """The number of blocks for the event lists.
 
-    The latest stand in the leaves' own lines. That makes room for some that have left the ring; of those, leaves let go
-    when blocks run short.
+    The latest numbers stand in the leaves, which leaves blocks for some that have left the ring; those expire when
+    blocks run short.
     """
     return n_trees * n_events // GAPS_PER_BLOCK

@@ -1,83 +1,81 @@
-"""The reward forest: an incremental forest for contextual bandits that learns."""
+"""RewardForest: an incremental forest for contextual bandits."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import files
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest import rendering as tree_words
-from stumpery.array_forest.workspaces import WorkspacePool
-from stumpery.compiling.pointers import pinned
-from stumpery.drift.reward_drop_kernels import EPOCH, N_CHANGES
+from stumpery.array_forest import rendering
+from stumpery.drift.reward_drop_kernels import DROP_N_DRIFTS
 from stumpery.encoding import Schema
 from stumpery.encoding.chunks import chunks
-from stumpery.encoding.online import OnlineEncoder
+from stumpery.encoding.online_encoder import OnlineEncoder
+from stumpery.errors import CorruptFile
 from stumpery.options import check_number, check_whole
 from stumpery.policies.arguments import checked_actions
 from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
 from stumpery.policies.exploration import explorers
-from stumpery.policies.exploration import explorers_kernels as statistic_rows
+from stumpery.policies.exploration.explorer_kernels import fill_probabilities
 from stumpery.policies.exploration.explorers import Explorer
-from stumpery.policies.policy import Played
+from stumpery.policies.exploration.rule_kernels import new_action_statistics
+from stumpery.policies.policy import ChosenActions
 from stumpery.policies.reward_forest import policy_kernels as kernels
 from stumpery.policies.reward_forest.action_features import ActionFeatures
-from stumpery.policies.reward_forest.capacity import Sizes, sizes_within, trees_for
-from stumpery.policies.reward_forest.explanation import Words
-from stumpery.policies.reward_forest.scorers.context_memory_kernels import SHARE
+from stumpery.policies.reward_forest.capacity import default_n_trees
+from stumpery.policies.reward_forest.explanation import RewardForestExplainer
+from stumpery.policies.reward_forest.growth import RewardForestArena, initial_state
+from stumpery.policies.reward_forest.importances import column_gains
+from stumpery.policies.reward_forest.saving import arrays_of, check_arrays, state_for
+from stumpery.policies.reward_forest.scorers.context_memory_kernels import SHRINKAGE_FACTOR
 from stumpery.policies.reward_forest.scorers.shrinkage_kernels import SharedModel
-from stumpery.policies.reward_forest.state import (
-    arrays_of,
-    grown,
-    has_shape,
-    limits,
-    new_models,
-    new_shared,
-    new_work,
-    plan_shares,
-    remembered,
-    reordered,
-    shared_anew,
-    shares_are_due,
-    sizes_of,
-    widened,
-)
+from stumpery.policies.reward_forest.state import new_shared_model, with_actions
 from stumpery.policies.reward_forest.trees import ring
-from stumpery.policies.reward_forest.trees.ring import Widths, check_widths
 from stumpery.policies.reward_forest.trees.ring_kernels import BYTE
-from stumpery.policies.reward_forest.validation import check_shapes, validate
+from stumpery.policies.reward_forest.validation import validate
+from stumpery.saveable import Arrays, Options, restore
 from stumpery.system.allocation import provisional
 from stumpery.types import Action, Context, Decision, Explanation, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_BORROWING = 1e9
-MAX_NAMES = trees.MAX_CODES - 2  # with missing and other, a column's codes are the bits of one word
+MAX_SHRINKAGE = 1e9
+MAX_NAMES = trees.MAX_CODES - 2  # with missing and other, the codes of a column are the bits of one word
+SCORERS = ("forest", "linear", "quadratic", "fast linear", "residual")
 
 
 @dataclass(kw_only=True, eq=False)
-class RewardForest(ContextualPolicy):
-    """Trees that learn what each action earns where, beside linear scorers, mixed as they prove themselves.
+class RewardForest(ContextualPolicy[OnlineEncoder]):
+    """An incremental forest for contextual bandits, stacked online with linear scorers.
 
-    Every tree keeps the numbers of remembered events in its leaves and splits a leaf when a cut of its own events tells
-    the actions' rewards apart; a split that does not hold is undone. Beside the forest's mean stand three linear
-    scorers (columns alone, in pairs, and of the latest events) and the forest corrected by learned weights; a mixture
-    on the simplex weighs the five online. A context that came before is scored by what it earned then, too, as far as
-    that proves right. Where rewards suddenly fall short of what was expected, the forest forgets its events and learns
-    the world anew. The forest's uncertainty and the `explorer` make the choice. Missing values and new names are ordinary;
-    columns are those of the `schema`, or of the first context. Without `n_trees` there are 26 trees and one more for
-    every two columns, at most 72. What it has learned stays within `max_bytes`: what does not fit is forgotten, oldest
-    first.
+    Every leaf holds the numbers of stored events and splits when a split of its own events separates the actions'
+    rewards; a split that does not hold is pruned. Beside the forest's mean stand three linear scorers (columns, pairs
+    of columns, and columns with a fast learning rate) and a residual scorer, the forest's mean plus learned
+    corrections; online stacking weighs the five. A context memory adds the residuals of contexts that come again.
+    When rewards fall short of their scores, a drift detector makes the forest forget its events. The forest's
+    uncertainty and the `explorer` choose the action. Missing values and new categories are ordinary.
 
-    `features` may say what actions are like, a dict of numbers and names for each: an action borrows from those with
-    the same features until it has rewards of its own, as if it had `borrowing` more plays that earned what theirs did.
+    Args:
+        actions: the actions to choose from: strings, numbers or booleans, all different.
+        seed: seed of all random draws, 0 or more; the same seed and events give the same bits.
+        reward_range: the lowest and the highest reward, by which rewards are scaled to 0..1.
+        schema: the columns of contexts; by default those of the first context, new categories are added as they come.
+        n_trees: the number of trees, 1 to 10,000; by default 26 and one more for every two columns, at most 72, since
+            each split considers half of the columns.
+        explorer: how scores and uncertainties become probabilities, from `stumpery.explorers`; the default, inverse-gap
+            weighting of scores plus one uncertainty, did best on the streams of the documentation.
+        max_bytes: the most memory, in bytes, that what is learned may take, 1 to 2^50; what does not fit is forgotten,
+            oldest first.
+        features: what actions are like, a dict of numbers and categories for each action; by default nothing is known.
+        shrinkage: strength of the shrinkage towards actions with the same features, 0 to 1e9: an action is scored as if
+            it had so many more plays that earned what theirs did. A few, the default, help new actions most.
+
+    The criterion, the scorers and what they earn are described in the documentation ("How the forests work").
 
     >>> policy = RewardForest(actions=["news", "sport"], seed=7)
     >>> for hour in range(200):
@@ -92,7 +90,7 @@ class RewardForest(ContextualPolicy):
     explorer: Explorer = field(default_factory=lambda: explorers.inverse_gap(scale=100.0, bonus=1.0))
     max_bytes: int = 512_000_000
     features: Mapping[Any, Mapping[str, Any]] | None = None
-    borrowing: float = 4.0
+    shrinkage: float = 4.0
 
     needs_sample: ClassVar[bool] = False
 
@@ -104,196 +102,189 @@ class RewardForest(ContextualPolicy):
             raise ValueError(
                 f"explorer is {self.explorer!r}; it must come from stumpery.policies.exploration.explorers"
             )
+        check_number("shrinkage", self.shrinkage, 0.0, MAX_SHRINKAGE)
+        self.shrinkage = float(self.shrinkage)  # an int would compile another kernel
         self._rule = self.explorer.rule()
-        self._n_trees = self.n_trees or trees_for(0)
-        self._models: Any = None
-        self._held: Any = None, None
-        self._rooms = WorkspacePool()
-        check_number("borrowing", self.borrowing, 0.0, MOST_BORROWING)
-        self.borrowing = float(self.borrowing)  # a whole number would be compiled apart
-        self._known = ActionFeatures.of(self.features, self.actions)
-        self.features = deepcopy(self._known.described)  # whoever changes it changes no more than this copy
+        self._arena: RewardForestArena | None = None
+        self._action_features = ActionFeatures.of(self.features, self.actions)
+        self.features = deepcopy(self._action_features.described)
         super().__post_init__()
-        self._statistics = statistic_rows.new_action_statistics(len(self.actions))
+        self._statistics = new_action_statistics(len(self.actions))
 
-    @property
-    def n_bytes(self) -> int:
-        """The memory that the policy's arrays hold."""
-        own = super().n_bytes
-        return own if self._models is None else own + sum(array.nbytes for array in arrays_of(self._models).values())
+    # What has been learned.
 
     @property
     def weights(self) -> dict[str, float]:
-        """How much each scorer counts now."""
-        names = ("forest", "columns", "pairs", "latest columns", "corrected forest")
-        found = kernels.FIRST_WEIGHTS if self._models is None else self._models.weights.tolist()
-        return dict(zip(names, found, strict=True))
+        """The stacking weight of each scorer."""
+        weights = kernels.INITIAL_WEIGHTS if self._arena is None else self._arena.state.weights.tolist()
+        return dict(zip(SCORERS, weights, strict=True))
 
     @property
-    def trust(self) -> float:
-        """How far what a context earned before is trusted when it comes again, from 0 to 1."""
-        return 0.0 if self._models is None else float(self._models.familiar.trust[SHARE])
+    def context_shrinkage(self) -> float:
+        """The factor, from 0 to 1, by which residuals of the context memory are added to scores."""
+        return 0.0 if self._arena is None else float(self._arena.state.context_memory.shrinkage[SHRINKAGE_FACTOR])
 
     @property
-    def n_changes(self) -> int:
-        """How often rewards fell so far short of what was expected that the forest took the world for another one."""
-        return 0 if self._models is None else int(self._models.watch[N_CHANGES])
+    def n_drifts(self) -> int:
+        """The number of drifts detected so far."""
+        return 0 if self._arena is None else int(self._arena.state.drift[DROP_N_DRIFTS])
 
     @property
     def n_leaves(self) -> int:
-        """The leaves of all trees."""
-        if self._models is None:
-            return self._n_trees
-        forest = self._models.forest
+        """The number of leaves of all trees."""
+        if self._arena is None:
+            return self.n_trees or default_n_trees(0)
+        forest = self._arena.state.forest
         return int((forest.leaves[: forest.counters[trees.COUNTER_LEAVES], trees.LEAF_NODE] != trees.NO_INDEX).sum())
 
-    def add_action(self, action: Action, *, features: Mapping[str, Any] | None = None) -> None:
-        """Offer one more action from now on; its features say from which others it borrows."""
-        (name,) = checked_actions([action])
-        self.__dict__["features"] = {**self._known.described, **({} if features is None else {name: features})}
-        try:
-            super().add_action(name)
-        finally:
-            self.__dict__["features"] = deepcopy(self._known.described)
+    @property
+    def exploring(self) -> float:
+        """The probability that decisions for the latest 200 events take another action than the best; 1 before any."""
+        return 1.0 if self._arena is None else self._explainer().exploring()
+
+    def feature_importances(self) -> dict[str, float]:
+        """Each column's share of the decrease in impurity by all present splits; all 0 before the first split.
+
+        The decrease of a split is n1 n0 / (n1 + n0) (mean1 - mean0)^2, with the plays and means of an action on its two
+        sides, summed over the actions.
+        """
+        if self._arena is None or self.schema is None:
+            return {}
+        gains = column_gains(self._arena.state.forest, self._arena.n_trees)
+        return dict(zip(self.schema.names, (gains / max(float(gains.sum()), 1e-300)).tolist(), strict=True))
 
     def explain(self, decision: Decision | None = None) -> Explanation:
-        """Every action's score, uncertainty and probability for the decision's context, and the columns that mattered.
+        """Every action's score, uncertainty and probability for a decision's context, and the columns that mattered.
 
-        Without a decision: every action's rewards among the remembered events, and how much is explored.
+        Without a decision: every action's rewards among the stored events, and the share of exploration.
         """
-        if self._models is None:
+        if self._arena is None:
             rows = tuple({"action": action, "rewards": 0, "mean": math.nan} for action in self.actions)
             return Explanation("No context has come yet: every decision explores.", rows)
         if decision is None:
-            return self._words().overall()
+            return self._explainer().overall()
         chosen, probability, context = self._opened(decision)
-        row = self._encoder.one(context)  # without learning a name or a column's kind from it
-        return self._words().decision(row, chosen, probability)
+        row = self._known_encoder.encode_one(context)  # no new category is learned
+        return self._explainer().decision(row, chosen, probability)
 
     def to_text(self, tree: int = 0, max_depth: int = 4) -> str:
-        """One tree as an indented list of rules, with what is known below each."""
-        return tree_words.text(self._places(tree, max_depth))
+        """One tree as an indented list of rules, with the statistics below each.
+
+        Of more than 600 plays of an action a leaf has an estimate, as `leaves` says: "about 1,234".
+        """
+        return rendering.text(self._shown_nodes(tree, max_depth))
 
     def draw(self, tree: int = 0, max_depth: int = 3, ax: "Axes | None" = None) -> "Axes":
         """One tree as a picture."""
-        return tree_words.draw(self._places(tree, max_depth), f"tree {tree}", ax)
+        return rendering.draw(self._shown_nodes(tree, max_depth), f"tree {tree}", ax)
 
     def leaves(self, tree: int = 0) -> list[dict[str, Any]]:
-        """What one tree knows: a row for each leaf and action, with the leaf's rule, rewards, their mean and uncertainty.
+        """The leaf statistics of one tree: a row for each leaf and action, with rule, rewards, mean and uncertainty.
 
         More than 600 rewards of an action are an estimate, off by 3 in a hundred at 5,000 and 10 at 500,000; it ends at
         about a million.
         """
-        return self._words(tree).leaves(tree)
+        return self._explainer(tree).leaves(tree)
 
-    @property
-    def exploring(self) -> float:
-        """The probability that a decision takes another action than the best, over the latest events; 1 before the first."""
-        return 1.0 if self._models is None else self._words().exploring()
-
-    def _places(self, tree: int, max_depth: int) -> list[tree_words.ShownNode]:
+    def _shown_nodes(self, tree: int, max_depth: int) -> list[rendering.ShownNode]:
         check_whole("max_depth", max_depth, 0, 20)
-        return self._words(tree).places(tree, max_depth)
+        return self._explainer(tree).shown_nodes(tree, max_depth)
 
-    def _words(self, tree: int = 0) -> Words:
-        check_whole("tree", tree, 0, self._n_trees - 1)
-        if self._models is None or self.schema is None:
+    def _explainer(self, tree: int = 0) -> RewardForestExplainer:
+        n_trees = self.n_trees or default_n_trees(0) if self._arena is None else self._arena.n_trees
+        check_whole("tree", tree, 0, n_trees - 1)
+        if self._arena is None or self.schema is None:
             raise ValueError("this forest has seen no context yet: there is no tree to show")
-        return Words(self._models, self.schema, self.actions, self._reward, self._scored)
+        state = self._arena.state
+        return RewardForestExplainer(state, self.schema, self.actions, self._reward, self._statistics_of)
 
-    def _scored(self, row: Floats, borrowing: float | None = None, knows: bool = True) -> Floats:
-        """Action statistics of its own, filled for one row, as if another `borrowing` held, or as if it did not know the row."""
-        models = self._models
-        if borrowing is not None:
-            self._models = models._replace(shared=models.shared._replace(strength=borrowing))
-        if not knows:
-            strange = models.familiar._replace(trust=np.zeros_like(models.familiar.trust))
-            self._models = self._models._replace(familiar=strange)
+    def _statistics_of(self, row: Floats, shrinkage: float | None = None, has_memory: bool = True) -> Floats:
+        """New action statistics for one row, as if with another `shrinkage`, or without context memory."""
+        assert self._arena is not None  # noqa: S101 - there is a row
+        state = changed = self._arena.state
+        if shrinkage is not None:
+            changed = changed._replace(shared_model=changed.shared_model._replace(strength=shrinkage))
+        if not has_memory:
+            memory = changed.context_memory
+            changed = changed._replace(context_memory=memory._replace(shrinkage=np.zeros_like(memory.shrinkage)))
         try:
-            self._run(row[None], NO_REWARDS, Played.blank(1), self._all, 0)
+            if changed is not state:
+                self._arena.state = changed
+            self._run(row[None], NO_REWARDS, ChosenActions.empty(1), self._all, 0)
         finally:
-            self._models = models
+            if changed is not state:
+                self._arena.state = state
         statistics = self._statistics.copy()
-        statistic_rows.fill_probabilities(
-            self._rule, statistics, self._all, float(self._models.clock[kernels.EVENTS] + 1.0)
-        )
+        fill_probabilities(self._rule, statistics, self._all, float(state.clock[kernels.CLOCK_EVENTS] + 1.0))
         return statistics
 
-    # Contexts: numbers as they are with -inf for missing, names as codes with 0 for missing; new names get a code.
+    # Contexts: numbers with -inf for missing, categories as codes with 0 for missing; new categories get a code.
 
-    def _encoder_of(self, schema: Schema) -> OnlineEncoder:
-        return OnlineEncoder.under(schema, MAX_NAMES)
+    def _new_encoder(self, schema: Schema) -> OnlineEncoder:
+        return OnlineEncoder.from_schema(schema, MAX_NAMES)
 
     def _rows(self, contexts: Any) -> Any:
         contexts = self._table(contexts)
-        known, rows = (self._encoder or OnlineEncoder.of(contexts, MAX_NAMES)).knowing(contexts)
-        self._take(known)
+        encoder, rows = (self._encoder or OnlineEncoder.from_rows(contexts, MAX_NAMES)).extend(contexts)
+        self._extend(encoder)
         return rows
 
     def _row(self, context: Context) -> Floats:
         if self._encoder is None or context is None:
             first: Floats = self._rows(context if context is None else [context])[0]
             return first
-        encoder: OnlineEncoder = self._encoder
-        known, row = encoder.knowing_one(context)
-        self._take(known)
-        return row
+        encoder, row = self._known_encoder.extend_one(context)
+        self._extend(encoder)
+        one: Floats = row
+        return one
 
-    def _take(self, rows: OnlineEncoder) -> None:
-        """Know more names and kinds; a column that has only been missing may turn out to hold names."""
-        if rows is self._encoder:
+    def _extend(self, encoder: OnlineEncoder) -> None:
+        """Take an encoder with new categories; a column that has only been missing may become categorical."""
+        if encoder is self._encoder:
             return
-        if self._encoder is None:
-            self._begin(rows.schema)
+        if self._arena is None:
+            self._begin(encoder.schema)
         else:
-            newly = rows.is_categorical & ~self._encoder.is_categorical
-            self._models.forest.kinds[newly] = trees.CATEGORICAL
+            newly = encoder.is_categorical & ~self._known_encoder.is_categorical
+            self._arena.state.forest.kinds[newly] = trees.CATEGORICAL
             for index in np.flatnonzero(newly).tolist():
-                ring.column(self._models.ring, index)[:] = 0
-        self._encoder = rows
-        self.__dict__["schema"] = rows.schema
+                ring.column(self._arena.state.ring, index)[:] = 0
+        self._encoder = encoder
+        self._set_option("schema", encoder.schema)
 
-    # The policy's events.
+    # Events.
 
     def _allocate(self, width: int) -> None:
-        self._lay_out(np.full(width, BYTE, np.uint8))
-
-    def _lay_out(self, widths: Widths) -> None:
-        """Have the first memory, for events whose columns take so many bytes."""
-        n_trees, n_actions = self.n_trees or trees_for(len(widths)), len(self.actions)
-        shared = self._new_shared()
-        self._most = sizes_within(self.max_bytes, n_trees, n_actions, shared.linear.shape[2], widths)
-        first = self._most.first(n_trees)
-        self._models = new_models(n_trees, n_actions, self._encoder.is_categorical, widths, first, shared)
-        self._n_trees = n_trees
-        plan_shares(self._models, self._most)
+        n_trees, widths = self.n_trees or default_n_trees(width), np.full(width, BYTE, np.uint8)
+        is_categorical, n_actions, shared_model = (
+            self._known_encoder.is_categorical,
+            len(self.actions),
+            self._new_shared(),
+        )
+        state = initial_state(n_trees, n_actions, is_categorical, widths, shared_model, self.max_bytes)
+        self._arena = RewardForestArena(state, n_trees, self.max_bytes)
+        self._arena.plan()
 
     def _new_shared(self) -> SharedModel:
-        return new_shared(self._encoder.width, self._known.vectors(), self.borrowing)
+        return new_shared_model(self._known_encoder.width, self._action_features.vectors(), self.shrinkage)
 
-    @property
-    def _may_grow(self) -> bool:
-        return sizes_of(self._models).may_grow(self._most)
+    def _run(self, rows: Any, rewards: Floats, played: ChosenActions, available: NDArray[np.bool_], does: int) -> None:
+        for part, chunk in chunks(rows):
+            played_part = ChosenActions(played.actions[part], played.probabilities[part])
+            self._run_chunk(chunk, rewards[part], played_part, available, does)
 
-    def _run(self, rows: Any, rewards: Floats, played: Played, available: NDArray[np.bool_], does: int) -> None:
-        """Go along all rows."""
-        for here, stretch in chunks(rows):
-            along = Played(played.actions[here], played.probabilities[here])
-            self._go_along(stretch, rewards[here], along, available, does)
+    def _run_chunk(
+        self, rows: Floats, rewards: Floats, played: ChosenActions, available: NDArray[np.bool_], does: int
+    ) -> None:
+        assert self._arena is not None  # noqa: S101 - there are rows
+        arena = self._arena
+        arena.renumber()
 
-    def _go_along(self, rows: Floats, rewards: Floats, played: Played, available: NDArray[np.bool_], does: int) -> None:
-        """Go along rows, making room where there is too little."""
-        epoch = int(self._models.watch[EPOCH])
-        less = trees.renumber(self._models.forest, len(self._models.ring.bytes), epoch)
-        self._models.watch[EPOCH] = max(epoch - less, trees.NO_INDEX)
-        done = 0
-        while done < len(rows):
-            models = self._held_models()
-            room = self._rooms.take(partial(has_shape, models=self._models), self._new_work)
-            rest = slice(done, None)
-            done += kernels.run(
-                models,
-                room[1],
+        def process(state: Any, workspace: Any, start: int) -> int:
+            rest = slice(start, None)
+            n: int = kernels.run(
+                state,
+                workspace,
                 np.uint64(self.seed),
                 self._rng,
                 self._rule,
@@ -303,76 +294,60 @@ class RewardForest(ContextualPolicy):
                 played.actions[rest],
                 played.probabilities[rest],
                 available,
-                does | (kernels.GROWS if self._may_grow else 0),
+                does | (kernels.MAY_GROW if arena.may_grow else 0),
             )
-            self._rooms.give_back(room)
-            if done < len(rows):
-                self._make_room(rows[done])
+            return n
 
-    def _held_models(self) -> Any:
-        """The models as kernels get them."""
-        models, ready = self._held
-        if models is not self._models:
-            models, ready = self._held = self._models, pinned(self._models)
-        return ready
+        arena.run(rows, process)
 
-    def _new_work(self) -> kernels.RewardForestWorkspace:
-        return new_work(self._models, self._n_trees)
+    # Actions that come and go.
 
-    def _make_room(self, row: Floats) -> None:
-        """Have a place for one more event with these values."""
-        models, widths = self._models, np.maximum(ring.widths_of(row[None]), self._models.ring.widths)
-        is_wider = (widths > models.ring.widths).any()
-        if is_wider and models.forest.counters[trees.COUNTER_TIME] == 0:
-            self._lay_out(widths)
-            return
-        if is_wider:
-            self._models = widened(models, widths, self._n_trees, self.max_bytes)
-        elif shares_are_due(models):
-            self._models = shared_anew(models, self._n_trees)
-        else:
-            self._models = grown(models, self._most)
-        self._most = limits(self._models, self._n_trees, self.max_bytes)
-        if len(self._models.ring.bytes) != len(models.ring.bytes):
-            plan_shares(self._models, self._most)
-
-    # Actions that come and go, and files.
+    def add_action(self, action: Action, *, features: Mapping[str, Any] | None = None) -> None:
+        """Offer one more action from now on; its features say which others are similar."""
+        (name,) = checked_actions([action])
+        described = self._action_features.described
+        self._set_option("features", {**described, **({} if features is None else {name: features})})
+        try:
+            super().add_action(name)
+        finally:
+            self._set_option("features", deepcopy(self._action_features.described))
 
     def _grow(self) -> None:
-        self._follow([*range(len(self.actions) - 1), None])
+        self._change_actions([*range(len(self.actions) - 1), None])
 
     def _shrink(self, action: int) -> None:
-        self.__dict__["features"] = {name: each for name, each in self._known.described.items() if name in self.actions}
-        self._follow([index for index in range(len(self.actions) + 1) if index != action])
+        described = self._action_features.described
+        self._set_option("features", {name: each for name, each in described.items() if name in self.actions})
+        self._change_actions([index for index in range(len(self.actions) + 1) if index != action])
 
-    def _follow(self, keep: list[int | None]) -> None:
-        known = ActionFeatures.of(self.features, self.actions)
-        if self._models is not None:
-            linear = self._known.followed(self._models.shared.linear, known)
-            models = reordered(self._models, keep, SharedModel(known.vectors(), linear, self.borrowing))
-            self._most = limits(models, self._n_trees, self.max_bytes)
-            self._models, self._held = models, (None, None)  # what is held would stay in memory
-            if models.forest.counters[trees.COUNTER_TIME] < len(models.ring.bytes):  # others have their plan
-                plan_shares(models, self._most)
-        self._known = known
-        self.__dict__["features"] = deepcopy(known.described)
-        self._statistics = statistic_rows.new_action_statistics(len(self.actions))
+    def _change_actions(self, keep: Sequence[int | None]) -> None:
+        features = ActionFeatures.of(self.features, self.actions)
+        if self._arena is not None:
+            state = self._arena.state
+            linear = self._action_features.transferred(state.shared_model.linear, features)
+            shared_model = SharedModel(features.vectors(), linear, self.shrinkage)
+            self._arena.replace(with_actions(state, keep, shared_model))
+        self._action_features = features
+        self._set_option("features", deepcopy(features.described))
+        self._statistics = new_action_statistics(len(self.actions))
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        if self._models is None:
+    # Files.
+
+    def _arrays(self) -> Arrays:
+        if self._arena is None:
             return {"rng": self._rng}
-        return {"rng": self._rng, "seen": self._encoder.seen, **arrays_of(self._models)}
+        return {"rng": self._rng, "seen": self._known_encoder.seen, **arrays_of(self._arena.state)}
 
-    def _options(self) -> dict[str, Any]:
-        described = self._known.described
+    def _options(self) -> Options:
+        described = self._action_features.described
         features = [described.get(action) for action in self.actions] if described else None
         return {**super()._options(), "explorer": self.explorer.options(), "features": features}
 
     @classmethod
-    def _arguments(cls, options: dict[str, Any]) -> dict[str, Any]:
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
         explorer, features, actions = options["explorer"], options["features"], options["actions"]
         if features is not None and len(features) != len(actions):
-            raise ValueError(f"it has features for {len(features)} of {len(actions)} actions")
+            raise CorruptFile(f"it has features for {len(features)} of {len(actions)} actions")
         return {
             **options,
             "explorer": Explorer(**explorer) if isinstance(explorer, Mapping) else explorer,
@@ -380,39 +355,27 @@ class RewardForest(ContextualPolicy):
         }
 
     @classmethod
-    def _blank(cls, options: dict[str, Any]) -> Self:
+    def _new(cls, arguments: Options) -> Self:
         with provisional():  # arrays of other sizes take the place of these
-            return super()._blank(options)
+            return super()._new(arguments)
 
-    def _restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        if self._models is not None:
-            check_widths(arrays.get("ring.widths"), self._encoder.is_categorical)
-            empty = arrays_of(self._models._replace(ring=ring.new_ring(1, arrays["ring.widths"])))
-            if arrays["edges"].dtype == np.float32:  # as they were saved before columns could have 64 bits
-                arrays["edges"] = arrays["edges"].astype(np.float64)
-            check_shapes(empty, arrays)
-            empty.clear()
-            self._models = None  # frees their memory before the next is taken
-            sizes = Sizes.read({name: arrays[name] for name in arrays.keys() - {"rng", "seen"}}, self.max_bytes)
-            if arrays.get("sizes", np.zeros(0)).tolist() != list(sizes):
-                raise ValueError(f"its arrays have room for {tuple(sizes)}, which is not what was saved")
-            is_categorical, widths = self._encoder.is_categorical, arrays["ring.widths"].copy()
-            shared, n_actions = self._new_shared(), len(self.actions)
-            self._models = new_models(self._n_trees, n_actions, is_categorical, widths, sizes, shared)
-        files.restore(self._arrays(), arrays)
-        if self._models is not None:
-            self._encoder = replace(self._encoder)  # which columns it has seen is known only now
-            self._most = limits(self._models, self._n_trees, self.max_bytes)
-
-    def _restored(self) -> None:
-        super()._restored()
-        if self._models is None:
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        if self._arena is None:
+            restore(self._arrays(), arrays)
             return
-        if not np.array_equal(self._models.shared.features, self._known.vectors()):
-            raise ValueError("its features are not those of its actions")
-        validate(self._models, self._n_trees, self._encoder.is_categorical)
-        kept = remembered(self._models)
-        found = [(ring.values(self._models.ring, index)[kept] > -np.inf).any() for index in range(self._encoder.width)]
-        seen = self._encoder.is_categorical | np.array(found, np.bool_)
-        if (seen > self._encoder.seen).any():
-            raise ValueError("its columns have values that it has not seen")
+        n_trees, is_categorical = self._arena.n_trees, self._known_encoder.is_categorical
+        if arrays["edges"].dtype == np.float32:  # as they were saved before columns could have 64 bits
+            arrays["edges"] = arrays["edges"].astype(np.float64)
+        check_arrays(self._arena.state, arrays, is_categorical)
+        self._arena = None  # frees its memory before the next is taken
+        saved = {name: array for name, array in arrays.items() if name not in ("rng", "seen")}
+        state = state_for(saved, n_trees, len(self.actions), is_categorical, self._new_shared(), self.max_bytes)
+        restore({"rng": self._rng, "seen": self._known_encoder.seen, **arrays_of(state)}, arrays)
+        self._encoder = replace(self._known_encoder)  # which columns it has seen is known only now
+        self._arena = RewardForestArena(state, n_trees, self.max_bytes)
+
+    def _validate_state(self) -> None:
+        super()._validate_state()
+        if self._arena is not None:
+            features, encoder = self._action_features.vectors(), self._known_encoder
+            validate(self._arena.state, self._arena.n_trees, features, encoder.is_categorical, encoder.seen)

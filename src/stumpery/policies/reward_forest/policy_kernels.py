@@ -1,9 +1,10 @@
-"""The reward forest's events: decide with all scorers, learn with all, or both along rows with known rewards.
+"""Events of the reward forest: decide with all scorers, learn with all, or both along rows whose rewards are known.
 
-Five scorers look at a row: the forest's mean, three linear ones (columns alone, all pairs of them, and columns alone
-with weights that only know the latest events), and the forest corrected by learned weights. A mixture weighs them; the
-forest alone says how much uncertainty there is. A context that came before is scored by what it earned then, too. Where
-actions have features, each borrows from those like it. Where rewards fall short of the mixture, the forest begins anew.
+Five scorers score a row: the forest's mean, three linear scorers (codes; hashed pairs of codes; codes with a fast rate)
+and the residual scorer, the forest's mean plus learned corrections. Online stacking makes one score of the five; the
+forest alone gives the uncertainty. The context memory adds what a context that came before earned beyond its score;
+where actions have features, scores are shrunk towards those of similar actions. When rewards fall short of the stacked
+scores, a drift detector makes the forest forget its events.
 """
 
 from typing import NamedTuple
@@ -11,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.forest_kernels import (
+    COUNTER_FREE_BLOCKS,
     COUNTER_NODES,
     COUNTER_TIME,
     GAPS_PER_BLOCK,
@@ -20,191 +21,213 @@ from stumpery.array_forest.forest_kernels import (
     ForestState,
     Int32s,
 )
+from stumpery.array_forest.nodes_kernels import descend
 from stumpery.array_forest.precision_kernels import round_row
-from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, Scratch, splitmix64
-from stumpery.drift import reward_drop_kernels as change
+from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, Scratch
+from stumpery.drift import reward_drop_kernels as reward_drop
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal, kernel
-from stumpery.policies.exploration import explorers_kernels as explorers
-from stumpery.policies.exploration.explorers_kernels import DECIDES, LEARNS, SCORE
-from stumpery.policies.reward_forest.scorers import context_memory_kernels as contexts
-from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed
-from stumpery.policies.reward_forest.scorers import residual_kernels as correction
-from stumpery.policies.reward_forest.scorers import shrinkage_kernels as shared
-from stumpery.policies.reward_forest.scorers import stacking_kernels as mixture
+from stumpery.policies.exploration.explorer_kernels import choose
+from stumpery.policies.exploration.rule_kernels import ACTION_SCORE
+from stumpery.policies.mode_kernels import DECIDES, LEARNS
+from stumpery.policies.reward_forest.scorers import binning_kernels as binning
+from stumpery.policies.reward_forest.scorers import codes_kernels as feature_codes
+from stumpery.policies.reward_forest.scorers import context_memory_kernels as context_memory
+from stumpery.policies.reward_forest.scorers import linear_kernels as linear
+from stumpery.policies.reward_forest.scorers import residual_kernels as residual
+from stumpery.policies.reward_forest.scorers import shrinkage_kernels as shrinkage
+from stumpery.policies.reward_forest.scorers import stacking_kernels as stacking
 from stumpery.policies.reward_forest.scorers.context_memory_kernels import ContextMemory
-from stumpery.policies.reward_forest.scorers.shrinkage_kernels import SharedModel, Sums
-from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as stats
-from stumpery.policies.reward_forest.trees import splitting_kernels as splitting
-from stumpery.policies.reward_forest.trees.ring_kernels import Ring, fits
+from stumpery.policies.reward_forest.scorers.shrinkage_kernels import FeatureSums, SharedModel
+from stumpery.policies.reward_forest.trees import learning_kernels as trees
+from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import average_leaves
+from stumpery.policies.reward_forest.trees.ring_kernels import Ring, fits_widths
 from stumpery.types import Floats, Integers, RandomState
 
-FOREST, PLAIN, PAIRS, RECENT, CORRECTED = range(5)
+SCORER_FOREST, SCORER_LINEAR, SCORER_QUADRATIC, SCORER_FAST_LINEAR, SCORER_RESIDUAL = range(5)
 N_SCORERS = 5
-FIRST_WEIGHTS = (0.25, 0.25, 0.25, 0.0, 0.25)  # the latest events are needed only where the stream changes
-CALM, HASTY = 1.0, 2.0  # the haste of linear scorers
-# Of the clock; EVENTS counts all, the forest numbers them anew at times; FIRST_KEPT were before the first in the ring.
-EVENTS, MEAN_CODES, NEXT_EDGES, NEXT_SHARES, FIRST_KEPT = range(5)
-MOST_LAPS = 4  # of the ring, that thin out what it holds
-GROWS = 4  # what a run may do, besides deciding and learning: ask for more memory
+INITIAL_WEIGHTS = (0.25, 0.25, 0.25, 0.0, 0.25)  # the fast linear scorer is needed only where the stream drifts
+LINEAR_RATE, QUADRATIC_RATE, FAST_LINEAR_RATE = 1.0, 2.0, 2.0  # learning-rate multipliers
+# Of the clock: CLOCK_EVENTS counts all events, while the forest renumbers its own at times; CLOCK_FIRST_STORED is the
+# number of events before the first that the ring may hold.
+CLOCK_EVENTS, CLOCK_MEAN_CODES, CLOCK_NEXT_BINNING, CLOCK_NEXT_REBALANCING, CLOCK_FIRST_STORED = range(5)
+N_CLOCK_FIELDS = 5
+MAX_THINNING = 4  # of events of the action that seems best, one in so many is stored at the least
+MAY_GROW = 4  # flag of a run beside DECIDES and LEARNS: stop where memory should grow
 
 
 class RewardForestState(NamedTuple):
-    """What the reward forest has learned."""
+    """What a reward forest has learned."""
 
     forest: ForestState
     ring: Ring
-    plain: Float32s  # the linear scorers: (slots, WEIGHT and PAST, actions)
-    pairs: Float32s
-    recent: Float32s
-    corrected: Float32s
-    edges: Floats  # (columns, N_BINS - 1)
-    moments: Floats  # (N_SCORERS - 1, N_SCORERS)
-    weights: Floats  # (N_SCORERS,)
-    clock: Floats  # (5,)
-    shared: SharedModel
-    familiar: ContextMemory
-    watch: Floats  # (N_WATCH,)
+    linear: Float32s  # the linear scorers: (slots, SLOT_WEIGHT and SLOT_HISTORY, actions)
+    quadratic: Float32s
+    fast_linear: Float32s
+    residual: Float32s
+    edges: Floats  # (columns, N_BINS - 1), of the bins of numerical columns
+    moments: Floats  # (N_SCORERS - 1, N_SCORERS), of the stacking
+    weights: Floats  # (N_SCORERS,), of the stacking
+    clock: Floats  # (N_CLOCK_FIELDS,)
+    shared_model: SharedModel
+    context_memory: ContextMemory
+    drift: Floats  # (N_DROP_FIELDS,)
 
 
 class RewardForestWorkspace(NamedTuple):
-    """Room to think."""
+    """Scratch buffers of one call."""
 
-    row: Floats  # (columns,): the one at hand, as the ring holds it
-    reached: Int32s  # (trees,)
+    row: Floats  # (columns,), as the ring stores it
+    reached: Int32s  # (trees,), leaves
     moving: Int32s  # (trees,)
-    known: Int32s  # (N_STATS, actions)
+    leaf_sums: Int32s  # (N_STATS, actions)
     codes: Int32s  # (1 + columns,)
-    slots: Int32s  # (features and their pairs,)
-    rates: Floats  # (the same, or trees and columns,)
+    slots: Int32s  # (codes and their pairs,)
+    rates: Floats  # (the same, or trees and codes,)
     predictions: Floats  # (N_SCORERS, actions)
-    system: Floats
-    sample: Floats
-    sums: Sums
+    system: Floats  # (N_SCORERS - 1, N_SCORERS)
+    sample: Floats  # (BINNING_SAMPLE + N_BINS - 1,)
+    sums: FeatureSums
     scratch: Scratch
 
 
-class Scored(NamedTuple):
-    """What scoring a row leaves behind for learning it."""
+class RowCodes(NamedTuple):
+    """What scoring a row leaves for learning it."""
 
-    n: int  # codes in play
+    n_codes: int
     n_pairs: int
-    found: np.uint64  # the context's print
+    context: np.uint64  # the context's hash
 
 
 @internal
-def score(models: RewardForestState, work: RewardForestWorkspace, row: Floats, statistics: Floats) -> Scored:
-    """Ask every scorer; write their mixture, no less than the least reward, and the uncertainty into the action statistics, in place."""
+def score_row(state: RewardForestState, work: RewardForestWorkspace, row: Floats, statistics: Floats) -> RowCodes:
+    """Write every action's score, 0 or more, and its uncertainty into the action statistics, in place."""
     predictions = work.predictions
-    found = contexts.look_up(models.familiar, row, models.forest.kinds)
-    trees.descend(models.forest, row, work.reached, work.moving)
-    stats.score(models.forest, work.reached, work.known, statistics, predictions[CORRECTED])
+    context = context_memory.hash_and_prefetch(state.context_memory, row, state.forest.kinds)
+    descend(state.forest, row, work.reached, work.moving)
+    average_leaves(state.forest, work.reached, work.leaf_sums, statistics, predictions[SCORER_RESIDUAL])
     for action in range(statistics.shape[1]):
-        predictions[FOREST, action] = statistics[SCORE, action]
-        predictions[PLAIN, action] = 0.0
-        predictions[PAIRS, action] = 0.0
-        predictions[RECENT, action] = 0.0
-        predictions[CORRECTED, action] += statistics[SCORE, action]
-    n = hashed.fill_codes(row, models.forest.kinds, models.edges, work.codes)
-    n_pairs = hashed.fill_pairs(models.pairs, work.codes, n, work.slots)
-    hashed.predict(models.plain, work.codes, n, predictions[PLAIN])
-    hashed.predict(models.pairs, work.slots, n_pairs, predictions[PAIRS])
-    hashed.predict(models.recent, work.codes, n, predictions[RECENT])
-    hashed.predict(models.corrected, work.codes, n, predictions[CORRECTED])
-    mixture.combine(predictions, models.weights, statistics[SCORE])
-    contexts.recall(models.familiar, found, statistics[SCORE])
-    shared.lend(models.shared, models.shared.features, work.codes, n, predictions[FOREST], work.sums, statistics)
-    for action in range(statistics.shape[1]):  # an action said to earn less than nothing would hardly be tried again
-        statistics[SCORE, action] = max(statistics[SCORE, action], 0.0)
-    return Scored(n, n_pairs, found)
+        predictions[SCORER_FOREST, action] = statistics[ACTION_SCORE, action]
+        predictions[SCORER_LINEAR, action] = 0.0
+        predictions[SCORER_QUADRATIC, action] = 0.0
+        predictions[SCORER_FAST_LINEAR, action] = 0.0
+        predictions[SCORER_RESIDUAL, action] += statistics[ACTION_SCORE, action]
+    n = feature_codes.fill_codes(row, state.forest.kinds, state.edges, work.codes)
+    n_pairs = feature_codes.fill_pairs(state.quadratic, work.codes, n, work.slots)
+    linear.add_scores(state.linear, work.codes, n, predictions[SCORER_LINEAR])
+    linear.add_scores(state.quadratic, work.slots, n_pairs, predictions[SCORER_QUADRATIC])
+    linear.add_scores(state.fast_linear, work.codes, n, predictions[SCORER_FAST_LINEAR])
+    linear.add_scores(state.residual, work.codes, n, predictions[SCORER_RESIDUAL])
+    stacking.fill_stacked_scores(predictions, state.weights, statistics[ACTION_SCORE])
+    context_memory.add_residuals(state.context_memory, context, statistics[ACTION_SCORE])
+    shared = state.shared_model
+    shrinkage.shrink_scores(shared, shared.features, work.codes, n, predictions[SCORER_FOREST], work.sums, statistics)
+    for action in range(statistics.shape[1]):  # an action far below 0 would hardly be tried again after a drift
+        statistics[ACTION_SCORE, action] = max(statistics[ACTION_SCORE, action], 0.0)
+    return RowCodes(n, n_pairs, context)
 
 
 @internal
-def is_kept(models: RewardForestState, statistics: Floats, action: int, epoch: int, key: np.uint64) -> bool:
-    """Whether an event is remembered: all are, until all nodes of the trees have been in use and the ring has lapped.
+def is_stored(state: RewardForestState, statistics: Floats, action: int, concept_start: int, key: np.uint64) -> bool:
+    """Whether an event is stored: all are, until all nodes have been in use and the ring has gone round twice.
 
-    From then on, of the action that seemed best only one of as many as the ring has gone round since the epoch began,
-    at most four: there are more than enough of these, and the ring holds the others for longer.
+    From then on, of the action that seems best only one of as many events as the ring has gone round since the concept
+    began, at most MAX_THINNING, so that the ring holds those of other actions for longer.
     """
-    forest = models.forest
-    laps = min((forest.counters[COUNTER_TIME] - max(epoch, 0)) // models.ring.bytes.shape[0], MOST_LAPS)
+    forest = state.forest
+    laps = min((forest.counters[COUNTER_TIME] - max(concept_start, 0)) // state.ring.bytes.shape[0], MAX_THINNING)
     if laps < 2 or forest.counters[COUNTER_NODES] + 2 <= forest.nodes.shape[0]:
         return True
     for other in range(statistics.shape[1]):
-        if statistics[SCORE, other] > statistics[SCORE, action]:
+        if statistics[ACTION_SCORE, other] > statistics[ACTION_SCORE, action]:
             return True
     return bool((key >> np.uint64(20)) % np.uint64(laps) == np.uint64(0))
 
 
 @internal
-def learn_scored(
-    models: RewardForestState,
+def learn_linear(
+    state: RewardForestState,
+    work: RewardForestWorkspace,
+    row_codes: RowCodes,
+    action: int,
+    reward: float,
+    key: np.uint64,
+) -> None:
+    """Let the linear scorers and the residual scorer learn one event, each from its own error, in place."""
+    predictions, clock, n = work.predictions, state.clock, row_codes.n_codes
+    clock[CLOCK_MEAN_CODES] += (n - clock[CLOCK_MEAN_CODES]) / clock[CLOCK_EVENTS]
+    error = reward - predictions[SCORER_LINEAR, action]
+    linear.averaging_step(state.linear, work.codes, n, work.rates, action, error, LINEAR_RATE)
+    error = reward - predictions[SCORER_QUADRATIC, action]
+    n_pairs = row_codes.n_pairs
+    linear.averaging_step(state.quadratic, work.slots, n_pairs, work.rates, action, error, QUADRATIC_RATE)
+    error = reward - predictions[SCORER_FAST_LINEAR, action]
+    scale = 1.0 / np.sqrt(clock[CLOCK_MEAN_CODES])
+    linear.adagrad_step(state.fast_linear, work.codes, n, work.rates, action, error, FAST_LINEAR_RATE, scale)
+    error = reward - predictions[SCORER_RESIDUAL, action]
+    scale = 1.0 / np.sqrt(clock[CLOCK_MEAN_CODES] + work.reached.shape[0])
+    weights = state.residual
+    residual.learn(state.forest, work.reached, weights, work.codes, n, work.rates, action, error, scale, key)
+
+
+@internal
+def learn_event(
+    state: RewardForestState,
     work: RewardForestWorkspace,
     row: Floats,
-    scored: Scored,
+    row_codes: RowCodes,
     statistics: Floats,
     action: int,
     reward: float,
     seed: np.uint64,
 ) -> None:
-    """Let every scorer learn one event for which `score` has just filled the `statistics`, in place."""
-    predictions, clock = work.predictions, models.clock
-    n, n_pairs, found = scored
-    time = clock[EVENTS] + 1.0
-    clock[EVENTS] = time
-    error = reward - mixture.combined(predictions, models.weights, action)
-    key = splitmix64(
-        seed + np.uint64(time)
-    )  # the event's own probability: how numbers are rounded, what ages, what is kept
-    contexts.learn(models.familiar, found, action, error, key)
-    number = models.forest.counters[COUNTER_TIME]
-    begin = number - int(time - 1.0 - clock[FIRST_KEPT])  # of the ring, or before it once it has gone round
-    change.note(models.watch, error, number)
-    epoch = max(int(models.watch[change.EPOCH]), begin)
-    mixture.note(models.moments, predictions, action, reward)
-    if time % mixture.EVERY == 0.0:
-        mixture.solve(models.moments, work.system, FIRST_WEIGHTS, models.weights)
-    clock[MEAN_CODES] += (n - clock[MEAN_CODES]) / time
-    scale = 1.0 / np.sqrt(clock[MEAN_CODES])
-    error = reward - predictions[PLAIN, action]
-    hashed.settle(models.plain, work.codes, n, work.rates, action, error, CALM)
-    error = reward - predictions[PAIRS, action]
-    hashed.settle(models.pairs, work.slots, n_pairs, work.rates, action, error, HASTY)
-    error = reward - predictions[RECENT, action]
-    hashed.follow(models.recent, work.codes, n, work.rates, action, error, HASTY, scale)
-    error = reward - predictions[CORRECTED, action]
-    scale = 1.0 / np.sqrt(clock[MEAN_CODES] + work.reached.shape[0])
-    linear = models.corrected
-    correction.learn(models.forest, work.reached, linear, work.codes, n, work.rates, action, error, scale, key)
-    shared.learn(models.shared, models.shared.features, work.codes, n, action, reward)
-    kept = is_kept(models, statistics, action, epoch, key)
-    splitting.learn(models.forest, models.ring, work.scratch, work.reached, row, action, reward, epoch, seed, key, kept)
-    if time == clock[NEXT_EDGES]:
-        end = models.forest.counters[COUNTER_TIME]
-        first = max(end - models.ring.bytes.shape[0], begin, 0)
-        hashed.renew_edges(models.edges, models.ring, models.forest.kinds, first, end, work.sample)
-        clock[NEXT_EDGES] = 2.0 * time
+    """Let every scorer learn one event for which `score_row` has just filled the `statistics`, in place."""
+    predictions, clock = work.predictions, state.clock
+    time = clock[CLOCK_EVENTS] + 1.0
+    clock[CLOCK_EVENTS] = time
+    error = reward - stacking.stacked_score(predictions, state.weights, action)
+    key = splitmix64(seed + np.uint64(time))  # the event's own random bits: rounding, aging, storing
+    context_memory.learn(state.context_memory, row_codes.context, action, error, key)
+    number = state.forest.counters[COUNTER_TIME]
+    first_stored = number - int(time - 1.0 - clock[CLOCK_FIRST_STORED])  # before the ring once it has gone round
+    reward_drop.update(state.drift, error, number)
+    concept_start = max(int(state.drift[reward_drop.DROP_CONCEPT_START]), first_stored)
+    stacking.update_moments(state.moments, predictions, action, reward)
+    if time % stacking.STACKING_INTERVAL == 0.0:
+        stacking.solve_weights(state.moments, work.system, INITIAL_WEIGHTS, state.weights)
+    learn_linear(state, work, row_codes, action, reward, key)
+    shared = state.shared_model
+    shrinkage.learn(shared, shared.features, work.codes, row_codes.n_codes, action, reward)
+    stored = is_stored(state, statistics, action, concept_start, key)
+    forest, ring = state.forest, state.ring
+    trees.learn(forest, ring, work.scratch, work.reached, row, action, reward, concept_start, seed, key, stored)
+    if time == clock[CLOCK_NEXT_BINNING]:
+        end = forest.counters[COUNTER_TIME]
+        first = max(end - ring.bytes.shape[0], first_stored, 0)
+        binning.update_bin_edges(state.edges, ring, forest.kinds, first, end, work.sample)
+        clock[CLOCK_NEXT_BINNING] = 2.0 * time
 
 
 @internal
-def has_room(models: RewardForestState, n_trees: int, may_grow: bool) -> bool:
-    """Whether one more event fits whatever it makes of the trees; a forest that may not grow makes do.
+def has_capacity(state: RewardForestState, n_trees: int, may_grow: bool) -> bool:
+    """Whether one more event fits, whatever it makes of the trees; no event fits when memory is due to be rebalanced.
 
-    None does when memory is due to be shared anew.
+    A forest that may not grow evicts.
     """
-    forest, clock = models.forest, models.clock
-    if 0.0 < clock[NEXT_SHARES] <= clock[EVENTS]:
+    forest, clock = state.forest, state.clock
+    if 0.0 < clock[CLOCK_NEXT_REBALANCING] <= clock[CLOCK_EVENTS]:
         return False
     if not may_grow:
         return True
     nodes_left = forest.nodes.shape[0] - forest.counters[COUNTER_NODES]
-    blocks_left = forest.counters[trees.COUNTER_FREE_BLOCKS]
+    blocks_left = forest.counters[COUNTER_FREE_BLOCKS]
     enough = nodes_left >= 2 * n_trees and blocks_left >= 2 * n_trees + MAX_SPLIT_EVENTS // GAPS_PER_BLOCK
-    return bool(enough and forest.counters[COUNTER_TIME] < models.ring.bytes.shape[0])
+    return bool(enough and forest.counters[COUNTER_TIME] < state.ring.bytes.shape[0])
 
 
 @kernel
 def run(
-    models: RewardForestState,
+    state: RewardForestState,
     work: RewardForestWorkspace,
     seed: np.uint64,
     rng: RandomState,
@@ -217,22 +240,24 @@ def run(
     available: NDArray[np.bool_],
     does: int,
 ) -> int:
-    """Go along rows, in place: only score them, decide too, learn given actions too, or decide and learn.
+    """Process rows, in place: score them, decide, learn given actions, or decide and learn, as the flags `does` say.
 
-    One entry for all, since each would compile the whole forest anew. Where memory must grow, or a column be wider, it
-    stops early; it gives how many rows it went along. `rewards` has a column per action to play, else one.
+    It is the only entry point, since each would compile the whole forest. It stops where memory must grow or a column
+    become wider, and returns the number of rows processed. `rewards` has a column per action to play, else one.
     """
     n_trees, row = work.reached.shape[0], work.row
-    for place in range(rows.shape[0]):
-        is_held = round_row(rows[place], models.ring.widths, row)
-        if does & LEARNS and not (is_held and fits(models.ring, row) and has_room(models, n_trees, bool(does & GROWS))):
-            return place
-        scored = score(models, work, row, statistics)
+    for index in range(rows.shape[0]):
+        fits = round_row(rows[index], state.ring.widths, row)
+        if does & LEARNS and not (
+            fits and fits_widths(state.ring, row) and has_capacity(state, n_trees, bool(does & MAY_GROW))
+        ):
+            return index
+        row_codes = score_row(state, work, row, statistics)
         if does & DECIDES:
-            time = models.clock[EVENTS] + 1.0
-            actions[place], probabilities[place] = explorers.choose(rng, rule, statistics, available, time)
+            time = state.clock[CLOCK_EVENTS] + 1.0
+            actions[index], probabilities[index] = choose(rng, rule, statistics, available, time)
         if does & LEARNS:
-            action = actions[place]
-            reward = rewards[place, action if does & DECIDES else 0]
-            learn_scored(models, work, row, scored, statistics, action, reward, seed)
+            action = actions[index]
+            reward = rewards[index, action if does & DECIDES else 0]
+            learn_event(state, work, row, row_codes, statistics, action, reward, seed)
     return len(rows)

@@ -1,6 +1,5 @@
-"""The reward forest's memory: how it grows, is laid out and shared anew, and how it follows the actions."""
+"""State and workspace of the reward forest: allocation, shapes, and other actions."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,293 +7,161 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest.forest_kernels import ForestState
+from stumpery.array_forest.forest_kernels import aligned_zeros
 from stumpery.array_forest.scratch_kernels import new_scratch, scratch_size
-from stumpery.drift import reward_drop_kernels as change
-from stumpery.policies.reward_forest.capacity import (
-    BLOCK_BYTES,
-    EXCESS,
-    LEAST_NODE_SHARE,
-    MAX_EVENTS,
-    Sizes,
-    event_bytes_of,
-    leaf_bytes_of,
-    n_blocks_for,
-    node_bytes_of,
-    sizes_within,
-)
+from stumpery.drift.reward_drop_kernels import N_DROP_FIELDS
+from stumpery.policies.reward_forest.capacity import BLOCK_BYTES, RewardForestCapacity, leaf_bytes_of
 from stumpery.policies.reward_forest.policy_kernels import (
-    EVENTS,
-    FIRST_KEPT,
-    FIRST_WEIGHTS,
+    CLOCK_EVENTS,
+    CLOCK_FIRST_STORED,
+    CLOCK_NEXT_BINNING,
+    INITIAL_WEIGHTS,
+    N_CLOCK_FIELDS,
     N_SCORERS,
-    NEXT_SHARES,
     RewardForestState,
     RewardForestWorkspace,
 )
-from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed
-from stumpery.policies.reward_forest.scorers.context_memory import BUCKET_BYTES, followed, new_familiar
-from stumpery.policies.reward_forest.scorers.shrinkage_kernels import SharedModel, Sums
+from stumpery.policies.reward_forest.scorers.binning_kernels import BINNING_SAMPLE, FIRST_BINNING, N_BINS
+from stumpery.policies.reward_forest.scorers.codes_kernels import CODES_PER_COLUMN, MAX_PAIRS_PER_CODE
+from stumpery.policies.reward_forest.scorers.context_memory import (
+    BUCKET_BYTES,
+    memory_with_actions,
+    new_context_memory,
+)
+from stumpery.policies.reward_forest.scorers.linear_kernels import new_linear
+from stumpery.policies.reward_forest.scorers.shrinkage_kernels import FeatureSums, SharedModel
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring import Widths
-from stumpery.policies.reward_forest.trees.ring_kernels import ACTION
+from stumpery.policies.reward_forest.trees.ring_kernels import EVENT_ACTION
 from stumpery.system.allocation import reserve
-from stumpery.types import Floats
-
-SPARE_NODES = 1.6  # times the nodes in use: trees grow on
-LEAST_MORE = 1.05  # times the events: fewer more are not worth moving them
+from stumpery.types import Floats, Integers
 
 
-def new_shared(n_columns: int, features: Floats, strength: float) -> SharedModel:
-    """The scorer that actions share; `features` has a row for each of them, or nothing."""
-    reserve(2 * 4 * (n_columns + 1) * hashed.N_CODES * features.shape[-1])
-    return SharedModel(features, hashed.new_linear((n_columns + 1) * hashed.N_CODES, features.shape[-1]), strength)
+def new_shared_model(n_columns: int, features: Floats, strength: float) -> SharedModel:
+    """The linear model that actions share; `features` has a row for each action, or is empty."""
+    reserve(2 * 4 * (n_columns + 1) * CODES_PER_COLUMN * features.shape[-1])
+    return SharedModel(features, new_linear((n_columns + 1) * CODES_PER_COLUMN, features.shape[-1]), strength)
 
 
-def new_models(
-    n_trees: int, n_actions: int, is_categorical: NDArray[np.bool_], widths: Widths, sizes: Sizes, shared: SharedModel
+def new_state(
+    n_trees: int,
+    n_actions: int,
+    is_categorical: NDArray[np.bool_],
+    widths: Widths,
+    capacity: RewardForestCapacity,
+    shared_model: SharedModel,
 ) -> RewardForestState:
-    """Nothing learned yet."""
+    """The state of a forest that has learned nothing."""
     n_columns = len(is_categorical)
-    n_codes = (n_columns + 1) * hashed.N_CODES
-    leaf_bytes, slots = leaf_bytes_of(n_actions), 3 * n_codes + sizes.n_slots
+    n_codes = (n_columns + 1) * CODES_PER_COLUMN
     reserve(
-        sizes.n_events * ring.event_bytes(widths)
-        + 16 * sizes.n_nodes
-        + (sizes.n_nodes // 2 + n_trees) * leaf_bytes
-        + sizes.n_blocks * BLOCK_BYTES
-        + 2 * 4 * n_actions * slots
-        + sizes.n_buckets * BUCKET_BYTES
+        capacity.n_events * ring.event_bytes(widths)
+        + 16 * capacity.n_nodes
+        + (capacity.n_nodes // 2 + n_trees) * leaf_bytes_of(n_actions)
+        + capacity.n_blocks * BLOCK_BYTES
+        + 2 * 4 * n_actions * (3 * n_codes + capacity.n_slots)
+        + capacity.n_buckets * BUCKET_BYTES
     )
+    clock = np.zeros(N_CLOCK_FIELDS)
+    clock[CLOCK_NEXT_BINNING] = FIRST_BINNING
     return RewardForestState(
-        trees.new_forest(n_trees, n_actions, is_categorical, sizes.n_nodes, sizes.n_blocks),
-        ring.new_ring(sizes.n_events, widths),
-        hashed.new_linear(n_codes, n_actions),
-        hashed.new_linear(sizes.n_slots, n_actions),
-        hashed.new_linear(n_codes, n_actions),
-        hashed.new_linear(n_codes, n_actions),
-        np.full((n_columns, hashed.N_BINS - 1), np.inf),
-        np.zeros((N_SCORERS - 1, N_SCORERS)),
-        np.array(FIRST_WEIGHTS),
-        np.array([0.0, 0.0, hashed.FIRST_BINS, 0.0, 0.0]),
-        shared,
-        new_familiar(sizes.n_buckets),
-        np.zeros(change.N_WATCH),
+        forest=trees.new_forest(n_trees, n_actions, is_categorical, capacity.n_nodes, capacity.n_blocks),
+        ring=ring.new_ring(capacity.n_events, widths),
+        linear=new_linear(n_codes, n_actions),
+        quadratic=new_linear(capacity.n_slots, n_actions),
+        fast_linear=new_linear(n_codes, n_actions),
+        residual=new_linear(n_codes, n_actions),
+        edges=np.full((n_columns, N_BINS - 1), np.inf),
+        moments=np.zeros((N_SCORERS - 1, N_SCORERS)),
+        weights=np.array(INITIAL_WEIGHTS),
+        clock=clock,
+        shared_model=shared_model,
+        context_memory=new_context_memory(capacity.n_buckets),
+        drift=np.zeros(N_DROP_FIELDS),
     )
 
 
-def new_work(models: RewardForestState, n_trees: int) -> RewardForestWorkspace:
-    """Room for a forest of this shape; what it holds between two events means nothing."""
-    n_columns, n_actions = len(models.edges), models.forest.stats.shape[2]
-    n_features = models.shared.linear.shape[2]
-    n_slots = (n_columns + 1) * min(n_columns + 1, hashed.REACH)
+def new_workspace(state: RewardForestState, n_trees: int) -> RewardForestWorkspace:
+    """Scratch buffers for a state of this shape; what they hold between two events means nothing."""
+    n_columns, n_actions = len(state.edges), state.forest.stats.shape[2]
+    n_features = state.shared_model.linear.shape[2]
+    n_slots = (n_columns + 1) * min(n_columns + 1, MAX_PAIRS_PER_CODE)
     return RewardForestWorkspace(
-        trees.aligned_zeros((n_columns,), np.float64),
-        trees.aligned_zeros((n_trees,), np.int32),
-        trees.aligned_zeros((n_trees,), np.int32),
-        trees.aligned_zeros((trees.N_STATS, n_actions), np.int32),
-        trees.aligned_zeros((n_columns + 1,), np.int32),
-        trees.aligned_zeros((n_slots,), np.int32),
-        trees.aligned_zeros((max(n_slots, n_trees + n_columns + 1),), np.float64),
-        trees.aligned_zeros((N_SCORERS, n_actions), np.float64),
-        trees.aligned_zeros((N_SCORERS - 1, N_SCORERS), np.float64),
-        trees.aligned_zeros((hashed.SAMPLE + hashed.N_BINS - 1,), np.float64),
-        Sums(np.zeros(n_features), np.zeros(n_features)),
-        new_scratch(n_actions, n_columns, ring.new_copies(models.ring), len(models.ring.bytes)),
+        row=aligned_zeros((n_columns,), np.float64),
+        reached=aligned_zeros((n_trees,), np.int32),
+        moving=aligned_zeros((n_trees,), np.int32),
+        leaf_sums=aligned_zeros((trees.N_STATS, n_actions), np.int32),
+        codes=aligned_zeros((n_columns + 1,), np.int32),
+        slots=aligned_zeros((n_slots,), np.int32),
+        rates=aligned_zeros((max(n_slots, n_trees + n_columns + 1),), np.float64),
+        predictions=aligned_zeros((N_SCORERS, n_actions), np.float64),
+        system=aligned_zeros((N_SCORERS - 1, N_SCORERS), np.float64),
+        sample=aligned_zeros((BINNING_SAMPLE + N_BINS - 1,), np.float64),
+        sums=FeatureSums(np.zeros(n_features), np.zeros(n_features)),
+        scratch=new_scratch(n_actions, n_columns, ring.new_event_copies(state.ring), len(state.ring.bytes)),
     )
 
 
-def has_shape(work: RewardForestWorkspace, models: RewardForestState) -> bool:
-    """Whether this room is for a forest of this shape; the number of trees and columns never changes."""
+def fits(workspace: RewardForestWorkspace, state: RewardForestState) -> bool:
+    """Whether a workspace is for a state of this shape; the number of trees and columns never changes."""
     return (
-        work.scratch.events.widths is models.ring.widths
-        and len(work.scratch.found) == scratch_size(len(models.ring.bytes))
-        and work.known.shape[1] == models.forest.stats.shape[2]
-        and work.sums.weights.shape[0] == models.shared.linear.shape[2]
+        workspace.scratch.events.widths is state.ring.widths
+        and len(workspace.scratch.event_numbers) == scratch_size(len(state.ring.bytes))
+        and workspace.leaf_sums.shape[1] == state.forest.stats.shape[2]
+        and workspace.sums.weights.shape[0] == state.shared_model.linear.shape[2]
     )
 
 
-def sizes_of(models: RewardForestState) -> Sizes:
-    """How much room there is."""
-    forest = models.forest
-    n_buckets = len(models.familiar.buckets)
-    return Sizes(len(models.ring.bytes), len(forest.nodes), len(forest.blocks), len(models.pairs), n_buckets)
+def capacity_of(state: RewardForestState) -> RewardForestCapacity:
+    """The present capacity."""
+    forest, n_buckets = state.forest, len(state.context_memory.buckets)
+    n_slots = len(state.quadratic)
+    return RewardForestCapacity(len(state.ring.bytes), len(forest.nodes), len(forest.blocks), n_slots, n_buckets)
 
 
-def remembered(models: RewardForestState) -> NDArray[np.int64]:
-    """Where the events are that the forest remembers, the oldest first."""
-    time, n_kept = int(models.forest.counters[trees.COUNTER_TIME]), len(models.ring.bytes)
-    n = min(time, n_kept, int(models.clock[EVENTS] - models.clock[FIRST_KEPT]))
+def stored_events(state: RewardForestState) -> Integers:
+    """Indices in the ring of the stored events, the oldest first."""
+    time, n_kept = int(state.forest.counters[trees.COUNTER_TIME]), len(state.ring.bytes)
+    n = min(time, n_kept, int(state.clock[CLOCK_EVENTS] - state.clock[CLOCK_FIRST_STORED]))
     return np.arange(time - max(n, 0), time) % n_kept
 
 
-def arrays_of(models: RewardForestState) -> dict[str, NDArray[Any]]:
-    """Every array by its name, live, and the sizes."""
-    forest = {f"forest.{name}": part for name, part in models.forest._asdict().items() if name not in trees.VIEWS}
-    shared = {"shared.features": models.shared.features, "shared.linear": models.shared.linear}
-    familiar = {f"familiar.{name}": part for name, part in models.familiar._asdict().items()}
-    events = {"ring.bytes": models.ring.bytes, "ring.widths": models.ring.widths}
-    whole = {name: part for name, part in models._asdict().items() if isinstance(part, np.ndarray)}
-    return {**forest, **events, **whole, **shared, **familiar, "sizes": np.array(sizes_of(models))}
+def with_actions(state: RewardForestState, keep: Sequence[int | None], shared_model: SharedModel) -> RewardForestState:
+    """A state for other actions: those of `keep`, given by their old index, or None for a new one.
 
-
-def limits(models: RewardForestState, n_trees: int, max_bytes: int) -> Sizes:
-    """How much room there may be, with the pairs and contexts there are; a ring that has lost events keeps its size.
-
-    What events and blocks take beyond the plan is taken from the nodes.
-    A ValueError says that there is far too much already, as when actions were added to a forest that was full.
+    Events of a removed action stay in the leaves, as events of no action.
     """
-    n_actions, n_features = models.forest.stats.shape[2], models.shared.linear.shape[2]
-    most = sizes_within(max_bytes, n_trees, n_actions, n_features, models.ring.widths, sizes_of(models))
-    n_bytes = sum(array.nbytes for array in arrays_of(models).values())
-    if n_bytes > EXCESS * max_bytes:
-        raise ValueError(
-            f"max_bytes is {max_bytes}; {n_trees} trees with what they have learned need {n_bytes:,} for {n_actions} "
-            f"actions, more than {EXCESS} times as much"
-        )
-    n_kept, event_bytes = len(models.ring.bytes), ring.event_bytes(models.ring.widths)
-    has_lost = models.forest.counters[trees.COUNTER_TIME] > n_kept
-    n_events = n_kept if has_lost else max(_beside(models, models.ring.widths, most), n_kept)
-    n_blocks, node_bytes = max(len(models.forest.blocks), most.n_blocks), node_bytes_of(n_actions)
-    more = (n_events - most.n_events) * event_bytes + (n_blocks - most.n_blocks) * BLOCK_BYTES  # than was planned
-    n_nodes = max(len(models.forest.nodes), min(most.n_nodes, int(most.n_nodes - more / node_bytes)))
-    return most._replace(n_events=n_events, n_nodes=n_nodes)
-
-
-def _beside(models: RewardForestState, widths: Widths, most: Sizes) -> int:
-    """How many events there may be if blocks that were meant for more of them stay: they are never given back."""
-    surplus = max(len(models.forest.blocks) - most.n_blocks, 0) * BLOCK_BYTES
-    return most.n_events - math.ceil(surplus / ring.event_bytes(widths))
-
-
-def grown(models: RewardForestState, most: Sizes) -> RewardForestState:
-    """The same, with twice the room, within `most`."""
-    now = sizes_of(models)
-    return resized(models, Sizes(*(max(size, min(2 * size, limit)) for size, limit in zip(now, most, strict=True))))
-
-
-def resized(models: RewardForestState, sizes: Sizes) -> RewardForestState:
-    """The same, with that much room, which is no less than now."""
-    return models._replace(
-        forest=_with_room(models.forest, sizes),
-        ring=ring.over(_sized(models.ring.bytes, sizes.n_events), models.ring.widths),
-    )
-
-
-def widened(models: RewardForestState, widths: Widths, n_trees: int, max_bytes: int) -> RewardForestState:
-    """The same, with wider columns; a ring that would take more than it may keeps the latest events."""
-    n_actions, n_features = models.forest.stats.shape[2], models.shared.linear.shape[2]
-    most = sizes_within(max_bytes, n_trees, n_actions, n_features, widths, sizes_of(models))
-    n_now = len(models.ring.bytes)
-    in_as_many_bytes = n_now * ring.event_bytes(models.ring.widths) // ring.event_bytes(widths)
-    n_events = min(n_now, max(_beside(models, widths, most), in_as_many_bytes))
-    return models._replace(
-        ring=ring.relaid(models.ring, widths, n_events, int(models.forest.counters[trees.COUNTER_TIME]))
-    )
-
-
-def plan_shares(models: RewardForestState, most: Sizes) -> None:
-    """Say when memory is shared anew, in place: a lap after a ring that cannot grow is full."""
-    n_events, clock = len(models.ring.bytes), models.clock
-    can_grow = n_events < most.n_events or n_events == MAX_EVENTS
-    clock[NEXT_SHARES] = 0.0 if can_grow else max(clock[EVENTS], n_events) + n_events
-
-
-def shares_are_due(models: RewardForestState) -> bool:
-    """Whether it is time to see how many nodes the events need."""
-    return bool(0.0 < models.clock[NEXT_SHARES] <= models.clock[EVENTS])
-
-
-def shared_anew(models: RewardForestState, n_trees: int) -> RewardForestState:
-    """The same, with more events where nodes do not need the room that they have.
-
-    Nodes follow the events: there will be as many for each as now, and some to spare, or what a quarter of it all can
-    hold. A longer ring does not have the events that were lost before: it begins with those of now.
-    """
-    forest, n_events = models.forest, len(models.ring.bytes)
-    node_bytes, event_bytes = node_bytes_of(forest.stats.shape[2]), event_bytes_of(models.ring.widths, n_trees)
-    needed = SPARE_NODES * int(forest.counters[trees.COUNTER_NODES]) / n_events  # nodes for an event
-    whole = n_events * event_bytes + len(forest.nodes) * node_bytes
-    most = min(whole / (event_bytes + needed * node_bytes), (1.0 - LEAST_NODE_SHARE) * whole / event_bytes, MAX_EVENTS)
-    clock = models.clock.copy()
-    clock[NEXT_SHARES] = 0.0
-    if most < LEAST_MORE * n_events:
-        return models._replace(clock=clock)
-    n_more = int(most)
-    n_nodes = int((whole - n_more * event_bytes) / node_bytes)
-    n_blocks = max(n_blocks_for(n_trees, n_more), len(forest.blocks))  # a ring that was longer once had more
-    sizes = sizes_of(models)._replace(n_events=n_more, n_nodes=n_nodes, n_blocks=n_blocks)
-    clock[FIRST_KEPT] = max(clock[FIRST_KEPT], clock[EVENTS] - n_events)
-    events = ring.relaid(models.ring, models.ring.widths, n_more, int(forest.counters[trees.COUNTER_TIME]))
-    return models._replace(forest=_with_room(forest, sizes), ring=events, clock=clock)
-
-
-def _with_room(forest: ForestState, sizes: Sizes) -> ForestState:
-    """The same with that much room; nodes that were never in use may go, blocks may not."""
-    nodes = _sized(forest.nodes, sizes.n_nodes)
-    n_leaves = len(forest.leaves) - len(forest.nodes) // 2 + sizes.n_nodes // 2
-    before = len(forest.blocks)
-    blocks = _sized(forest.blocks, sizes.n_blocks)
-    counters = forest.counters.copy()
-    if sizes.n_blocks > before:  # the new blocks come first among the free ones
-        blocks[before:, trees.BLOCK_PREVIOUS] = np.arange(before + 1, sizes.n_blocks + 1)
-        blocks[-1, trees.BLOCK_PREVIOUS] = counters[trees.COUNTER_FREE_BLOCK]
-        counters[trees.COUNTER_FREE_BLOCK] = before
-        counters[trees.COUNTER_FREE_BLOCKS] += sizes.n_blocks - before
-    return ForestState(
-        nodes,
-        *trees.views(nodes),
-        _sized(forest.leaves, n_leaves),
-        _sized(forest.stats, n_leaves),
-        blocks,
-        counters,
-        forest.kinds,
-    )
-
-
-def _sized(array: NDArray[Any], n: int) -> NDArray[Any]:
-    sized = trees.aligned_zeros((n, *array.shape[1:]), array.dtype.type)
-    sized[: len(array)] = array[:n]
-    return sized
-
-
-def reordered(models: RewardForestState, keep: Sequence[int | None], shared: SharedModel) -> RewardForestState:
-    """The same with other actions: those of `keep`, by their old places, and a new one for each None.
-
-    Events of an action that is gone stay in the leaves, as events of no action.
-    """
-    stats = _picked(models.forest.stats, keep)
-    for place, old in enumerate(keep):
+    stats = _columns_of(state.forest.stats, keep)
+    new_index = np.full(state.forest.stats.shape[2] + 1, trees.NO_INDEX, np.int32)  # the last: no action
+    for index, old in enumerate(keep):
         if old is None:
-            stats[:, :, place] = trees.INITIAL_STATS
-    places = np.full(models.forest.stats.shape[2] + 1, trees.NO_INDEX, np.int32)  # the last: no action
-    for place, old in enumerate(keep):
-        if old is not None:
-            places[old] = place
-    events = ring.over(_sized(models.ring.bytes, len(models.ring.bytes)), models.ring.widths)
-    actions = events.floats[:, ACTION]
-    actions[:] = places[actions.astype(np.int64)]
-    return models._replace(
-        forest=models.forest._replace(stats=stats),
+            stats[:, :, index] = trees.INITIAL_STATS
+        else:
+            new_index[old] = index
+    events = ring.ring_over(trees.resized(state.ring.bytes, len(state.ring.bytes)), state.ring.widths)
+    actions = events.floats[:, EVENT_ACTION]
+    actions[:] = new_index[actions.astype(np.int64)]
+    return state._replace(
+        forest=state.forest._replace(stats=stats),
         ring=events,
-        plain=_picked(models.plain, keep),
-        pairs=_picked(models.pairs, keep),
-        recent=_picked(models.recent, keep),
-        corrected=_picked(models.corrected, keep),
-        shared=shared,
-        familiar=followed(models.familiar, keep),
+        linear=_columns_of(state.linear, keep),
+        quadratic=_columns_of(state.quadratic, keep),
+        fast_linear=_columns_of(state.fast_linear, keep),
+        residual=_columns_of(state.residual, keep),
+        shared_model=shared_model,
+        context_memory=memory_with_actions(state.context_memory, keep),
     )
 
 
-def _picked(table: NDArray[Any], keep: Sequence[int | None]) -> NDArray[Any]:
-    """The actions of `keep`, whole stretches of neighbours at once: one by one takes ten times as long."""
-    picked = trees.aligned_zeros((*table.shape[:-1], len(keep)), table.dtype.type)
+def _columns_of(table: NDArray[Any], keep: Sequence[int | None]) -> NDArray[Any]:
+    """The actions of `keep`, runs of neighbours copied at once: one by one takes ten times as long."""
+    columns = aligned_zeros((*table.shape[:-1], len(keep)), table.dtype.type)
     start = 0
     while start < len(keep):
         old, end = keep[start], start + 1
         while old is not None and end < len(keep) and keep[end] == old + end - start:
             end += 1
         if old is not None:
-            picked[..., start:end] = table[..., old : old + end - start]
+            columns[..., start:end] = table[..., old : old + end - start]
         start = end
-    return picked
+    return columns

@@ -1,7 +1,4 @@
-"""Validation of the arrays of a saved reward forest."""
-
-from collections.abc import Mapping
-from typing import Any
+"""Validation of a saved reward forest: refuses states that no stream can lead to."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,41 +6,48 @@ from numpy.typing import NDArray
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.block_validation import validate_blocks
 from stumpery.array_forest.node_validation import validate_nodes
-from stumpery.drift import reward_drop_kernels as change
-from stumpery.policies.reward_forest.policy_kernels import EVENTS, RewardForestState
-from stumpery.policies.reward_forest.scorers import context_memory as familiar
-from stumpery.policies.reward_forest.scorers import hashed_linear_kernels as hashed
+from stumpery.drift import reward_drop_kernels as reward_drop
+from stumpery.errors import CorruptFile
+from stumpery.policies.reward_forest.policy_kernels import CLOCK_EVENTS, RewardForestState
+from stumpery.policies.reward_forest.scorers import context_memory
+from stumpery.policies.reward_forest.scorers.linear_kernels import SLOT_HISTORY
+from stumpery.policies.reward_forest.state import stored_events
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring_kernels import BYTE
+from stumpery.types import Floats
 from stumpery.validation import MAX_MAGNITUDE, check, check_learned, check_within
 
 MIN_UNCERTAINTY = int(trees.STAT_UNIT / np.sqrt(trees.MAX_PLAYS + 1.0))
 
 
-def check_shapes(made: Mapping[str, NDArray[Any]], saved: Mapping[str, NDArray[Any]]) -> None:
-    """A ValueError says that saved arrays differ from those that were made in more than their length."""
-    for name, array in saved.items():
-        if name in made and (array.shape[1:] != made[name].shape[1:] or array.dtype != made[name].dtype):
-            raise ValueError(
-                f"its array {name!r} is {array.shape} of {array.dtype}, which does not fit its other parts"
-            )
-
-
-def validate(models: RewardForestState, n_trees: int, is_categorical: NDArray[np.bool_]) -> None:
-    """A ValueError says what is inconsistent: a place leads nowhere or is met twice, or a number is none."""
-    forest, events = models.forest, models.ring
-    time, n_free, swept = (
+def validate(
+    state: RewardForestState,
+    n_trees: int,
+    features: Floats,
+    is_categorical: NDArray[np.bool_],
+    seen: NDArray[np.bool_],
+) -> None:
+    """Refuse a state whose parts contradict each other, its actions' features or its columns."""
+    if not np.array_equal(state.shared_model.features, features):
+        raise CorruptFile("its features are not those of its actions")
+    forest, events = state.forest, state.ring
+    time, n_free, collected = (
         int(forest.counters[at]) for at in (trees.COUNTER_TIME, trees.COUNTER_FREE_BLOCKS, trees.COUNTER_LAST_COLLECTED)
     )
-    check_within(np.array(time), 0, min(2**31 - 1, models.clock[EVENTS]), "the number of remembered events")
+    n_leaves = int(forest.counters[trees.COUNTER_LEAVES])
+    check_within(np.array(time), 0, min(2**31 - 1, state.clock[CLOCK_EVENTS]), "the number of remembered events")
     check_within(np.array(n_free), 0, len(forest.blocks), "the number of free blocks")
-    check_within(np.array(swept), 0, int(forest.counters[trees.COUNTER_LEAVES]), "the leaf that was swept last")
+    check_within(np.array(collected), 0, n_leaves, "the leaf whose events were collected last")
     _validate_kinds(forest.kinds, events.widths, is_categorical)
     validate_nodes(forest, n_trees, is_categorical)
     validate_blocks(forest, len(events.bytes))
     ring.validate(events, forest.stats.shape[2], is_categorical)
-    familiar.validate(models.familiar, forest.stats.shape[2])
-    _validate_numbers(models)
+    context_memory.validate(state.context_memory, forest.stats.shape[2])
+    _validate_numbers(state)
+    stored = stored_events(state)
+    has_values = [(ring.column_values(events, index)[stored] > -np.inf).any() for index in range(len(seen))]
+    if ((is_categorical | np.array(has_values, np.bool_)) > seen).any():
+        raise CorruptFile("its columns have values that it has not seen")
 
 
 def _validate_kinds(kinds: NDArray[np.uint8], widths: NDArray[np.uint8], is_categorical: NDArray[np.bool_]) -> None:
@@ -52,27 +56,27 @@ def _validate_kinds(kinds: NDArray[np.uint8], widths: NDArray[np.uint8], is_cate
     check((widths[kinds == trees.BINARY] == BYTE).all(), "a column of zeros and ones takes more than a byte")
 
 
-def _validate_numbers(models: RewardForestState) -> None:
+def _validate_numbers(state: RewardForestState) -> None:
     linear = {
-        "columns": models.plain,
-        "pairs": models.pairs,
-        "latest columns": models.recent,
-        "corrected forest": models.corrected,
-        "shared model": models.shared.linear,
+        "linear": state.linear,
+        "quadratic": state.quadratic,
+        "fast linear": state.fast_linear,
+        "residual": state.residual,
+        "shared": state.shared_model.linear,
     }
-    for name, scorer in linear.items():
-        check_learned(scorer, f"a weight of the scorer of {name}")
-        check((scorer[:, hashed.PAST] >= 0.0).all(), f"a sum of squares of the scorer of {name} is negative")
-    uncertainties = models.forest.stats[: int(models.forest.counters[trees.COUNTER_LEAVES]), trees.STAT_UNCERTAINTY]
+    for name, weights in linear.items():
+        check_learned(weights, f"a weight of the {name} scorer")
+        check((weights[:, SLOT_HISTORY] >= 0.0).all(), f"a sum of squares of the {name} scorer is negative")
+    n_leaves, time = (int(state.forest.counters[at]) for at in (trees.COUNTER_LEAVES, trees.COUNTER_TIME))
+    uncertainties = state.forest.stats[:n_leaves, trees.STAT_UNCERTAINTY]
     check_within(uncertainties, MIN_UNCERTAINTY, trees.STAT_UNIT, "the uncertainty of a leaf")
-    check_learned(models.moments, "a moment of the scorers")
-    check_within(models.weights, 0.0, 1.0 + 1e-6, "the weight of a scorer")
-    check(abs(models.weights.sum() - 1.0) < 1e-6, "the weights of the scorers do not sum to 1")
-    check_within(models.clock, 0.0, 2.0**53, "a number of the clock")
-    watch, time = models.watch, int(models.forest.counters[trees.COUNTER_TIME])
-    check_learned(watch, "a number of the drift detector")
-    check_within(
-        watch[[change.SQUARES, change.SINCE, change.N_CHANGES]], 0.0, MAX_MAGNITUDE, "a sum of the drift detector"
-    )
-    check_within(watch[[change.EPOCH]], trees.NO_INDEX, time, "the event of the last drift")
-    check(not np.isnan(models.edges).any(), "the edge of a bin is NaN")
+    check_learned(state.moments, "a moment of the stacking")
+    check_within(state.weights, 0.0, 1.0 + 1e-6, "the weight of a scorer")
+    check(abs(state.weights.sum() - 1.0) < 1e-6, "the weights of the scorers do not sum to 1")
+    check_within(state.clock, 0.0, 2.0**53, "a number of the clock")
+    check_learned(state.drift, "a number of the drift detector")
+    sums = [reward_drop.DROP_SQUARES, reward_drop.DROP_N_EVENTS, reward_drop.DROP_N_DRIFTS]
+    check_within(state.drift[sums], 0.0, MAX_MAGNITUDE, "a sum of the drift detector")
+    start = state.drift[[reward_drop.DROP_CONCEPT_START]]
+    check_within(start, trees.NO_INDEX, time, "the event of the last drift")
+    check(not np.isnan(state.edges).any(), "the edge of a bin is NaN")

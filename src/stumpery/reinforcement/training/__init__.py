@@ -1,1 +1,1 @@
-"""Training of trees by deep reinforcement learning, in jax."""
+"""Training of trees by deep reinforcement learning: the agent, and its compiled training loop in jax."""

@@ -1,9 +1,9 @@
-"""Advantage actor-critic over partly observed rows, in one compiled loop. Needs NumPy and jax alone.
+"""Advantage actor-critic (A2C) over partly observed rows, in one compiled loop. Needs NumPy and jax alone.
 
-Algorithm 2 of Chaouki, Read and Bifet, with three readings. Line 25 stands inside the `if` of line 13: a segment goes
-on until it has `n_step` steps or the episode ends. What follows a segment that is not the last is valued at its own
-last state. The advantage weighs the actor's loss and is not itself moved by it. The entropy loss has the sign that is
-printed: sum(p log p) is least for a uniform policy, so adding it to the loss keeps the policy from concentrating.
+Algorithm 2 of Chaouki, Read and Bifet, interpreted in three points. Line 25 stands inside the `if` of line 13: a
+segment continues until it has `n_step` steps or the episode ends. A segment that is not the last bootstraps from the
+value of its last state. The advantage is a constant in the actor's loss. The entropy loss has the printed sign:
+sum(p log p) is smallest for a uniform policy, so adding it to the loss keeps the policy from concentrating.
 """
 
 from typing import Any, NamedTuple
@@ -12,24 +12,31 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from stumpery.reinforcement.training import chunks as stretches
-from stumpery.reinforcement.training import network
-from stumpery.reinforcement.training.dqn import remembered
-from stumpery.reinforcement.training.learner import MISSING_RANK, UNSEEN, AgentState, Chunk, Found, Spans, Weights
-from stumpery.reinforcement.training.mdp import worths
+from stumpery.reinforcement.training import network, train_loop
+from stumpery.reinforcement.training.agent_state import (
+    NOT_QUERIED,
+    UNSEEN,
+    AgentState,
+    Chunk,
+    ChunkResult,
+    Spans,
+    Weights,
+)
+from stumpery.reinforcement.training.dqn import replay_append
+from stumpery.reinforcement.training.mdp import mask_illegal
 
 
-class Rule(NamedTuple):
-    """The numbers among the options."""
+class ActorCriticOptions(NamedTuple):
+    """Options that are numbers; changing them compiles nothing anew."""
 
     depth_penalty: Any
     entropy: Any
     learning_rate: Any
-    learns: Any  # 1, or 0 while rows are only remembered
+    learns: Any  # 1, or 0 during the warm-up
 
 
-class Segment(NamedTuple):
-    """Some steps of an episode, in order; those after its end do not count."""
+class EpisodeSegment(NamedTuple):
+    """Consecutive steps of an episode; `counts` masks those after its end."""
 
     seen: Array  # (steps, columns)
     actions: Array  # (steps,)
@@ -37,127 +44,133 @@ class Segment(NamedTuple):
     counts: Array  # (steps,) bool
 
 
-def judged(
-    weights: Weights, learner: AgentState, spans: Spans, row: Chunk, seen: Array, known: Array
+def evaluate_states(
+    weights: Weights, state: AgentState, spans: Spans, row: Chunk, seen: Array, known: Array
 ) -> tuple[Array, Array, Array]:
-    """For states of one row: the logits of all actions, illegal ones out of reach, the values, and the reports."""
-    codes, numbers = (jnp.broadcast_to(each, seen.shape) for each in (row.codes, row.numbers))
-    layer = network.hidden(weights, spans, learner.moments, codes, numbers, seen)
+    """Logits of all actions with illegal ones masked, state values, and logits of reports, for states of one row."""
+    codes, numbers = (jnp.broadcast_to(array, seen.shape) for array in (row.codes, row.numbers))
+    layer = network.hidden_layers(weights, spans, state.moments, codes, numbers, seen)
     queries, reports = network.heads(weights, layer)
-    logits = worths(queries, reports, known & ~seen, jnp.maximum(learner.n_classes, 1))
+    logits = mask_illegal(queries, reports, known & ~seen, jnp.maximum(state.n_classes, 1))
     return logits, layer @ weights.value + weights.value_bias, reports
 
 
-def tested(learner: AgentState, spans: Spans, row: Chunk) -> tuple[Array, Array]:
-    """The logits of the reports where the greedy policy ends, and its number of queries."""
+def greedy_rollout(state: AgentState, spans: Spans, row: Chunk) -> tuple[Array, Array]:
+    """The logits of reports where the greedy policy stops, and its number of queries."""
     n_columns = row.codes.shape[0]
     known = row.codes != UNSEEN
 
-    def step(_: Array, carried: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        seen, probabilities, is_over = carried
-        logits, _, reports = judged(learner.weights, learner, spans, row, seen[None], known)
+    def step(_: Array, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        seen, report_logits, is_over = carry
+        logits, _, reports = evaluate_states(state.weights, state, spans, row, seen[None], known)
         action = jnp.argmax(logits[0])
         ends = ~is_over & (action >= n_columns)
         is_over = is_over | ends
-        looked = (jnp.arange(n_columns) == action) & ~is_over
-        return seen | looked, jnp.where(ends, reports[0], probabilities), is_over
+        queried = (jnp.arange(n_columns) == action) & ~is_over
+        return seen | queried, jnp.where(ends, reports[0], report_logits), is_over
 
-    start = (jnp.zeros(n_columns, bool), jnp.zeros(learner.weights.report_bias.shape), jnp.zeros((), bool))
-    seen, probabilities, _ = lax.fori_loop(0, n_columns + 1, step, start)
-    return probabilities, seen.sum()
+    start = (jnp.zeros(n_columns, bool), jnp.zeros(state.weights.report_bias.shape), jnp.zeros((), bool))
+    seen, report_logits, _ = lax.fori_loop(0, n_columns + 1, step, start)
+    return report_logits, seen.sum()
 
 
-def acted(
-    learner: AgentState, spans: Spans, rule: Rule, row: Chunk, start: tuple[Array, Array], keys: Array
-) -> tuple[Segment, Array, Array]:
-    """Play a step for each key by drawing actions; gives them, what is seen then, and whether the episode is over."""
+def play_segment(
+    state: AgentState, spans: Spans, rule: ActorCriticOptions, row: Chunk, start: tuple[Array, Array], keys: Array
+) -> tuple[EpisodeSegment, Array, Array]:
+    """Draw an action for each key; returns the steps, the columns observed then, and whether the episode is over."""
     n_columns = row.codes.shape[0]
     known = row.codes != UNSEEN
 
-    def step(carried: tuple[Array, Array], key: Array) -> tuple[tuple[Array, Array], Segment]:
-        seen, is_over = carried
-        logits, _, _ = judged(learner.weights, learner, spans, row, seen[None], known)
+    def step(carry: tuple[Array, Array], key: Array) -> tuple[tuple[Array, Array], EpisodeSegment]:
+        seen, is_over = carry
+        logits, _, _ = evaluate_states(state.weights, state, spans, row, seen[None], known)
         action = jax.random.categorical(key, logits[0])
         ends = action >= n_columns
         reward = jnp.where(ends, (action - n_columns == row.labels).astype(jnp.float32), -rule.depth_penalty)
-        looked = (jnp.arange(n_columns) == action) & ~is_over
-        return (seen | looked, is_over | ends), Segment(seen, action, reward, ~is_over)
+        queried = (jnp.arange(n_columns) == action) & ~is_over
+        return (seen | queried, is_over | ends), EpisodeSegment(seen, action, reward, ~is_over)
 
     (seen, is_over), segment = lax.scan(step, start, keys)
     return segment, seen, is_over
 
 
 def update(
-    learner: AgentState, spans: Spans, rule: Rule, row: Chunk, segment: Segment, seen: Array, is_over: Array
+    state: AgentState,
+    spans: Spans,
+    rule: ActorCriticOptions,
+    row: Chunk,
+    segment: EpisodeSegment,
+    seen: Array,
+    is_over: Array,
 ) -> tuple[AgentState, Array]:
-    """One step down the losses of actor, critic and entropy over a segment."""
+    """A gradient step on the losses of actor, critic and entropy over a segment."""
     known = row.codes != UNSEEN
     n_steps = jnp.maximum(segment.counts.sum(), 1)
-    ahead = judged(learner.weights, learner, spans, row, seen[None], known)[1][0]
+    next_value = evaluate_states(state.weights, state, spans, row, seen[None], known)[1][0]
 
-    def back(after: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
+    def add_reward(following: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
         reward, counts = step
-        here = jnp.where(counts, reward + after, after)
-        return here, here
+        total = jnp.where(counts, reward + following, following)
+        return total, total
 
-    start = jnp.where(is_over, 0.0, ahead)
-    _, returns = lax.scan(back, start, (segment.rewards, segment.counts), reverse=True)
+    start = jnp.where(is_over, 0.0, next_value)
+    _, returns = lax.scan(add_reward, start, (segment.rewards, segment.counts), reverse=True)
 
     def loss(weights: Weights) -> tuple[Array, Array]:
-        logits, values, _ = judged(weights, learner, spans, row, segment.seen, known)
-        probabilities = jax.nn.log_softmax(logits)
+        logits, values, _ = evaluate_states(weights, state, spans, row, segment.seen, known)
+        log_probabilities = jax.nn.log_softmax(logits)
         advantage = lax.stop_gradient(returns) - values
-        taken = jnp.take_along_axis(probabilities, segment.actions[:, None], axis=1)[:, 0]
+        taken = jnp.take_along_axis(log_probabilities, segment.actions[:, None], axis=1)[:, 0]
         critic = 0.5 * advantage**2
         actor = -taken * lax.stop_gradient(advantage)
-        entropy = (jnp.exp(probabilities) * probabilities).sum(axis=1)
+        entropy = (jnp.exp(log_probabilities) * log_probabilities).sum(axis=1)
         parts = jnp.stack([actor, critic, rule.entropy * entropy]) * segment.counts
         means = parts.sum(axis=1) / n_steps
         return means.sum(), means[:2]
 
-    (_, losses), gradient = jax.value_and_grad(loss, has_aux=True)(learner.weights)
-    weights, adam = network.stepped(learner.weights, learner.adam, gradient, rule.learning_rate)
-    moves = segment.counts.any()
+    (_, losses), gradient = jax.value_and_grad(loss, has_aux=True)(state.weights)
+    weights, adam = network.adam_step(state.weights, state.adam, gradient, rule.learning_rate)
+    is_active = segment.counts.any()
     weights, adam = jax.tree.map(
-        lambda new, old: jnp.where(moves, new, old), (weights, adam), (learner.weights, learner.adam)
+        lambda new, old: jnp.where(is_active, new, old), (weights, adam), (state.weights, state.adam)
     )
-    return learner._replace(weights=weights, adam=adam), jnp.where(moves, losses, jnp.nan)
+    return state._replace(weights=weights, adam=adam), jnp.where(is_active, losses, jnp.nan)
 
 
-def learned(
-    learner: AgentState, spans: Spans, rule: Rule, n_step: int, row: Chunk
+def train_step(
+    state: AgentState, spans: Spans, rule: ActorCriticOptions, n_step: int, row: Chunk
 ) -> tuple[AgentState, tuple[Array, Array, Array]]:
-    """Test one row, then play its episode and learn from it, segment by segment."""
+    """A train step with one row: test the greedy policy, then play an episode and update after each segment."""
     n_columns = row.codes.shape[0]
     known = row.codes != UNSEEN
-    probabilities, n_queries = tested(learner, spans, row)
-    key, draws = jax.random.split(learner.key)
-    ranks = jnp.where(known, 0, MISSING_RANK).astype(jnp.int16)
-    learner = learner._replace(
-        moments=network.noticed(learner.moments, row.numbers, known),
-        n_classes=jnp.maximum(learner.n_classes, row.labels + 1),
-        memory=remembered(learner.memory, row, ranks),
+    report_logits, n_queries = greedy_rollout(state, spans, row)
+    key, draws = jax.random.split(state.key)
+    ranks = jnp.where(known, 0, NOT_QUERIED).astype(jnp.int16)
+    state = state._replace(
+        moments=network.update_moments(state.moments, row.numbers, known),
+        n_classes=jnp.maximum(state.n_classes, row.labels + 1),
+        memory=replay_append(state.memory, row, ranks),
         key=key,
     )
 
-    def one(turn: Array, carried: tuple[AgentState, Array, Array, Array]) -> tuple[AgentState, Array, Array, Array]:
-        learner, seen, is_over, losses = carried
+    def body(turn: Array, carry: tuple[AgentState, Array, Array, Array]) -> tuple[AgentState, Array, Array, Array]:
+        state, seen, is_over, losses = carry
         keys = jax.random.split(jax.random.fold_in(draws, turn), n_step)
-        segment, seen, ended = acted(learner, spans, rule, row, (seen, is_over), keys)
-        learner, new = update(learner, spans, rule, row, segment, seen, ended)
-        return learner, seen, ended, jnp.where(is_over, losses, new)
+        segment, seen, ended = play_segment(state, spans, rule, row, (seen, is_over), keys)
+        state, new = update(state, spans, rule, row, segment, seen, ended)
+        return state, seen, ended, jnp.where(is_over, losses, new)
 
     n_segments = rule.learns * -(-(n_columns + 1) // n_step)
-    start = (learner, jnp.zeros(n_columns, bool), jnp.zeros((), bool), jnp.full(2, jnp.nan))
-    learner, _, _, losses = lax.fori_loop(0, n_segments, one, start)
-    return learner, (probabilities, n_queries, losses)
+    start = (state, jnp.zeros(n_columns, bool), jnp.zeros((), bool), jnp.full(2, jnp.nan))
+    state, _, _, losses = lax.fori_loop(0, n_segments, body, start)
+    return state, (report_logits, n_queries, losses)
 
 
-def along(
-    learner: AgentState, spans: Spans, rule: Rule, rows: Chunk, n: Array, n_step: int
-) -> tuple[AgentState, Found]:
-    """Learn the first n of the rows, one after the other."""
-    return stretches.along(lambda learner, row: learned(learner, spans, rule, n_step, row), learner, rows, n)
+def train_chunk(
+    state: AgentState, spans: Spans, rule: ActorCriticOptions, rows: Chunk, n: Array, n_step: int
+) -> tuple[AgentState, ChunkResult]:
+    """Train on the first n rows of a chunk."""
+    return train_loop.for_each_row(lambda state, row: train_step(state, spans, rule, n_step, row), state, rows, n)
 
 
-run = jax.jit(along, static_argnames=("n_step",), donate_argnames=("learner",))
+run = jax.jit(train_chunk, static_argnames=("n_step",), donate_argnames=("state",))

@@ -1,5 +1,6 @@
-"""A model that is past its warm-up: its cells, its network and memory, and room for what is still to come."""
+"""The agent of a deep tree after its warm-up: discretisation, network, replay memory and their growth."""
 
+import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -7,159 +8,185 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
-from stumpery.reinforcement import extraction
-from stumpery.reinforcement import policy_kernels as kernels
-from stumpery.reinforcement.cells import Cells
-from stumpery.reinforcement.policy_kernels import TreePolicy
-from stumpery.reinforcement.training.learner import UNSEEN, AgentState, Chunk, Found, Spans, grown, named, new_learner
+from stumpery.reinforcement import inference_kernels as kernels
+from stumpery.reinforcement import tree_extraction
+from stumpery.reinforcement.discretisation import Discretisation
+from stumpery.reinforcement.inference_kernels import InferenceNetwork
+from stumpery.reinforcement.training.agent_state import (
+    UNSEEN,
+    AgentState,
+    Chunk,
+    ChunkResult,
+    Spans,
+    grow,
+    named_arrays,
+    new_agent_state,
+)
 from stumpery.system.interruption import defer_interrupts
 from stumpery.types import Floats, Integers
 
-CHUNK_ROWS = 256  # rows that one run of the compiled loop can take
-STEP = 16  # in which room for spans grows; more room means compiling anew
-Loop = Callable[[AgentState, Spans, Chunk, Any], tuple[AgentState, Found]]  # learns the first n rows
-Chances = Callable[[Floats], Floats]  # of classes, from the worths of their reports
+logger = logging.getLogger(__name__)
+
+CHUNK_ROWS = 256  # rows per call of the compiled loop
+SPAN_STEP = 16  # the capacity for spans is a multiple of it; each growth compiles anew
+TrainChunk = Callable[[AgentState, Spans, Chunk, Any], tuple[AgentState, ChunkResult]]  # trains on the first n rows
+ClassProbabilities = Callable[[Floats], Floats]  # from the values of the reports, (rows, classes)
 
 
-class Method(NamedTuple):
-    """How a kind of learner learns, and what it says of classes."""
+class TrainingMethod(NamedTuple):
+    """How an agent trains on a chunk of rows, and turns report values into class probabilities."""
 
-    loop: Loop
-    probabilities: Chances
+    train_chunk: TrainChunk
+    class_probabilities: ClassProbabilities
 
 
 class TrainingLog(NamedTuple):
-    """What learning showed of each row."""
+    """Training log: predictions, queries and losses of each row.
 
-    probabilities: Floats  # (rows, classes), just before the row was learned
-    n_queries: Integers  # (rows,): columns that the policy looked at
-    losses: Floats  # (rows, 2), in the row's last update: of queries and reports, or of actor and critic; else NaN
+    Args:
+        probabilities: Class probabilities predicted just before the row was learned, (rows, classes).
+        n_queries: Number of columns that the policy queried, (rows,).
+        losses: Losses of the row's last update, (rows, 2): of queries and reports, or of actor and critic. NaN if the
+            row made no update.
+    """
+
+    probabilities: Floats
+    n_queries: Integers
+    losses: Floats
 
     @classmethod
     def of(cls, n_rows: int, n_classes: int) -> "TrainingLog":
-        """Before anything was seen."""
+        """An empty log."""
         return cls(np.zeros((n_rows, n_classes)), np.zeros(n_rows, np.int64), np.full((n_rows, 2), np.nan))
 
     def part(self, rows: slice) -> "TrainingLog":
-        """Some of the rows, to write to."""
+        """Some of its rows, as views."""
         return TrainingLog(self.probabilities[rows], self.n_queries[rows], self.losses[rows])
 
 
 class Agent:
-    """What a network has learned, and how it goes on."""
+    """An agent: discretisation, state of the network and replay memory, and which columns were ever missing."""
 
-    def __init__(self, seed: int, cells: Cells, learner: AgentState, missed: NDArray[np.bool_]) -> None:
+    def __init__(self, seed: int, cells: Discretisation, state: AgentState, missed: NDArray[np.bool_]) -> None:
         self.seed = seed
         self.cells = cells
-        self.learner = learner
-        self.missed = missed  # which columns were ever missing
-        self._policy: TreePolicy | None = None
+        self.state = state
+        self.missed = missed
+        self._network: InferenceNetwork | None = None
 
     @classmethod
-    def of(cls, schema: Schema, rows: Floats, n_classes: int, recipe: Any) -> "Agent":
-        """A beginner with room for the names and classes of these rows, on which its cells are cut."""
-        cells = Cells.of(schema, rows, recipe.n_cells)
-        n_spans = room(len(cells.knowing(rows, cells.is_categorical).spans))
+    def of(cls, schema: Schema, rows: Floats, n_classes: int, options: Any) -> "Agent":
+        """An untrained agent; numbers are discretised by the quantiles of `rows`. `options` is a `DeepTree`."""
+        cells = Discretisation.of(schema, rows, options.n_cells)
+        n_spans = span_capacity(len(cells.extended(rows, cells.is_categorical).spans))
         n_columns = rows.shape[1]
-        learner = new_learner(recipe.seed, n_spans, n_columns, max(2, n_classes), recipe.width, recipe.memory)
-        return cls(recipe.seed, cells, learner, np.zeros(n_columns, bool))
+        state = new_agent_state(options.seed, n_spans, n_columns, max(2, n_classes), options.width, options.memory)
+        return cls(options.seed, cells, state, np.zeros(n_columns, bool))
 
     @property
     def spans(self) -> Spans:
-        """The features of the network."""
-        return self.cells.span_arrays(len(self.learner.weights.into))
+        """The inputs of the network, padded to its capacity."""
+        return self.cells.span_arrays(len(self.state.weights.into))
 
     @property
-    def n_remembered(self) -> int:
-        """How many rows are remembered."""
-        return min(int(self.learner.memory.time), len(self.learner.memory.labels))
+    def n_replay_rows(self) -> int:
+        """The number of rows in the replay memory."""
+        return min(int(self.state.memory.time), len(self.state.memory.labels))
 
     def learn(
-        self, method: Method, rows: Floats, labels: Integers, is_categorical: NDArray[np.bool_], watched: TrainingLog
+        self,
+        method: TrainingMethod,
+        rows: Floats,
+        labels: Integers,
+        is_categorical: NDArray[np.bool_],
+        log: TrainingLog,
     ) -> None:
-        """Learn all rows, a stretch at a time and as many as there is room for."""
+        """Train on rows, chunk by chunk, growing the capacity for names and classes; fills `log` in place."""
         done = 0
         while done < len(rows):
             part = slice(done, done + CHUNK_ROWS)
-            n = self._make_room(rows[part], labels[part], is_categorical)
+            n = self._ensure_capacity(rows[part], labels[part], is_categorical)
             part = slice(done, done + n)
-            n_came = int(self.learner.n_classes)
-            stretch = self.stretch(rows[part], labels[part], is_categorical)
-            with defer_interrupts():  # the loop takes the old learner's arrays for the new one's
-                self.learner, found = method.loop(self.learner, self.spans, stretch, np.int32(n))
-            watch(found, labels[part], n_came, watched.part(part), method.probabilities)
+            n_known = int(self.state.n_classes)
+            chunk = self.chunk(rows[part], labels[part], is_categorical)
+            with defer_interrupts():  # the old state's arrays are donated to the new one
+                self.state, result = method.train_chunk(self.state, self.spans, chunk, np.int32(n))
+            write_log(result, labels[part], n_known, log.part(part), method.class_probabilities)
             done += n
 
-    def stretch(self, rows: Floats, labels: Integers, is_categorical: NDArray[np.bool_]) -> Chunk:
-        """Rows for the loop, whose names and missing values are known from now on."""
-        self._policy = None
-        self.cells = self.cells.knowing(rows, is_categorical)
+    def chunk(self, rows: Floats, labels: Integers, is_categorical: NDArray[np.bool_]) -> Chunk:
+        """Encode rows for the training loop; their new names are added to the discretisation."""
+        self._network = None
+        self.cells = self.cells.extended(rows, is_categorical)
         codes, numbers = self.cells.coded(rows)
         self.missed |= (codes == UNSEEN).any(axis=0)
         return Chunk(_padded(codes), _padded(numbers), _padded(labels.astype(np.int32)))
 
-    def _make_room(self, rows: Floats, labels: Integers, is_categorical: NDArray[np.bool_]) -> int:
-        """How many of the rows there is room for; where there was none for the first, there is more now."""
-        n_spans, n_classes = len(self.learner.weights.into), self.learner.weights.reports.shape[1]
-        first = self.cells.knowing(rows[:1], is_categorical)
+    def _ensure_capacity(self, rows: Floats, labels: Integers, is_categorical: NDArray[np.bool_]) -> int:
+        """Grow the network if the first row needs it; returns how many of the rows fit."""
+        n_spans, n_classes = len(self.state.weights.into), self.state.weights.reports.shape[1]
+        first = self.cells.extended(rows[:1], is_categorical)
         needs_spans, needs_classes = len(first.spans) > n_spans, labels[0] >= n_classes
-        if needs_spans or needs_classes:  # twice as much each time, so that a thousand names take few steps
-            n_spans = max(2 * n_spans, room(len(first.spans))) if needs_spans else n_spans
+        if needs_spans or needs_classes:  # doubling: a thousand names compile only a few times
+            n_spans = max(2 * n_spans, span_capacity(len(first.spans))) if needs_spans else n_spans
             n_classes = 2 * int(labels[0]) if needs_classes else n_classes
+            logger.debug("growing the network to %d spans and %d classes", n_spans, n_classes)
             self.grow(n_spans, n_classes)
-        n_within = int(np.searchsorted(np.maximum.accumulate(labels), n_classes))
-        return min(first.n_within(rows, n_spans), n_within)
+        n_labels = int(np.searchsorted(np.maximum.accumulate(labels), n_classes))
+        return min(first.n_fitting(rows, n_spans), n_labels)
 
     def grow(self, n_spans: int, n_classes: int) -> None:
-        """Take room for so many spans and classes."""
-        self.learner = grown(self.learner, self.seed, n_spans, n_classes)
+        """Enlarge the network to this capacity for spans and classes."""
+        self.state = grow(self.state, self.seed, n_spans, n_classes)
 
-    # Asking.
+    # Inference.
 
-    def policy(self) -> TreePolicy:
-        """The network, prepared for asking."""
-        if self._policy is None:
-            n_classes = int(self.learner.n_classes)
-            self._policy = extraction.prepared(
-                self.learner.weights, self.spans, self.learner.moments, self.cells, n_classes
+    def network(self) -> InferenceNetwork:
+        """The network prepared for inference, cached until the next training."""
+        if self._network is None:
+            n_classes = int(self.state.n_classes)
+            self._network = tree_extraction.inference_network(
+                self.state.weights, self.spans, self.state.moments, self.cells, n_classes
             )
-        return self._policy
+        return self._network
 
-    def ask(self, rows: Floats) -> tuple[Floats, Integers]:
-        """The worths of the reports where the policy ends with each row, and how many columns it looked at."""
-        policy = self.policy()
+    def rollout(self, rows: Floats) -> tuple[Floats, Integers]:
+        """The values of the reports where the policy stops with each row, and its number of queries."""
         codes, numbers = self.cells.coded(rows)
-        standard = extraction.standardised(self.learner.moments, numbers, slice(None))
-        worths, n_queries = np.empty((len(rows), int(self.learner.n_classes))), np.empty(len(rows), np.int64)
-        kernels.walk(policy, codes, standard, worths, n_queries)
-        return worths, n_queries
+        standardised = tree_extraction.standardise(self.state.moments, numbers, slice(None))
+        report_values = np.empty((len(rows), int(self.state.n_classes)))
+        n_queries = np.empty(len(rows), np.int64)
+        kernels.rollout(self.network(), codes, standardised, report_values, n_queries)
+        return report_values, n_queries
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All of it, by name."""
-        found = {f"cells.{name}": array for name, array in self.cells.state().items()}
-        found |= {f"learner.{name}": np.atleast_1d(np.asarray(array)) for name, array in named(self.learner)}
-        return found | {"missed": self.missed}
+        """Everything that is saved, by name."""
+        arrays = {f"cells.{name}": array for name, array in self.cells.arrays().items()}
+        arrays |= {f"learner.{name}": np.atleast_1d(np.asarray(array)) for name, array in named_arrays(self.state)}
+        return arrays | {"missed": self.missed}
 
 
-def watch(found: Found, labels: Integers, n_came: int, watched: TrainingLog, probabilities: Chances) -> None:
-    """Write what the loop saw; a class has no probability before it came."""
-    n, n_classes = len(labels), watched.probabilities.shape[1]
-    came = np.maximum(np.maximum.accumulate(np.append(0, labels + 1))[:-1], n_came)
-    worths = np.full((n, n_classes), -np.inf)
-    known = np.asarray(found.probabilities)[:n, :n_classes]
-    worths[:, : known.shape[1]] = np.where(np.arange(known.shape[1]) < came[:, np.newaxis], known, -np.inf)
-    watched.probabilities[:n] = probabilities(worths)
-    watched.n_queries[:n] = np.asarray(found.n_queries)[:n]
-    watched.losses[:n] = np.asarray(found.losses)[:n]
+def write_log(
+    result: ChunkResult, labels: Integers, n_known: int, log: TrainingLog, class_probabilities: ClassProbabilities
+) -> None:
+    """Write the result of a chunk to the log; a class has probability 0 before it occurred."""
+    n, n_classes = len(labels), log.probabilities.shape[1]
+    n_before = np.maximum(np.maximum.accumulate(np.append(0, labels + 1))[:-1], n_known)
+    values = np.full((n, n_classes), -np.inf)
+    logged = np.asarray(result.report_values)[:n, :n_classes]
+    values[:, : logged.shape[1]] = np.where(np.arange(logged.shape[1]) < n_before[:, np.newaxis], logged, -np.inf)
+    log.probabilities[:n] = class_probabilities(values)
+    log.n_queries[:n] = np.asarray(result.n_queries)[:n]
+    log.losses[:n] = np.asarray(result.losses)[:n]
 
 
-def room(n_spans: int) -> int:
-    """Room for so many spans, and for a quarter more to come."""
-    return -(-5 * n_spans // (4 * STEP)) * STEP
+def span_capacity(n_spans: int) -> int:
+    """Capacity for this many spans and a quarter more."""
+    return -(-5 * n_spans // (4 * SPAN_STEP)) * SPAN_STEP
 
 
 def _padded(array: NDArray[Any]) -> NDArray[Any]:
-    """A stretch of rows in an array of one length, so that one program serves all."""
+    """Rows padded with zeros to CHUNK_ROWS, so that the loop is compiled for one shape."""
     padded = np.zeros((CHUNK_ROWS, *array.shape[1:]), array.dtype)
     padded[: len(array)] = array
     return padded

@@ -1,8 +1,9 @@
-"""DQN over partly observed rows: walk, remember, sample and update in one compiled loop. Needs NumPy and jax alone.
+"""Deep Q-learning (DQN) over partly observed rows: rollout, replay and update in one compiled loop.
 
-Algorithm 1 of Chaouki, Read and Bifet. A row is walked by queries alone until all of it is observed (truncated
-exploration). What is remembered of a walk is the row and the rank of each column in it: the states of the walk are the
-row with the columns of ranks below a step, so one ring holds what the paper keeps in two.
+Algorithm 1 of Chaouki, Read and Bifet. The exploring rollout takes queries only, until the whole row is observed
+(truncated exploration). The replay memory stores the row and the rank of each column in its rollout: the states of a
+rollout are the row with the columns of lower ranks observed, so one ring replaces the two buffers of the paper. Needs
+NumPy and jax alone.
 """
 
 from functools import partial
@@ -12,37 +13,36 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from stumpery.reinforcement.training import chunks as stretches
-from stumpery.reinforcement.training import network
-from stumpery.reinforcement.training.learner import (
-    MISSING_RANK,
+from stumpery.reinforcement.training import network, train_loop
+from stumpery.reinforcement.training.agent_state import (
+    NOT_QUERIED,
     UNSEEN,
     AgentState,
     Chunk,
-    Found,
-    Memory,
+    ChunkResult,
+    ReplayMemory,
     Spans,
     Weights,
 )
-from stumpery.reinforcement.training.mdp import ILLEGAL, worths
+from stumpery.reinforcement.training.mdp import ILLEGAL, mask_illegal
 
-FAST, SLOW = 1 / 200, 1 / 2000  # how quickly the two shares of wrong reports forget
-N_AFTER_CHANGE = 200  # rows that are still sampled once the stream was seen to change
-LEAST_PRIORITY = 1e-3
+FAST_DECAY, SLOW_DECAY = 1 / 200, 1 / 2000  # decay rates of the two moving error rates
+N_AFTER_DRIFT = 200  # latest rows that are still sampled after a drift was detected
+MIN_PRIORITY = 1e-3  # so that every row can be sampled
 
 
-class Rule(NamedTuple):
-    """The numbers among the options."""
+class DQNOptions(NamedTuple):
+    """Options that are numbers; changing them compiles nothing anew."""
 
     depth_penalty: Any
     epsilon: Any
     learning_rate: Any
-    target_every: Any  # updates between two copies of the network
-    n_updates: Any  # for each row; none while rows are only walked and remembered
+    target_every: Any  # updates between two copies of the weights into the target network
+    n_updates: Any  # per row; 0 during the warm-up
 
 
-class Kind(NamedTuple):
-    """The options that decide what is compiled."""
+class DQNSettings(NamedTuple):
+    """Options that decide what is compiled."""
 
     batch: int = 512
     double: bool = False
@@ -51,167 +51,171 @@ class Kind(NamedTuple):
     drift: bool = False
 
 
-def walked(learner: AgentState, spans: Spans, row: Chunk, epsilon: Array, key: Array) -> tuple[Array, Array, Array]:
-    """Walk a row twice at once: as the policy would, and exploring.
+def rollout(state: AgentState, spans: Spans, row: Chunk, epsilon: Array, key: Array) -> tuple[Array, Array, Array]:
+    """Two rollouts of a row at once: the greedy policy's, and an exploring one.
 
-    Gives the worths of reports where the policy ends, its number of queries, and the ranks of the exploring walk.
+    Returns the values of reports where the policy stops, its number of queries, and the ranks of the exploring rollout.
     """
     n_columns = row.codes.shape[0]
     known = row.codes != UNSEEN
-    codes, numbers = (jnp.broadcast_to(each, (2, n_columns)) for each in (row.codes, row.numbers))
+    codes, numbers = (jnp.broadcast_to(array, (2, n_columns)) for array in (row.codes, row.numbers))
     draws = jax.random.uniform(key, (n_columns + 1, n_columns + 1))
 
-    def step(place: Array, carried: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-        seen, ranks, probabilities, is_over = carried
-        layer = network.hidden(learner.weights, spans, learner.moments, codes, numbers, seen)
-        queries, reports = network.heads(learner.weights, layer)
+    def step(rank: Array, carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+        seen, ranks, report_values, is_over = carry
+        layer = network.hidden_layers(state.weights, spans, state.moments, codes, numbers, seen)
+        queries, reports = network.heads(state.weights, layer)
         may_query = known & ~seen
-        action = jnp.argmax(worths(queries[0], reports[0], may_query[0], learner.n_classes))
+        action = jnp.argmax(mask_illegal(queries[0], reports[0], may_query[0], state.n_classes))
         ends = ~is_over & (action >= n_columns)
-        probabilities = jnp.where(ends, reports[0], probabilities)
+        report_values = jnp.where(ends, reports[0], report_values)
         is_over = is_over | ends
-        wanted = jnp.where(draws[place, -1] < epsilon, draws[place, :-1], queries[1])
-        tried = jnp.argmax(jnp.where(may_query[1], wanted, ILLEGAL))
-        looks = jnp.stack([~is_over, may_query[1].any()])
-        looked = (jnp.arange(n_columns) == jnp.stack([action, tried])[:, None]) & looks[:, None]
-        ranks = jnp.where(looked[1], place.astype(jnp.int16), ranks)
-        return seen | looked, ranks, probabilities, is_over
+        preferences = jnp.where(draws[rank, -1] < epsilon, draws[rank, :-1], queries[1])
+        explored = jnp.argmax(jnp.where(may_query[1], preferences, ILLEGAL))
+        is_active = jnp.stack([~is_over, may_query[1].any()])
+        queried = (jnp.arange(n_columns) == jnp.stack([action, explored])[:, None]) & is_active[:, None]
+        ranks = jnp.where(queried[1], rank.astype(jnp.int16), ranks)
+        return seen | queried, ranks, report_values, is_over
 
     start = (
         jnp.zeros((2, n_columns), bool),
-        jnp.full(n_columns, MISSING_RANK, jnp.int16),
-        jnp.zeros(learner.weights.report_bias.shape),
+        jnp.full(n_columns, NOT_QUERIED, jnp.int16),
+        jnp.zeros(state.weights.report_bias.shape),
         jnp.zeros((), bool),
     )
-    seen, ranks, probabilities, _ = lax.fori_loop(0, n_columns + 1, step, start)
-    return probabilities, seen[0].sum(), ranks
+    seen, ranks, report_values, _ = lax.fori_loop(0, n_columns + 1, step, start)
+    return report_values, seen[0].sum(), ranks
 
 
-def remembered(memory: Memory, row: Chunk, ranks: Array) -> Memory:
-    """The memory with one more row in place of the oldest."""
+def replay_append(memory: ReplayMemory, row: Chunk, ranks: Array) -> ReplayMemory:
+    """Append a row to the replay memory, in place of the oldest."""
     n_rows = memory.labels.shape[0]
-    place = memory.time % n_rows
-    return Memory(
-        codes=memory.codes.at[place].set(row.codes),
-        numbers=memory.numbers.at[place].set(row.numbers),
-        ranks=memory.ranks.at[place].set(ranks),
-        labels=memory.labels.at[place].set(row.labels),
-        priorities=memory.priorities.at[place].set(1.0),  # the most wrong that a value between 0 and 1 can be
+    slot = memory.time % n_rows
+    return ReplayMemory(
+        codes=memory.codes.at[slot].set(row.codes),
+        numbers=memory.numbers.at[slot].set(row.numbers),
+        ranks=memory.ranks.at[slot].set(ranks),
+        labels=memory.labels.at[slot].set(row.labels),
+        priorities=memory.priorities.at[slot].set(1.0),  # the largest error of a value between 0 and 1
         filled=jnp.minimum(memory.filled + 1, n_rows),
         time=jnp.where(memory.time + 1 < 2 * n_rows, memory.time + 1, n_rows),
     )
 
 
-def sampled(memory: Memory, draws: Array, priority: float) -> tuple[Array, Array]:
-    """Places of remembered rows, uniformly or by how wrong the network was about them, and their weights."""
+def replay_sample(memory: ReplayMemory, draws: Array, priority: float) -> tuple[Array, Array]:
+    """Sample slots of the replay memory, uniformly or by priority, and their importance weights."""
     n_rows = memory.labels.shape[0]
     if not priority:
-        back = (draws * memory.filled).astype(jnp.int32)
-        return (memory.time - 1 - back) % n_rows, jnp.ones_like(draws)
+        age = (draws * memory.filled).astype(jnp.int32)
+        return (memory.time - 1 - age) % n_rows, jnp.ones_like(draws)
     age = (memory.time - 1 - jnp.arange(n_rows)) % n_rows
-    probabilities = jnp.where(age < memory.filled, memory.priorities**priority, 0.0)
-    upto = jnp.cumsum(probabilities)
-    places = jnp.minimum(jnp.searchsorted(upto, draws * upto[-1]), n_rows - 1)
-    weight = lax.rsqrt(jnp.maximum(probabilities[places], 1e-12))  # half of the bias is taken back
-    return places, weight / jnp.max(weight)
+    masses = jnp.where(age < memory.filled, memory.priorities**priority, 0.0)
+    cumulative = jnp.cumsum(masses)
+    slots = jnp.minimum(jnp.searchsorted(cumulative, draws * cumulative[-1]), n_rows - 1)
+    weight = lax.rsqrt(jnp.maximum(masses[slots], 1e-12))  # corrects half of the sampling bias
+    return slots, weight / jnp.max(weight)
 
 
-def update(learner: AgentState, spans: Spans, rule: Rule, kind: Kind, key: Array) -> tuple[AgentState, Array]:
-    """One step down the loss of a batch: half of its states for their query, half for their reports."""
-    pick, at, report = jax.random.uniform(key, (3, kind.batch))
-    memory, half = learner.memory, kind.batch // 2
-    places, weight = sampled(memory, pick, kind.priority)
-    codes, numbers, ranks = memory.codes[places], memory.numbers[places], memory.ranks[places]
-    known = ranks < MISSING_RANK
+def update(
+    state: AgentState, spans: Spans, rule: DQNOptions, kind: DQNSettings, key: Array
+) -> tuple[AgentState, Array]:
+    """A gradient step on a sampled batch: the query loss on one half of its states, the report loss on the other."""
+    row_draws, step_draws, report_draws = jax.random.uniform(key, (3, kind.batch))
+    memory, half = state.memory, kind.batch // 2
+    slots, weight = replay_sample(memory, row_draws, kind.priority)
+    codes, numbers, ranks = memory.codes[slots], memory.numbers[slots], memory.ranks[slots]
+    known = ranks < NOT_QUERIED
     n_known = known.sum(axis=1)
-    n_states = n_known + (jnp.arange(kind.batch) >= half)  # after the last query there is still a report
-    step = jnp.floor(at * n_states).astype(jnp.int16)[:, None]
+    n_states = n_known + (jnp.arange(kind.batch) >= half)  # after the last query a report is left
+    step = jnp.floor(step_draws * n_states).astype(jnp.int16)[:, None]
     seen, queried, after = ranks < step, (ranks == step)[:half], (ranks <= step)[:half]
     has_query = n_known[:half] > 0
-    classes = jnp.arange(learner.weights.report_bias.shape[0])
-    is_right = (memory.labels[places][half:, None] == classes).astype(jnp.float32)
+    classes = jnp.arange(state.weights.report_bias.shape[0])
+    is_right = (memory.labels[slots][half:, None] == classes).astype(jnp.float32)
     if kind.all_reports:
-        told = (classes < learner.n_classes) / learner.n_classes
+        is_trained = (classes < state.n_classes) / state.n_classes
     else:
-        told = (jnp.floor(report[half:, None] * learner.n_classes) == classes).astype(jnp.float32)
+        is_trained = (jnp.floor(report_draws[half:, None] * state.n_classes) == classes).astype(jnp.float32)
 
-    def outputs(weights: Weights, which: slice, seen: Array) -> tuple[Array, Array]:
-        layer = network.hidden(weights, spans, learner.moments, codes[which], numbers[which], seen)
+    def outputs(weights: Weights, part: slice, seen: Array) -> tuple[Array, Array]:
+        layer = network.hidden_layers(weights, spans, state.moments, codes[part], numbers[part], seen)
         return network.heads(weights, layer)
 
-    def next_worths(weights: Weights) -> Array:
-        return worths(*outputs(weights, slice(half), after), known[:half] & ~after, learner.n_classes)
+    def next_q_values(weights: Weights) -> Array:
+        return mask_illegal(*outputs(weights, slice(half), after), known[:half] & ~after, state.n_classes)
 
-    of_target = next_worths(learner.target)
-    chosen = jnp.argmax(next_worths(learner.weights) if kind.double else of_target, axis=1)
-    value = jnp.take_along_axis(of_target, chosen[:, None], axis=1)[:, 0]
-    goal = lax.stop_gradient(jnp.clip(value, 0.0, 1.0) - rule.depth_penalty)
+    target_values = next_q_values(state.target)
+    actions = jnp.argmax(next_q_values(state.weights) if kind.double else target_values, axis=1)
+    value = jnp.take_along_axis(target_values, actions[:, None], axis=1)[:, 0]
+    query_target = lax.stop_gradient(jnp.clip(value, 0.0, 1.0) - rule.depth_penalty)
 
     def loss(weights: Weights) -> tuple[Array, tuple[Array, Array]]:
         queries, reports = outputs(weights, slice(None), seen)
-        of_query = (jnp.where(queried, queries[:half], 0.0).sum(axis=1) - goal) ** 2 * has_query
-        of_report = ((reports[half:] - is_right) ** 2 * told).sum(axis=1)
-        misses = jnp.concatenate([of_query, of_report])
-        both = (misses * weight).reshape(2, half).mean(axis=1)
-        return both.sum(), (both, misses)
+        query_errors = (jnp.where(queried, queries[:half], 0.0).sum(axis=1) - query_target) ** 2 * has_query
+        report_errors = ((reports[half:] - is_right) ** 2 * is_trained).sum(axis=1)
+        errors = jnp.concatenate([query_errors, report_errors])
+        losses = (errors * weight).reshape(2, half).mean(axis=1)
+        return losses.sum(), (losses, errors)
 
-    (_, (losses, misses)), gradient = jax.value_and_grad(loss, has_aux=True)(learner.weights)
-    weights, adam = network.stepped(learner.weights, learner.adam, gradient, rule.learning_rate)
+    (_, (losses, errors)), gradient = jax.value_and_grad(loss, has_aux=True)(state.weights)
+    weights, adam = network.adam_step(state.weights, state.adam, gradient, rule.learning_rate)
     is_due = adam.count % rule.target_every == 0
-    target = jax.tree.map(lambda new, old: jnp.where(is_due, new, old), weights, learner.target)
+    target = jax.tree.map(lambda new, old: jnp.where(is_due, new, old), weights, state.target)
     if kind.priority:
-        memory = memory._replace(priorities=memory.priorities.at[places].set(jnp.sqrt(misses) + LEAST_PRIORITY))
-    return learner._replace(weights=weights, target=target, adam=adam, memory=memory), losses
+        memory = memory._replace(priorities=memory.priorities.at[slots].set(jnp.sqrt(errors) + MIN_PRIORITY))
+    return state._replace(weights=weights, target=target, adam=adam, memory=memory), losses
 
 
-def recovered(learner: AgentState, is_wrong: Array) -> AgentState:
-    """Follow the share of wrong reports; where it has risen beyond probability, forget all but the latest rows."""
-    fast, slow = learner.errors + (is_wrong - learner.errors) * jnp.array([FAST, SLOW])
-    bound = 4.0 * jnp.sqrt(jnp.maximum(slow * (1.0 - slow), 0.01) * FAST / 2.0)
-    memory = learner.memory
-    changed = (fast > slow + bound) & (memory.filled > 5 * N_AFTER_CHANGE)
-    memory = memory._replace(filled=jnp.where(changed, N_AFTER_CHANGE, memory.filled))
-    return learner._replace(memory=memory, errors=jnp.stack([fast, jnp.where(changed, fast, slow)]))
+def drift_reset(state: AgentState, is_wrong: Array) -> AgentState:
+    """Drift detection: where the error rate has risen significantly, keep only the latest rows of the replay memory."""
+    fast, slow = state.errors + (is_wrong - state.errors) * jnp.array([FAST_DECAY, SLOW_DECAY])
+    bound = 4.0 * jnp.sqrt(jnp.maximum(slow * (1.0 - slow), 0.01) * FAST_DECAY / 2.0)
+    memory = state.memory
+    is_drift = (fast > slow + bound) & (memory.filled > 5 * N_AFTER_DRIFT)
+    memory = memory._replace(filled=jnp.where(is_drift, N_AFTER_DRIFT, memory.filled))
+    return state._replace(memory=memory, errors=jnp.stack([fast, jnp.where(is_drift, fast, slow)]))
 
 
-def learned(
-    learner: AgentState, spans: Spans, rule: Rule, kind: Kind, row: Chunk
+def train_step(
+    state: AgentState, spans: Spans, rule: DQNOptions, kind: DQNSettings, row: Chunk
 ) -> tuple[AgentState, tuple[Array, Array, Array]]:
-    """Test, walk and remember one row, then update."""
-    key, walk, draws = jax.random.split(learner.key, 3)
-    probabilities, n_queries, ranks = walked(learner, spans, row, rule.epsilon, walk)
-    is_class = jnp.arange(probabilities.shape[0]) < learner.n_classes
-    is_wrong = jnp.argmax(jnp.where(is_class, probabilities, ILLEGAL)) != row.labels
-    learner = learner._replace(
-        moments=network.noticed(learner.moments, row.numbers, row.codes != UNSEEN),
-        n_classes=jnp.maximum(learner.n_classes, row.labels + 1),
-        memory=remembered(learner.memory, row, ranks),
+    """A train step with one row: rollout, replay append, drift reset, then `n_updates` updates."""
+    key, rollout_key, update_key = jax.random.split(state.key, 3)
+    report_values, n_queries, ranks = rollout(state, spans, row, rule.epsilon, rollout_key)
+    is_class = jnp.arange(report_values.shape[0]) < state.n_classes
+    is_wrong = jnp.argmax(jnp.where(is_class, report_values, ILLEGAL)) != row.labels
+    state = state._replace(
+        moments=network.update_moments(state.moments, row.numbers, row.codes != UNSEEN),
+        n_classes=jnp.maximum(state.n_classes, row.labels + 1),
+        memory=replay_append(state.memory, row, ranks),
         key=key,
     )
     if kind.drift:
-        learner = recovered(learner, is_wrong.astype(jnp.float32))
+        state = drift_reset(state, is_wrong.astype(jnp.float32))
 
-    def again(turn: Array, carried: tuple[AgentState, Array]) -> tuple[AgentState, Array]:
-        return update(carried[0], spans, rule, kind, jax.random.fold_in(draws, turn))
+    def body(turn: Array, carry: tuple[AgentState, Array]) -> tuple[AgentState, Array]:
+        return update(carry[0], spans, rule, kind, jax.random.fold_in(update_key, turn))
 
-    learner, losses = lax.fori_loop(0, rule.n_updates, again, (learner, jnp.full(2, jnp.nan)))
-    return learner, (probabilities, n_queries, losses)
-
-
-def along(learner: AgentState, spans: Spans, rule: Rule, rows: Chunk, n: Array, kind: Kind) -> tuple[AgentState, Found]:
-    """Learn the first n of the rows, one after the other."""
-    return stretches.along(lambda learner, row: learned(learner, spans, rule, kind, row), learner, rows, n)
+    state, losses = lax.fori_loop(0, rule.n_updates, body, (state, jnp.full(2, jnp.nan)))
+    return state, (report_values, n_queries, losses)
 
 
-run = jax.jit(along, static_argnames=("kind",), donate_argnames=("learner",))
+def train_chunk(
+    state: AgentState, spans: Spans, rule: DQNOptions, rows: Chunk, n: Array, kind: DQNSettings
+) -> tuple[AgentState, ChunkResult]:
+    """Train on the first n rows of a chunk."""
+    return train_loop.for_each_row(lambda state, row: train_step(state, spans, rule, kind, row), state, rows, n)
 
 
-@partial(jax.jit, static_argnames=("kind",), donate_argnames=("learner",))
+run = jax.jit(train_chunk, static_argnames=("kind",), donate_argnames=("state",))
+
+
+@partial(jax.jit, static_argnames=("kind",), donate_argnames=("state",))
 def run_seeds(
-    learner: AgentState, spans: Spans, rule: Rule, rows: Chunk, n: Array, kind: Kind
-) -> tuple[AgentState, Found]:
-    """The same for several learners at once."""
-    found: tuple[AgentState, Found] = jax.vmap(partial(along, kind=kind), in_axes=(0, None, None, None, None))(
-        learner, spans, rule, rows, n
-    )
-    return found
+    state: AgentState, spans: Spans, rule: DQNOptions, rows: Chunk, n: Array, kind: DQNSettings
+) -> tuple[AgentState, ChunkResult]:
+    """Train several agents at once on the same rows."""
+    trained: tuple[AgentState, ChunkResult] = jax.vmap(
+        partial(train_chunk, kind=kind), in_axes=(0, None, None, None, None)
+    )(state, spans, rule, rows, n)
+    return trained

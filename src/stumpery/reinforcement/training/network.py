@@ -1,62 +1,64 @@
-"""The network that sees a partly observed row, and how it is trained. Only NumPy and jax are needed here."""
+"""The neural network over partly observed rows, and its optimiser Adam. Needs NumPy and jax alone."""
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from stumpery.reinforcement.training.learner import FARTHEST, UNSEEN, Adam, Moments, Spans, Weights
+from stumpery.reinforcement.training.agent_state import MAX_DEVIATION, UNSEEN, AdamState, ColumnMoments, Spans, Weights
 
-LONG_STREAM = 2**20  # rows, after which a 32-bit count and sum would soon stand still
-MOST_STEPS = 2**30
-
-
-def noticed(moments: Moments, numbers: Array, known: Array) -> Moments:
-    """The moments after one more row, of whose numbers some are known (Welford); after very many, old rows fade."""
-    count = jnp.minimum(moments.count + known, LONG_STREAM)
-    kept = jnp.where(known & (moments.count >= LONG_STREAM), 1.0 - 1.0 / LONG_STREAM, 1.0)
-    off = jnp.where(known, numbers - moments.mean, 0.0)
-    mean = moments.mean + off / jnp.maximum(count, 1.0)
-    return Moments(count, mean, moments.squares * kept + off * jnp.where(known, numbers - mean, 0.0))
+MAX_MOMENT_ROWS = 2**20  # rows in the moments; a longer sum would lose precision in 32 bits
+MAX_STEPS = 2**30  # of Adam: then the count is halved, so that it never overflows
 
 
-def standardised(moments: Moments, numbers: Array) -> Array:
-    """Numbers as deviations from their means so far; a column without any spread counts for nothing."""
+def update_moments(moments: ColumnMoments, numbers: Array, known: Array) -> ColumnMoments:
+    """The moments after one more row, some of whose numbers may be missing (Welford); old rows fade."""
+    count = jnp.minimum(moments.count + known, MAX_MOMENT_ROWS)
+    retention = jnp.where(known & (moments.count >= MAX_MOMENT_ROWS), 1.0 - 1.0 / MAX_MOMENT_ROWS, 1.0)
+    deviation = jnp.where(known, numbers - moments.mean, 0.0)
+    mean = moments.mean + deviation / jnp.maximum(count, 1.0)
+    return ColumnMoments(count, mean, moments.squares * retention + deviation * jnp.where(known, numbers - mean, 0.0))
+
+
+def standardise(moments: ColumnMoments, numbers: Array) -> Array:
+    """Standardise numbers by the moments so far; a column without variance gives zeros."""
     variance = moments.squares / jnp.maximum(moments.count, 1.0)
     scale = jnp.where(variance > 0.0, jax.lax.rsqrt(jnp.maximum(variance, 1e-30)), 0.0)
-    return jnp.clip((numbers - moments.mean) * scale, -FARTHEST, FARTHEST)
+    return jnp.clip((numbers - moments.mean) * scale, -MAX_DEVIATION, MAX_DEVIATION)
 
 
-def embedded(into: Array, spans: Spans, codes: Array, seen: Array) -> Array:
-    """The sum of the vectors of all spans that hold an observed code, (rows, width)."""
+def embed(into: Array, spans: Spans, codes: Array, seen: Array) -> Array:
+    """The sum of the embeddings of all spans that contain an observed code, (rows, width)."""
     n_columns = seen.shape[-1]
-    if spans.place.shape[1]:  # names alone, and many: pick the vectors
-        ids = spans.place[jnp.arange(n_columns), jnp.maximum(codes, 0)]
-        picked: Array = jnp.where(seen[..., None], into[ids], 0.0)
-        return picked.sum(axis=-2)
-    # A product with ones and zeros spreads codes over spans: exact, and quicker than picking columns.
+    if spans.index.shape[1]:  # many names and no numbers: gather the vectors
+        ids = spans.index[jnp.arange(n_columns), jnp.maximum(codes, 0)]
+        gathered: Array = jnp.where(seen[..., None], into[ids], 0.0)
+        return gathered.sum(axis=-2)
+    # A product with a 0/1 matrix copies codes to their spans: exact, and faster than gathering.
     member = (jnp.arange(n_columns)[:, None] == spans.column[None, :]).astype(jnp.float32)
-    spread = jnp.where(seen, codes, UNSEEN).astype(jnp.float32) @ member
-    held: Array = (spread >= spans.low) & (spread <= spans.high)
-    return held.astype(jnp.float32) @ into
+    span_codes = jnp.where(seen, codes, UNSEEN).astype(jnp.float32) @ member
+    is_in_span: Array = (span_codes >= spans.low) & (span_codes <= spans.high)
+    return is_in_span.astype(jnp.float32) @ into
 
 
-def hidden(weights: Weights, spans: Spans, moments: Moments, codes: Array, numbers: Array, seen: Array) -> Array:
-    """The second hidden layer for a batch of partly observed rows, (rows, width)."""
-    rest = jnp.concatenate([1.0 - seen, jnp.where(seen, standardised(moments, numbers), 0.0)], axis=-1)
-    one = jax.nn.relu(embedded(weights.into, spans, codes, seen) + rest @ weights.flags + weights.first)
-    return jax.nn.relu(one @ weights.across + weights.second)
+def hidden_layers(
+    weights: Weights, spans: Spans, moments: ColumnMoments, codes: Array, numbers: Array, seen: Array
+) -> Array:
+    """The activations of the second hidden layer for a batch of partly observed rows, (rows, width)."""
+    flags = jnp.concatenate([1.0 - seen, jnp.where(seen, standardise(moments, numbers), 0.0)], axis=-1)
+    layer = jax.nn.relu(embed(weights.into, spans, codes, seen) + flags @ weights.flags + weights.first)
+    return jax.nn.relu(layer @ weights.across + weights.second)
 
 
 def heads(weights: Weights, layer: Array) -> tuple[Array, Array]:
-    """What every query and every report is worth, (rows, columns) and (rows, classes)."""
+    """The outputs for queries, (rows, columns), and for reports, (rows, classes)."""
     return layer @ weights.queries + weights.query_bias, layer @ weights.reports + weights.report_bias
 
 
-def stepped(weights: Weights, adam: Adam, gradient: Weights, rate: Array) -> tuple[Weights, Adam]:
-    """One step of Adam down a gradient."""
-    count = jnp.where(adam.count < MOST_STEPS, adam.count, MOST_STEPS // 2) + 1
+def adam_step(weights: Weights, adam: AdamState, gradient: Weights, learning_rate: Array) -> tuple[Weights, AdamState]:
+    """An optimiser step: Adam with the given learning rate."""
+    count = jnp.where(adam.count < MAX_STEPS, adam.count, MAX_STEPS // 2) + 1
     mean = jax.tree.map(lambda old, new: 0.9 * old + 0.1 * new, adam.mean, gradient)
     square = jax.tree.map(lambda old, new: 0.999 * old + 0.001 * new * new, adam.square, gradient)
-    pace = rate * jnp.sqrt(1.0 - 0.999**count) / (1.0 - 0.9**count)
-    moved = jax.tree.map(lambda w, m, s: w - pace * m / (jnp.sqrt(s) + 1e-8), weights, mean, square)
-    return moved, Adam(mean, square, count)
+    rate = learning_rate * jnp.sqrt(1.0 - 0.999**count) / (1.0 - 0.9**count)
+    updated = jax.tree.map(lambda w, m, s: w - rate * m / (jnp.sqrt(s) + 1e-8), weights, mean, square)
+    return updated, AdamState(mean, square, count)

@@ -30,7 +30,7 @@ def sum_labels(scratch: Scratch, n: int, criterion: int) -> int:
         totals[label] = 0.0
     for index in range(n):
         label, weight = int(scratch.events[index, EVENT_LABEL]), scratch.events[index, EVENT_WEIGHT]
-        scratch.arms[index] = label
+        scratch.active_numbers[index] = label
         scratch.rewards[index] = weight
         totals[label] += weight
     rows = scratch.active
@@ -46,7 +46,7 @@ def sum_labels(scratch: Scratch, n: int, criterion: int) -> int:
             squares += total * total
             logs += total * math.log2(total)
     for index in range(n):
-        scratch.arms[index] = rows[scratch.arms[index]]
+        scratch.active_numbers[index] = rows[scratch.active_numbers[index]]
     scratch.totals[TOTALS_LEAF, 0] = weight
     pure = squares / max(weight * weight, 1e-300)
     scratch.totals[TOTALS_LEAF, 1] = 1.0 - pure if criterion == GINI else math.log2(max(weight, 1e-300)) - logs / weight
@@ -67,7 +67,7 @@ def sum_numbers(scratch: Scratch, n: int) -> int:
     deviation = math.sqrt(squares / weight)
     for index in range(n):  # in units of the deviation, so that sums fit whatever the numbers are
         distance = (np.float64(scratch.events[index, EVENT_LABEL]) - mean) / max(deviation, 1e-300)
-        scratch.arms[index] = 1
+        scratch.active_numbers[index] = 1
         scratch.rewards[index] = scratch.events[index, EVENT_WEIGHT] * distance
     scratch.totals[TOTALS_BY_ROW, 0], scratch.totals[TOTALS_BY_ROW, 1] = weight, 0.0
     scratch.totals[TOTALS_LEAF, 0], scratch.totals[TOTALS_LEAF, 1] = weight, squares / weight
@@ -121,10 +121,10 @@ def fill_sums(scratch: Scratch, n: int, width: int, n_rows: int, criterion: int)
     for cell in range(n_rows * width):
         sums[cell] = 0.0
     for index in range(n):
-        sums[scratch.arms[index] * width + scratch.places[index]] += scratch.rewards[index]
+        sums[scratch.active_numbers[index] * width + scratch.bins[index]] += scratch.rewards[index]
     if criterion == VARIANCE:
         for index in range(n):
-            sums[scratch.places[index]] += scratch.events[index, EVENT_WEIGHT]
+            sums[scratch.bins[index]] += scratch.events[index, EVENT_WEIGHT]
 
 
 @internal

@@ -8,7 +8,9 @@ the blocks are free again.
 import numpy as np
 
 from stumpery.array_forest import allocation_kernels as allocation
+from stumpery.array_forest import event_lists_kernels as event_lists
 from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest import nodes_kernels
 from stumpery.array_forest.forest_kernels import (
     COUNTER_FREE_BLOCKS,
     COUNTER_LEAVES,
@@ -98,7 +100,7 @@ def reset_tree(model: StreamState, root: int, grace: int) -> None:
                 n_stacked += 1
         allocation.free_pair(model.forest, pair)
     leaf = allocate_leaf(model)
-    forests.make_empty_leaf(model.forest, root, leaf)
+    nodes_kernels.make_empty_leaf(model.forest, root, leaf)
     reset_leaf(model, leaf)
     model.forest.leaves[leaf, LEAF_NEXT_CHECK] = grace
 
@@ -137,7 +139,7 @@ def evict(model: StreamState, is_regression: bool) -> None:
     counters[COUNTER_LAST_EVICTION] = counters[COUNTER_TIME]
     for leaf in range(counters[COUNTER_LEAVES]):
         if forest.leaves[leaf, LEAF_NODE] != NO_INDEX:
-            forests.release_old_blocks(forest, leaf, counters[COUNTER_TIME] - model.events.shape[0])
+            event_lists.release_old_blocks(forest, leaf, counters[COUNTER_TIME] - model.events.shape[0])
     n_active = 2
     while counters[COUNTER_FREE_BLOCKS] * FREE_BLOCKS_ENOUGH < n_blocks and n_active > 1:
         total, n_active = 0.0, 0
@@ -147,7 +149,7 @@ def evict(model: StreamState, is_regression: bool) -> None:
                 n_active += 1
         for leaf in range(counters[COUNTER_LEAVES]):
             if is_active(model, leaf) and n_active > 1 and leaf_error(model, leaf, is_regression) * n_active <= total:
-                forests.free_blocks(forest, leaf)
+                event_lists.free_blocks(forest, leaf)
                 free_table(model, leaf)
                 model.flags[leaf, FLAG_DEACTIVATED] = 1
 
@@ -159,4 +161,4 @@ def append_event(forest: ForestState, flags: Int32s, leaf: int, time: int) -> No
         if forest.counters[COUNTER_FREE_BLOCKS] * 2 < forest.blocks.shape[0]:
             return
         flags[FLAG_DEACTIVATED] = 0
-    forests.append_event(forest, leaf, time)
+    event_lists.append_event(forest, leaf, time)

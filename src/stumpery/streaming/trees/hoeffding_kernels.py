@@ -6,7 +6,7 @@ replaces the old one (Gomes et al. 2017).
 
 import numpy as np
 
-from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest import nodes_kernels
 from stumpery.array_forest.forest_kernels import (
     COUNTER_FREE_BLOCKS,
     COUNTER_FREE_PAIR,
@@ -174,7 +174,7 @@ def learn(
     forest, n_trees, reached = model.forest, model.standby.shape[0], work.reached
     is_regression = rule[RULE_CRITERION] == VARIANCE
     time = forest.counters[COUNTER_TIME]
-    forests.update_column_kinds(forest, row)
+    nodes_kernels.update_column_kinds(forest, row)
     store_event(model.events, model.doubles, time, row, label, weight)
     forest.counters[COUNTER_TIME] = time + 1
     if is_regression:
@@ -216,10 +216,10 @@ def update_label_moments(moments: Floats, number: float, weight: float) -> None:
 def find_leaf(model: StreamState, root: int, row: Floats) -> int:
     """The leaf that a row reaches below a root."""
     node = root
-    child = model.forest.nodes[node, NODE_CHILD] + forests.goes_right(model.forest, node, row)
+    child = model.forest.nodes[node, NODE_CHILD] + nodes_kernels.goes_right(model.forest, node, row)
     while child != node:
         node = child
-        child = model.forest.nodes[node, NODE_CHILD] + forests.goes_right(model.forest, node, row)
+        child = model.forest.nodes[node, NODE_CHILD] + nodes_kernels.goes_right(model.forest, node, row)
     return int(model.forest.nodes[node, NODE_LEAF])
 
 
@@ -258,7 +258,7 @@ def run(
             return index
         if does & LEARNS and does & GROWS and not has_capacity(model.forest, model.events.shape[0], n_trees, rule):
             return index
-        forests.descend(model.forest, row, work.foreground, work.descending)
+        nodes_kernels.descend(model.forest, row, work.foreground, work.descending)
         if does & PREDICTS:
             predict(model, work.reached, row, rule, work.tree_output, outputs[index])
         if does & LEARNS and weights[index] > 0.0:

@@ -11,21 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as forests
-from stumpery.array_forest.forest_kernels import MAX_CODES, MAX_CUTS, Float32s, Int32s
+from stumpery.array_forest.forest_kernels import MAX_CODES, MAX_THRESHOLDS, Float32s, Int32s
 from stumpery.array_forest.precision_kernels import DOUBLE, Doubles, gather_doubles
-from stumpery.array_forest.scratch_kernels import Scratch, assign_bins, bin_doubles, choose_thresholds
+from stumpery.array_forest.scratch_kernels import Scratch
+from stumpery.array_forest.thresholds_kernels import assign_bins, bin_doubles, choose_thresholds
 from stumpery.jit import internal
 from stumpery.streaming.trees.criterion_kernels import CUT_SPACING, EVENT_LABEL, EVENT_WEIGHT
 from stumpery.types import Floats
 
-N_BINS = MAX_CUTS + 1  # of a numerical column; a categorical one has MAX_CODES
+N_BINS = MAX_THRESHOLDS + 1  # of a numerical column; a categorical one has MAX_CODES
 
 
 class NaiveBayesTables(NamedTuple):
     """The naive Bayes tables of all leaves."""
 
-    cuts: Float32s  # (tables, columns, MAX_CUTS), infinite where there are fewer
-    wide_cuts: Floats  # (tables, columns of 64 bits, MAX_CUTS), for these instead
+    cuts: Float32s  # (tables, columns, MAX_THRESHOLDS), infinite where there are fewer
+    wide_cuts: Floats  # (tables, columns of 64 bits, MAX_THRESHOLDS), for these instead
     logs: Float32s  # (tables, bins of all columns, classes)
     starts: Int32s  # (columns + 1,): the first bin of each column
     free: Int32s  # (1 + tables,): the number of free tables, then their indices
@@ -35,8 +36,8 @@ def new_tables(n_tables: int, n_classes: int, is_categorical: NDArray[np.bool_],
     """Free tables."""
     starts = np.concatenate([[0], np.cumsum(np.where(is_categorical, MAX_CODES, N_BINS))]).astype(np.int32)
     return NaiveBayesTables(
-        np.full((n_tables, len(is_categorical), MAX_CUTS), np.inf, np.float32),
-        np.full((n_tables, n_doubles, MAX_CUTS), np.inf),
+        np.full((n_tables, len(is_categorical), MAX_THRESHOLDS), np.inf, np.float32),
+        np.full((n_tables, n_doubles, MAX_THRESHOLDS), np.inf),
         np.zeros((n_tables, starts[-1], n_classes), np.float32),
         starts,
         np.concatenate([[n_tables], np.arange(n_tables)]).astype(np.int32),
@@ -61,24 +62,24 @@ def fill_table(
         n_bins = 1
         if kinds[column] == forests.CATEGORICAL:
             for index in range(n):
-                scratch.places[index] = np.int32(scratch.events[index, column])
-                n_bins = max(n_bins, scratch.places[index] + 1)
+                scratch.bins[index] = np.int32(scratch.events[index, column])
+                n_bins = max(n_bins, scratch.bins[index] + 1)
         elif doubles.widths[column] == DOUBLE:
             wide_points = bayes.wide_cuts[table, doubles.places[column]]
-            gather_doubles(doubles, scratch.found, n, column, scratch.wide_values)
+            gather_doubles(doubles, scratch.event_numbers, n, column, scratch.double_values)
             n_bins = 1 + bin_doubles(scratch, n, CUT_SPACING, wide_points)
         else:
             points = bayes.cuts[table, column]
             for index in range(n):
                 scratch.values[index] = scratch.events[index, column]
             n_cuts = choose_thresholds(scratch, n, CUT_SPACING, points)
-            for cut in range(n_cuts, MAX_CUTS):
+            for cut in range(n_cuts, MAX_THRESHOLDS):
                 points[cut] = np.inf
             assign_bins(scratch, n, points, n_cuts)
             n_bins = n_cuts + 1
         for index in range(n):
             label = int(scratch.events[index, EVENT_LABEL])
-            logs[start + scratch.places[index], label] += scratch.events[index, EVENT_WEIGHT]
+            logs[start + scratch.bins[index], label] += scratch.events[index, EVENT_WEIGHT]
         for index in range(start, end):
             for label in range(n_classes):
                 if totals[label] > 0.0:
@@ -105,12 +106,12 @@ def add_log_probabilities(
             if doubles.widths[column] == DOUBLE:
                 wide_points = bayes.wide_cuts[table, doubles.places[column]]
                 above = 0
-                while above < MAX_CUTS and value > wide_points[above]:
+                while above < MAX_THRESHOLDS and value > wide_points[above]:
                     above += 1
                 bin_index += above
             else:
                 points = bayes.cuts[table, column]
-                for cut in range(MAX_CUTS):
+                for cut in range(MAX_THRESHOLDS):
                     bin_index += int(value > points[cut])
         logs = bayes.logs[table, bin_index]
         for label in range(n_classes):

@@ -14,15 +14,9 @@ from numpy.typing import NDArray
 from stumpery.array_forest import forest_kernels as forests
 from stumpery.array_forest.forest_kernels import MAX_CODES, MIN_CHILD_EVENTS
 from stumpery.array_forest.precision_kernels import DOUBLE, Doubles, gather_doubles
-from stumpery.array_forest.scratch_kernels import (
-    Scratch,
-    assign_bins,
-    best_split,
-    bin_doubles,
-    choose_thresholds,
-    round_up_to_lanes,
-    splitmix64,
-)
+from stumpery.array_forest.scratch_kernels import Scratch, round_up_to_lanes
+from stumpery.array_forest.thresholds_kernels import assign_bins, best_candidate, bin_doubles, choose_thresholds
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
 from stumpery.streaming.trees.criterion_kernels import (
     CUT_SPACING,
@@ -57,23 +51,23 @@ def best_numerical_split(
     """The gain and the threshold of a numerical column's best cut, and the number of cuts."""
     is_double = doubles.widths[column] == DOUBLE
     if is_double:
-        gather_doubles(doubles, scratch.found, n, column, scratch.wide_values)
-        n_cuts = bin_doubles(scratch, n, CUT_SPACING, scratch.wide_cuts)
+        gather_doubles(doubles, scratch.event_numbers, n, column, scratch.double_values)
+        n_cuts = bin_doubles(scratch, n, CUT_SPACING, scratch.double_thresholds)
     else:
         for index in range(n):
             scratch.values[index] = scratch.events[index, column]
-        n_cuts = choose_thresholds(scratch, n, CUT_SPACING, scratch.cuts)
-        assign_bins(scratch, n, scratch.cuts, n_cuts)
+        n_cuts = choose_thresholds(scratch, n, CUT_SPACING, scratch.thresholds)
+        assign_bins(scratch, n, scratch.thresholds, n_cuts)
     if n_cuts == 0:
         return -np.inf, 0.0, 0
     width = round_up_to_lanes(n_cuts + 1)
     fill_sums(scratch, n, width, n_rows, criterion)
     cumulate(scratch.table, width, n_rows)
     compute_gains(scratch.table, scratch.totals, width, n_rows, criterion)
-    best = best_split(scratch.table, 0, n_cuts, scratch.totals[TOTALS_LEAF, 0], -np.inf)
+    best = best_candidate(scratch.table, 0, n_cuts, scratch.totals[TOTALS_LEAF, 0], -np.inf)
     if best == forests.NO_INDEX:
         return -np.inf, 0.0, n_cuts
-    threshold = scratch.wide_cuts[best] if is_double else np.float64(scratch.cuts[best])
+    threshold = scratch.double_thresholds[best] if is_double else np.float64(scratch.thresholds[best])
     return np.float64(scratch.table.gains[best]), threshold, n_cuts
 
 
@@ -111,7 +105,7 @@ def best_categorical_split(
     table, ordered, weight = scratch.table, scratch.ordered, scratch.totals[TOTALS_LEAF, 0]
     order = scratch.order
     for index in range(n):
-        scratch.places[index] = np.int32(scratch.events[index, column])
+        scratch.bins[index] = np.int32(scratch.events[index, column])
     fill_sums(scratch, n, MAX_CODES, n_rows, criterion)
     n_codes = order_codes(scratch, n_rows, criterion)
     width = round_up_to_lanes(n_codes)
@@ -123,12 +117,12 @@ def best_categorical_split(
     gain, mask = -np.inf, np.uint64(0)
     if n_codes > 2:  # one against the rest; the first and the last are among the subsets below
         compute_gains(ordered, scratch.totals, width, n_rows, criterion)
-        best = best_split(ordered, 1, n_codes - 1, weight, gain)
+        best = best_candidate(ordered, 1, n_codes - 1, weight, gain)
         if best != forests.NO_INDEX:
             gain, mask = np.float64(ordered.gains[best]), np.uint64(1) << np.uint64(order[best])
     cumulate(ordered, width, n_rows)
     compute_gains(ordered, scratch.totals, width, n_rows, criterion)
-    best = best_split(ordered, 0, n_codes - 1, weight, gain)
+    best = best_candidate(ordered, 0, n_codes - 1, weight, gain)
     if best != forests.NO_INDEX:
         gain, mask = np.float64(ordered.gains[best]), np.uint64(0)
         for index in range(best + 1):
@@ -140,7 +134,7 @@ def best_categorical_split(
 def multiway_split(scratch: Scratch, n: int, n_rows: int, column: int, criterion: int) -> tuple[float, np.uint64, int]:
     """The gain of a child for each category, the codes that occur, and their number; two must have enough events."""
     for index in range(n):
-        scratch.places[index] = np.int32(scratch.events[index, column])
+        scratch.bins[index] = np.int32(scratch.events[index, column])
     fill_sums(scratch, n, MAX_CODES, n_rows, criterion)
     sums, n_counted = scratch.table.sums, 1 if criterion == VARIANCE else n_rows
     gain, mask, n_children, n_large = 0.0, np.uint64(0), 0, 0
@@ -174,7 +168,7 @@ def compute_binary_gains(scratch: Scratch, n: int, n_rows: int, criterion: int) 
         bits.sums[cell] = 0.0
     for index in range(n):
         event, weight = scratch.events[index], scratch.rewards[index]
-        row = scratch.arms[index] * width
+        row = scratch.active_numbers[index] * width
         sums = bits.sums[row : row + n_values]
         for column in range(n_values):
             sums[column] += weight * event[column]

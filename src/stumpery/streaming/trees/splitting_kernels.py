@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from stumpery.array_forest import allocation_kernels as allocation
-from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest import event_lists_kernels as event_lists
+from stumpery.array_forest import nodes_kernels
 from stumpery.array_forest.forest_kernels import (
     COUNTER_TIME,
     LEAF_N_EVENTS,
@@ -21,7 +22,8 @@ from stumpery.array_forest.forest_kernels import (
     Float32s,
 )
 from stumpery.array_forest.precision_kernels import DOUBLE, gather_doubles
-from stumpery.array_forest.scratch_kernels import Scratch, copy_events, splitmix64
+from stumpery.array_forest.scratch_kernels import Scratch, copy_events
+from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
 from stumpery.streaming.trees import criterion_kernels
 from stumpery.streaming.trees import eviction_kernels as eviction
@@ -103,8 +105,8 @@ def try_split(model: StreamState, scratch: Scratch, leaf: int, rule: Floats, see
     forest, time = model.forest, model.forest.counters[COUNTER_TIME]
     criterion, n, n_rows = int(rule[RULE_CRITERION]), 0, 0
     if criterion == VARIANCE or has_several_classes(forest.stats[leaf, ROW_ALL]):
-        n = forests.event_numbers(forest, leaf, time - model.events.shape[0], scratch.found)
-        copy_events(model.events, scratch.found, n, time, scratch.events)
+        n = event_lists.fill_event_numbers(forest, leaf, time - model.events.shape[0], scratch.event_numbers)
+        copy_events(model.events, scratch.event_numbers, n, time, scratch.events)
         n_rows = criterion_kernels.sum_labels(scratch, n, criterion) if n > 0 else 0
     if n_rows > 1 and n >= 2 * MIN_CHILD_EVENTS and model.flags[leaf, FLAG_DEPTH] < rule[RULE_MAX_DEPTH]:
         scratch.totals[TOTALS_LEAF, 2] = n_rows
@@ -148,7 +150,7 @@ def split_leaf(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: Spl
     node = forest.leaves[leaf, LEAF_NODE]
     child, other = allocation.take_pair(model.forest), eviction.allocate_leaf(model)
     eviction.free_table(model, leaf)
-    forests.make_split(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
+    nodes_kernels.make_split(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
     column = cut.column if cut.column >= 0 else ~cut.column
     importance = cut.gain * scratch.totals[TOTALS_LEAF, 0]
     if rule[RULE_CRITERION] == VARIANCE:
@@ -157,12 +159,12 @@ def split_leaf(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: Spl
     inherit_statistics(model, leaf, other, rule)
     is_double = model.doubles.widths[column] == DOUBLE
     if is_double:
-        gather_doubles(model.doubles, scratch.found, n, column, scratch.wide_values)
+        gather_doubles(model.doubles, scratch.event_numbers, n, column, scratch.double_values)
     for index in range(n - 1, -1, -1):  # oldest first
         event = scratch.events[index]
-        value = scratch.wide_values[index] if is_double else np.float64(event[column])
-        target = leaf if forests.side(forest, node, value) == 0 else other
-        forests.append_event(forest, target, scratch.found[index])
+        value = scratch.double_values[index] if is_double else np.float64(event[column])
+        target = leaf if nodes_kernels.value_goes_right(forest, node, value) == 0 else other
+        event_lists.append_event(forest, target, scratch.event_numbers[index])
         if rule[RULE_CRITERION] == VARIANCE:
             leaf_predictors.update_moments(
                 forest.stats[target, ROW_ALL], np.float64(event[EVENT_LABEL]), np.float64(event[EVENT_WEIGHT])
@@ -208,7 +210,7 @@ def remove_events(scratch: Scratch, n: int, column: int, mask: np.uint64) -> int
         event = scratch.events[index]
         if (mask >> np.uint64(event[column])) & np.uint64(1):
             continue
-        scratch.found[n_kept] = scratch.found[index]
+        scratch.event_numbers[n_kept] = scratch.event_numbers[index]
         for column_index in range(event.shape[0]):
             scratch.events[n_kept, column_index] = event[column_index]
         n_kept += 1

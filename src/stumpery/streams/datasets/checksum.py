@@ -1,6 +1,6 @@
-"""A SHA-256 of what a table says, whatever the file format, the width of its numbers or the library used.
+"""Checksum of a table's content, independent of file format, width of numbers and library.
 
-The canonical form is, for each declared column in turn:
+It is the SHA-256 of a canonical form: for each declared column in turn,
 
 - the name and the kind, each as UTF-8 after its length in bytes, and the number of rows;
 - one byte per row: 1 where the value is missing (null, NaN or the name "?"), otherwise 0;
@@ -45,12 +45,12 @@ def canonical_sha256(frame: "pl.DataFrame", columns: Sequence[Column]) -> str:
 
 
 def check(frame: "pl.DataFrame", dataset: Dataset) -> None:
-    """Raise a ValueError unless the leading rows are those that the registry knows."""
-    found = canonical_sha256(frame.head(dataset.checked_rows), dataset.columns)
-    if found != dataset.sha256:
+    """Raise a ValueError unless the checksum of the leading rows is that of the registry."""
+    digest = canonical_sha256(frame.head(dataset.checked_rows), dataset.columns)
+    if digest != dataset.sha256:
         raise ValueError(
-            f"the content of {dataset.name} is not what the registry knows: the SHA-256 of its first "
-            f"{dataset.checked_rows:,} rows is {found[:12]}... instead of {dataset.sha256[:12]}..."
+            f"the content of {dataset.name} does not match the registry: the SHA-256 of its first "
+            f"{dataset.checked_rows:,} rows is {digest[:12]}... instead of {dataset.sha256[:12]}..."
         )
 
 

@@ -1,4 +1,4 @@
-"""What the registry knows of a dataset: its columns, its size, its origin, and what its content must be."""
+"""Registry entries of datasets: columns, size, origin, licence and checksum."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ Format = Literal["csv", "csv with header", "adult", "spaces", "libsvm", "arff", 
 
 @dataclass(frozen=True)
 class Column:
-    """A column and what it holds: numbers (a bit is a number), names, or moments in UTC."""
+    """A column and its kind: numbers (bits are numbers), names (categories), or times in UTC."""
 
     name: str
     kind: Kind
@@ -36,12 +36,12 @@ class Dataset:
     citation: str
     note: str = ""
     sha256: str  # of the canonical content, see `checksum`
-    sha256_rows: int | None = None  # how many leading rows it speaks of; None: all
-    part_of: str | None = None  # the larger dataset of which this is a piece
+    sha256_rows: int | None = None  # number of leading rows in the checksum; None: all
+    part_of: str | None = None  # the larger dataset that contains this one
 
     @property
     def checked_rows(self) -> int:
-        """How many leading rows the checksum speaks of."""
+        """The number of leading rows that the checksum covers."""
         return self.n_rows if self.sha256_rows is None else self.sha256_rows
 
 

@@ -1,4 +1,4 @@
-"""Whole files from the web, or none: what carries its final name is complete."""
+"""Download of files, atomically: a file under its final name is complete."""
 
 import http.client
 import time
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from stumpery.options import shown
 from stumpery.system.writing import whole_file
 
-Progress = Callable[[int, int | None], None]  # bytes done and bytes in all (None: unknown) of the file at hand
+Progress = Callable[[int, int | None], None]  # bytes done and total bytes (None: unknown) of the current file
 
 CHUNK_BYTES = 1 << 18
 TOO_MANY_REQUESTS = 429
@@ -21,8 +21,8 @@ NETWORK_ERRORS = (URLError, http.client.HTTPException, ConnectionError, TimeoutE
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patience:
-    """How long to wait, how often to try again after ever longer pauses, and how much to accept."""
+class RetryPolicy:
+    """Timeout, retries with exponential backoff, and the largest file accepted."""
 
     timeout_s: float = 30.0
     attempts: int = 3
@@ -30,11 +30,11 @@ class Patience:
     max_bytes: int = 1 << 30
 
 
-PATIENCE = Patience()
+DEFAULT_RETRIES = RetryPolicy()
 
 
 def fetch(
-    urls: Sequence[str], into: Path, *, progress: Progress | None = None, patience: Patience = PATIENCE
+    urls: Sequence[str], into: Path, *, progress: Progress | None = None, retries: RetryPolicy = DEFAULT_RETRIES
 ) -> list[Path]:
     """Download each URL to its own file in the folder `into`, and return the files in the same order.
 
@@ -45,18 +45,18 @@ def fetch(
     into.mkdir(parents=True, exist_ok=True)
     targets = [into / f"{n}-{PurePosixPath(urlsplit(url).path).name}" for n, url in enumerate(urls)]
     for url, target in zip(urls, targets, strict=True):
-        _fetch_one(url, target, progress, patience)
+        _fetch_one(url, target, progress, retries)
     return targets
 
 
-def _fetch_one(url: str, target: Path, progress: Progress | None, patience: Patience) -> None:
+def _fetch_one(url: str, target: Path, progress: Progress | None, retries: RetryPolicy) -> None:
     reason = ""
-    for attempt in range(patience.attempts):
+    for attempt in range(retries.attempts):
         if attempt > 0:
-            time.sleep(patience.pause_s * 2 ** (attempt - 1))
+            time.sleep(retries.pause_s * 2 ** (attempt - 1))
         try:
             with whole_file(target) as part:
-                _download(url, part, progress, patience)
+                _download(url, part, progress, retries)
             return
         except HTTPError as error:
             error.close()
@@ -71,17 +71,17 @@ def _fetch_one(url: str, target: Path, progress: Progress | None, patience: Pati
 _INSTEAD = "STUMPERY_DATA can name a folder of Parquet files to use instead"
 
 
-def _download(url: str, part: Path, progress: Progress | None, patience: Patience) -> None:
+def _download(url: str, part: Path, progress: Progress | None, retries: RetryPolicy) -> None:
     request = urllib.request.Request(url, headers={"User-Agent": "stumpery"})  # noqa: S310 - scheme checked
     opener = urllib.request.build_opener(_WebOnly)
-    with opener.open(request, timeout=patience.timeout_s) as response, part.open("wb") as file:
+    with opener.open(request, timeout=retries.timeout_s) as response, part.open("wb") as file:
         length = response.headers.get("Content-Length", "")
         total = int(length) if length.isdecimal() else None
         done = 0
         while chunk := response.read(CHUNK_BYTES):
             done += len(chunk)
-            if done > patience.max_bytes:
-                raise ValueError(f"{url} is larger than the {patience.max_bytes:,} bytes that are accepted")
+            if done > retries.max_bytes:
+                raise ValueError(f"{url} is larger than the {retries.max_bytes:,} bytes that are accepted")
             file.write(chunk)
             if progress is not None:
                 progress(done, total)

@@ -1,7 +1,7 @@
 """Datasets by name: from the folder that STUMPERY_DATA names, from the cache, or from their public origin.
 
-What is downloaded is read, compared with the registry in its number of rows and its SHA-256, and only then
-kept, as Parquet. Frames are Polars frames with the rows in their original order and the types that `parquet`
+A download is parsed, its number of rows and SHA-256 are compared with the registry, and only then it is cached as
+Parquet. Frames are Polars frames with the rows in their original order and the types that `parquet`
 describes.
 """
 
@@ -32,7 +32,7 @@ class Listing(NamedTuple):
 
 
 def load(dataset: str | Dataset) -> "pl.DataFrame":
-    """All declared columns of a dataset, downloaded first if need be.
+    """Load a dataset as a Polars frame, downloading it if needed.
 
     >>> load("digits").shape
     (1797, 65)
@@ -46,7 +46,7 @@ def load(dataset: str | Dataset) -> "pl.DataFrame":
 
 
 def path(dataset: str | Dataset) -> Path:
-    """The Parquet file of a dataset that is on this machine."""
+    """The Parquet file of a local dataset; a FileNotFoundError says how to download it."""
     dataset = _entry(dataset)
     if dataset.format == "scikit-learn":
         raise ValueError(f"{dataset.name} comes from scikit-learn and has no file")
@@ -60,7 +60,7 @@ def fetch(
     dataset: str | Dataset,
     progress: download.Progress | None = None,
     *,
-    patience: download.Patience = download.PATIENCE,
+    retries: download.RetryPolicy = download.DEFAULT_RETRIES,
 ) -> Path:
     """The Parquet file of a dataset, downloaded from its origin unless it is on this machine."""
     dataset = _entry(dataset)
@@ -75,15 +75,15 @@ def fetch(
     make_own(target.parent)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{dataset.name}.") as folder:
         try:
-            files = download.fetch(dataset.origin, Path(folder), progress=progress, patience=patience)
+            files = download.fetch(dataset.origin, Path(folder), progress=progress, retries=retries)
         except ConnectionError as error:
             raise ConnectionError(f"{error}{_about_parts(dataset)}") from error
-        _keep(dataset, files, target)
+        _cache(dataset, files, target)
     return target
 
 
 def verify(dataset: str | Dataset) -> int:
-    """Compare a dataset with the registry, and say how many leading rows its SHA-256 confirms."""
+    """Compare a dataset with the registry; returns the number of leading rows that its checksum covers."""
     dataset = _entry(dataset)
     frame = load(dataset)
     from stumpery.streams.datasets import checksum
@@ -95,7 +95,7 @@ def verify(dataset: str | Dataset) -> int:
 
 
 def available() -> list[Listing]:
-    """Every dataset of the registry, and where it would come from now."""
+    """All datasets of the registry, and where each would be loaded from."""
     return [
         Listing(
             name=dataset.name,
@@ -121,7 +121,7 @@ def data_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Where downloaded datasets are kept."""
+    """The folder of downloaded datasets."""
     return cache_root() / "data"
 
 
@@ -145,8 +145,8 @@ def _source(dataset: Dataset) -> Source:
     return "web" if dataset.origin else "nowhere"
 
 
-def _keep(dataset: Dataset, files: list[Path], target: Path) -> None:
-    """Read and check what was downloaded, and write it as Parquet."""
+def _cache(dataset: Dataset, files: list[Path], target: Path) -> None:
+    """Parse and check downloaded files, and write them as Parquet."""
     from stumpery.streams.datasets import checksum, parquet, parsers
 
     frame = parquet.conform(parsers.parse(dataset, [file.read_bytes() for file in files]), dataset)

@@ -1,4 +1,4 @@
-"""Datasets as Parquet files and as frames of one shape, whichever way they came.
+"""Parquet files of datasets, and frames with uniform column types.
 
 In a loaded frame the columns are the declared ones, names are String with "?" turned into null, whole numbers
 have the smallest signed integer type that holds their column, other numbers are Float32, and times are UTC to
@@ -20,7 +20,7 @@ else:
 
 
 def read(path: Path, dataset: Dataset) -> "pl.DataFrame":
-    """The dataset from a Parquet file, in one shape; a ValueError says what is wrong with the file."""
+    """Read a dataset from a Parquet file; a ValueError says what is wrong with the file."""
     try:
         present = pl.read_parquet_schema(path)
         wanted = [column.name for column in dataset.columns if column.name in present]
@@ -31,14 +31,14 @@ def read(path: Path, dataset: Dataset) -> "pl.DataFrame":
 
 
 def write(frame: "pl.DataFrame", path: Path) -> None:
-    """Write a Parquet file that appears under its name only when it is whole."""
+    """Write a Parquet file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as part:
         frame.write_parquet(part, compression="zstd")
 
 
 def conform(frame: "pl.DataFrame", dataset: Dataset) -> "pl.DataFrame":
-    """The declared columns in their order and in the types that every loaded frame has."""
+    """Select the declared columns in order, with the types that every loaded frame has."""
     lacking = [column.name for column in dataset.columns if column.name not in frame.columns]
     if lacking:
         raise ValueError(f"{dataset.name} should have the columns {', '.join(lacking)}, which are not there")

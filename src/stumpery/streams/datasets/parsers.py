@@ -1,6 +1,6 @@
-"""What a public origin sends, as bytes, turned into a frame with the columns that a dataset declares.
+"""Parsers of downloaded files: bytes to a frame with the declared columns.
 
-Every reader takes one file and gives numbers as Float64 and names as String, with "?" read as missing.
+Every reader takes one file and returns numbers as Float64 and names as String; "?" is a missing value.
 """
 
 import gzip
@@ -28,7 +28,7 @@ BEHAVIOR_POLICIES = ("random", "bts")  # the order of the files of an Open Bandi
 
 
 def parse(dataset: Dataset, files: Sequence[bytes]) -> "pl.DataFrame":
-    """The files of an origin, unpacked, read and stacked; a ValueError says what does not fit."""
+    """Unpack, parse and concatenate the files of a dataset; a ValueError says what is wrong."""
     try:
         frames = [READERS[dataset.format](_unpacked(raw), dataset.columns) for raw in files]
     except (ValueError, EOFError, OSError, zlib.error, pl.exceptions.PolarsError) as error:

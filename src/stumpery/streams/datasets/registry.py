@@ -1,9 +1,9 @@
 """Every dataset that Stumpery can load by name."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from types import MappingProxyType
 
+from stumpery.options import check_known
 from stumpery.streams.datasets.dataset import Dataset, names, numbers
 from stumpery.streams.datasets.registry_open_bandit import OPEN_BANDIT
 from stumpery.streams.datasets.registry_uci import UCI
@@ -15,11 +15,8 @@ def find(name: str) -> Dataset:
     >>> find("nursery").n_rows
     12960
     """
-    if name in DATASETS:
-        return DATASETS[name]
-    close = get_close_matches(name, DATASETS, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}" if close else f"the datasets are {', '.join(DATASETS)}"
-    raise ValueError(f"there is no dataset {name!r}: {hint}")
+    check_known("dataset", name, DATASETS)
+    return DATASETS[name]
 
 
 def _libsvm(name: str, title: str, n_features: int, counts: tuple[int, int], n_train: int, sha256: str) -> Dataset:

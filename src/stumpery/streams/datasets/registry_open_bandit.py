@@ -8,12 +8,12 @@ from typing import Any
 
 from stumpery.streams.datasets.dataset import Column, Dataset, names, numbers
 
-_SITE = "https://raw.githubusercontent.com/st-tech/zr-obp/master/obp/dataset/obd"
+_OPEN_BANDIT_SITE = "https://raw.githubusercontent.com/st-tech/zr-obp/master/obp/dataset/obd"
 
 
 def _open_bandit(campaign: str, file: str, **facts: Any) -> Dataset:
     return Dataset(
-        origin=tuple(f"{_SITE}/{policy}/{campaign}/{file}" for policy in ("random", "bts")),
+        origin=tuple(f"{_OPEN_BANDIT_SITE}/{policy}/{campaign}/{file}" for policy in ("random", "bts")),
         format="open bandit",
         licence="CC BY 4.0",
         citation="Saito, Aihara, Matsutani and Narita (2021), Open Bandit Dataset and Pipeline",

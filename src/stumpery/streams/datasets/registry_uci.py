@@ -4,13 +4,13 @@ from typing import Any
 
 from stumpery.streams.datasets.dataset import Dataset, names, numbers
 
-_SITE = "https://archive.ics.uci.edu/ml/machine-learning-databases"
+_UCI_SITE = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 _REPOSITORY = "UCI Machine Learning Repository"
 _CC_BY = "CC BY 4.0"
 
 
 def _uci(*, files: tuple[str, ...], citation: str, **facts: Any) -> Dataset:
-    origin = tuple(f"{_SITE}/{file}" for file in files)
+    origin = tuple(f"{_UCI_SITE}/{file}" for file in files)
     return Dataset(origin=origin, citation=f"{citation}, {_REPOSITORY}", licence=_CC_BY, **facts)
 
 
@@ -170,7 +170,7 @@ USCENSUS1990 = _census(
     columns=_CENSUS_COLUMNS,
     target="iYearsch",
     n_rows=2_458_285,
-    origin=(f"{_SITE}/census1990-mld/USCensus1990.data.txt",),
+    origin=(f"{_UCI_SITE}/census1990-mld/USCensus1990.data.txt",),
     format="csv with header",
     note="`caseid` numbers the rows; the target, years of schooling, has 18 classes.",
     sha256="16fb8166d97feda8c78edd61a837856a6340a3b58901a1fb8ab38f4c0ff8c48b",

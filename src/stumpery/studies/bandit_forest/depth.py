@@ -1,4 +1,4 @@
-"""Figure 1 of the Bandit Forest's paper: one tree and a forest of a hundred, at several depths."""
+"""Bandit Forest, figure 1: regret of single trees and forests of 100 trees at several depths."""
 
 from typing import TYPE_CHECKING
 
@@ -7,8 +7,8 @@ from stumpery.evaluation.regret import RegretResult
 from stumpery.policies import BanditForest, BanditTree, Policy
 from stumpery.studies.bandit_forest.reference_forest import compare_with_reference
 from stumpery.studies.comparison import draw_regrets, group
-from stumpery.studies.contextual import problems
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, weighed
+from stumpery.studies.contextual import datasets
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, verdicts
 from stumpery.types import Action
 
 if TYPE_CHECKING:
@@ -28,19 +28,19 @@ def policies(actions: "Sequence[Action]") -> dict[str, Policy]:
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
-    """Play them on Covertype in bits, a twentieth of them wrong."""
-    stream = problems.bits("covtype")
+    """Play all on the bits of Covertype, 5 % of them inverted."""
+    stream = datasets.bits("covtype")
     result, table = compare_with_reference(policies(stream.actions), stream, settings, parts, progress)
     return Outcome(
         result=result,
         table=table,
-        findings=weighed(claims(result), enough=settings.steps >= LONG_RUN),
+        findings=verdicts(claims(result), enough=settings.steps >= LONG_RUN),
         draw=lambda: draw(result, settings.trials),
     )
 
 
 def claims(result: RegretResult) -> list[Finding]:
-    """What the paper says of Figure 1."""
+    """The paper's claims on figure 1."""
     last = {name: float(curves[:, -1].mean()) for name, curves in result.regrets.items()}
     forests, trees = ([last[f"{kind}, depth {depth}"] for depth in DEPTHS] for kind in ("forest", "tree"))
     pairs = list(zip(DEPTHS, forests, trees, strict=True))
@@ -54,7 +54,7 @@ def claims(result: RegretResult) -> list[Finding]:
         finding(
             "the forest is less sensitive to depth than the tree",
             holds=spreads[0] < spreads[1],
-            evidence=f"between depths the regret differs by {spreads[0]:,.0f} and {spreads[1]:,.0f}",
+            evidence=f"the range of regret over depths is {spreads[0]:,.0f} and {spreads[1]:,.0f}",
         ),
     ]
 
@@ -62,13 +62,13 @@ def claims(result: RegretResult) -> list[Finding]:
 def draw(result: RegretResult, trials: int) -> "Figure":
     """Forests on the left, trees on the right."""
     groups = {"forests of 100 trees": group(result, "forest, "), "single trees": group(result, "tree, ")}
-    title = f"Covertype, 94 bits, 5 % inverted: regret against the reference forest, {trials} trials"
+    title = f"Covertype, 94 bits, 5 % inverted: cumulative regret against the reference forest, {trials} trials"
     return draw_regrets(groups, title, share=True)
 
 
 STUDY = Study(
     name="bandit-forest-depth",
-    title="Bandit Forest and Bandit Tree at several depths, Covertype",
+    title="Regret of Bandit Forest and Bandit Tree by maximum depth, on Covertype",
     source="Feraud et al. 2016, Figure 1",
     steps=1_000_000,
     trials=10,

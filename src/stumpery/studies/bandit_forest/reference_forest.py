@@ -1,7 +1,7 @@
-"""Regret against the paper's reference: a random forest that saw every class, without noise.
+"""Regret against the paper's reference: a random forest trained on all classes without noise.
 
-Its gain on the noisy stream is that of its trees' majority. It was trained on the rows that it meets there; what it
-earns on rows that a tree did not see is told beside it.
+Its reward on the noisy stream is that of its trees' majority vote. It was trained on the rows that it predicts there;
+the table also shows its out-of-bag reward.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,24 +17,24 @@ from stumpery.evaluation.regret import RegretResult, log_grid, trial_seeds
 from stumpery.policies import Policy
 from stumpery.streams import ClassificationBandit
 from stumpery.studies.comparison import compare
-from stumpery.studies.study import Parts, Settings, once
+from stumpery.studies.study import Parts, Settings, load_or_run
 from stumpery.system.extras import need
 from stumpery.types import Floats, Integers
 
 N_TREES = 100
-LEAST_ROWS = 2_000  # to train on; a longer run trains on as many as it has steps, or all
-MOST_UNSEEN = 50_000  # rows for the figure out of bag
+MIN_ROWS = 2_000  # training rows at least; a longer run trains on as many as it has steps, or all
+MAX_UNSEEN = 50_000  # rows of the out-of-bag estimate
 
 
-class Compared(NamedTuple):
-    """Regrets against the reference forest, and what it earned itself."""
+class ReferenceComparison(NamedTuple):
+    """Regrets against the reference forest, and a table with its own rewards."""
 
     result: RegretResult
     table: list[dict[str, Any]]
 
 
 class ReferenceForest:
-    """Unlimited trees trained on rows of bits, voting with one vote a tree."""
+    """A random forest of unlimited depth that predicts by majority vote."""
 
     def __init__(self, contexts: Any, codes: Integers, settings: Settings) -> None:
         ensemble = need("sklearn.ensemble", "study")
@@ -51,7 +51,7 @@ class ReferenceForest:
         return self._votes(contexts, [None] * len(self._trees))
 
     def vote_unseen(self, contexts: Any) -> Integers:
-        """The majority among the trees that did not see the row, for the first rows that it was trained on."""
+        """The out-of-bag majority vote for the first training rows."""
         unseen = [np.setdiff1d(np.arange(len(contexts)), bag) for bag in self._bags]
         return self._votes(contexts, unseen)
 
@@ -77,26 +77,26 @@ def compare_with_reference(
     settings: Settings,
     parts: Parts,
     progress: Progress,
-) -> Compared:
+) -> ReferenceComparison:
     """Play all, and count regret against the reference forest on the same events."""
     gains, row = _reference(stream, settings, parts, progress)
     played = compare(policies, stream, settings, parts, progress)
     result = replace(played, regrets={name: gains - curves for name, curves in played.rewards.items()})
-    return Compared(result, [*result.final(), *row])
+    return ReferenceComparison(result, [*result.final(), *row])
 
 
 def _reference(
     stream: ClassificationBandit, settings: Settings, parts: Parts, progress: Progress
 ) -> tuple[Floats, list[dict[str, Any]]]:
     """The reference's gains at the checkpoints, trial by trial, and its lines of the table."""
-    n_rows = min(len(stream.contexts), max(settings.steps, LEAST_ROWS))
+    n_rows = min(len(stream.contexts), max(settings.steps, MIN_ROWS))
     of_what = f"of a reference of {n_rows} rows on {stream!r}"
     trained = cache(lambda: _trained(stream, n_rows, settings))  # only where a part is not there
     gains = np.empty((settings.trials, len(log_grid(settings.steps))))
     for trial in range(settings.trials):
         make = partial(_gains, trained, stream, settings, trial, progress)
-        gains[trial] = once(parts, f"trial {trial} {of_what}", settings.steps, progress, make)
-    unseen = once(parts, f"average out of bag {of_what}", 0, progress, lambda: trained()[1])
+        gains[trial] = load_or_run(parts, f"trial {trial} {of_what}", settings.steps, progress, make)
+    unseen = load_or_run(parts, f"average out of bag {of_what}", 0, progress, lambda: trained()[1])
     seen = float(gains[:, -1].mean()) / settings.steps
     blank = {"regret": None, "plus_minus": None, "events_per_s": None}
     return gains, [
@@ -114,9 +114,9 @@ def _trained(stream: ClassificationBandit, n_rows: int, settings: Settings) -> t
     codes = np.array([place[labels[row]] for row in rows.tolist()])
     contexts = stream.contexts[rows]
     forest = ReferenceForest(contexts, codes, settings)
-    few = contexts[:MOST_UNSEEN]
+    few = contexts[:MAX_UNSEEN]
     noisy = few ^ (rng.random(few.shape) < stream.flip).astype(few.dtype)
-    return forest, float((forest.vote_unseen(noisy) == codes[:MOST_UNSEEN]).mean())
+    return forest, float((forest.vote_unseen(noisy) == codes[:MAX_UNSEEN]).mean())
 
 
 def _gains(

@@ -1,4 +1,4 @@
-"""Figures 2, 4 and 5 of the Bandit Forest's paper: the forest among its rivals, and our reward forest beside them."""
+"""Bandit Forest, figures 2, 4 and 5: regret of the forest, its competitors and our reward forest."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,8 +8,8 @@ from stumpery.evaluation.play import Progress
 from stumpery.evaluation.regret import RegretResult, band
 from stumpery.policies import BanditForest, Banditron, BanditTree, LinUCB, NeuralBandit, Policy, RewardForest
 from stumpery.studies.bandit_forest.reference_forest import compare_with_reference
-from stumpery.studies.contextual import problems
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, weighed
+from stumpery.studies.contextual import datasets
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, verdicts
 from stumpery.studies.table import estimate
 from stumpery.system.extras import need
 from stumpery.types import Action
@@ -53,15 +53,15 @@ def policies(actions: Sequence[Action]) -> dict[str, Policy]:
 
 
 def run(chapter: Chapter, settings: Settings, parts: Parts, progress: Progress) -> Outcome:
-    """Play them all on the dataset in bits, a twentieth of them wrong."""
-    stream = problems.bits(chapter.dataset)
+    """Play all on the bits of the dataset, 5 % of them inverted."""
+    stream = datasets.bits(chapter.dataset)
     result, table = compare_with_reference(policies(stream.actions), stream, settings, parts, progress)
     subject = f"{chapter.title}, {stream.contexts.shape[1]} bits, 5 % inverted"
     return Outcome(
         result=result,
         table=table,
-        findings=weighed(claims(result, chapter), enough=settings.steps >= LONG_RUN),
-        draw=lambda: draw(result, f"{subject}: mean and 95 % interval over {settings.trials} trials"),
+        findings=verdicts(claims(result, chapter), enough=settings.steps >= LONG_RUN),
+        draw=lambda: draw(result, f"{subject}: mean and 95 % confidence interval over {settings.trials} trials"),
     )
 
 
@@ -80,15 +80,15 @@ def claims(result: RegretResult, chapter: Chapter) -> list[Finding]:
 
 
 def draw(result: RegretResult, title: str) -> "Figure":
-    """Accumulated regret on even axes, as in the paper, and average reward."""
+    """Plot cumulative regret on linear axes, as in the paper, and average reward."""
     figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(11, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     result.plot(left)
     result.plot(right, per_step=True)
-    left.set(xscale="linear", xlim=(0, None), title="regret against the reference forest")
+    left.set(xscale="linear", xlim=(0, None), title="cumulative regret against the reference forest")
     late = result.checkpoints >= min(100, result.checkpoints[-1])
     best = max((curves.mean(axis=0) / result.checkpoints)[late].max() for curves in result.rewards.values())
-    right.set(title="what was earned", xlim=(100, None), ylim=(0, 1.2 * best))
+    right.set(title="average reward", xlim=(100, None), ylim=(0, 1.2 * best))
     right.get_legend().remove()
     figure.suptitle(title)
     return figure
@@ -97,7 +97,7 @@ def draw(result: RegretResult, title: str) -> "Figure":
 STUDIES = tuple(
     Study(
         name=f"bandit-forest-{chapter.name}",
-        title=f"Bandit Forest and its rivals, {chapter.title}",
+        title=f"Regret of Bandit Forest and its competitors, on {chapter.title}",
         source=f"Feraud et al. 2016, Figure {chapter.figure}",
         steps=1_000_000,
         trials=10,

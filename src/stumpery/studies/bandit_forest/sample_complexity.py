@@ -1,4 +1,4 @@
-"""How many events elimination needs, beside Lemmas 1 and 3 and Theorems 1 and 3 of the Bandit Forest's paper."""
+"""Sample complexity of successive elimination: measured events, and the bounds of the Bandit Forest's paper."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from stumpery.evaluation.play import Progress
 from stumpery.studies.bandit_forest.stopping_times import DELTA, Measured, Point, bounds, measure
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
 
@@ -31,14 +31,14 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
         trials = []
         for trial in range(settings.trials):
             make = partial(measured, point, settings, trial, progress)
-            trials.append(once(parts, f"{point}, trial {trial}", settings.steps, progress, make))
+            trials.append(load_or_run(parts, f"{point}, trial {trial}", settings.steps, progress, make))
         found.append(rows_of(point, trials))
     rows = [row for of_point in found for row in of_point]
     complete = all(row["events"] is not None for row in rows)
     return Outcome(
         result=TableResult(rows),
         table=[line(of_point) for of_point in found],
-        findings=weighed(claims(rows, settings.trials), enough=complete),
+        findings=verdicts(claims(rows, settings.trials), enough=complete),
         draw=lambda: draw(rows, settings.trials),
     )
 
@@ -62,11 +62,11 @@ def rows_of(point: Point, trials: list[Measured]) -> list[dict[str, Any]]:
                 "n_variables": point.n_variables,
                 "n_actions": point.n_actions,
                 "gap": point.gap,
-                "to_know_the": what,
+                "target": what,
                 "events": float(np.mean(times)) if finished else None,
-                "most_events": max(times) if finished else None,
+                "max_events": max(times) if finished else None,
                 "bound": round(bound),
-                "n_right": sum(trial[what][1] for trial in trials),
+                "n_correct": sum(trial[what][1] for trial in trials),
             }
         )
     return rows
@@ -78,7 +78,7 @@ def line(rows: list[dict[str, Any]]) -> dict[str, Any]:
     shown = {"M": first["n_variables"], "K": first["n_actions"], "gap": first["gap"]}
     for row in rows:
         events = "?" if row["events"] is None else f"{row['events']:,.0f}"
-        shown[f"{row['to_know_the']}, {SOURCES[row['to_know_the']]}"] = f"{events} of {row['bound']:,}"
+        shown[f"{row['target']}, {SOURCES[row['target']]}"] = f"{events} of {row['bound']:,}"
     return shown
 
 
@@ -89,13 +89,13 @@ def claims(rows: list[dict[str, Any]], trials: int) -> list[Finding]:
 
 def claim_on_bound(rows: list[dict[str, Any]], what: str, trials: int) -> Finding:
     """Whether all trials were within a bound, and enough of them right."""
-    mine = [row for row in rows if row["to_know_the"] == what]
-    shares = [(row["most_events"] or np.nan) / row["bound"] for row in mine]
-    right = sum(row["n_right"] for row in mine) / (trials * len(mine))
+    mine = [row for row in rows if row["target"] == what]
+    shares = [(row["max_events"] or np.nan) / row["bound"] for row in mine]
+    right = sum(row["n_correct"] for row in mine) / (trials * len(mine))
     return finding(
         f"the {what} is known within the bound of {SOURCES[what]}, with probability {1 - DELTA:g}",
         holds=max(shares) <= 1 and right >= 1 - DELTA,
-        evidence=f"at most {max(shares):.0%} of the bound was needed, and {right:.1%} of the answers were right",
+        evidence=f"at most {max(shares):.0%} of the bound was needed, and {right:.1%} of the answers were correct",
     )
 
 
@@ -133,7 +133,7 @@ def claim_on_variables(rows: list[dict[str, Any]], what: str) -> Finding:
 def curve(rows: list[dict[str, Any]], what: str, varied: str, column: str = "events") -> tuple[Any, Any]:
     """What is varied, and a column that goes with it."""
     name = {"M": "n_variables", "K": "n_actions", "gap": "gap"}[varied]
-    mine = [row for row in rows if row["varied"] == varied and row["to_know_the"] == what]
+    mine = [row for row in rows if row["varied"] == varied and row["target"] == what]
     numbers = [[row[name] for row in mine], [np.nan if row[column] is None else row[column] for row in mine]]
     return np.array(numbers[0], dtype=np.float64), np.array(numbers[1], dtype=np.float64)
 
@@ -155,15 +155,15 @@ def draw(rows: list[dict[str, Any]], trials: int) -> "Figure":
         panel.set(xlabel=label, xscale="log", yscale="log")
         panel.set_xticks(points, [f"{point:g}" for point in points])
         panel.minorticks_off()
-    panels[0].set_ylabel("events until it is known")
+    panels[0].set_ylabel("events until identified")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    figure.suptitle(f"What elimination needs, and the bounds: mean of {trials} trials")
+    figure.suptitle(f"Sample complexity of elimination, measured and bound: mean of {trials} trials")
     return figure
 
 
 STUDY = Study(
     name="stump-sample-complexity",
-    title="Events that elimination needs, by variables, actions and gaps",
+    title="Sample complexity of elimination by number of variables, actions and gap",
     source="Feraud et al. 2016, Lemmas 1 and 3, Theorems 1 and 3",
     steps=2_000_000,
     trials=20,

@@ -1,4 +1,4 @@
-"""Figure 3 of the Bandit Forest's paper: the number of trees."""
+"""Bandit Forest, figure 3: regret by the number of trees."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,8 @@ from stumpery.evaluation.regret import RegretResult
 from stumpery.policies import BanditForest, Policy
 from stumpery.studies.bandit_forest.reference_forest import compare_with_reference
 from stumpery.studies.comparison import draw_regrets, group
-from stumpery.studies.contextual import problems
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, weighed
+from stumpery.studies.contextual import datasets
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, verdicts
 from stumpery.types import Action
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ LONG_RUN = 500_000
 OTHERS = {"covtype": "Covertype", "adult": "Adult"}
 
 
-def datasets() -> dict[str, str]:
-    """The paper's census where it is on this machine, otherwise the paper's other two."""
-    return {problems.CENSUS: "Census 1990"} if problems.is_here(problems.CENSUS) else OTHERS
+def titles() -> dict[str, str]:
+    """The titles of the datasets: the paper's census if it is available, else the paper's other two."""
+    return {datasets.CENSUS: "Census 1990"} if datasets.is_available(datasets.CENSUS) else OTHERS
 
 
 def policies(actions: Sequence[Action], title: str) -> dict[str, Policy]:
@@ -41,8 +41,8 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Play forests of all sizes on each dataset."""
     results: dict[str, RegretResult] = {}
     table: list[dict[str, Any]] = []
-    for dataset, title in datasets().items():
-        stream = problems.bits(dataset)
+    for dataset, title in titles().items():
+        stream = datasets.bits(dataset)
         results[title], rows = compare_with_reference(
             policies(stream.actions, title), stream, settings, parts, progress
         )
@@ -53,20 +53,20 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     return Outcome(
         result=result,
         table=table,
-        findings=(*weighed(found, enough=long_run), *stand_in(results)),
+        findings=(*verdicts(found, enough=long_run), *stand_in(results)),
         draw=lambda: draw(result, list(results), settings.trials),
     )
 
 
 def merged(results: list[RegretResult]) -> RegretResult:
-    """Results of the same length as one."""
+    """Merge results of the same length."""
     parts = ([result.rewards, result.regrets, result.seconds] for result in results)
     joined = [{name: curve for each in kind for name, curve in each.items()} for kind in zip(*parts, strict=True)]
     return RegretResult(results[0].checkpoints, *joined)
 
 
 def claims(result: RegretResult, title: str) -> list[Finding]:
-    """What the paper says of Figure 3."""
+    """The paper's claims on figure 3."""
     names = [name_of(title, size) for size in SIZES]
     regrets = [float(result.regrets[name][:, -1].mean()) for name in names]
     seconds = [float(np.median(result.seconds[name])) for name in names]
@@ -87,25 +87,25 @@ def claims(result: RegretResult, title: str) -> list[Finding]:
 
 
 def stand_in(results: dict[str, RegretResult]) -> list[Finding]:
-    """A word on the dataset of Figure 3, where it is another one."""
+    """A finding that says so if other datasets stand in for that of figure 3."""
     if list(results) != list(OTHERS.values()):
         return []
-    said = f"{problems.CENSUS} is not on this machine: {' and '.join(results)} stand in for it"
+    said = f"{datasets.CENSUS} is not on this machine: {' and '.join(results)} stand in for it"
     return [Finding("not testable", "Figure 3 itself, which is on Census 1990", said)]
 
 
 def draw(result: RegretResult, titles: list[str], trials: int) -> "Figure":
     """A panel for each dataset."""
     groups = {f"{title}, noisy bits": group(result, f"{title}, ") for title in titles}
-    return draw_regrets(groups, f"Bandit Forest by the number of trees: regret, {trials} trials")
+    return draw_regrets(groups, f"Bandit Forest by number of trees: cumulative regret, {trials} trials")
 
 
 STUDY = Study(
     name="bandit-forest-size",
-    title="Bandit Forest with few and many trees; Covertype and Adult where Census 1990 is not there",
+    title="Regret of Bandit Forest by number of trees, on Census 1990 or else Covertype and Adult",
     source="Feraud et al. 2016, Figure 3",
     steps=1_000_000,
     trials=10,
-    n_events=lambda settings: len(datasets()) * (len(SIZES) + 1) * settings.steps * settings.trials,
+    n_events=lambda settings: len(titles()) * (len(SIZES) + 1) * settings.steps * settings.trials,
     run=run,
 )

@@ -1,4 +1,4 @@
-"""The click challenge: every submission of the paper's table over the same batches, and one of our own."""
+"""Click challenge: the submissions of the paper's table, and one of our own, on the same batches."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,8 +18,8 @@ from stumpery.evaluation.submissions import (
     generated,
     selector,
 )
-from stumpery.studies.clicks.sources import covertype, open_bandit
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.studies.clicks.datasets import covertype, open_bandit
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import estimate
 from stumpery.system.extras import need
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 N_PLAYERS = sum(map(len, GROUPS))
 BLOCK = 1000  # batches at a time
 LONG_RUN = 50_000  # batches without which claims are not weighed
-LEAST_RATIO = 1.8
+MIN_RATIO = 1.8
 
 
 def play(source: Source, settings: Settings, parts: Parts, progress: Progress) -> ChallengeResult:
@@ -46,7 +46,7 @@ def play(source: Source, settings: Settings, parts: Parts, progress: Progress) -
             return found
 
         name = f"trial {trial}, {', '.join(group)}"
-        found: dict[str, Any] = once(parts, name, settings.steps * len(group), progress, made)
+        found: dict[str, Any] = load_or_run(parts, name, settings.steps * len(group), progress, made)
         return found
 
     tasks = [(trial, group) for trial in range(settings.trials) for group in GROUPS]
@@ -74,9 +74,9 @@ def table(result: ChallengeResult) -> list[dict[str, Any]]:
             {
                 "submission": row["player"],
                 "clicks": f"{row['score']:,.0f}",
-                "ratio to Random": estimate(row["ratio_to_random"], reach, ".2f"),
+                "ratio to random": estimate(row["ratio_to_random"], reach, ".2f"),
                 "paper's ratio": f"{paper / 1127:.2f}" if paper else "",
-                "us per batch": f"{row['us_per_batch']:.0f}" if row["bytes"] else "",
+                "µs per batch": f"{row['us_per_batch']:.0f}" if row["bytes"] else "",
                 "kB": f"{row['bytes'] / 1000:,.0f}" if row["bytes"] else "",
             }
         )
@@ -94,8 +94,8 @@ def claims(result: ChallengeResult) -> list[Finding]:
     gain, low, high = result.ratio(OURS, "Orange Best")
     return [
         finding(
-            f"SimpleStumps and UTree earn at least {LEAST_RATIO} times Random",
-            holds=min(ratios.values()) >= LEAST_RATIO,
+            f"SimpleStumps and UTree earn at least {MIN_RATIO} times Random",
+            holds=min(ratios.values()) >= MIN_RATIO,
             evidence=", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items()),
         ),
         finding(
@@ -124,7 +124,7 @@ def claims(result: ChallengeResult) -> list[Finding]:
 
 
 def draw(result: ChallengeResult, title: str) -> "Figure":
-    """Accumulated clicks on the left, the smoothed click rate on the right, as in the paper's Figure 4."""
+    """Plot cumulative clicks on the left and the smoothed click rate on the right, as in the paper's figure 4."""
     figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(12, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     result.plot(left)
@@ -143,7 +143,7 @@ def study(name: str, title: str, steps: int, source: Callable[[], Source]) -> St
         return Outcome(
             result=result,
             table=table(result),
-            findings=weighed(claims(result), enough=settings.steps >= LONG_RUN),
+            findings=verdicts(claims(result), enough=settings.steps >= LONG_RUN),
             draw=lambda: draw(result, f"{title}: mean of {settings.trials} trials"),
         )
 
@@ -159,7 +159,7 @@ def study(name: str, title: str, steps: int, source: Callable[[], Source]) -> St
 
 
 STUDIES = (
-    study("click-challenge", "The click challenge on rows of Adobe's shape", 500_000, generated),
-    study("click-covertype", "The click challenge with Covertype's rarest class as the click", 96_000, covertype),
-    study("click-open-bandit", "The click challenge on the Open Bandit lines logged at random", 5_000, open_bandit),
+    study("click-challenge", "Click challenge on generated rows like Adobe's", 500_000, generated),
+    study("click-covertype", "Click challenge on Covertype, its rarest class being the click", 96_000, covertype),
+    study("click-open-bandit", "Click challenge on the Open Bandit data logged at random", 5_000, open_bandit),
 )

@@ -1,4 +1,4 @@
-"""Cut points found online, from picked rows alone, beside those of all rows offline."""
+"""Discretisation for click prediction: cut points learned online from picked rows, and offline from all rows."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from stumpery.evaluation.play import Progress
 from stumpery.evaluation.regret import trial_seeds
 from stumpery.evaluation.submissions import BATCH, Source, generated, selector
-from stumpery.studies.study import Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.studies.study import Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
 from stumpery.types import Floats, Integers
@@ -26,16 +26,16 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     source = generated()
     rows: list[dict[str, Any]] = []
     for trial in range(settings.trials):
-        for half in range(2):  # two worlds a trial
+        for half in range(2):  # two streams per trial
 
             def made(trial: int = trial, half: int = half) -> list[dict[str, Any]]:
                 found = _stages(source, settings.steps, *trial_seeds(settings.seed, 2 * trial + half))
                 progress(settings.steps)
-                return [{"world": 2 * trial + half, **row} for row in found]
+                return [{"stream": 2 * trial + half, **row} for row in found]
 
-            rows += once(parts, f"world {2 * trial + half}", settings.steps, progress, made)
+            rows += load_or_run(parts, f"stream {2 * trial + half}", settings.steps, progress, made)
     table = [_summary(rows, stage) for stage in STAGES]
-    first, last = table[0]["rank apart"], table[-1]["rank apart"]
+    first, last = table[0]["rank difference"], table[-1]["rank difference"]
     higher = table[-1]["online rate"] > table[-1]["offline rate"]
     claims = [
         finding(
@@ -52,7 +52,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     return Outcome(
         result=TableResult(rows),
         table=[{key: f"{value:.4f}" for key, value in row.items()} for row in table],
-        findings=weighed(claims, enough=settings.steps >= LONG_RUN),
+        findings=verdicts(claims, enough=settings.steps >= LONG_RUN),
         draw=lambda: draw(rows),
     )
 
@@ -133,31 +133,31 @@ def _summary(rows: list[dict[str, Any]], stage: float) -> dict[str, Any]:
     here = [row for row in rows if row["stage"] == stage]
     apart = [abs(row["online_rank"] - row["offline_rank"]) for row in here]
     return {
-        "share of batches": stage,
-        "rank apart": float(np.median(apart)),
+        "fraction of batches": stage,
+        "rank difference": float(np.median(apart)),
         "online rate": float(np.mean([row["online_rate"] for row in here])),
         "offline rate": float(np.mean([row["offline_rate"] for row in here])),
     }
 
 
 def draw(rows: list[dict[str, Any]]) -> "Figure":
-    """How far the online cut is from the offline one, column by column."""
+    """Plot the rank difference of online and offline cut, column by column."""
     figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(7, 4.2), layout="constrained")
     ax = figure.subplots()
-    for world, column in sorted({(row["world"], row["column"]) for row in rows}):
-        mine = [row for row in rows if (row["world"], row["column"]) == (world, column)]
+    for stream, column in sorted({(row["stream"], row["column"]) for row in rows}):
+        mine = [row for row in rows if (row["stream"], row["column"]) == (stream, column)]
         apart = [abs(row["online_rank"] - row["offline_rank"]) for row in mine]
         ax.plot([row["stage"] for row in mine], apart, color="tab:blue", alpha=0.3)
-    medians = [_summary(rows, stage)["rank apart"] for stage in STAGES]
+    medians = [_summary(rows, stage)["rank difference"] for stage in STAGES]
     ax.plot(STAGES, medians, color="black", linewidth=2, label="median")
-    ax.set(xlabel="share of batches", ylabel="rows between the online and the offline cut", xscale="log", ylim=(0, 1))
+    ax.set(xlabel="fraction of batches", ylabel="rank difference of online and offline cut", xscale="log", ylim=(0, 1))
     ax.legend()
     return figure
 
 
 STUDY = Study(
     name="click-discretisation",
-    title="Cut points found online beside those of all rows offline",
+    title="Convergence of online cut points to the offline ones",
     source="Salperwyck and Urvoy 2011, Figure 5",
     steps=100_000,
     trials=2,

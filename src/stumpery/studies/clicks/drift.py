@@ -1,4 +1,4 @@
-"""Learning against a model that stops learning half-way: a check for drift."""
+"""Check for drift in click prediction: clicks of a model that stops learning half-way."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +8,7 @@ from stumpery.evaluation.click_challenge import ChallengeResult, play_challenge,
 from stumpery.evaluation.play import Progress
 from stumpery.evaluation.regret import band, trial_seeds
 from stumpery.evaluation.submissions import BATCH, generated, selector
-from stumpery.studies.study import Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.studies.study import Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import estimate
 from stumpery.system.extras import need
 from stumpery.types import Floats
@@ -40,7 +40,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
                 progress(2 * settings.steps)
                 return played
 
-            found |= once(parts, f"trial {trial}, {name}", 2 * settings.steps, progress, made)
+            found |= load_or_run(parts, f"trial {trial}, {name}", 2 * settings.steps, progress, made)
         trials.append(found)
     result = result_of(trials, settings.steps)
     rows = [_row(result, name) for name in NAMES]
@@ -56,7 +56,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     return Outcome(
         result=result,
         table=[{key: value for key, value in row.items() if key != "gain"} for row in rows],
-        findings=weighed(claims, enough=settings.steps >= LONG_RUN),
+        findings=verdicts(claims, enough=settings.steps >= LONG_RUN),
         draw=lambda: draw(result),
     )
 
@@ -70,7 +70,7 @@ def second_half(result: ChallengeResult, name: str) -> Floats:
 
 
 def draw(result: ChallengeResult) -> "Figure":
-    """How many clicks more the learning model has, as in the paper's Figure 6."""
+    """Plot the additional clicks of the learning model, as in the paper's figure 6."""
     figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(7, 4.2), layout="constrained")
     ax = figure.subplots()
     for name in NAMES:
@@ -78,7 +78,7 @@ def draw(result: ChallengeResult) -> "Figure":
         (line,) = ax.plot(result.checkpoints, mean, label=name)
         ax.fill_between(result.checkpoints, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
     ax.axvline(result.checkpoints[-1] // 2, color="grey", linestyle=":")
-    ax.set(xlabel="batch", ylabel="clicks more than the model frozen half-way")
+    ax.set(xlabel="batch", ylabel="additional clicks over the frozen model")
     ax.legend()
     return figure
 
@@ -90,14 +90,14 @@ def _row(result: ChallengeResult, name: str) -> dict[str, Any]:
         "submission": name,
         "learning": f"{learning.mean():,.0f}",
         "frozen": f"{frozen.mean():,.0f}",
-        "clicks more": estimate(float(more[0][0]), float(more[2][0] - more[0][0]), ".1f"),
+        "additional clicks": estimate(float(more[0][0]), float(more[2][0] - more[0][0]), ".1f"),
         "gain": float(learning.sum() / max(1.0, frozen.sum()) - 1.0),
     }
 
 
 STUDY = Study(
     name="click-drift",
-    title="A model that learns on beside one frozen half-way, clicks in the second half",
+    title="Clicks of a model that keeps learning and of one frozen half-way",
     source="Salperwyck and Urvoy 2011, Figure 6",
     steps=200_000,
     trials=5,

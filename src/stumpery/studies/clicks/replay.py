@@ -1,4 +1,4 @@
-"""Replay on the Open Bandit lines that were logged at random: the unbiased protocol that the paper recommends."""
+"""Replay (off-policy evaluation) of click models on the Open Bandit data logged at random."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,8 +10,8 @@ from stumpery.evaluation.play import Progress
 from stumpery.evaluation.regret import trial_seeds
 from stumpery.evaluation.replay import ReplayResult, replay
 from stumpery.evaluation.submissions import OURS, Source, models
-from stumpery.studies.clicks.sources import CAMPAIGNS, IMPRESSION, ITEM, USER, items_of, uniform_lines
-from stumpery.studies.study import Outcome, Parts, Settings, Study, once
+from stumpery.studies.clicks.datasets import CAMPAIGNS, IMPRESSION, ITEM, USER, items_of, uniform_lines
+from stumpery.studies.study import Outcome, Parts, Settings, Study, load_or_run
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMES = ("SimpleStumps", "UTree", OURS)
-KINDS = dict.fromkeys(IMPRESSION, "name") | {"affinity": "number", "item_feature_0": "number"}
+KINDS = dict.fromkeys(IMPRESSION, "categorical") | {"affinity": "numerical", "item_feature_0": "numerical"}
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
@@ -36,7 +36,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
                     progress(settings.steps)
                     return {"lines": result.n_lines, "counted": result.n_counted, "clicks": result.n_clicks}
 
-                found.append(once(parts, f"{campaign}, {name}, trial {trial}", settings.steps, progress, made))
+                found.append(load_or_run(parts, f"{campaign}, {name}, trial {trial}", settings.steps, progress, made))
             rows.append({"campaign": campaign, "submission": name, **_together(found, log)})
     rows += [_all_campaigns(rows, name) for name in NAMES]
     return Outcome(
@@ -99,16 +99,16 @@ def _all_campaigns(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
     lines, counted, clicks = (sum(row[what] for row in mine) for what in ("lines", "counted", "clicks"))
     log_rate = sum(row["log_rate"] * row["counted"] for row in mine) / max(1.0, counted)
     one = ReplayResult(lines, counted, clicks, log_rate)
-    return {"campaign": "together", "submission": name, **one.summary(), "log_rate": log_rate}
+    return {"campaign": "all together", "submission": name, **one.summary(), "log_rate": log_rate}
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "campaign": row["campaign"],
         "submission": row["submission"],
-        "lines counted": f"{row['counted']:.0f} of {row['lines']:,}",
+        "matching lines": f"{row['counted']:.0f} of {row['lines']:,}",
         "clicks": f"{row['clicks']:.1f}",
-        "ratio to Random": f"{row['ratio_to_random']:.2f} ({row['low']:.2f} to {row['high']:.2f})",
+        "ratio to random": f"{row['ratio_to_random']:.2f} ({row['low']:.2f} to {row['high']:.2f})",
     }
 
 
@@ -121,13 +121,13 @@ def draw(rows: list[dict[str, Any]]) -> "Figure":
     ax.errorbar(ratios, range(len(rows)), xerr=np.abs(reach), fmt="o")
     ax.axvline(1.0, color="grey", linestyle=":")
     ax.set_yticks(range(len(rows)), [f"{row['campaign']}: {row['submission']}" for row in rows])
-    ax.set(xlabel="click rate beside that of random picks, 95 % interval")
+    ax.set(xlabel="click rate relative to random picks, 95 % confidence interval")
     return figure
 
 
 STUDY = Study(
     name="replay",
-    title="Replay on the Open Bandit lines logged at random",
+    title="Replay of click models on the Open Bandit data logged at random",
     source="Salperwyck and Urvoy 2011, section 4; Li et al. 2011",
     steps=10_000,
     trials=5,

@@ -1,4 +1,4 @@
-"""The contest: every contextual policy of ours and the installed peers, on all streams whose data is here."""
+"""Comparison of all contextual policies and the installed peers on all available datasets."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,9 +22,9 @@ from stumpery.policies import (
     NeuralBandit,
     RewardForest,
 )
-from stumpery.policies.policy import Played
-from stumpery.studies.contextual import peers, problems
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.policies.policy import ChosenActions
+from stumpery.studies.contextual import datasets, peers
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import TableResult, estimate
 from stumpery.system.extras import need
 from stumpery.types import Floats, Stream
@@ -32,12 +32,12 @@ from stumpery.types import Floats, Stream
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-N_FIRST = 50  # events to compile a policy with, and to learn how fast it is
-MOST_SECONDS = 300.0  # of one trial: who is too slow for all events plays as many as fit
-MARKS = (10_000, 100_000, 1_000_000)
+N_FIRST = 50  # events that compile a policy and measure its speed
+MAX_SECONDS = 300.0  # per trial; slower players play fewer events
+CHECKPOINTS = (10_000, 100_000, 1_000_000)
 TOO_SLOW = "too slow"
-CHAMPION = "RewardForest"
-CLOSE = 0.002  # of average reward: level
+CANDIDATE = "RewardForest"
+TOLERANCE = 0.002  # difference in average reward that counts as equal
 OURS = (
     RewardForest,
     LinUCB,
@@ -59,7 +59,7 @@ class Player(Protocol):
     def n_bytes(self) -> int:
         """The memory that it holds."""
 
-    def play(self, contexts: Any, rewards: Floats) -> Played:
+    def play(self, contexts: Any, rewards: Floats) -> ChosenActions:
         """Decide and learn along rows whose every reward is known."""
 
 
@@ -68,14 +68,14 @@ def players() -> dict[str, Callable[..., Player]]:
     return {**{kind.__name__: kind for kind in OURS}, **peers.installed()}
 
 
-def streams() -> dict[str, problems.Problem]:
+def streams() -> dict[str, datasets.Problem]:
     """The streams whose dataset is on this machine."""
-    return {title: problem for title, problem in problems.CONTEST.items() if problems.is_here(problem.dataset)}
+    return {title: problem for title, problem in datasets.CONTEST.items() if datasets.is_available(problem.dataset)}
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
-    """Play everybody on every stream, one after the other so that all have the same machine."""
-    marks = marks_of(settings.steps)
+    """Play every policy on every stream, one after the other so that all have the whole machine."""
+    marks = checkpoints(settings.steps)
     rows = []
     for title, problem in streams().items():
         stream = problem.open()
@@ -83,21 +83,21 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
         for name, maker in players().items():
             trials = []
             for trial in range(settings.trials):
-                make = partial(played, maker, stream, settings, trial, progress)
-                trials.append(once(parts, f"{name} on {title}, trial {trial}", settings.steps, progress, make))
+                make = partial(play_trial, maker, stream, settings, trial, progress)
+                trials.append(load_or_run(parts, f"{name} on {title}, trial {trial}", settings.steps, progress, make))
             of_stream.append(row(title, name, trials, marks))
         rows += sorted(of_stream, key=lambda each: -np.nan_to_num(each[reward_at(marks[-1])], nan=-1.0))
     return Outcome(
         result=TableResult(rows),
         table=[line(each, marks) for each in rows],
-        findings=(*weighed(claims(rows, marks), enough=settings.steps >= MARKS[0]), *left_out()),
+        findings=(*verdicts(claims(rows, marks), enough=settings.steps >= CHECKPOINTS[0]), *missing_participants()),
         draw=lambda: draw(rows, marks[-1], settings.trials),
     )
 
 
-def marks_of(steps: int) -> list[int]:
+def checkpoints(steps: int) -> list[int]:
     """Where average rewards are read: at powers of ten, and in the end."""
-    return sorted({mark for mark in MARKS if mark < steps} | {steps})
+    return sorted({mark for mark in CHECKPOINTS if mark < steps} | {steps})
 
 
 def reward_at(mark: int) -> str:
@@ -110,7 +110,7 @@ def reach_at(mark: int) -> str:
     return f"plus_minus_at_{mark}"
 
 
-def played(
+def play_trial(
     maker: Callable[..., Player], stream: Stream, settings: Settings, trial: int, progress: Progress
 ) -> dict[str, Any]:
     """One player's average rewards at the marks that it reached, its events, its seconds and its bytes."""
@@ -122,7 +122,7 @@ def played(
         player.play(first.contexts, first.rewards)
         paces.append((perf_counter() - start) / N_FIRST)
     pace = min(paces[1:])
-    steps = settings.steps if pace * settings.steps <= MOST_SECONDS else max(int(MOST_SECONDS / pace), N_FIRST)
+    steps = settings.steps if pace * settings.steps <= MAX_SECONDS else max(int(MAX_SECONDS / pace), N_FIRST)
     player = maker(actions=stream.actions, seed=policy_seed)
     seconds, earned = 0.0, []
     for batch in exactly(stream.batches(seed=events_seed, size=BATCH), steps):
@@ -133,7 +133,7 @@ def played(
         progress(len(actions))
     progress(settings.steps - steps)
     gains = np.cumsum(np.concatenate(earned))
-    averages = [float(gains[mark - 1]) / mark for mark in marks_of(settings.steps) if mark <= steps]
+    averages = [float(gains[mark - 1]) / mark for mark in checkpoints(settings.steps) if mark <= steps]
     return {"averages": averages, "events": steps, "seconds": seconds, "bytes": player.n_bytes}
 
 
@@ -154,7 +154,7 @@ def row(title: str, name: str, trials: list[dict[str, Any]], marks: list[int]) -
 
 def line(row: dict[str, Any], marks: list[int]) -> dict[str, Any]:
     """A row in few columns, to print."""
-    shown: dict[str, Any] = {"stream_and_policy": f"{row['stream']}: {row['policy']}"}
+    shown: dict[str, Any] = {"dataset_and_policy": f"{row['stream']}: {row['policy']}"}
     for mark in marks:
         mean = row[reward_at(mark)]
         shown[f"{mark:,}"] = TOO_SLOW if isnan(mean) else estimate(mean, row[reach_at(mark)], ".4f")
@@ -172,11 +172,11 @@ def claims(rows: list[dict[str, Any]], marks: list[int]) -> list[Finding]:
                 each["policy"]: each[column] for each in rows if each["stream"] == title and not isnan(each[column])
             }
             best = max(scores, key=lambda name: scores[name])
-            if scores[best] > scores[CHAMPION] + CLOSE:
-                behind.append(f"{title} ({scores[CHAMPION]:.4f}, {best} {scores[best]:.4f})")
+            if scores[best] > scores[CANDIDATE] + TOLERANCE:
+                behind.append(f"{title} ({scores[CANDIDATE]:.4f}, {best} {scores[best]:.4f})")
         found.append(
             finding(
-                f"{CHAMPION} is at most {CLOSE:g} behind anybody on any stream after {mark:,} events",
+                f"{CANDIDATE} is at most {TOLERANCE:g} behind anybody on any stream after {mark:,} events",
                 holds=not behind,
                 evidence=f"behind on {'; '.join(behind)}" if behind else "behind on none",
             )
@@ -184,10 +184,10 @@ def claims(rows: list[dict[str, Any]], marks: list[int]) -> list[Finding]:
     return found
 
 
-def left_out() -> list[Finding]:
+def missing_participants() -> list[Finding]:
     """The streams and peers that are not here."""
     absent = {
-        "streams": [title for title in problems.CONTEST if title not in streams()],
+        "streams": [title for title in datasets.CONTEST if title not in streams()],
         "peers": [name for name in peers.PEERS if name not in players()],
     }
     return [
@@ -221,13 +221,13 @@ def draw(rows: list[dict[str, Any]], mark: int, trials: int) -> "Figure":
     for panel in panels[len(titles) :]:
         panel.remove()
     panels[0].invert_yaxis()
-    figure.suptitle(f"Average reward after {mark:,} events, {trials} trials: ours blue, peers orange, the best grey")
+    figure.suptitle(f"Average reward after {mark:,} events, {trials} trials: ours blue, peers orange, best grey")
     return figure
 
 
 STUDY = Study(
     name="contest",
-    title="Every contextual policy of ours and the installed peers, stream by stream",
+    title="Average reward of all contextual policies and the installed peers, by dataset",
     source="Stumpery's own",
     steps=100_000,
     trials=3,

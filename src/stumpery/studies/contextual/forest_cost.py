@@ -1,4 +1,4 @@
-"""What one event costs the reward forest: as the stream goes on, as trees are added, and as actions are added."""
+"""Time per event of the reward forest, by length of the stream, number of trees and number of actions."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from stumpery.evaluation.play import Progress, exactly
 from stumpery.evaluation.regret import band, trial_seeds
 from stumpery.policies import RewardForest
 from stumpery.streams import TreeProblem
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
 
@@ -24,10 +24,10 @@ N_TREES = (10, 20, 40, 80)
 N_ACTIONS = (2, 4, 8, 16, 32, 64)
 DEFAULT_TREES, DEFAULT_ACTIONS = 40, 4
 N_WINDOWS = 20
-PIECE = 1000
+BATCH_EVENTS = 1000
 LONG_RUN = 50_000
-FLAT = 1.5  # times the cost of the second quarter, at most, in the last one
-STEEPEST = 1.15  # power of the number of trees: caches hold less of more trees
+MAX_GROWTH = 1.5  # of the cost from the second quarter of the stream to the last
+MAX_POWER = 1.15  # exponent of the number of trees; above 1, as larger forests miss the processor's caches
 
 
 @dataclass(frozen=True)
@@ -52,18 +52,18 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     for setting in SETTINGS:
         trials = []
         for trial in range(settings.trials):
-            make = partial(costs, setting, settings, trial, progress)
-            trials.append(once(parts, f"{setting}, trial {trial}", settings.steps, progress, make))
+            make = partial(measure_costs, setting, settings, trial, progress)
+            trials.append(load_or_run(parts, f"{setting}, trial {trial}", settings.steps, progress, make))
         rows += windows(setting, np.array(trials), settings.steps)
     return Outcome(
         result=TableResult(rows),
         table=[line(setting, rows) for setting in SETTINGS],
-        findings=weighed(claims(rows), enough=settings.steps >= LONG_RUN),
+        findings=verdicts(claims(rows), enough=settings.steps >= LONG_RUN),
         draw=lambda: draw(rows),
     )
 
 
-def costs(setting: Setting, settings: Settings, trial: int, progress: Progress) -> list[float]:
+def measure_costs(setting: Setting, settings: Settings, trial: int, progress: Progress) -> list[float]:
     """Microseconds of processor time for an event, window by window."""
     events_seed, policy_seed = trial_seeds(settings.seed, trial)
     stream = TreeProblem(n_names=0, n_columns=12, depth=8, n_actions=setting.n_actions)
@@ -72,7 +72,7 @@ def costs(setting: Setting, settings: Settings, trial: int, progress: Progress) 
     RewardForest(actions=stream.actions, n_trees=setting.n_trees).play(first.contexts, first.rewards)  # compiles
     seconds, events = np.zeros(n_windows(settings.steps)), np.zeros(n_windows(settings.steps))
     done = 0
-    for batch in exactly(stream.batches(seed=events_seed, size=PIECE), settings.steps):
+    for batch in exactly(stream.batches(seed=events_seed, size=BATCH_EVENTS), settings.steps):
         window = done * len(seconds) // settings.steps
         start = process_time()
         policy.play(batch.contexts, batch.rewards)
@@ -85,7 +85,7 @@ def costs(setting: Setting, settings: Settings, trial: int, progress: Progress) 
 
 def n_windows(steps: int) -> int:
     """As many as have a piece each."""
-    return min(N_WINDOWS, math.ceil(steps / PIECE))
+    return min(N_WINDOWS, math.ceil(steps / BATCH_EVENTS))
 
 
 def windows(setting: Setting, trials: Any, steps: int) -> list[dict[str, Any]]:
@@ -117,7 +117,7 @@ def line(setting: Setting, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "varied": setting.varied,
         "trees": setting.n_trees,
         "actions": setting.n_actions,
-        "us_an_event": round(float(np.mean(found)), 1),
+        "us_per_event": round(float(np.mean(found)), 1),
         "events_per_s": 1e6 / float(np.mean(found)),
     }
 
@@ -130,7 +130,7 @@ def power(varied: str, numbers: Sequence[int], rows: Sequence[dict[str, Any]]) -
 
 
 def claims(rows: Sequence[dict[str, Any]]) -> list[Finding]:
-    """What is promised of the cost."""
+    """The claims on the cost."""
     along = of_setting(SETTINGS[0], rows)
     quarter = max(len(along) // 4, 1)
     early, late = float(np.mean(along[quarter : 2 * quarter] or along)), float(np.mean(along[-quarter:]))
@@ -138,12 +138,12 @@ def claims(rows: Sequence[dict[str, Any]]) -> list[Finding]:
     return [
         finding(
             "an event costs the same however long the stream",
-            holds=late <= FLAT * early,
+            holds=late <= MAX_GROWTH * early,
             evidence=f"{early:.1f} us in the second quarter, {late:.1f} us in the last one",
         ),
         finding(
             "the cost is linear in the trees",
-            holds=trees <= STEEPEST,
+            holds=trees <= MAX_POWER,
             evidence=f"from {N_TREES[0]} to {N_TREES[-1]} trees it grows like their number to the power {trees:.2f}",
         ),
         finding(
@@ -162,20 +162,20 @@ def draw(rows: Sequence[dict[str, Any]]) -> "Figure":
     along = [row for row in rows if row["varied"] == "time"]
     events, means, reaches = ([row[name] for row in along] for name in ("events", "us_per_event", "us_plus_minus"))
     panels[0].errorbar(events, means, reaches)
-    panels[0].set(xlabel="events so far", ylabel="microseconds an event", ylim=(0, None), title="along the stream")
+    panels[0].set(xlabel="events so far", ylabel="time per event (µs)", ylim=(0, None), title="by events so far")
     for panel, varied, numbers in ((panels[1], "trees", N_TREES), (panels[2], "actions", N_ACTIONS)):
         settings = [setting for setting in SETTINGS if setting.varied == varied]
         panel.plot(numbers, [np.mean(of_setting(setting, rows)) for setting in settings], "o-")
-        panel.set(xlabel=varied, ylim=(0, None), title=f"by the number of {varied}")
+        panel.set(xlabel=f"number of {varied}", ylim=(0, None), title=f"by number of {varied}")
     figure.suptitle(
-        f"What an event costs the reward forest: {DEFAULT_TREES} trees and {DEFAULT_ACTIONS} actions unless varied"
+        f"Time per event of the reward forest; {DEFAULT_TREES} trees and {DEFAULT_ACTIONS} actions unless varied"
     )
     return figure
 
 
 STUDY = Study(
     name="forest-cost",
-    title="What an event costs the reward forest, by time, trees and actions",
+    title="Time per event of the reward forest, by stream length, trees and actions",
     source="Stumpery's own",
     steps=200_000,
     trials=3,

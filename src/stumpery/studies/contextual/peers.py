@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from stumpery.encoding import Schema, VectorEncoder
-from stumpery.policies.policy import Played
+from stumpery.policies.policy import ChosenActions
 from stumpery.types import Action, Floats
 
 N_FIRST_ROWS = 1000
-FARTHEST = 10.0  # spreads from the mean
+MAX_DEVIATION = 10.0  # spreads from the mean
 VW_BITS = 20  # of the table of weights, each 4 floats
 ALPHA = 0.25  # of every LinUCB, as of ours
 
@@ -38,7 +38,7 @@ class Vectors:
     def __call__(self, contexts: Any) -> Floats:
         """Standardised columns, and a constant."""
         values = np.nan_to_num((self._encoder.encode_many(contexts) - self._mean) / self._spread)
-        return np.column_stack([values.clip(-FARTHEST, FARTHEST), np.ones(len(values))])
+        return np.column_stack([values.clip(-MAX_DEVIATION, MAX_DEVIATION), np.ones(len(values))])
 
 
 class Peer(ABC):
@@ -72,10 +72,10 @@ class Peer(ABC):
         """The size of the library's object in a file."""
         return len(pickle.dumps(self._model))
 
-    def play(self, contexts: Any, rewards: Floats) -> Played:
+    def play(self, contexts: Any, rewards: Floats) -> ChosenActions:
         """Decide and learn along rows whose every reward is known."""
         self._vectors = self._vectors or Vectors(contexts)
-        played = Played.blank(len(rewards))
+        played = ChosenActions.empty(len(rewards))
         for place, vector in enumerate(self._vectors(contexts)):
             row = self.form(vector)
             action, probability = self.decide(row)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from stumpery.evaluation.play import Progress
-from stumpery.studies.reinforcement import options, problems
-from stumpery.studies.reinforcement.picture import draw
-from stumpery.studies.reinforcement.problems import CRITIC, DOUBLE, DQN, GREEDY, PAPER
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.studies.reinforcement import learners, variants
+from stumpery.studies.reinforcement.learners import CRITIC, DOUBLE, DQN, GREEDY, PAPER
+from stumpery.studies.reinforcement.plots import draw
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
 
@@ -45,68 +45,68 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
             progress(settings.steps)
             return found
 
-        return once(parts, name, settings.steps, progress, made)
+        return load_or_run(parts, name, settings.steps, progress, made)
 
-    runs: Runs = {title: {name: [] for name in problems.LEARNERS} for title in problems.PROBLEMS}
+    runs: Runs = {title: {name: [] for name in learners.LEARNERS} for title in learners.PROBLEMS}
     for title, trial, name in all_runs(settings):
-        found = part(f"{name} on {title}, {trial}", played, title, name, settings.steps, settings.seed + trial)
+        found = part(f"{name} on {title}, {trial}", train_learner, title, name, settings.steps, settings.seed + trial)
         runs[title][name].append(found)
-    by_setting = settings_measured(settings, part)
+    by_setting = run_variants(settings, part)
     by_penalty: list[Row] = []
-    for penalty in options.PENALTIES:
+    for penalty in variants.PENALTIES:
         by_penalty += part(f"penalty {penalty}", by_one_penalty, penalty, settings)
     return Outcome(
         result=RlResult(curves(runs), by_setting, by_penalty),
         table=[line(title, of_problem) for title, of_problem in runs.items()],
-        findings=weighed(claims(runs, by_setting, by_penalty), enough=settings.steps >= LONG_RUN),
+        findings=verdicts(claims(runs, by_setting, by_penalty), enough=settings.steps >= LONG_RUN),
         draw=lambda: draw(runs, by_penalty),
     )
 
 
-def played(title: str, name: str, steps: int, seed: int) -> Row:
+def train_learner(title: str, name: str, steps: int, seed: int) -> Row:
     """One learner on one stream."""
-    data, schema = problems.opened(title, steps, seed)
-    return problems.tried(learner(name, seed, schema, len(data.labels)), data)
+    data, schema = learners.load_problem(title, steps, seed)
+    return learners.train(learner(name, seed, schema, len(data.labels)), data)
 
 
 def learner(name: str, seed: int, schema: Any, n: int) -> Any:
     """A learner by name; on a short run its warm-up is short too."""
-    model = problems.LEARNERS[name](seed, schema)
+    model = learners.LEARNERS[name](seed, schema)
     if hasattr(model, "warm_up"):
-        model.warm_up = options.warm_up(n)
+        model.warm_up = variants.warm_up(n)
     return model
 
 
 def all_runs(settings: Settings) -> list[tuple[str, int, str]]:
     """Who learns what, trial by trial."""
     trials = range(settings.trials)
-    return [(title, trial, name) for title in problems.PROBLEMS for trial in trials for name in problems.LEARNERS]
+    return [(title, trial, name) for title in learners.PROBLEMS for trial in trials for name in learners.LEARNERS]
 
 
-def settings_measured(settings: Settings, part: Callable[..., Any]) -> list[Row]:
+def run_variants(settings: Settings, part: Callable[..., Any]) -> list[Row]:
     """Every setting on two problems, and every way to meet a change, averaged over trials."""
     seeds = range(settings.seed, settings.seed + settings.trials)
     found = []
-    for title in options.SETTINGS_ON:
-        for name in options.SETTINGS:
-            work = [(f"{name} on {title}, seed {seed}", options.by_setting, title, name) for seed in seeds]
-            found.append(averaged([part(*each, settings.steps, seed) for each, seed in zip(work, seeds, strict=True)]))
-    for name in options.AFTER_CHANGE:
-        work_after = [(f"{name} after a change, seed {seed}", options.after_change, name) for seed in seeds]
+    for title in variants.VARIANT_PROBLEMS:
+        for name in variants.VARIANTS:
+            work = [(f"{name} on {title}, seed {seed}", variants.run_variant, title, name) for seed in seeds]
+            found.append(mean_rows([part(*each, settings.steps, seed) for each, seed in zip(work, seeds, strict=True)]))
+    for name in variants.DRIFT_VARIANTS:
+        work_after = [(f"{name} after a change, seed {seed}", variants.after_drift, name) for seed in seeds]
         trials = zip(work_after, seeds, strict=True)
-        found.append(averaged([part(*each, settings.steps, seed) for each, seed in trials]))
+        found.append(mean_rows([part(*each, settings.steps, seed) for each, seed in trials]))
     return found
 
 
 def by_one_penalty(penalty: float, settings: Settings) -> list[Row]:
     """Points of the picture at one price."""
     found = []
-    for title in options.SETTINGS_ON:
-        found += options.by_penalty(title, penalty, settings.steps, settings.seed)
+    for title in variants.VARIANT_PROBLEMS:
+        found += variants.by_penalty(title, penalty, settings.steps, settings.seed)
     return found
 
 
-def averaged(rows: Sequence[Row]) -> Row:
+def mean_rows(rows: Sequence[Row]) -> Row:
     """Rows of several trials as one; numbers are averaged."""
     return {
         key: float(np.mean([row[key] for row in rows])) if isinstance(value, float) else value
@@ -116,8 +116,8 @@ def averaged(rows: Sequence[Row]) -> Row:
 
 def n_parts(settings: Settings) -> int:
     """How many parts the work has."""
-    n_settings = len(options.SETTINGS) * len(options.SETTINGS_ON) + len(options.AFTER_CHANGE)
-    return len(all_runs(settings)) + n_settings * settings.trials + len(options.PENALTIES)
+    n_settings = len(variants.VARIANTS) * len(variants.VARIANT_PROBLEMS) + len(variants.DRIFT_VARIANTS)
+    return len(all_runs(settings)) + n_settings * settings.trials + len(variants.PENALTIES)
 
 
 def curves(runs: Runs) -> list[Row]:
@@ -145,7 +145,7 @@ def line(title: str, of_problem: dict[str, list[Row]]) -> Row:
     for name, trials in of_problem.items():
         found[name] = round(100 * final(trials), 1)
         found[f"{name}, paper"] = PAPER[title][name]
-    return found | {"DQN's queries": round(final(of_problem[DQN], "depth"), 2)}
+    return found | {"queries of DQN": round(final(of_problem[DQN], "depth"), 2)}
 
 
 def better(shares: dict[str, float]) -> float:
@@ -183,14 +183,14 @@ def claims_on_accuracy(shares: dict[str, dict[str, float]]) -> list[Finding]:
 def claim_on_reports(by_setting: Sequence[Row]) -> Finding:
     """Our change that matters most."""
     own = {row["setting"]: 100 * row["accuracy"] for row in by_setting if row["problem"] == "Nursery"}
-    every, one = own[options.OURS], own[options.ONE_REPORT]
+    every, one = own[variants.OURS], own[variants.ONE_REPORT]
     evidence = f"{every:.1f} % with all reports, {one:.1f} % with one"
     return finding("all reports teach more than a random one (Nursery)", holds=every > one, evidence=evidence)
 
 
 def claim_on_depth(by_penalty: Sequence[Row]) -> Finding:
     """A readable tree that is nearly always right."""
-    merged = [row for row in by_penalty if (row["problem"], row["tree"]) == ("Nursery", options.MERGED)]
+    merged = [row for row in by_penalty if (row["problem"], row["tree"]) == ("Nursery", variants.MERGED)]
     shallow = min((row["depth"] for row in merged if row["accuracy"] >= 0.99), default=float("inf"))
     claim = "Nursery at 99 % needs at most 3.7 columns of 8"
     evidence = "no tree is right in 99 %" if np.isinf(shallow) else f"{shallow:.2f} columns at 99 % or more"
@@ -199,7 +199,7 @@ def claim_on_depth(by_penalty: Sequence[Row]) -> Finding:
 
 STUDY = Study(
     name="rl-trees",
-    title="Decision trees by deep reinforcement learning, beside a greedy tree",
+    title="Accuracy and depth of decision trees by deep reinforcement learning, and of a greedy tree",
     source="Chaouki, Read and Bifet, Table 1 and Figures 2 to 4",
     steps=250_000,
     trials=5,

@@ -1,4 +1,4 @@
-"""Figure 1 of Durand and Gagné 2014: the online rate of mistakes when only a tenth of the features may be looked at.
+"""Online feature selection, figure 1 of Durand and Gagné 2014: error rates when 10 % of the features may be observed.
 
 The paper says of its network no more than its two hidden neurons and its rate: here it has tanh units, and beside it
 stands the reading with logistic ones. Of three epsilons the best is reported, as in the paper.
@@ -14,11 +14,10 @@ import numpy as np
 
 from stumpery.evaluation.play import Progress
 from stumpery.evaluation.regret import band
-from stumpery.studies.selection import cost as money
-from stumpery.studies.selection import problems
-from stumpery.studies.selection.picture import draw
-from stumpery.studies.selection.problems import ALL, EPSILONS, LOGISTIC, OFS, ONLINE, OURS, PERCEPTRON, THOMPSON
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.studies.selection import budgets, methods
+from stumpery.studies.selection.methods import ALL, EPSILONS, LOGISTIC, OFS, ONLINE, OURS, PERCEPTRON, THOMPSON
+from stumpery.studies.selection.plots import draw
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import TableResult, estimate
 
 Trials = dict[str, dict[str, list[dict[str, Any]]]]  # problem -> method -> trial by trial
@@ -27,7 +26,7 @@ ENOUGH = 30_000  # events
 
 @dataclass(frozen=True, eq=False)
 class FeatureResult(TableResult):
-    """Curves as rows, and what was looked at and paid."""
+    """Error curves as rows, the shares of selected features, and accuracy by budget."""
 
     kept: dict[str, Any] = field(default_factory=dict)  # problem -> method -> each feature's share of the rounds
     money: list[dict[str, Any]] = field(default_factory=list)
@@ -42,34 +41,34 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     trials: Trials = {}
     paid: list[dict[str, Any]] = []
     kept: dict[str, Any] = {}
-    for title, problem in problems.PROBLEMS.items():
-        data = problems.opened(problem)
-        trials[title] = all_trials(title, data, problems.n_events(problem, settings.steps), settings, parts, progress)
-        paid += money.all_budgets(title, data, problems.n_events(problem, settings.steps), settings, parts, progress)
-        kept[title] = {name: looks_of(each) for name, each in trials[title].items()}
+    for title, problem in methods.PROBLEMS.items():
+        data = methods.load_problem(problem)
+        trials[title] = all_trials(title, data, methods.n_events(problem, settings.steps), settings, parts, progress)
+        paid += budgets.all_budgets(title, data, methods.n_events(problem, settings.steps), settings, parts, progress)
+        kept[title] = {name: feature_shares(each) for name, each in trials[title].items()}
     rows = [row for title, of_problem in trials.items() for row in curves(title, of_problem, settings.steps)]
-    shown = {title: reported(of_problem) for title, of_problem in trials.items()}
+    shown = {title: shown_methods(of_problem) for title, of_problem in trials.items()}
     enough = settings.steps >= ENOUGH and settings.trials > 1
     return Outcome(
         result=FeatureResult(rows, kept, paid),
         table=[line(label, shown, trials) for label in next(iter(shown.values()))],
-        findings=weighed(claims(trials, settings.steps, settings.threads), enough=enough),
+        findings=verdicts(claims(trials, settings.steps, settings.threads), enough=enough),
         draw=lambda: draw(rows, kept, paid, shown, settings.trials),
     )
 
 
 def all_trials(
-    title: str, data: problems.Data, steps: int, settings: Settings, parts: Parts, progress: Progress
+    title: str, data: methods.Data, steps: int, settings: Settings, parts: Parts, progress: Progress
 ) -> dict[str, list[dict[str, Any]]]:
     """Every method's trials on one dataset, `threads` at a time."""
     makes: list[tuple[str, Callable[[], Any]]] = []
     for trial in range(settings.trials):
-        for name, method in problems.methods().items():
-            make = partial(problems.played, data, method, steps, settings.seed, trial)
+        for name, method in methods.methods().items():
+            make = partial(methods.play_trial, data, method, steps, settings.seed, trial)
             makes.append((f"{name} on {title}, trial {trial}", make))
     found = in_threads(makes, steps, settings.threads, parts, progress)
-    n = len(problems.methods())
-    return {name: found[place::n] for place, name in enumerate(problems.methods())}
+    n = len(methods.methods())
+    return {name: found[place::n] for place, name in enumerate(methods.methods())}
 
 
 def in_threads(
@@ -83,7 +82,7 @@ def in_threads(
             progress(steps)
             return found
 
-        return once(parts, name, steps, progress, made)
+        return load_or_run(parts, name, steps, progress, made)
 
     pool = ThreadPoolExecutor(threads)
     try:
@@ -102,7 +101,7 @@ def last(trials: list[dict[str, Any]]) -> float:
     return float(rates(trials)[:, -1].mean())
 
 
-def looks_of(trials: list[dict[str, Any]]) -> list[float]:
+def feature_shares(trials: list[dict[str, Any]]) -> list[float]:
     """For each feature the share of the rounds in which it was looked at."""
     shares: list[float] = np.mean([trial["looks"] for trial in trials], axis=0).tolist()
     return shares
@@ -110,11 +109,11 @@ def looks_of(trials: list[dict[str, Any]]) -> list[float]:
 
 def best(of_problem: dict[str, list[dict[str, Any]]], name: str) -> str:
     """The epsilon with the lowest final rate, as the paper reports."""
-    names = [problems.by_epsilon(name, epsilon) for epsilon in EPSILONS]
+    names = [methods.by_epsilon(name, epsilon) for epsilon in EPSILONS]
     return min(names, key=lambda each: last(of_problem[each]))
 
 
-def reported(of_problem: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
+def shown_methods(of_problem: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
     """The methods to show, by label: of three epsilons the best."""
     chosen = {name: name for name in of_problem if not name.startswith((OFS, PERCEPTRON))}
     return {**{name: best(of_problem, name) for name in (OFS, PERCEPTRON)}, **chosen}
@@ -122,7 +121,7 @@ def reported(of_problem: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
 
 def curves(title: str, of_problem: dict[str, list[dict[str, Any]]], steps: int) -> list[dict[str, Any]]:
     """The rate of mistakes of every method at every mark, with its 95 % interval."""
-    marks = problems.marks_of(problems.n_events(problems.PROBLEMS[title], steps)).tolist()
+    marks = methods.checkpoints(methods.n_events(methods.PROBLEMS[title], steps)).tolist()
     rows = []
     for name, trials in of_problem.items():
         for mark, mean, low, high in zip(marks, *band(rates(trials)), strict=True):
@@ -142,7 +141,7 @@ def line(label: str, shown: dict[str, dict[str, str]], trials: Trials) -> dict[s
 
 def tenth(n_marks: int, n: int) -> int:
     """The place of the mark nearest above a tenth of the events."""
-    return min(int(np.searchsorted(problems.marks_of(n), n / 10)), n_marks - 1)
+    return min(int(np.searchsorted(methods.checkpoints(n), n / 10)), n_marks - 1)
 
 
 def claims(trials: Trials, steps: int, threads: int) -> list[Finding]:
@@ -177,7 +176,7 @@ def claim_on_thompson(trials: Trials, steps: int, reading: str) -> Finding:
         rivals = [best(of_problem, name) for name in (OFS, PERCEPTRON)]
         finals = [last(of_problem[name]) for name in (THOMPSON + reading, *rivals)]
         means = [rates(of_problem[name]).mean(axis=0) for name in (THOMPSON + reading, *rivals)]
-        place = tenth(len(means[0]), problems.n_events(problems.PROBLEMS[title], steps))
+        place = tenth(len(means[0]), methods.n_events(methods.PROBLEMS[title], steps))
         early = [float(mean[place]) for mean in means]
         holds = holds and (finals[0] == min(finals) or early[0] == min(early))
         told.append(f"{title} {finals[0]:.4f} against {min(finals[1:]):.4f}")
@@ -215,7 +214,7 @@ def claim_on_online(trials: Trials, name: str) -> Finding:
 
 def claim_on_time(trials: Trials, threads: int) -> Finding:
     """How long the paper's four took, all three epsilons included."""
-    four = [THOMPSON, ALL, *(problems.by_epsilon(name, epsilon) for name in (OFS, PERCEPTRON) for epsilon in EPSILONS)]
+    four = [THOMPSON, ALL, *(methods.by_epsilon(name, epsilon) for name in (OFS, PERCEPTRON) for epsilon in EPSILONS)]
     seconds = sum(trial["seconds"] for of_problem in trials.values() for name in four for trial in of_problem[name])
     return finding(
         "the paper's four methods take less than 30 minutes for everything, on two cores",
@@ -226,13 +225,13 @@ def claim_on_time(trials: Trials, threads: int) -> Finding:
 
 def n_events(settings: Settings) -> int:
     """The length of the work, in events."""
-    each = [problems.n_events(problem, settings.steps) for problem in problems.PROBLEMS.values()]
-    return sum(n * len(problems.methods()) * settings.trials + money.n_events(n, settings.trials) for n in each)
+    each = [methods.n_events(problem, settings.steps) for problem in methods.PROBLEMS.values()]
+    return sum(n * len(methods.methods()) * settings.trials + budgets.n_events(n, settings.trials) for n in each)
 
 
 STUDY = Study(
     name="feature-selection",
-    title="A tenth of the features: the rate of mistakes, what was looked at, and accuracy against money",
+    title="Online feature selection: error rate with 10 % of the features, accuracy by budget",
     source="Durand and Gagné 2014, Figure 1",
     steps=581_012,
     trials=20,

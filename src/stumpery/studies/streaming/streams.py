@@ -1,4 +1,4 @@
-"""Our trees and forests on all datasets, test then learn, with river's and MOA's beside them when installed.
+"""Prequential accuracy of streaming trees and forests on all datasets, with river's and MOA's if installed.
 
 MOA's forest and river's tree are slow: they see at most `FEW` rows of a stream. So does our forest, beside MOA's.
 """
@@ -18,9 +18,9 @@ from stumpery.evaluation.moa import run_moa
 from stumpery.evaluation.play import Progress
 from stumpery.evaluation.prequential import prequential
 from stumpery.streaming import ForestClassifier, HoeffdingTreeClassifier
+from stumpery.studies.streaming.datasets import TARGETS, Source, source
 from stumpery.studies.streaming.drift import STREAMS, draw_drift, drift_claims, drift_rows
-from stumpery.studies.streaming.sources import TARGETS, Source, source
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, once, weighed
+from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 N_TREES = 10
-FEW = 50_000
+MAX_SLOW_ROWS = 50_000
 LONG_RUN = 40_000
 MARGIN = 0.005  # of accuracy that may be lost on a dataset
 WIDTHS = (10, 20, 40, 80)
 N_WINDOWS = 8
-SMALL = "tree in MOA's memory"
+SMALL_TREE = "tree with MOA's memory limit"
 Row = dict[str, Any]
 
 
@@ -42,13 +42,13 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Every learner on every dataset, then what an event costs along a stream and by columns."""
     rows: list[Row] = []
     for name in TARGETS:
-        rows += once(parts, name, settings.steps, progress, partial(on_dataset, name, settings, progress))
-    costs = once(parts, "costs", settings.steps, progress, lambda: all_costs(settings, progress))
-    drifts = once(parts, "drift", settings.steps, progress, lambda: all_drifts(settings, progress))
+        rows += load_or_run(parts, name, settings.steps, progress, partial(on_dataset, name, settings, progress))
+    costs = load_or_run(parts, "costs", settings.steps, progress, lambda: all_costs(settings, progress))
+    drifts = load_or_run(parts, "drift", settings.steps, progress, lambda: all_drifts(settings, progress))
     return Outcome(
         result=TableResult([*rows, *costs, *({**row, "events_per_s": nan, "n_bytes": nan} for row in drifts)]),
         table=[line(name, rows) for name in TARGETS],
-        findings=weighed([*claims(rows, costs), *drift_claims(drifts)], enough=settings.steps >= LONG_RUN),
+        findings=verdicts([*claims(rows, costs), *drift_claims(drifts)], enough=settings.steps >= LONG_RUN),
         draw=lambda: draw(rows, costs, drifts),
     )
 
@@ -57,13 +57,19 @@ def learners() -> dict[str, tuple[int | None, Callable[[Source], dict[str, float
     """Who learns, on at most how many rows."""
     found: dict[str, tuple[int | None, Callable[[Source], dict[str, float]]]] = {
         "tree": (None, lambda data: ours(HoeffdingTreeClassifier(), data)),
-        "forest": (FEW, lambda data: ours(ForestClassifier(n_models=N_TREES), data)),
+        "forest": (MAX_SLOW_ROWS, lambda data: ours(ForestClassifier(n_models=N_TREES), data)),
     }
     if find_spec("capymoa") and which("java"):
         found["MOA tree"] = (None, lambda data: of_moa("HoeffdingTree", data))
-        found["MOA forest"] = (FEW, lambda data: of_moa("AdaptiveRandomForestClassifier", data, ensemble_size=N_TREES))
+        found["MOA forest"] = (
+            MAX_SLOW_ROWS,
+            lambda data: of_moa("AdaptiveRandomForestClassifier", data, ensemble_size=N_TREES),
+        )
     if find_spec("river"):
-        found["river tree"] = (FEW, lambda data: ours(need("river.tree", "bench").HoeffdingTreeClassifier(), data))
+        found["river tree"] = (
+            MAX_SLOW_ROWS,
+            lambda data: ours(need("river.tree", "bench").HoeffdingTreeClassifier(), data),
+        )
     return found
 
 
@@ -76,7 +82,7 @@ def on_dataset(name: str, settings: Settings, progress: Progress) -> list[Row]:
         rows.append({"about": name, "learner": learner, "events": len(data.labels), **measure(data)})
         if learner == "MOA tree" and not isnan(rows[-1]["n_bytes"]):
             small = within(data, rows[-1]["n_bytes"])
-            rows.append({"about": name, "learner": SMALL, "events": len(data.labels), **small})
+            rows.append({"about": name, "learner": SMALL_TREE, "events": len(data.labels), **small})
     progress(settings.steps)
     return rows
 
@@ -169,9 +175,9 @@ def claims(rows: Sequence[Row], costs: Sequence[Row]) -> list[Finding]:
             holds = gaps[worst] >= -MARGIN and mean > 0
             evidence = f"{mean:+.4f} on average, {gaps[worst]:+.4f} on {worst}"
             found.append(finding(f"our {learner} is as accurate as MOA's or more", holds=holds, evidence=evidence))
-    if any(row["learner"] == SMALL for row in rows):
-        gaps = {n: of(rows, n, SMALL, "accuracy") - of(rows, n, "MOA tree", "accuracy") for n in TARGETS}
-        sizes = {n: of(rows, n, SMALL, "n_bytes") / of(rows, n, "MOA tree", "n_bytes") for n in TARGETS}
+    if any(row["learner"] == SMALL_TREE for row in rows):
+        gaps = {n: of(rows, n, SMALL_TREE, "accuracy") - of(rows, n, "MOA tree", "accuracy") for n in TARGETS}
+        sizes = {n: of(rows, n, SMALL_TREE, "n_bytes") / of(rows, n, "MOA tree", "n_bytes") for n in TARGETS}
         less = [n for n in TARGETS if gaps[n] < -MARGIN or sizes[n] > 1.0]
         evidence = f"not on {', '.join(less)}" if less else "on every dataset"
         claim = "within the memory that MOA's tree took, ours is as accurate or more"
@@ -198,13 +204,13 @@ def draw(rows: Sequence[Row], costs: Sequence[Row], drifts: Sequence[Row]) -> "F
     for panel, about in ((panels[0], "events"), (panels[1], "columns")):
         own = [row for row in costs if row["about"] == about]
         panel.plot([int(row["learner"]) for row in own], [1e6 / row["events_per_s"] for row in own], "o-")
-        panel.set(title=f"cost by {about}", xlabel=about, ylabel="microseconds an event", ylim=(0, None))
+        panel.set(title=f"time per event by {about}", xlabel=about, ylabel="time per event (µs)", ylim=(0, None))
         panel.ticklabel_format(style="plain")
         panel.locator_params(axis="x", nbins=4)
     for panel, about in zip(panels[2:], STREAMS, strict=True):
         draw_drift(drifts, about, panel)
         panel.locator_params(axis="x", nbins=4)
-    figure.suptitle("Trees and forests on streams")
+    figure.suptitle("Streaming trees and forests: prequential accuracy, cost and drift")
     return figure
 
 
@@ -214,13 +220,13 @@ def draw_accuracies(rows: Sequence[Row], panel: "Axes") -> None:
     for place, learner in enumerate(names):
         across = np.arange(len(TARGETS)) + (place - len(names) / 2) * 0.8 / len(names)
         panel.bar(across, [of(rows, n, learner, "accuracy") for n in TARGETS], 0.8 / len(names), label=learner)
-    panel.set(xticks=range(len(TARGETS)), xticklabels=TARGETS, ylim=(0.4, 1.0), ylabel="accuracy, test then learn")
+    panel.set(xticks=range(len(TARGETS)), xticklabels=TARGETS, ylim=(0.4, 1.0), ylabel="prequential accuracy")
     panel.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 STUDY = Study(
     name="streams",
-    title="Our trees and forests on all datasets, beside MOA's and river's",
+    title="Prequential accuracy of streaming trees and forests, with MOA's and river's",
     source="Stumpery's own",
     steps=100_000,
     trials=1,

@@ -1,4 +1,4 @@
-"""The memory of contexts that may come again: how it follows the actions, and is validated."""
+"""Context memory in Python: allocation, actions that come and go, validation."""
 
 from collections.abc import Sequence
 
@@ -6,59 +6,59 @@ import numpy as np
 
 from stumpery.array_forest.forest_kernels import NO_INDEX, aligned_zeros
 from stumpery.policies.reward_forest.scorers.context_memory_kernels import (
-    ACTION,
-    MOST_ACTIONS,
-    N_TRUST,
-    PRINT,
-    SHARE,
-    SQUARES,
-    WAYS,
+    ACTION_SHIFT,
+    BUCKET_SIZE,
+    HASH_SHIFT,
+    MAX_MEMORY_ACTIONS,
+    N_SHRINKAGE_FIELDS,
+    SHRINKAGE_FACTOR,
+    SHRINKAGE_SQUARES,
     ContextMemory,
 )
 from stumpery.types import Integers, RandomState
 from stumpery.validation import check, check_learned, check_within
 
-BUCKET_BYTES = 8 * WAYS
+BUCKET_BYTES = 8 * BUCKET_SIZE
 
 
-def new_familiar(n_buckets: int) -> ContextMemory:
-    """No context known yet."""
-    return ContextMemory(aligned_zeros((n_buckets, WAYS), np.uint64), np.zeros(N_TRUST))
+def new_context_memory(n_buckets: int) -> ContextMemory:
+    """An empty context memory."""
+    return ContextMemory(aligned_zeros((n_buckets, BUCKET_SIZE), np.uint64), np.zeros(N_SHRINKAGE_FIELDS))
 
 
-def followed(familiar: ContextMemory, keep: Sequence[int | None]) -> ContextMemory:
-    """The same contexts with other actions: those of `keep`, by their old places.
+def memory_with_actions(memory: ContextMemory, keep: Sequence[int | None]) -> ContextMemory:
+    """A context memory for other actions: those of `keep`, given by their old index, or None for a new one.
 
-    Of those that come to one bucket the foremost stay.
+    Where more entries come to a bucket than fit, the foremost stay.
     """
-    places = np.full(MOST_ACTIONS, NO_INDEX)
-    for place, old in enumerate(keep[:MOST_ACTIONS]):
-        if old is not None and old < MOST_ACTIONS:
-            places[old] = place
-    ways, rows = np.nonzero(familiar.buckets.T)  # the foremost of all buckets first
-    words = familiar.buckets[rows, ways]
-    before = _actions(words)
-    after = places[before]
-    rows = (rows + after // WAYS - before // WAYS) % len(familiar.buckets)
-    words += (after - before).astype(np.uint64) << ACTION
+    new_index = np.full(MAX_MEMORY_ACTIONS, NO_INDEX)
+    for index, old in enumerate(keep[:MAX_MEMORY_ACTIONS]):
+        if old is not None and old < MAX_MEMORY_ACTIONS:
+            new_index[old] = index
+    positions, buckets = np.nonzero(memory.buckets.T)  # the foremost of all buckets first
+    entries = memory.buckets[buckets, positions]
+    before = _actions(entries)
+    after = new_index[before]
+    buckets = (buckets + after // BUCKET_SIZE - before // BUCKET_SIZE) % len(memory.buckets)
+    entries += (after - before).astype(np.uint64) << ACTION_SHIFT
     kept = np.flatnonzero(after != NO_INDEX)
-    kept = kept[np.argsort(rows[kept], kind="stable")]
-    ways = np.arange(len(kept)) - np.searchsorted(rows[kept], rows[kept])
-    kept, ways = kept[ways < WAYS], ways[ways < WAYS]
-    moved = new_familiar(len(familiar.buckets))
-    moved.buckets[rows[kept], ways] = words[kept]
-    return moved._replace(trust=familiar.trust)
+    kept = kept[np.argsort(buckets[kept], kind="stable")]
+    positions = np.arange(len(kept)) - np.searchsorted(buckets[kept], buckets[kept])
+    kept, positions = kept[positions < BUCKET_SIZE], positions[positions < BUCKET_SIZE]
+    moved = new_context_memory(len(memory.buckets))
+    moved.buckets[buckets[kept], positions] = entries[kept]
+    return moved._replace(shrinkage=memory.shrinkage)
 
 
-def validate(familiar: ContextMemory, n_actions: int) -> None:
-    """A ValueError says what is inconsistent: every word is one, of an action that there is, and trust is a share."""
-    words, trust = familiar.buckets[familiar.buckets != 0], familiar.trust
-    check(((words >> PRINT) % 2 == 1).all(), "an entry of the context memory has no fingerprint")
-    check_within(_actions(words), 0, n_actions - 1, "the action of an entry of the context memory")
-    check_learned(trust, "a sum of the context memory")
-    check_within(trust[[SHARE]], 0.0, 1.0, "the shrinkage of the context memory")
-    check(trust[SQUARES] >= 0.0, "a sum of squares of the context memory is negative")
+def validate(memory: ContextMemory, n_actions: int) -> None:
+    """Refuse an entry without a hash or of an action that does not exist, and an impossible shrinkage."""
+    entries, shrinkage = memory.buckets[memory.buckets != 0], memory.shrinkage
+    check(((entries >> HASH_SHIFT) % 2 == 1).all(), "an entry of the context memory has no fingerprint")
+    check_within(_actions(entries), 0, n_actions - 1, "the action of an entry of the context memory")
+    check_learned(shrinkage, "a sum of the context memory")
+    check_within(shrinkage[[SHRINKAGE_FACTOR]], 0.0, 1.0, "the shrinkage of the context memory")
+    check(shrinkage[SHRINKAGE_SQUARES] >= 0.0, "a sum of squares of the context memory is negative")
 
 
-def _actions(words: RandomState) -> Integers:
-    return ((words >> ACTION) % MOST_ACTIONS).astype(np.int64)
+def _actions(entries: RandomState) -> Integers:
+    return ((entries >> ACTION_SHIFT) % MAX_MEMORY_ACTIONS).astype(np.int64)

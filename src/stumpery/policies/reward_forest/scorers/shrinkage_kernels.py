@@ -1,14 +1,14 @@
-"""What actions have in common: one linear scorer for all of them, over the context's codes and the actions' features.
+"""Shrinkage towards similar actions: one linear model over the context's codes and the actions' features.
 
 An action's features are a vector z whose first number is 1 (see `action_features.py`). Every code of a context (see
-`hashed_kernels.py`) has a weight for each feature; an action's score is the sum of weights times features. Whatever
-action is played, all that have its features learn: one that never was played has a score, too. Weights move as in
-`hashed_kernels.settle`, with sums of z^2, at least 1, in place of counts.
+`codes_kernels.py`) has a weight for each feature; an action's score is the sum of weights times features. Whichever
+action is played, all actions with its features learn, so that an action that was never played has a score, too. Weights
+move as in `linear_kernels.averaging_step`, with sums of z^2, at least 1, in place of counts.
 
-After n plays in the leaves that the context reaches, an action takes the share c / (n + c) of its score and of its
-uncertainty from this scorer, c being the strength. The scorer's uncertainty is the mean of 1 / sqrt(1 + sum z^2) over codes and
-features, features weighted by z^2, times the `spread` of its score; n follows from the forest's uncertainty, which is
-spread / sqrt(n + 1). An action without features, a vector of zeros, neither borrows nor lends.
+After n plays in the leaves that the context reaches, the score and the uncertainty of an action are shrunk towards this
+model by c / (n + c), c being the strength. The model's uncertainty is the mean of 1 / sqrt(1 + sum z^2) over codes and
+features, weighted by z^2, times the standard deviation of rewards around its score; n follows from the forest's
+uncertainty, which is reward_sd / sqrt(n + 1). An action without features, a vector of zeros, takes no part.
 """
 
 import math
@@ -18,90 +18,106 @@ import numpy as np
 
 from stumpery.array_forest.forest_kernels import Float32s, Int32s
 from stumpery.jit import internal
-from stumpery.policies.exploration.explorers_kernels import SCORE, UNCERTAINTY
-from stumpery.policies.reward_forest.scorers.hashed_linear_kernels import LONGEST, PAST, WEIGHT, pace
-from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import spread
+from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, ACTION_UNCERTAINTY
+from stumpery.policies.reward_forest.scorers.linear_kernels import (
+    MAX_STEP_COUNT,
+    SLOT_HISTORY,
+    SLOT_WEIGHT,
+    step_size,
+)
+from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import reward_sd
 from stumpery.types import Floats
 
-HASTE = 1.0
+SHARED_RATE = 1.0  # learning-rate multiplier
 
 
 class SharedModel(NamedTuple):
-    """One scorer for all actions."""
+    """One linear model for all actions, and the strength of the shrinkage towards it."""
 
-    features: Floats  # (actions, features); where there are none it has one dimension only, and nothing is lent
-    linear: Float32s  # (slots, WEIGHT and PAST, features)
+    features: Floats  # (actions, features); one-dimensional where no action has any: then there is no shrinkage
+    linear: Float32s  # (slots, SLOT_WEIGHT and SLOT_HISTORY, features)
     strength: float
 
 
-class Sums(NamedTuple):
-    """Over the codes in play: room of a call."""
+class FeatureSums(NamedTuple):
+    """Scratch: sums over the codes of a row."""
 
     weights: Floats  # (features,)
     uncertainties: Floats  # (features,)
 
 
 @internal
-def lend(
-    shared: SharedModel, features: Floats, codes: Int32s, n: int, means: Floats, sums: Sums, statistics: Floats
-) -> None:
-    """Move every score and uncertainty in the action statistics towards those of the features, in place; `means` are the forest's.
-
-    `features` are those of `shared`: only of an argument itself the dimensions are known before compiling.
-    """
-    if features.ndim == 1:  # then the compiler leaves out the rest
-        return
-    n_features = features.shape[1]
+def sum_codes(shared_model: SharedModel, codes: Int32s, n: int, sums: FeatureSums) -> None:
+    """Sum every feature's weights and uncertainties over the codes of a row, in place."""
+    n_features = sums.weights.shape[0]
     for feature in range(n_features):
         sums.weights[feature] = 0.0
         sums.uncertainties[feature] = 0.0
     for index in range(n):
-        slot = shared.linear[codes[index]]
+        slot = shared_model.linear[codes[index]]
         for feature in range(n_features):
-            sums.weights[feature] += slot[WEIGHT, feature]
-            sums.uncertainties[feature] += 1.0 / math.sqrt(
-                1.0 + np.float64(slot[PAST, feature])
-            )  # wide also in plain Python
+            sums.weights[feature] += slot[SLOT_WEIGHT, feature]
+            squares = np.float64(slot[SLOT_HISTORY, feature])  # 64 bits also in plain Python
+            sums.uncertainties[feature] += 1.0 / math.sqrt(1.0 + squares)
+
+
+@internal
+def shrink_scores(
+    shared_model: SharedModel,
+    features: Floats,
+    codes: Int32s,
+    n: int,
+    means: Floats,
+    sums: FeatureSums,
+    statistics: Floats,
+) -> None:
+    """Shrink scores and uncertainties of the action statistics towards the shared model, in place.
+
+    `means` are the forest's. `features` are those of the model: only the dimensions of an argument are known at compile
+    time.
+    """
+    if features.ndim == 1:  # the compiler leaves out the rest
+        return
+    sum_codes(shared_model, codes, n, sums)
     for action in range(statistics.shape[1]):
         score, uncertainty, squares = 0.0, 0.0, 0.0
-        for feature in range(n_features):
+        for feature in range(features.shape[1]):
             value = features[action, feature]
             score += sums.weights[feature] * value
             uncertainty += sums.uncertainties[feature] * value * value
             squares += value * value
-        if squares > 0.0 and shared.strength > 0.0:
+        if squares > 0.0 and shared_model.strength > 0.0:
             score = min(max(score, 0.0), 1.0)
-            certainty = spread(means[action]) / statistics[UNCERTAINTY, action]
-            plays = max(certainty * certainty - 1.0, 0.0)
-            lent = shared.strength / (plays + shared.strength)
-            statistics[SCORE, action] += lent * (score - statistics[SCORE, action])
-            statistics[UNCERTAINTY, action] += lent * (
-                uncertainty / (n * squares) * spread(score) - statistics[UNCERTAINTY, action]
-            )
+            uncertainty = uncertainty / (n * squares) * reward_sd(score)
+            ratio = reward_sd(means[action]) / statistics[ACTION_UNCERTAINTY, action]
+            plays = max(ratio * ratio - 1.0, 0.0)
+            factor = shared_model.strength / (plays + shared_model.strength)
+            statistics[ACTION_SCORE, action] += factor * (score - statistics[ACTION_SCORE, action])
+            statistics[ACTION_UNCERTAINTY, action] += factor * (uncertainty - statistics[ACTION_UNCERTAINTY, action])
 
 
 @internal
-def learn(shared: SharedModel, features: Floats, codes: Int32s, n: int, action: int, reward: float) -> None:
-    """Let the weights of one event learn its reward, in place; `features` as in `lend`."""
+def learn(shared_model: SharedModel, features: Floats, codes: Int32s, n: int, action: int, reward: float) -> None:
+    """Learn the reward of one event, in place; `features` as in `shrink_scores`."""
     if features.ndim == 1:
         return
-    mine = features[action]
-    if mine[0] == 0.0:
+    own = features[action]
+    if own[0] == 0.0:
         return
     score, total = 0.0, 0.0
     for index in range(n):
-        slot = shared.linear[codes[index]]
-        for feature in range(mine.shape[0]):
-            square = mine[feature] * mine[feature]
+        slot = shared_model.linear[codes[index]]
+        for feature in range(own.shape[0]):
+            square = own[feature] * own[feature]
             if square > 0.0:
-                past = min(slot[PAST, feature] + np.float32(square), LONGEST)
-                slot[PAST, feature] = past
-                total += square / max(np.float64(past), 1.0)
-                score += slot[WEIGHT, feature] * mine[feature]
-    step = pace(reward - score, total, HASTE)
+                squares = min(slot[SLOT_HISTORY, feature] + np.float32(square), MAX_STEP_COUNT)
+                slot[SLOT_HISTORY, feature] = squares
+                total += square / max(np.float64(squares), 1.0)
+                score += slot[SLOT_WEIGHT, feature] * own[feature]
+    step = step_size(reward - score, total, SHARED_RATE)
     for index in range(n):
-        slot = shared.linear[codes[index]]
-        for feature in range(mine.shape[0]):
-            if mine[feature] != 0.0:
-                rate = 1.0 / max(np.float64(slot[PAST, feature]), 1.0)
-                slot[WEIGHT, feature] += np.float32(step * mine[feature] * rate)
+        slot = shared_model.linear[codes[index]]
+        for feature in range(own.shape[0]):
+            if own[feature] != 0.0:
+                rate = 1.0 / max(np.float64(slot[SLOT_HISTORY, feature]), 1.0)
+                slot[SLOT_WEIGHT, feature] += np.float32(step * own[feature] * rate)

@@ -10,15 +10,16 @@ from stumpery.array_forest.forest_kernels import aligned_zeros
 from stumpery.array_forest.precision import doubles_of, needs_double
 from stumpery.array_forest.precision_kernels import DOUBLE
 from stumpery.array_forest.scratch_kernels import LANES, scratch_size
+from stumpery.errors import CorruptFile
 from stumpery.policies.reward_forest.trees.ring_kernels import (
-    ACTION,
     BYTE,
+    EVENT_ACTION,
+    EVENT_REWARD,
     FLOAT,
-    MOST_BYTE,
-    MOST_SHORT,
-    NO_BYTE,
-    NO_SHORT,
-    REWARD,
+    MAX_BYTE,
+    MAX_SHORT,
+    MISSING_BYTE,
+    MISSING_SHORT,
     SHORT,
     Ring,
 )
@@ -35,15 +36,15 @@ def event_bytes(widths: Widths) -> int:
 
 def new_ring(n_events: int, widths: Widths) -> Ring:
     """Room for so many events."""
-    return over(aligned_zeros((n_events, event_bytes(widths)), np.int8), widths)
+    return ring_over(aligned_zeros((n_events, event_bytes(widths)), np.int8), widths)
 
 
-def new_copies(ring: Ring) -> Ring:
+def new_event_copies(ring: Ring) -> Ring:
     """Room for copies of as many events as are looked at, with bytes behind each, since loops go past the last."""
-    return over(aligned_zeros((scratch_size(len(ring.bytes)), ring.bytes.shape[1] + LANES), np.int8), ring.widths)
+    return ring_over(aligned_zeros((scratch_size(len(ring.bytes)), ring.bytes.shape[1] + LANES), np.int8), ring.widths)
 
 
-def over(memory: NDArray[np.int8], widths: Widths) -> Ring:
+def ring_over(memory: NDArray[np.int8], widths: Widths) -> Ring:
     """A ring over the memory of its events."""
     starts, end = np.empty(len(widths), np.int32), 2 * FLOAT
     for width in (DOUBLE, FLOAT, SHORT, BYTE):
@@ -59,7 +60,7 @@ def widths_of(rows: NDArray[Any]) -> Widths:
     values = np.where(rows == -np.inf, 0.0, rows)
     most = np.abs(values).max(axis=0, initial=0.0)
     is_whole = (values == np.floor(values)).all(axis=0)
-    found = np.where(most <= MOST_BYTE, BYTE, np.where(most <= MOST_SHORT, SHORT, FLOAT))
+    found = np.where(most <= MAX_BYTE, BYTE, np.where(most <= MAX_SHORT, SHORT, FLOAT))
     found = np.where(is_whole, found, FLOAT)
     return np.where(needs_double(values).any(axis=0), DOUBLE, found).astype(np.uint8)
 
@@ -70,22 +71,22 @@ def column(ring: Ring, index: int) -> NDArray[Any]:
     return views[int(ring.widths[index])][:, ring.starts[index]]
 
 
-def values(ring: Ring, index: int) -> Floats:
+def column_values(ring: Ring, index: int) -> Floats:
     """A column of all events, as floats."""
     found = column(ring, index)
-    missing = {BYTE: NO_BYTE, SHORT: NO_SHORT}.get(int(ring.widths[index]))
+    missing = {BYTE: MISSING_BYTE, SHORT: MISSING_SHORT}.get(int(ring.widths[index]))
     wide = found.astype(np.float64)
     return wide if missing is None else np.where(found == missing, -np.inf, wide)
 
 
-def rows(ring: Ring, places: NDArray[np.integer]) -> Floats:
+def event_rows(ring: Ring, places: NDArray[np.integer]) -> Floats:
     """The rows of some events."""
-    memory = over(np.ascontiguousarray(ring.bytes[places]), ring.widths)
-    found = [values(memory, index) for index in range(len(ring.widths))]
+    memory = ring_over(np.ascontiguousarray(ring.bytes[places]), ring.widths)
+    found = [column_values(memory, index) for index in range(len(ring.widths))]
     return np.stack(found, axis=1) if found else np.zeros((len(places), 0))
 
 
-def relaid(ring: Ring, widths: Widths, n_events: int, time: int) -> Ring:
+def with_layout(ring: Ring, widths: Widths, n_events: int, time: int) -> Ring:
     """The latest of `time` events, as many as fit into `n_events`, with columns that are no less wide than now."""
     new = new_ring(n_events, widths)
     numbers = np.arange(max(time - min(len(ring.bytes), n_events), 0), time)
@@ -93,20 +94,20 @@ def relaid(ring: Ring, widths: Widths, n_events: int, time: int) -> Ring:
     for index in range(len(widths)):
         found = column(ring, index)[before]
         if widths[index] == DOUBLE > ring.widths[index]:
-            found = doubles_of(values(ring, index)[before])
+            found = doubles_of(column_values(ring, index)[before])
         elif widths[index] >= FLOAT:
-            found = values(ring, index)[before]
+            found = column_values(ring, index)[before]
         elif widths[index] > ring.widths[index]:
-            found = np.where(found == NO_BYTE, NO_SHORT, found)
+            found = np.where(found == MISSING_BYTE, MISSING_SHORT, found)
         column(new, index)[now] = found
-    for each in (ACTION, REWARD):
+    for each in (EVENT_ACTION, EVENT_REWARD):
         new.floats[now, each] = ring.floats[before, each]
     return new
 
 
 def validate(ring: Ring, n_actions: int, is_categorical: NDArray[np.bool_]) -> None:
     """A ValueError says what is wrong with an event: a code, its action, its reward, or a byte that is not in use."""
-    actions, rewards = ring.floats[:, ACTION], ring.floats[:, REWARD]
+    actions, rewards = ring.floats[:, EVENT_ACTION], ring.floats[:, EVENT_REWARD]
     check(np.isin(actions, np.arange(-1, n_actions)).all(), "the action of an event does not exist")
     check_within(rewards, 0.0, 1.0, "the reward of an event")
     for index in np.flatnonzero(ring.widths >= FLOAT).tolist():
@@ -119,7 +120,7 @@ def validate(ring: Ring, n_actions: int, is_categorical: NDArray[np.bool_]) -> N
 def check_widths(widths: NDArray[np.generic] | None, is_categorical: NDArray[np.bool_]) -> None:
     """A ValueError says that saved widths are none of these columns."""
     if widths is None:
-        raise ValueError("its array 'ring.widths' is missing, as in a file of another version of Stumpery")
+        raise CorruptFile("its array 'ring.widths' is missing, as in a file of another version of Stumpery")
     fits = widths.dtype == np.uint8 and widths.shape == is_categorical.shape
     if not fits or not np.isin(widths, (BYTE, SHORT, FLOAT, DOUBLE)).all() or (widths[is_categorical] != BYTE).any():
-        raise ValueError(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
+        raise CorruptFile(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")

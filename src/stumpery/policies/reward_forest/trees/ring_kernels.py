@@ -17,9 +17,9 @@ from stumpery.jit import internal
 from stumpery.types import Floats
 
 BYTE, SHORT, FLOAT = 1, 2, 4  # widths of columns; the widest, of 8, is `precision_kernels.DOUBLE`
-MOST_BYTE, MOST_SHORT = 2**7 - 1, 2**15 - 1  # what they can tell, of either sign
-NO_BYTE, NO_SHORT = np.int8(-(2**7)), np.int16(-(2**15))  # a missing value
-ACTION, REWARD = range(2)  # the first floats of an event
+MAX_BYTE, MAX_SHORT = 2**7 - 1, 2**15 - 1  # what they can tell, of either sign
+MISSING_BYTE, MISSING_SHORT = np.int8(-(2**7)), np.int16(-(2**15))  # a missing value
+EVENT_ACTION, EVENT_REWARD = range(2)  # the first floats of an event
 
 
 class Ring(NamedTuple):
@@ -36,30 +36,30 @@ class Ring(NamedTuple):
 
 
 @internal
-def fits(ring: Ring, row: Floats) -> bool:
+def fits_widths(ring: Ring, row: Floats) -> bool:
     """Whether every value of a row that columns can `hold` can be told by the bytes of its own."""
     for column in range(row.shape[0]):
         value, width = row[column], ring.widths[column]
         if width >= FLOAT or value == -np.inf:
             continue
-        most = MOST_BYTE if width == BYTE else MOST_SHORT
+        most = MAX_BYTE if width == BYTE else MAX_SHORT
         if not (-most <= value <= most) or value != np.floor(value):
             return False
     return True
 
 
 @internal
-def remember(ring: Ring, time: int, row: Floats, action: float, reward: float) -> None:
+def write_event(ring: Ring, time: int, row: Floats, action: float, reward: float) -> None:
     """Put one event that fits into the ring, in place."""
     place = time % ring.bytes.shape[0]
-    ring.floats[place, ACTION] = action
-    ring.floats[place, REWARD] = reward
+    ring.floats[place, EVENT_ACTION] = action
+    ring.floats[place, EVENT_REWARD] = reward
     for column in range(row.shape[0]):
         value, width, start = row[column], ring.widths[column], ring.starts[column]
         if width == BYTE:
-            ring.bytes[place, start] = np.int8(value) if value > -np.inf else NO_BYTE
+            ring.bytes[place, start] = np.int8(value) if value > -np.inf else MISSING_BYTE
         elif width == SHORT:
-            ring.shorts[place, start] = np.int16(value) if value > -np.inf else NO_SHORT
+            ring.shorts[place, start] = np.int16(value) if value > -np.inf else MISSING_SHORT
         elif width == FLOAT:
             ring.floats[place, start] = value
         else:
@@ -67,15 +67,15 @@ def remember(ring: Ring, time: int, row: Floats, action: float, reward: float) -
 
 
 @internal
-def of_byte(byte: np.int8) -> np.float32:
+def byte_value(byte: np.int8) -> np.float32:
     """The value that a byte stands for."""
-    return np.float32(byte) if byte != NO_BYTE else np.float32(-np.inf)
+    return np.float32(byte) if byte != MISSING_BYTE else np.float32(-np.inf)
 
 
 @internal
-def of_short(short: np.int16) -> np.float32:
+def short_value(short: np.int16) -> np.float32:
     """The value that a short stands for."""
-    return np.float32(short) if short != NO_SHORT else np.float32(-np.inf)
+    return np.float32(short) if short != MISSING_SHORT else np.float32(-np.inf)
 
 
 @internal
@@ -83,9 +83,9 @@ def value_of(ring: Ring, place: int, column: int) -> float:
     """What the event at a place has in a column."""
     width, start = ring.widths[column], ring.starts[column]
     if width == BYTE:
-        return np.float64(of_byte(ring.bytes[place, start]))
+        return np.float64(byte_value(ring.bytes[place, start]))
     if width == SHORT:
-        return np.float64(of_short(ring.shorts[place, start]))
+        return np.float64(short_value(ring.shorts[place, start]))
     if width == FLOAT:
         return np.float64(ring.floats[place, start])
     return float(ring.doubles[place, start])
@@ -97,10 +97,10 @@ def fill_values(ring: Ring, column: int, n: int, values: Float32s) -> None:
     width, start = ring.widths[column], ring.starts[column]
     if width == BYTE:
         for index in range(n):
-            values[index] = of_byte(ring.bytes[index, start])
+            values[index] = byte_value(ring.bytes[index, start])
     elif width == SHORT:
         for index in range(n):
-            values[index] = of_short(ring.shorts[index, start])
+            values[index] = short_value(ring.shorts[index, start])
     else:
         for index in range(n):
             values[index] = ring.floats[index, start]

@@ -1,0 +1,102 @@
+"""Ranking rules (greedy, upper confidence, inverse gap): exact probabilities from scores and uncertainties."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from stumpery.jit import internal
+from stumpery.policies.exploration.rule_kernels import (
+    ACTION_PROBABILITY,
+    ACTION_SCORE,
+    ACTION_UNCERTAINTY,
+    ACTION_VALUE,
+    INVERSE_GAP,
+    RULE_BONUS,
+    RULE_KIND,
+    RULE_STRENGTH,
+    UPPER_CONFIDENCE,
+    epsilon_at,
+    nth_candidate,
+)
+from stumpery.random import choice, integer, uniform
+from stumpery.types import Floats, RandomState
+
+
+class Ranking(NamedTuple):
+    """The highest value, the first action that has it, how many share it, and how many actions are available."""
+
+    best: float
+    leader: int
+    n_best: int
+    n_available: int
+
+
+@internal
+def rank(rule: Floats, statistics: Floats, available: np.ndarray, time: float) -> Ranking:
+    """Write every available action's value into the statistics, in place: score plus bonus for uncertainty."""
+    scores, uncertainties, values = statistics[ACTION_SCORE], statistics[ACTION_UNCERTAINTY], statistics[ACTION_VALUE]
+    bonus = rule[RULE_BONUS]
+    if rule[RULE_KIND] == UPPER_CONFIDENCE:
+        bonus += math.sqrt(rule[RULE_STRENGTH] * math.log(time))
+    best, leader, n_best, n_available = -np.inf, -1, 0, 0
+    for action in range(scores.shape[0]):
+        if not available[action]:
+            continue
+        n_available += 1
+        value = scores[action]
+        if bonus > 0.0 and uncertainties[action] < np.inf:
+            value += bonus * uncertainties[action]
+        values[action] = value
+        if value > best or leader < 0:
+            best, leader, n_best = value, action, 1
+        elif value == best:
+            n_best += 1
+    return Ranking(best, leader, n_best, n_available)
+
+
+@internal
+def best_action(rng: RandomState, statistics: Floats, available: np.ndarray, ranking: Ranking) -> int:
+    """The action of the highest value; ties are drawn."""
+    if ranking.n_best == 1:
+        return ranking.leader
+    return nth_candidate(statistics, available, ranking.best, integer(rng, ranking.n_best))
+
+
+@internal
+def fill_ranked_probabilities(rule: Floats, statistics: Floats, available: np.ndarray, time: float) -> None:
+    """Write every action's exact probability into the statistics, in place."""
+    best, _, n_best, n_available = rank(rule, statistics, available, time)
+    epsilon = epsilon_at(rule, time)
+    gap_scale = rule[RULE_STRENGTH] * math.sqrt(time)
+    rest = 1.0
+    for action in range(statistics.shape[1]):
+        probability = 0.0
+        if available[action]:
+            if rule[RULE_KIND] == INVERSE_GAP and statistics[ACTION_VALUE, action] < best < np.inf:
+                probability = 1.0 / (n_available + gap_scale * (best - statistics[ACTION_VALUE, action]))
+            rest -= probability
+            probability = epsilon / n_available + (1.0 - epsilon) * probability
+        statistics[ACTION_PROBABILITY, action] = probability
+    for action in range(statistics.shape[1]):
+        if available[action] and statistics[ACTION_VALUE, action] == best:
+            statistics[ACTION_PROBABILITY, action] = epsilon / n_available + (1.0 - epsilon) * rest / n_best
+
+
+@internal
+def choose_ranked(
+    rng: RandomState, rule: Floats, statistics: Floats, available: np.ndarray, time: float
+) -> tuple[int, float]:
+    """Draw an action by a ranking rule; return it and its exact probability."""
+    if rule[RULE_KIND] == INVERSE_GAP:
+        fill_ranked_probabilities(rule, statistics, available, time)
+        action = choice(rng, statistics[ACTION_PROBABILITY])
+        return action, statistics[ACTION_PROBABILITY, action]
+    ranking = rank(rule, statistics, available, time)
+    epsilon = epsilon_at(rule, time)
+    if epsilon > 0.0 and uniform(rng) < epsilon:
+        action = nth_candidate(statistics, available, -np.inf, integer(rng, ranking.n_available))
+    else:
+        action = best_action(rng, statistics, available, ranking)
+    greedy = 1.0 / ranking.n_best if statistics[ACTION_VALUE, action] == ranking.best else 0.0
+    return action, epsilon / ranking.n_available + (1.0 - epsilon) * greedy

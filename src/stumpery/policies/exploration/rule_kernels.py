@@ -1,0 +1,59 @@
+"""What explorers work on: a rule (the kind of exploration and its parameters) and the action statistics.
+
+A scorer gives every action a score (an estimate of its reward, on the scale 0 to 1) and an uncertainty: 1 / sqrt(n)
+after n rewards, infinite before the first, or a standard error of its own. An explorer's rule is one small array, so
+that every scorer's kernels can hold any explorer.
+"""
+
+import numpy as np
+
+from stumpery.jit import internal
+from stumpery.types import Floats
+
+GREEDY, UPPER_CONFIDENCE, INVERSE_GAP, BETA_THOMPSON, GAUSSIAN_THOMPSON, UNCERTAINTY_THOMPSON = range(6)
+
+# A rule's fields. RULE_STRENGTH is rho of upper confidence, the scale of the inverse gap, the standard deviation of
+# rewards, or how many uncertainties wide a posterior is; RULE_BONUS is how many uncertainties are added to a score.
+(
+    RULE_KIND,
+    RULE_EPSILON,
+    RULE_DECAY,
+    RULE_FLOOR,
+    RULE_STRENGTH,
+    RULE_PRIOR_SUCCESSES,
+    RULE_PRIOR_FAILURES,
+    RULE_BONUS,
+) = range(8)
+N_RULE_FIELDS = 8
+
+# The rows of action statistics, each with a column per action. The value is what actions are ranked by.
+ACTION_SCORE, ACTION_UNCERTAINTY, ACTION_VALUE, ACTION_PROBABILITY = range(4)
+N_STATISTICS = 4
+
+
+def new_action_statistics(n_actions: int) -> Floats:
+    """Statistics of actions without rewards, (N_STATISTICS, actions)."""
+    statistics = np.zeros((N_STATISTICS, n_actions))
+    statistics[ACTION_UNCERTAINTY] = np.inf
+    return statistics
+
+
+@internal
+def epsilon_at(rule: Floats, time: float) -> float:
+    """The probability of a uniform choice at a time: epsilon * time^-decay, at least the floor."""
+    epsilon: float = rule[RULE_EPSILON]
+    if rule[RULE_DECAY] != 0.0:
+        epsilon *= time ** -rule[RULE_DECAY]
+    floor: float = rule[RULE_FLOOR]
+    return max(epsilon, floor)
+
+
+@internal
+def nth_candidate(statistics: Floats, available: np.ndarray, threshold: float, n: int) -> int:
+    """The n-th available action, from 0, whose value is at least a threshold."""
+    for action in range(statistics.shape[1]):
+        if available[action] and statistics[ACTION_VALUE, action] >= threshold:
+            if n == 0:
+                return action
+            n -= 1
+    return -1

@@ -1,0 +1,59 @@
+"""Saved arrays of the reward forest: by name, and how they become a state again."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.array_forest.forest_kernels import NODE_VIEWS
+from stumpery.errors import CorruptFile
+from stumpery.policies.reward_forest.capacity import RewardForestCapacity
+from stumpery.policies.reward_forest.policy_kernels import RewardForestState
+from stumpery.policies.reward_forest.scorers.shrinkage_kernels import SharedModel
+from stumpery.policies.reward_forest.state import capacity_of, new_state
+from stumpery.policies.reward_forest.trees.ring import check_widths, new_ring
+
+# Views of other arrays, and what follows from the options.
+DERIVED = {
+    *(f"forest.{name}" for name in NODE_VIEWS),
+    *(f"ring.{name}" for name in ("shorts", "floats", "words", "doubles", "starts", "span")),
+    "shared_model.strength",
+}
+
+
+def arrays_of(state: RewardForestState) -> dict[str, NDArray[Any]]:
+    """All arrays by name, live, and the capacity."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, part in state._asdict().items():
+        fields = {name: part} if isinstance(part, np.ndarray) else {f"{name}.{k}": v for k, v in part._asdict().items()}
+        arrays |= {key: array for key, array in fields.items() if key not in DERIVED}
+    return {**arrays, "sizes": np.array(capacity_of(state))}
+
+
+def check_arrays(
+    state: RewardForestState, saved: Mapping[str, NDArray[Any]], is_categorical: NDArray[np.bool_]
+) -> None:
+    """Refuse saved arrays that differ from those of a new state in more than their length."""
+    check_widths(saved.get("ring.widths"), is_categorical)
+    made = arrays_of(state._replace(ring=new_ring(1, saved["ring.widths"])))
+    for name, array in saved.items():
+        if name in made and (array.shape[1:] != made[name].shape[1:] or array.dtype != made[name].dtype):
+            raise CorruptFile(
+                f"its array {name!r} is {array.shape} of {array.dtype}, which does not fit its other parts"
+            )
+
+
+def state_for(
+    saved: Mapping[str, NDArray[Any]],
+    n_trees: int,
+    n_actions: int,
+    is_categorical: NDArray[np.bool_],
+    shared_model: SharedModel,
+    max_bytes: int,
+) -> RewardForestState:
+    """A new state with the capacity of saved arrays."""
+    capacity = RewardForestCapacity.of_arrays(saved, max_bytes)
+    if saved.get("sizes", np.zeros(0)).tolist() != list(capacity):
+        raise CorruptFile(f"its arrays have room for {tuple(capacity)}, which is not what was saved")
+    return new_state(n_trees, n_actions, is_categorical, saved["ring.widths"].copy(), capacity, shared_model)

@@ -1,0 +1,174 @@
+"""States of models: how a model becomes options and arrays, and an equal model again.
+
+`Saveable.state` and `Saveable.from_state` are templates, written once. A model says by a few hooks what its options and
+arrays are, which models stand within it, and what a valid state is.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from importlib import import_module
+from inspect import isabstract
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stumpery.errors import CorruptFile, InvalidInput
+from stumpery.options import listed
+from stumpery.system.allocation import reserve
+from stumpery.types import State
+
+Options = dict[str, Any]
+Arrays = dict[str, NDArray[Any]]
+MEMBER_LISTS = {"_members": "", "_recipes": "recipe "}  # options that list models, and what marks their arrays
+FAMILIES = ("policies", "clicks", "streaming", "ensembles", "selection", "reinforcement", "summaries", "encoding")
+MEMBER_BYTES = 1000  # that a member takes, at least
+
+
+class Saveable:
+    """What `save` and `load` take: its state is its options as plain values, and arrays."""
+
+    def state(self) -> State:
+        """The options and the arrays, live: they change as the model goes on."""
+        options, arrays = self._options(), dict(self._saved_arrays())
+        for name, member in self._members().items():
+            if name in MEMBER_LISTS:
+                options[name], own = states_of(member, MEMBER_LISTS[name])
+            else:
+                options[name], own = snapshot_of(checked_ours(member))
+                own = {f"{name}.{each}": array for each, array in own.items()}
+            arrays |= own
+        return State(options, arrays)
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild from `state`; a ValueError says what does not fit."""
+        options, arrays = dict(state.options), dict(state.arrays)
+        for name, kind in cls._member_kinds(options).items():
+            options[name] = kind.from_state(State(options[name], taken(arrays, f"{name}.")))
+        for name, mark in MEMBER_LISTS.items():
+            if name in options:
+                options[name] = restored(options[name], arrays, mark)
+        learned = {name: options.pop(name) for name in list(options) if name.startswith("_")}
+        model = cls._new(cls._arguments(options, arrays, learned))
+        model._restore(arrays, learned)
+        if learned:
+            raise CorruptFile(f"it has {listed(sorted(learned))}, which it should not have")
+        model._validate_state()
+        return model
+
+    # What a model says of its state.
+
+    def _options(self) -> Options:
+        """The options as plain values; what was learned and is no array has a name that starts with `_`."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}  # type: ignore[arg-type]
+
+    def _arrays(self) -> Arrays:
+        """Every array of the state, live: what is copied into them is the state."""
+        return {}
+
+    def _saved_arrays(self) -> Arrays:
+        """The arrays in the form in which they are saved."""
+        return self._arrays()
+
+    def _members(self) -> Mapping[str, Any]:
+        """Models within this one, each under the name of its option, or lists of them under a name of MEMBER_LISTS."""
+        return {}
+
+    @classmethod
+    def _member_kinds(cls, options: Options) -> Mapping[str, type["Saveable"]]:
+        """The classes of the models that stand in saved options."""
+        return {}
+
+    @classmethod
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
+        """The constructor's arguments from saved options."""
+        return options
+
+    @classmethod
+    def _new(cls, arguments: Options) -> Self:
+        """A model that has learned nothing."""
+        return cls(**arguments)
+
+    def _restore(self, arrays: Arrays, learned: Options) -> None:
+        """Take saved arrays, and take what was learned besides out of `learned`."""
+        restore(self._arrays(), arrays)
+
+    def _validate_state(self) -> None:
+        """Refuse a state that no stream could have led to; make anew what is not saved."""
+
+
+def restore(into: Arrays, found: Mapping[str, NDArray[Any]]) -> None:
+    """Copy saved arrays over a new model's own, in place, once every name, type and shape is seen to fit."""
+    if into.keys() != found.keys():
+        raise CorruptFile(f"its arrays are {sorted(found)}, not {sorted(into)}")
+    for name, array in into.items():
+        if found[name].dtype != array.dtype or found[name].shape != array.shape:
+            what = f"{found[name].dtype}{found[name].shape}"
+            raise CorruptFile(f"its array {name!r} is {what}, not {array.dtype}{array.shape}")
+        if array.dtype == np.bool_ and (found[name].view(np.uint8) > 1).any():
+            raise CorruptFile(f"its array {name!r} holds what is neither true nor false")
+    for name, array in into.items():
+        np.copyto(array, found[name])
+
+
+def taken(arrays: Arrays, start: str) -> Arrays:
+    """The arrays whose names start so, without that start; they are taken out of `arrays`, in place."""
+    return {name.removeprefix(start): arrays.pop(name) for name in list(arrays) if name.startswith(start)}
+
+
+def snapshot_of(model: Any) -> State:
+    """The state of a model within another, as it is at one moment: it may be used from outside, too."""
+    state: State = model.snapshot() if hasattr(model, "snapshot") else model.state()
+    return state
+
+
+def states_of(members: Sequence[Any], mark: str = "") -> tuple[list[Any], Arrays]:
+    """Kinds and options, and all arrays, each under its member's number; a ValueError names one that is not ours."""
+    listed_states: list[Any] = []
+    arrays: Arrays = {}
+    for place, member in enumerate(members):
+        options, own = snapshot_of(checked_ours(member))
+        listed_states.append([type(member).__name__, options])
+        arrays |= {f"{mark}{place}:{name}": array for name, array in own.items()}
+    return listed_states, arrays
+
+
+def restored(states: Sequence[Any], arrays: Arrays, mark: str = "") -> list[Any]:
+    """The members again; their arrays are taken out of `arrays`, in place."""
+    own: list[Arrays] = [{} for _ in states]
+    places = {f"{mark}{place}": place for place in range(len(states))}
+    for name in list(arrays):
+        start, _, rest = name.partition(":")
+        if start in places:
+            own[places[start]][rest] = arrays.pop(name)
+    reserve(MEMBER_BYTES * len(states))
+    return [
+        class_named(kind).from_state(State(options, mine)) for (kind, options), mine in zip(states, own, strict=True)
+    ]
+
+
+def class_named(kind: str) -> Any:
+    """The public class of that name, whose models can be saved; a CorruptFile if there is none."""
+    for family in FAMILIES:
+        package = import_module(f"stumpery.{family}")
+        found = getattr(package, kind) if kind in package.__all__ else None
+        if hasattr(found, "from_state") and not isabstract(found):
+            return found
+    raise CorruptFile(f"this version of Stumpery knows no model of the kind {kind!r}")
+
+
+def checked_ours(member: Any) -> Any:
+    """A model within another; one of a class of others cannot be saved."""
+    if not is_ours(member):
+        kind = type(member).__name__
+        raise InvalidInput(f"a {kind} among the models is none of Stumpery's own, so this cannot be saved")
+    return member
+
+
+def is_ours(model: Any) -> bool:
+    """Whether a model's class is one of the public ones that can be saved, and not only called like it."""
+    try:
+        return class_named(type(model).__name__) is type(model)
+    except CorruptFile:
+        return False

@@ -1,0 +1,83 @@
+"""Ablation of our changes to DQN, and accuracy by depth penalty."""
+
+from typing import Any
+
+import numpy as np
+
+from stumpery.reinforcement import DQNTree, OptimalTree
+from stumpery.studies.reinforcement.learners import load_problem, train
+from stumpery.studies.streaming.datasets import Source
+
+OURS = "ours"
+ONE_REPORT = "one random report"
+VARIANTS: dict[str, dict[str, Any]] = {
+    OURS: {},
+    "as printed": {"reports": "one", "n_updates": None, "n_cells": None},
+    ONE_REPORT: {"reports": "one"},  # where there are no numbers: as printed, with as many updates as ours
+    "an update for each column": {"n_updates": None},
+    "prioritised replay": {"priority": 0.6},
+}
+DRIFT_VARIANTS: dict[str, dict[str, Any]] = {
+    OURS: {},
+    "prioritised replay": {"priority": 0.6},
+    "drift reset": {"drift": True},
+    "both": {"priority": 0.6, "drift": True},
+}
+VARIANT_PROBLEMS = ("Nursery", "Mushroom")
+PENALTIES = (0.001, 0.003, 0.01, 0.03, 0.1)
+N_PASSES, N_UPDATES = 3, 3  # for a readable tree it pays to train longer
+MERGED = "DQN, equal leaves merged"
+Row = dict[str, Any]
+
+
+def run_variant(title: str, name: str, steps: int, seed: int) -> Row:
+    """One setting of DQN on one problem: accuracy in the end, depth, time."""
+    data, schema = load_problem(title, steps, seed)
+    model = DQNTree(seed=seed, schema=schema, warm_up=warm_up(len(data.labels)), **VARIANTS[name])
+    return {"problem": title, "setting": name, **final_figures(train(model, data))}
+
+
+def after_drift(name: str, steps: int, seed: int) -> Row:
+    """One way to meet a change: in the middle of Nursery the classes are exchanged in a circle."""
+    data, schema = load_problem("Nursery", steps, seed)
+    classes = list(dict.fromkeys(data.labels))
+    following = dict(zip(classes, classes[1:] + classes[:1], strict=True))
+    middle = len(data.labels) // 2
+    labels = data.labels[:middle] + [following[label] for label in data.labels[middle:]]
+    model = DQNTree(seed=seed, schema=schema, warm_up=warm_up(middle), **DRIFT_VARIANTS[name])
+    found = train(model, Source(data.rows, labels))
+    after = [a for mark, a in zip(found["marks"], found["accuracy"], strict=True) if mark >= middle + 1000]
+    mean = float(np.mean(after)) if after else found["accuracy"][-1]
+    return {"problem": "Nursery, changed in the middle", "setting": name, **final_figures(found), "accuracy": mean}
+
+
+def final_figures(found: Row) -> Row:
+    """The last figures of a run."""
+    return {"accuracy": found["accuracy"][-1], "depth": found["depth"][-1], "seconds": found["seconds"]}
+
+
+def by_penalty(title: str, penalty: float, steps: int, seed: int) -> list[Row]:
+    """Accuracy of the extracted tree against its expected depth, on the rows learned, and of the best tree there is."""
+    data, schema = load_problem(title, steps, seed)
+    options: dict[str, Any] = {"n_updates": N_UPDATES, "warm_up": warm_up(len(data.labels)), "schema": schema}
+    model = DQNTree(depth_penalty=penalty, seed=seed, **options)
+    for _ in range(N_PASSES):
+        model.learn_many(data.rows, data.labels)
+    trees = {"DQN": model.tree(data.rows, merge=False), MERGED: model.tree(data.rows)}
+    if title == "Nursery":
+        best = OptimalTree(depth_penalty=penalty)
+        best.learn_many(data.rows, data.labels)
+        trees["optimal tree"] = best.tree()
+    return [of_tree(title, penalty, name, tree, data) for name, tree in trees.items()]
+
+
+def of_tree(title: str, penalty: float, name: str, tree: Any, data: Source) -> Row:
+    """One point of the picture."""
+    right = float(np.mean(tree.predict_many(data.rows) == np.array(data.labels)))
+    figures = {"accuracy": right, "depth": tree.expected_depth, "leaves": tree.n_leaves}
+    return {"problem": title, "penalty": penalty, "tree": name, **figures}
+
+
+def warm_up(n: int) -> int:
+    """A thousand rows, or a tenth of a short stream."""
+    return max(1, min(1000, n // 10))

@@ -1,0 +1,156 @@
+"""Online feature selection as trials: the paper's datasets with two classes, its methods and ours."""
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stumpery.evaluation.regret import trial_seeds
+from stumpery.selection import FeatureSelector, choosers, classifiers
+from stumpery.selection.choosers import Chooser
+from stumpery.selection.classifiers import Classifier
+from stumpery.streams import dataset_path, find_dataset, load_dataset
+from stumpery.studies.contextual.datasets import is_available
+from stumpery.types import Floats, Integers
+
+SHARE = 0.1  # of the features, as in the paper
+EPSILONS = (0.05, 0.2, 0.5)
+N_MARKS = 60
+
+
+class Problem(NamedTuple):
+    """A dataset and the class that stands against all others."""
+
+    dataset: str
+    positive: int
+
+
+PROBLEMS: dict[str, Problem] = {
+    "Covertype": Problem("covtype", 2),
+    "Spambase": Problem("spambase", 1),
+    "a8a": Problem("a8a", 1),
+    "w8a": Problem("w8a", 1),
+}
+
+
+class Data(NamedTuple):
+    """A problem's events: as they are, standardised beforehand, and their classes."""
+
+    names: list[str]
+    rows: Floats
+    standard: Floats
+    labels: Integers
+
+    @property
+    def n_chosen(self) -> int:
+        """The paper's M."""
+        return int(SHARE * len(self.names) + 0.5)
+
+
+class Method(NamedTuple):
+    """A chooser, a classifier, and whether features are standardised online."""
+
+    chooser: Callable[[], Chooser]
+    classifier: Callable[[], Classifier]
+    online: bool = False
+
+
+THOMPSON, ALL, OFS, PERCEPTRON, OURS = (
+    "Thompson + MLP",
+    "MLP, all features",
+    "OFS",
+    "epsilon-greedy perceptron",
+    "ours",
+)
+LOGISTIC, ONLINE = ", logistic", ", online"
+
+
+def by_epsilon(name: str, epsilon: float) -> str:
+    """The name of a method with its epsilon."""
+    return f"{name}, epsilon {epsilon:g}"
+
+
+def logistic() -> Classifier:
+    """The network with the other units that the paper may have meant."""
+    return classifiers.SmallNetwork(units="logistic")
+
+
+def methods() -> dict[str, Method]:
+    """The paper's four, the network's other reading, ours, and some of them standardised online."""
+    network = classifiers.SmallNetwork
+    found = {
+        THOMPSON: Method(choosers.thompson, network),
+        ALL: Method(choosers.everything, network),
+        OURS: Method(choosers.worth, classifiers.AdditiveModel),
+        THOMPSON + LOGISTIC: Method(choosers.thompson, logistic),
+        ALL + LOGISTIC: Method(choosers.everything, logistic),
+    }
+    for name in (THOMPSON, ALL, OURS):
+        found[name + ONLINE] = found[name]._replace(online=True)
+    for epsilon in EPSILONS:
+
+        def greedy(epsilon: float = epsilon) -> Chooser:
+            return choosers.epsilon_greedy(epsilon=epsilon)
+
+        found[by_epsilon(OFS, epsilon)] = Method(greedy, classifiers.SparsePerceptron)
+        found[by_epsilon(PERCEPTRON, epsilon)] = Method(greedy, classifiers.Perceptron)
+    return found
+
+
+def load_problem(problem: Problem) -> Data:
+    """A problem's events; a dataset that is not here is refused, not downloaded."""
+    entry = find_dataset(problem.dataset)
+    if not is_available(problem.dataset):
+        dataset_path(problem.dataset)  # says so
+    frame = load_dataset(entry)
+    numeric = [name for name, kind in frame.schema.items() if kind.is_numeric() and name != entry.target]
+    rows = np.ascontiguousarray(frame.select(numeric).to_numpy(), dtype=np.float64)
+    target = frame[str(entry.target)].cast(str).to_numpy()
+    return Data(numeric, rows, standardise(rows), np.where(target == str(problem.positive), 1, -1))
+
+
+def standardise(rows: Floats) -> Floats:
+    """Every column less its mean and over its deviation, as the paper does before the stream begins."""
+    deviations = rows.std(axis=0)
+    result: Floats = (rows - rows.mean(axis=0)) / np.where(deviations > 0.0, deviations, 1.0)
+    return result
+
+
+def n_events(problem: Problem, steps: int) -> int:
+    """How many events a trial has: the whole dataset, or `steps`."""
+    return min(find_dataset(problem.dataset).n_rows, steps)
+
+
+def checkpoints(n: int) -> Integers:
+    """Where the rate of mistakes is read."""
+    marks: Integers = np.unique(np.geomspace(min(20, n), n, N_MARKS).astype(np.int64))
+    return marks
+
+
+def play_trial(data: Data, method: Method, steps: int, seed: int, trial: int, **options: Any) -> dict[str, Any]:
+    """One permutation of the events: the rate of mistakes at the marks, what was looked at, money and time."""
+    events_seed, own_seed = trial_seeds(seed, trial)
+    order = np.random.default_rng(events_seed).permutation(len(data.rows))[:steps]
+    chooser = method.chooser()
+    if chooser.kind != "everything" and not options:
+        options = {"n_features": data.n_chosen}
+    selector = FeatureSelector(
+        features=len(data.names),
+        chooser=chooser,
+        classifier=method.classifier(),
+        classes=(-1, 1),
+        standardise=method.online,
+        seed=own_seed,
+        **options,
+    )
+    start = perf_counter()
+    rounds = selector.play(data.rows if method.online else data.standard, data.labels, order)
+    seconds = perf_counter() - start
+    marks = checkpoints(len(order))
+    return {
+        "rates": (np.cumsum(rounds.mistakes)[marks - 1] / marks).tolist(),
+        "looks": (rounds.looks / len(order)).tolist(),
+        "spent": float(rounds.spent.mean()),
+        "seconds": seconds,
+    }

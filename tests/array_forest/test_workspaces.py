@@ -1,0 +1,77 @@
+"""Room to think: kept between calls, and never used by two threads at a time."""
+
+from threading import Thread
+
+import numpy as np
+import pytest
+
+import stumpery as st
+from stumpery.array_forest.workspaces import WorkspacePool
+
+
+class Made:
+    """Rooms that count themselves; those of even numbers fit."""
+
+    def __init__(self):
+        self.n = 0
+
+    def __call__(self):
+        self.n += 1
+        return (np.full(1, float(self.n)),)
+
+
+def test_a_room_is_kept_while_it_fits_and_nobody_has_it():
+    rooms, make = WorkspacePool(), Made()
+    first = rooms.take(lambda work: True, make)
+    second = rooms.take(lambda work: True, make)
+    assert first[0] is not second[0]
+    rooms.give_back(first)
+    rooms.give_back(second)
+    assert rooms.take(lambda work: True, make) is first
+    assert make.n == 2
+    rooms.give_back(first)
+    assert rooms.take(lambda work: False, make)[0] is not first[0]
+    assert make.n == 3
+
+
+def stream(n=400):
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(n, 4))
+    return rows, (rows[:, 0] > 0).astype(int)
+
+
+@pytest.mark.parametrize("kind", [st.HoeffdingTreeClassifier, st.ForestClassifier])
+def test_several_threads_may_predict_at_a_time(kind):
+    rows, labels = stream()
+    model = kind(seed=1)
+    model.learn_many(rows, labels)
+    alone = model.predict_proba_many(rows)
+    found = [[] for _ in range(3)]
+
+    def ask(answers):
+        for _ in range(30):
+            answers.append(model.predict_proba_many(rows))
+
+    threads = [Thread(target=ask, args=(answers,)) for answers in found]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [len(answers) for answers in found] == [30] * 3
+    assert all(np.array_equal(np.asarray(alone), np.asarray(each)) for answers in found for each in answers)
+
+
+def test_small_forests_need_little_room_to_think():
+    rows, labels = stream()
+    policy = st.RewardForest(actions=[0, 1], seed=1, n_trees=2, max_bytes=60_000)
+    policy.play(rows, np.eye(2)[labels])
+    (work, _) = policy._arena._workspaces._free[0]
+    assert sum(array.nbytes for array in _arrays(work)) < 300_000
+
+
+def _arrays(bundle):
+    for each in bundle:
+        if isinstance(each, tuple):
+            yield from _arrays(each)
+        else:
+            yield each
