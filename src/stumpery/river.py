@@ -1,14 +1,14 @@
-"""What river takes our models for.
+"""River's base classes for our models, as virtual base classes.
 
-River asks `isinstance(model, river.base.Classifier)`. Where river has been imported before a model is made, its base
-classes get to know the model's class; river itself is never imported here.
+River asks `isinstance(model, river.base.Classifier)`. Where river was imported before a model is made, its class is
+registered with river's base class; river itself is never imported here.
 """
 
 import sys
 
 
 def register_virtual_subclass(kind: type, base: str) -> None:
-    """Register a class with river's `Classifier` or `Regressor`, if river is there."""
+    """Register a class as a virtual subclass of river's `Classifier` or `Regressor`, if river was imported."""
     river = sys.modules.get("river.base")
     if river is not None:
         getattr(river, base).register(kind)

@@ -38,8 +38,8 @@ import stumpery as st
 from stumpery.clicks import ClickModel
 from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.encoding.encoder import Encoder
-from stumpery.ensembles import LearnerEnsemble
-from stumpery.ensembles.batch import BatchEnsemble
+from stumpery.ensembles import OnlineEnsemble
+from stumpery.ensembles.batch_ensemble import BatchEnsemble
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.reinforcement import DeepTree
 from stumpery.selection import choosers, classifiers
@@ -122,7 +122,7 @@ def click_models(kind):
     yield "", lambda: learned(kind(seed=5, **OPTIONS.get(kind, {})), CLICKS)
 
 
-def learner_ensembles(kind):
+def online_ensembles(kind):
     yield "", lambda: learned(kind(models=[LEARNER, st.HoeffdingTreeClassifier(max_depth=0)], seed=3), CLASSES)
 
 
@@ -171,7 +171,7 @@ SORTS = {  # the first that fits
     StreamModel: stream_models,
     PredictorEnsemble: ensembles,
     ClickModel: click_models,
-    LearnerEnsemble: learner_ensembles,
+    OnlineEnsemble: online_ensembles,
     BatchEnsemble: batch_ensembles,
     DeepTree: deep_trees,
     Encoder: encoders,

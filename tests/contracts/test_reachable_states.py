@@ -11,8 +11,8 @@ from stumpery import files
 from stumpery.clicks import ClickModel
 from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.encoding.encoder import Encoder
-from stumpery.ensembles.batch import BatchEnsemble
-from stumpery.ensembles.learners import LearnerEnsemble
+from stumpery.ensembles.batch_ensemble import BatchEnsemble
+from stumpery.ensembles.online_ensemble import OnlineEnsemble
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.policies.bandit_forest import arena_kernels as arena
 from stumpery.reinforcement import DeepTree
@@ -31,7 +31,7 @@ POLICIES = [kind for kind in PUBLIC if issubclass(kind, Policy)]
 CONTEXTUAL = [kind for kind in POLICIES if issubclass(kind, ContextualPolicy)]
 STREAMS = [kind for kind in PUBLIC if issubclass(kind, StreamModel)]
 CLICKS = [kind for kind in PUBLIC if issubclass(kind, ClickModel | PredictorEnsemble)]
-ENSEMBLES = [kind for kind in PUBLIC if issubclass(kind, LearnerEnsemble)]
+ENSEMBLES = [kind for kind in PUBLIC if issubclass(kind, OnlineEnsemble)]
 DEEP = [kind for kind in PUBLIC if issubclass(kind, DeepTree)]
 TREES = [st.policies.BanditStump, st.policies.BanditTree, st.BanditForest]
 OPTIONS = {

@@ -1,4 +1,4 @@
-"""What every tree and forest on a stream must obey; a new one is found here by itself."""
+"""What every streaming model must obey; new ones are found by themselves."""
 
 import math
 import pickle
@@ -92,7 +92,7 @@ def test_frames_lists_and_single_rows_give_the_same(new, kind, trained):
     assert trained.predict_many(rows).tolist() == [trained.predict_one(row) for row in rows]
 
 
-def test_it_learns_what_is_there_to_be_learned(trained, kind):
+def test_it_learns_a_simple_concept(trained, kind):
     watch, other = ({"age": 30, "device": device, "x": 0.0} for device in ("watch", "phone"))
     if issubclass(kind, StreamClassifier):
         assert trained.predict_one(watch) == "buys"
@@ -145,13 +145,13 @@ def test_too_little_memory_is_refused_and_changes_nothing(new, kind):
     assert model.n_leaves >= 1
 
 
-def test_new_categories_missing_values_and_extra_columns_are_ordinary(trained, kind):
+def test_new_categories_missing_values_and_extra_columns_are_accepted(trained, kind):
     for row in ({"device": "never seen"}, {}, {"age": math.inf, "x": -math.inf}, {"age": math.nan, "more": "x"}):
         trained.learn_one(row, a_label(kind))
         assert np.isfinite(outputs(trained, [row])).all()
 
 
-def test_millions_of_names_share_what_room_there_is(new, kind):
+def test_categories_beyond_the_limit_share_a_code(new, kind):
     model = new()
     for start in range(0, 3000, 1000):
         rows = [{"id": f"user {start + place}", "x": float(place % 2)} for place in range(1000)]
@@ -165,7 +165,7 @@ def test_millions_of_names_share_what_room_there_is(new, kind):
     assert model.predict_one({"id": "nobody", "x": 1.0}) in ("a", pytest.approx(1.0, abs=0.3))
 
 
-def test_a_column_that_was_missing_at_first_may_hold_names(new, kind):
+def test_a_column_that_was_missing_at_first_may_be_categorical(new, kind):
     model = new()
     model.learn_many([{"x": 1.0, "late": None}] * 40, [a_label(kind)] * 40)
     model.learn_one({"x": 1.0, "late": "here"}, a_label(kind))
@@ -189,14 +189,14 @@ def test_a_value_of_another_type_than_the_columns_changes_nothing(trained, kind,
 
 
 @pytest.mark.parametrize("wrong", [-1, math.nan, "1", 1e9, math.inf, [1.0, 2.0], True], ids=str)
-def test_a_weight_that_is_none_changes_nothing(trained, kind, wrong):
+def test_an_invalid_weight_changes_nothing(trained, kind, wrong):
     before = restored(trained)
     with pytest.raises(ValueError, match=r"^w "):
         trained.learn_one({"age": 3.0}, a_label(kind), w=wrong)
     assert_same_state(trained, before)
 
 
-def test_a_weight_of_zero_learns_nothing_but_the_names(trained, kind):
+def test_a_weight_of_zero_learns_nothing_but_categories(trained, kind):
     before = trained.n_events
     trained.learn_one({"age": 3}, a_label(kind), w=0)
     assert trained.n_events == before
@@ -220,7 +220,7 @@ def test_a_wrong_first_row_leaves_a_model_untrained(new, kind):
     model.learn_many(*rows_and_labels(kind, 50))
 
 
-def test_constant_columns_and_rows_without_any_value_teach_nothing(new, kind):
+def test_constant_columns_and_empty_rows_cause_no_split(new, kind):
     model = new()
     label = a_label(kind)
     model.learn_many([{"a": 1.0, "b": "same", "c": None}] * 300, [label] * 300)
@@ -250,20 +250,23 @@ def test_wrong_options_are_refused(new, wrong):
         new(**wrong)
 
 
-def test_trees_are_shown_in_words_as_a_frame_and_as_a_picture(trained, new):
+def test_trees_are_rendered_as_text_frame_picture_and_explanation(trained, new):
     text = trained.to_text()
     assert "100.0% of events" in text
     assert "device" in text
     frame = trained.to_frame()
     assert {"rule", "events", "prediction"} <= set(frame.columns)
     assert trained.draw(max_depth=2).get_title() == "tree 0"
-    assert "device" in trained.explain_one({"age": 30, "device": "watch", "x": 0.0})
+    explanation = trained.explain_one({"age": 30, "device": "watch", "x": 0.0})
+    assert explanation.summary.startswith("prediction: ")
+    assert [row["tree"] for row in explanation.rows] == list(range(min(trained._n_trees, 5)))
+    assert "device" in str(explanation)
     importances = trained.feature_importances()
     assert sum(importances.values()) == pytest.approx(1.0)
     assert min(importances, key=importances.get) == "x"
     with pytest.raises(ValueError, match="nothing has been learned yet"):
         new().to_text()
-    assert new().explain_one({}) == "Nothing has been learned yet."
+    assert str(new().explain_one({})) == "Nothing has been learned yet."
 
 
 def test_a_depth_of_zero_is_one_leaf_and_a_limit_is_kept(new, kind):
@@ -285,7 +288,7 @@ def test_very_deep_trees_need_no_recursion(new, kind):
     assert_same_state(restored(model), model)
 
 
-def test_arrays_that_would_lead_a_kernel_astray_are_refused(trained):
+def test_corrupt_arrays_are_refused(trained):
     options, arrays = trained.state()
     names = ("forest.nodes", "forest.leaves", "forest.blocks", "forest.counters", "marks", "windows.fills")
     for name, place in zip(names, (0, 0, 0, 0, 1, 0), strict=True):
@@ -295,7 +298,7 @@ def test_arrays_that_would_lead_a_kernel_astray_are_refused(trained):
             type(trained).from_state(State(options, damaged))
 
 
-def test_a_number_of_half_precision_is_a_number(new, kind):
+def test_numbers_of_half_precision_are_accepted(new, kind):
     rows = np.linspace(0.0, 1.0, 60, dtype=np.float16).reshape(-1, 2)
     half, single = new(), new()
     for model, matrix in ((half, rows), (single, rows.astype(np.float32))):
@@ -355,7 +358,7 @@ def test_copies_of_any_making_go_on_alike(trained, kind):
         assert outputs(model, rows).tobytes() == outputs(trained, rows).tobytes()
 
 
-def test_the_first_name_of_a_column_that_was_only_missing_predicts_as_missing(new):
+def test_the_first_category_of_a_column_that_was_only_missing_predicts_as_missing(new):
     model, label = new(), 1
     model.learn_one({"a": 1.0, "b": None}, label)
     row, empty = {"a": 1.0, "b": "red"}, {"a": 1.0, "b": None}

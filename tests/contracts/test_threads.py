@@ -15,8 +15,8 @@ from tests.support import bits_of, public, run
 
 import stumpery as st
 from stumpery.clicks import ClickModel
-from stumpery.ensembles.batch import BatchEnsemble
-from stumpery.ensembles.learners import LearnerEnsemble
+from stumpery.ensembles.batch_ensemble import BatchEnsemble
+from stumpery.ensembles.online_ensemble import OnlineEnsemble
 from stumpery.locks import all_exclusive, concurrent
 from stumpery.models import Model
 from stumpery.policies import ContextualPolicy, Policy
@@ -182,7 +182,7 @@ USES = {
     Policy: uses_of_a_policy,
     StreamModel: uses_of_a_stream_model,
     ClickModel: uses_of_a_click_model,
-    LearnerEnsemble: uses_of_a_learner,
+    OnlineEnsemble: uses_of_a_learner,
     BatchEnsemble: uses_of_a_table_model,
     DeepTree: uses_of_a_learner,
     st.reinforcement.OptimalTree: uses_of_a_learner,
@@ -406,7 +406,7 @@ def test_a_subclass_may_override_what_runs_together(kind):
 
     model = Mine()
     model.learn_one(ROWS[0], 1)
-    assert "1" in model.explain_one(ROWS[0])
+    assert "1" in str(model.explain_one(ROWS[0]))
     assert model.predict_one(ROWS[0]) == 1
 
 

@@ -1,4 +1,4 @@
-"""Ensembles of a table."""
+"""Batch ensembles of classifiers."""
 
 import math
 

@@ -15,7 +15,9 @@ from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.declared_columns import declared
 from stumpery.encoding.schema import Column
 from stumpery.encoding.tables import open_table
-from stumpery.labels.binary import checked_click, checked_clicks, checked_weight, listed_values
+from stumpery.labels.binary import checked_click, checked_clicks
+from stumpery.labels.lists import listed_values
+from stumpery.labels.weights import checked_repeats
 from stumpery.models import Model
 from stumpery.options import check_whole, shown
 from stumpery.river import register_virtual_subclass
@@ -83,7 +85,7 @@ class ClickModel(Model):
 
     def learn_one(self, x: Any, y: Any, w: int = 1) -> None:
         """Learn whether a row was clicked, as if it came `w` times."""
-        label, weight = checked_click(y), checked_weight(w)
+        label, weight = checked_click(y), checked_repeats(w)
         matrix = self._matrix([x])
         if weight:
             self._learn(matrix[0], self._dicts([x])[0], label, weight)
@@ -91,7 +93,7 @@ class ClickModel(Model):
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803
         """Learn from many rows, all or, where one is invalid, none: equals the loop of `learn_one`."""
         labels = checked_clicks("y", y)
-        weights = [1] * len(labels) if w is None else [checked_weight(weight) for weight in listed_values("w", w)]
+        weights = [1] * len(labels) if w is None else [checked_repeats(weight) for weight in listed_values("w", w)]
         if not frames.n_rows(X, "rows") == len(labels) == len(weights):
             raise ValueError(f"there are {len(X)} rows, {len(labels)} labels and {len(weights)} weights")
         if not labels:

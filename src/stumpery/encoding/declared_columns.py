@@ -7,6 +7,7 @@ from typing import Any
 
 from stumpery.encoding.schema import Schema
 from stumpery.models import Model
+from stumpery.options import shown
 from stumpery.saveable import Options, Saveable
 
 
@@ -28,6 +29,7 @@ class DeclaredColumns(SchemaModel):
 
     def declare_columns(self, names: Sequence[str]) -> None:
         """Declare the columns before the first row; a schema must have all of them."""
+        names = checked_column_names(names)
         if self.schema is not None:
             self.schema.check_has(names)
         else:
@@ -38,8 +40,16 @@ class DeclaredColumns(SchemaModel):
         """Take the columns before the first row; numerical ones may become categorical with their first value."""
 
 
+def checked_column_names(names: Any) -> list[str]:
+    """Names of columns as a list; a single text is refused."""
+    if isinstance(names, str | bytes) or not hasattr(names, "__iter__"):
+        raise ValueError(f"names is {shown(names)}; it must be a list of column names")
+    return list(names)
+
+
 def declared(members: Sequence[Any], names: Sequence[str]) -> list[Any]:
     """Copies of an ensemble's members, with these columns declared to those that take them."""
+    names = checked_column_names(names)
     copies = list(deepcopy(members))
     for member in copies:
         if hasattr(member, "declare_columns"):

@@ -1,4 +1,4 @@
-"""Many predictors or learners as one."""
+"""Ensembles of any learners: online (bagging, boosting, stacking, voting) and of a table."""
 
 import lazy_loader
 

@@ -1,9 +1,9 @@
 from .adaboost import AdaBoost
 from .bagging import Bagging
 from .exponential_weights import ExponentialWeights
-from .learners import LearnerEnsemble
 from .online_bagging import OnlineBagging
 from .online_boosting import OnlineBoosting
+from .online_ensemble import OnlineEnsemble
 from .online_stacking import OnlineStacking
 from .stacking import Stacking
 from .voting import Voting
@@ -12,9 +12,9 @@ __all__ = [
     "AdaBoost",
     "Bagging",
     "ExponentialWeights",
-    "LearnerEnsemble",
     "OnlineBagging",
     "OnlineBoosting",
+    "OnlineEnsemble",
     "OnlineStacking",
     "Stacking",
     "Voting",

@@ -1,4 +1,4 @@
-"""Boosting of a table."""
+"""AdaBoost, boosting of classifiers."""
 
 import math
 from dataclasses import dataclass
@@ -8,23 +8,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
-from stumpery.ensembles.bagging import CopiesEnsemble
-from stumpery.ensembles.batch import trained
+from stumpery.ensembles.bagging import CopiedModelEnsemble
+from stumpery.ensembles.batch_ensemble import fit_copy
 from stumpery.saveable import Arrays
 from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
 
-LEAST_ERROR = 1e-10
+MIN_ERROR = 1e-10
 
 
 @dataclass(kw_only=True, eq=False)
-class AdaBoost(CopiesEnsemble):
-    """Each member learns the rows as weighted by the mistakes of those before it.
+class AdaBoost(CopiedModelEnsemble):
+    """AdaBoost: each classifier learns the rows weighted by the errors of those before it (Freund and Schapire 1997).
 
     P_1 = 1/n; alpha = ln((1 - e) / e) / 2; weights times exp(-alpha) where right and exp(alpha) where wrong, brought to
     a sum of 1; where e > 1/2 the weights start anew and the member does not vote. With K classes it is SAMME (Zhu et
     al. 2009): alpha has ln(K - 1) / 2 more, and e may be as large as 1 - 1/K, the error of guessing. The default member
     is a stump. A member that takes no weights, or whole ones only, learns rows that are drawn by them.
+
+    Args:
+        model: The classifier whose copies are the members, ours or scikit-learn's; None is a decision stump.
+        n_models: The number of members, 1 to 1,000; more are slower and better, with little gain beyond some hundreds.
+        seed: Seed of the draws; the members get `seed`, `seed + 1`, and so on.
 
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.random((500, 2))
@@ -41,17 +46,17 @@ class AdaBoost(CopiesEnsemble):
         return HoeffdingTreeClassifier(max_depth=1, leaf_prediction="mc")
 
     def _fit(self, rows: Any, codes: Integers, labels: NDArray[Any]) -> None:
-        """Learn member after member."""
+        """Train one member after the other."""
         n, recipe, n_classes = len(codes), self._recipes()[0], max(len(self.classes), 2)
         weights = np.full(n, 1.0 / n)
-        for place in range(self.n_models):
-            member = trained(recipe, rows, labels, self.classes, self.seed + place, weights * n)
+        for index in range(self.n_models):
+            member = fit_copy(recipe, rows, labels, self.classes, self.seed + index, weights * n)
             wrong = self._outputs(member, rows).argmax(axis=1) != codes
             error = float(weights[wrong].sum())
             if error > 1.0 - 1.0 / n_classes:
                 weights = np.full(n, 1.0 / n)
                 continue
-            error = max(error, LEAST_ERROR)
+            error = max(error, MIN_ERROR)
             alpha = 0.5 * (math.log((1.0 - error) / error) + math.log(n_classes - 1.0))
             weights = weights * np.exp(np.where(wrong, alpha, -alpha))
             weights /= weights.sum()
@@ -61,12 +66,12 @@ class AdaBoost(CopiesEnsemble):
             raise ValueError("every model was wrong more often than by guessing; there is nothing to vote with")
 
     def _combined(self, rows: Any) -> Floats:
-        """The shares of the weighted votes."""
+        """The shares of the members' weighted votes."""
         votes = np.zeros((frames.n_rows(rows, "X"), len(self.classes)))
         for member, alpha in zip(self.members, self.alphas, strict=True):
             votes[np.arange(len(votes)), self._outputs(member, rows).argmax(axis=1)] += alpha
-        found: Floats = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-300)
-        return found
+        shares: Floats = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-300)
+        return shares
 
     def _arrays(self) -> Arrays:
         return {"alphas": np.array(self.alphas, dtype=np.float64)}

@@ -1,4 +1,4 @@
-"""Bagging of a table."""
+"""Bagging of classifiers."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
-from stumpery.ensembles.batch import BatchEnsemble, trained
+from stumpery.ensembles.batch_ensemble import BatchEnsemble, fit_copy
 from stumpery.options import check_whole
 from stumpery.saveable import Arrays
 from stumpery.streaming import HoeffdingTreeClassifier
@@ -16,8 +16,8 @@ from stumpery.types import Floats, Integers
 
 
 @dataclass(kw_only=True, eq=False)
-class CopiesEnsemble(BatchEnsemble):
-    """Copies of one model; None is a tree of ours."""
+class CopiedModelEnsemble(BatchEnsemble):
+    """A batch ensemble of copies of one model."""
 
     model: Any = None
     n_models: int = 10
@@ -41,8 +41,15 @@ class CopiesEnsemble(BatchEnsemble):
 
 
 @dataclass(kw_only=True, eq=False)
-class Bagging(CopiesEnsemble):
-    """Members on bootstrap samples, averaged; each leaves about 36.8 % of the rows out, which gives an error.
+class Bagging(CopiedModelEnsemble):
+    """Bagging: classifiers on bootstrap samples, averaged (Breiman 1996).
+
+    Each sample leaves about 36.8 % of the rows out; predicting these gives an estimate of the error.
+
+    Args:
+        model: The classifier whose copies are the members, ours or scikit-learn's; None is a `HoeffdingTreeClassifier`.
+        n_models: The number of members, 1 to 1,000; more are slower and better, with little gain beyond some tens.
+        seed: Seed of the draws; the members get `seed`, `seed + 1`, and so on.
 
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.random((500, 3))
@@ -53,7 +60,7 @@ class Bagging(CopiesEnsemble):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._estimate = np.zeros(2)  # rows out of some bag, and those of them that were wrong
+        self._estimate = np.zeros(2)  # rows out of some bag, and errors among them
 
     @property
     def out_of_bag_error(self) -> float:
@@ -62,22 +69,22 @@ class Bagging(CopiesEnsemble):
         return wrong / n if n else math.nan
 
     def _fit(self, rows: Any, codes: Integers, labels: NDArray[Any]) -> None:
-        """Draw, learn, and predict what was left out."""
+        """Train each member on a bootstrap sample, and predict the rows left out."""
         n, rng, recipe = len(codes), np.random.default_rng(self.seed), self._recipes()[0]
         votes = np.zeros((n, len(self.classes)))
-        for place in range(self.n_models):
+        for index in range(self.n_models):
             drawn = rng.integers(0, n, n)
             left_out = np.setdiff1d(np.arange(n), drawn)
-            member = trained(recipe, frames.rows_at(rows, drawn), labels[drawn], self.classes, self.seed + place)
+            member = fit_copy(recipe, frames.rows_at(rows, drawn), labels[drawn], self.classes, self.seed + index)
             self.members.append(member)
             if len(left_out):
                 votes[left_out] += self._outputs(member, frames.rows_at(rows, left_out))
-        told = votes.sum(axis=1) > 0
-        self._estimate[:] = told.sum(), (votes.argmax(axis=1) != codes)[told].sum()
+        is_predicted = votes.sum(axis=1) > 0
+        self._estimate[:] = is_predicted.sum(), (votes.argmax(axis=1) != codes)[is_predicted].sum()
 
     def _combined(self, rows: Any) -> Floats:
-        found: Floats = np.mean([self._outputs(member, rows) for member in self.members], axis=0)
-        return found
+        mean: Floats = np.mean([self._outputs(member, rows) for member in self.members], axis=0)
+        return mean
 
     def _arrays(self) -> Arrays:
         return {"estimate": self._estimate}

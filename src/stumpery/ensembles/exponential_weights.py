@@ -1,4 +1,4 @@
-"""Learners whose say grows exponentially with what they were right about."""
+"""Exponential weights over learners."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.ensembles.learners import LearnerEnsemble
+from stumpery.ensembles.online_ensemble import OnlineEnsemble
 from stumpery.options import check_number
 from stumpery.saveable import Arrays
 
@@ -15,11 +15,19 @@ MIN_PROBABILITY = 1e-6
 
 
 @dataclass(kw_only=True, eq=False)
-class ExponentialWeights(LearnerEnsemble):
-    """Each weight is multiplied by exp(eta * reward) with every event, and their sum brought back to 1.
+class ExponentialWeights(OnlineEnsemble):
+    """Exponential weights: a mean of learners whose weights follow their past losses (Littlestone and Warmuth 1994).
 
-    The reward is the logarithm of the probability that a member gave to the class that came; for numbers it is the negative
-    squared error over the variance of what came.
+    With every event a member's weight is multiplied by exp(eta * reward), and the weights are normalised to a sum of 1.
+
+    The reward is the logarithm of the probability that a member gave to the true class; for numbers it is the negative
+    squared error over the variance of the numbers so far.
+
+    Args:
+        models: Learners, ours or river's; they are copied, never trained themselves.
+        n_models: The number of copies, 1 to 1,000, where `models` is one learner; None takes `models` as they are.
+        seed: Seed of the members, which get `seed`, `seed + 1`, and so on.
+        eta: Learning rate of the weights, above 0 and at most 1,000. 1 is Bayesian model averaging.
 
     >>> import stumpery as st
     >>> deep, shallow = st.HoeffdingTreeClassifier(), st.HoeffdingTreeClassifier(max_depth=0)
@@ -39,8 +47,8 @@ class ExponentialWeights(LearnerEnsemble):
         self._moments = np.zeros(3)
 
     def _learn_one(self, x: Any, label: Any) -> None:
-        """Weigh the members by what they say of a row, and let them learn it."""
-        outputs = self._asked(x)
+        """Update the weights by the members' predictions, then train the members."""
+        outputs = self._member_outputs(x)
         for member in self.members:
             member.learn_one(x, label)
         variance = 1.0 if self.is_classifier else self._variance(label)
@@ -56,7 +64,7 @@ class ExponentialWeights(LearnerEnsemble):
         return -min(float(output - label) ** 2 / variance, 1e6)
 
     def _variance(self, label: float) -> float:
-        """The variance of the numbers that came, this one included; 1 before two differ."""
+        """The variance of the numbers so far, this one included; 1 before two differ."""
         count, mean, squares = self._moments.tolist()
         new_mean = mean + (label - mean) / (count + 1.0)
         self._moments[:] = count + 1.0, new_mean, squares + (label - mean) * (label - new_mean)

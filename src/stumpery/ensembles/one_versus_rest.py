@@ -1,4 +1,4 @@
-"""One binary model for each class, as one model of all classes."""
+"""One versus rest: a binary model for each class, as one model of all classes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from stumpery.validation import corrupt
 
 
 class OneVersusRest:
-    """Click predictors, each of which tells one class from all others; their probabilities are normalised."""
+    """One versus rest over click predictors; their probabilities are normalised."""
 
     def __init__(self, models: Sequence[ClickModel], classes: Sequence[Any]) -> None:
         self.models, self.classes = list(models), list(classes)
@@ -20,7 +20,7 @@ class OneVersusRest:
     def trained(
         cls, recipe: ClickModel, rows: Any, labels: Sequence[Any], classes: Sequence[Any], seed: int
     ) -> "OneVersusRest":
-        """A copy of the recipe for each class, which has learned these rows."""
+        """Train a copy of the recipe for each class."""
         models = [recipe.clone(seed=seed) for _ in classes]
         for model, each in zip(models, classes, strict=True):
             model.learn_many(rows, [label == each for label in labels])
@@ -30,17 +30,17 @@ class OneVersusRest:
         """The probabilities of `classes`, (rows, classes)."""
         probabilities = np.stack([model.predict_proba_many(rows)[:, 1] for model in self.models], axis=1)
         probabilities[probabilities.sum(axis=1) == 0.0] = 1.0
-        found: Floats = probabilities / probabilities.sum(axis=1, keepdims=True)
-        return found
+        shares: Floats = probabilities / probabilities.sum(axis=1, keepdims=True)
+        return shares
 
 
 def ungrouped(members: Sequence[Any]) -> list[Any]:
-    """Members, those of one versus the rest as the models that they are made of."""
+    """Members as a flat list: those of one versus rest as the models that they consist of."""
     return [model for member in members for model in (member.models if isinstance(member, OneVersusRest) else [member])]
 
 
 def grouped(models: Sequence[Any], classes: Sequence[Any]) -> list[Any]:
-    """What `ungrouped` took apart; a ValueError says that one for a class is missing."""
+    """Members from the flat list of `ungrouped`; a ValueError says that a model of a class is missing."""
     members, rest = [], list(models)
     while rest:
         n = len(classes) if isinstance(rest[0], ClickModel) else 1

@@ -1,4 +1,4 @@
-"""Bagging on a stream, with an estimate from the events that a member did not see."""
+"""Online bagging, with an out-of-bag estimate."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,20 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.clicks.ensembles import ensemble_kernels as kernels
-from stumpery.ensembles.learners import LearnerEnsemble
-from stumpery.ensembles.members import likeliest
+from stumpery.ensembles.averaging import ClassProbabilities, likeliest
+from stumpery.ensembles.online_ensemble import OnlineEnsemble, takes_weights
 from stumpery.random import new_generator
 from stumpery.saveable import Arrays
 
-N_TOLD, RIGHT = range(2)  # of the estimate: events out of some bag, and those it was right about (or squared errors)
+ESTIMATE_EVENTS, ESTIMATE_SUM = range(2)  # events out of some bag, and those predicted right (or squared errors)
 
 
 @dataclass(kw_only=True, eq=False)
-class OnlineBagging(LearnerEnsemble):
-    """Learners that see each event Poisson(1) times (Oza 2005).
+class OnlineBagging(OnlineEnsemble):
+    """Online bagging: learners that see each event Poisson(1) times (Oza 2005).
 
     An event that a member draws 0 times is out of its bag: the mean of such members' predictions gives an estimate of
     the ensemble's accuracy (of its mean squared error for numbers) without a second pass.
+
+    Args:
+        models: A learner, ours or river's, or a list of learners; they are copied, never trained themselves.
+        n_models: The number of copies, 1 to 1,000, where `models` is one learner; None takes `models` as they are.
+        seed: Seed of the draws; the members get `seed`, `seed + 1`, and so on.
 
     >>> import stumpery as st
     >>> model = OnlineBagging(models=st.HoeffdingTreeClassifier(), n_models=5, seed=7)
@@ -39,44 +44,46 @@ class OnlineBagging(LearnerEnsemble):
     @property
     def out_of_bag(self) -> float:
         """The accuracy, or the mean squared error, on events out of the bag; NaN before the first."""
-        return float(self._estimate[RIGHT] / self._estimate[N_TOLD]) if self._estimate[N_TOLD] else float("nan")
+        n_events, total = self._estimate.tolist()
+        return total / n_events if n_events else float("nan")
 
     def _learn_one(self, x: Any, label: Any) -> None:
         drawn = self._drawn(1)
-        outputs = [self._tested_one(member, x, label, drawn[:, place]) for place, member in enumerate(self.members)]
-        self._note([output for output, times in zip(outputs, drawn[0], strict=True) if times == 0], label)
+        outputs = [
+            self._test_then_learn_one(member, x, label, drawn[:, index]) for index, member in enumerate(self.members)
+        ]
+        self._update_estimate([output for output, times in zip(outputs, drawn[0], strict=True) if times == 0], label)
 
     def _learn_many(self, rows: Any, labels: list[Any]) -> None:
-        """Trees of ours go along the rows in compiled loops."""
-        if not all(hasattr(member, "test_then_learn") for member in self.members):
+        """Learn rows that were checked, with our trees in compiled loops."""
+        if not all(takes_weights(member) for member in self.members):
             super()._learn_many(rows, labels)
             return
         drawn = self._drawn(len(labels))
-        found = [self._tested(member, rows, labels, drawn[:, place]) for place, member in enumerate(self.members)]
-        for place, label in enumerate(labels):
-            self._note([found[member][place] for member in np.flatnonzero(drawn[place] == 0)], label)
+        outputs = [
+            self._test_then_learn(member, rows, labels, drawn[:, index]) for index, member in enumerate(self.members)
+        ]
+        for row, label in enumerate(labels):
+            self._update_estimate([outputs[member][row] for member in np.flatnonzero(drawn[row] == 0)], label)
 
-    def _tested_one(self, member: Any, x: Any, label: Any, times: NDArray[np.int64]) -> Any:
-        """What a member says of a row before it learns it."""
-        if hasattr(member, "test_then_learn"):
-            return self._tested(member, [x], [label], times)[0]
+    def _test_then_learn_one(self, member: Any, x: Any, label: Any, times: NDArray[np.int64]) -> Any:
+        """A member's prediction of a row just before it learns the row."""
+        if takes_weights(member):
+            return self._test_then_learn(member, [x], [label], times)[0]
         output = member.predict_proba_one(x) if self.is_classifier else member.predict_one(x)
         for _ in range(int(times[0])):
             member.learn_one(x, label)
         return output
 
-    def _tested(self, member: Any, rows: Any, labels: list[Any], times: NDArray[np.int64]) -> list[Any]:
-        found = member.test_then_learn(rows, labels, times.astype(np.float64))
+    def _test_then_learn(
+        self, member: Any, rows: Any, labels: list[Any], times: NDArray[np.int64]
+    ) -> list[ClassProbabilities] | list[float]:
+        outputs: list[Any] = member.test_then_learn(rows, labels, times.astype(np.float64)).tolist()
         if not self.is_classifier:
-            numbers: list[Any] = found.tolist()
-            return numbers
+            return outputs
         return [
-            {
-                label: probability
-                for label, probability in zip(member.classes, probabilities, strict=True)
-                if probability > 0.0
-            }
-            for probabilities in found.tolist()
+            {label: share for label, share in zip(member.classes, shares, strict=True) if share > 0.0}
+            for shares in outputs
         ]
 
     def _drawn(self, n: int) -> NDArray[np.int64]:
@@ -86,13 +93,14 @@ class OnlineBagging(LearnerEnsemble):
             kernels.draw_weights(row, self._rng, 1)
         return times
 
-    def _note(self, outputs: Sequence[Any], label: Any) -> None:
+    def _update_estimate(self, outputs: Sequence[Any], label: Any) -> None:
+        """Compare the mean of the members' predictions that are not empty with the label."""
         outputs = [output for output in outputs if output != {}]
         if not outputs:
             return
-        guess = self._mean(outputs)
-        self._estimate[N_TOLD] += 1.0
-        self._estimate[RIGHT] += float(likeliest(guess) == label) if self.is_classifier else (guess - label) ** 2
+        mean = self._mean(outputs)
+        self._estimate[ESTIMATE_EVENTS] += 1.0
+        self._estimate[ESTIMATE_SUM] += float(likeliest(mean) == label) if self.is_classifier else (mean - label) ** 2
 
     def _combined(self, outputs: Sequence[Any]) -> Any:
         return self._mean(outputs)

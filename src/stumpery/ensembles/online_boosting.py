@@ -1,4 +1,4 @@
-"""Boosting on a stream."""
+"""Online boosting."""
 
 import math
 from collections.abc import Sequence
@@ -7,21 +7,27 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stumpery.ensembles.learners import LearnerEnsemble
-from stumpery.ensembles.members import likeliest
+from stumpery.ensembles.averaging import likeliest
+from stumpery.ensembles.online_ensemble import OnlineEnsemble, takes_weights
 from stumpery.random import new_generator, poisson
 from stumpery.saveable import Arrays
 
-LARGEST_MEAN = 100.0  # of the Poisson draws
+MAX_POISSON_MEAN = 100.0
+MIN_MEMBER_ERROR = 1e-6  # the error of a member stays within this and 1 minus this
 
 
 @dataclass(kw_only=True, eq=False)
-class OnlineBoosting(LearnerEnsemble):
-    """Every learner sees more of the events that those before it got wrong (Oza and Russell 2001).
+class OnlineBoosting(OnlineEnsemble):
+    """Online boosting: each learner sees more of the events that those before it got wrong (Oza and Russell 2001).
 
     An event comes with the weight 1 to the first learner, which sees it Poisson(weight) times. Where it is right, the
     weight falls for those after it so that its rights and its wrongs come to count the same; where it is wrong, it
     rises. A learner votes with log((1 - error) / error); one that is wrong more often than not does not vote.
+
+    Args:
+        models: A classifier, ours or river's, or a list of classifiers; they are copied, never trained themselves.
+        n_models: The number of copies, 1 to 1,000, where `models` is one learner; None takes `models` as they are.
+        seed: Seed of the draws; the members get `seed`, `seed + 1`, and so on.
 
     >>> import stumpery as st
     >>> stump = st.HoeffdingTreeClassifier(max_depth=1, leaf_prediction="mc")
@@ -44,38 +50,37 @@ class OnlineBoosting(LearnerEnsemble):
         self._wrong = np.zeros(len(self.members))
 
     def _learn_one(self, x: Any, label: Any) -> None:
-        """Member after member."""
+        """Train the members one after the other, with the weight that those before leave."""
         weight = 1.0
-        for place, member in enumerate(self.members):
-            times = poisson(self._rng, min(weight, LARGEST_MEAN))
-            if hasattr(member, "test_then_learn"):  # even 0 times: it notices names and classes
+        for index, member in enumerate(self.members):
+            times = poisson(self._rng, min(weight, MAX_POISSON_MEAN))
+            if takes_weights(member):  # also 0 times: it learns the names of categories and classes
                 member.learn_one(x, label, float(times))
             else:
                 for _ in range(times):
                     member.learn_one(x, label)
             sums = self._right if likeliest(member.predict_proba_one(x)) == label else self._wrong
-            sums[place] += weight
-            weight *= (self._right[place] + self._wrong[place]) / (2.0 * sums[place])
+            sums[index] += weight
+            weight *= (self._right[index] + self._wrong[index]) / (2.0 * sums[index])
 
     @property
     def votes(self) -> list[float]:
-        """How much each member counts."""
-        found = []
+        """The weight of each member's vote."""
+        votes = []
         for right, wrong in zip(self._right.tolist(), self._wrong.tolist(), strict=True):
-            error = min(max(wrong / max(right + wrong, 1e-12), 1e-6), 1.0 - 1e-6)
-            found.append(max(math.log((1.0 - error) / error), 0.0) if right + wrong else 0.0)
-        return found
+            error = min(max(wrong / max(right + wrong, 1e-12), MIN_MEMBER_ERROR), 1.0 - MIN_MEMBER_ERROR)
+            votes.append(max(math.log((1.0 - error) / error), 0.0) if right + wrong else 0.0)
+        return votes
 
     def _combined(self, outputs: Sequence[Any]) -> Any:
-        votes = self.votes
-        said = [
+        ballots = [
             ({**dict.fromkeys(output, 0.0), likeliest(output): 1.0}, vote)
-            for output, vote in zip(outputs, votes, strict=True)
+            for output, vote in zip(outputs, self.votes, strict=True)
             if output
         ]
-        if not any(vote for _, vote in said):
+        if not any(vote for _, vote in ballots):
             return self._mean([output for output in outputs if output])
-        return self._mean([output for output, _ in said], [vote for _, vote in said])
+        return self._mean([ballot for ballot, _ in ballots], [vote for _, vote in ballots])
 
     def _arrays(self) -> Arrays:
         return {"rng": self._rng, "right": self._right, "wrong": self._wrong}

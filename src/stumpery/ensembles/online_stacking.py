@@ -1,4 +1,4 @@
-"""Stacking on a stream."""
+"""Online stacking."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,15 +6,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stumpery.ensembles.learners import LearnerEnsemble
-from stumpery.ensembles.softmax import Softmax
+from stumpery.ensembles.online_ensemble import OnlineEnsemble
+from stumpery.ensembles.softmax_regression import SoftmaxRegression
 from stumpery.saveable import Arrays, Options
 from stumpery.types import Floats
 
 
 @dataclass(kw_only=True, eq=False)
-class OnlineStacking(LearnerEnsemble):
-    """A logistic regression over the members' probabilities, learned on what they said before they learned the event.
+class OnlineStacking(OnlineEnsemble):
+    """Online stacking: a logistic regression over the members' probabilities from before they learned the event.
+
+    The source is stacked generalisation (Wolpert 1992), with AdaGrad steps (Duchi et al. 2011) for the regression.
+
+    Args:
+        models: Learners, ours or river's; they are copied, never trained themselves.
+        n_models: The number of copies, 1 to 1,000, where `models` is one learner; None takes `models` as they are.
+        seed: Seed of the members, which get `seed`, `seed + 1`, and so on.
 
     >>> import stumpery as st
     >>> model = OnlineStacking(models=[st.HoeffdingTreeClassifier(), st.HoeffdingTreeClassifier(max_depth=0)])
@@ -28,11 +35,11 @@ class OnlineStacking(LearnerEnsemble):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._meta = Softmax()
+        self._meta = SoftmaxRegression()
 
     def _learn_one(self, x: Any, label: Any) -> None:
-        """Let the regression learn from what the members said, and the members from the row."""
-        outputs = self._asked(x)
+        """Train the regression on the members' predictions, and the members on the row."""
+        outputs = self._member_outputs(x)
         for member in self.members:
             member.learn_one(x, label)
         if label not in self._meta.classes:
@@ -41,12 +48,12 @@ class OnlineStacking(LearnerEnsemble):
 
     def _inputs(self, outputs: Sequence[Any]) -> Floats:
         """A column for each class and member, by classes so that new ones come last, and a constant first."""
-        said = [output.get(label, 0.0) for label in self._meta.classes for output in outputs]
-        return np.array([1.0, *said])
+        probabilities = [output.get(label, 0.0) for label in self._meta.classes for output in outputs]
+        return np.array([1.0, *probabilities])
 
     def _combined(self, outputs: Sequence[Any]) -> Any:
         if not self._meta.classes:
-            return {}  # nothing was learned yet, and nothing changes by asking
+            return {}  # nothing was learned yet
         probabilities = self._meta.probabilities(self._inputs(outputs)).tolist()
         return dict(zip(self._meta.classes, probabilities, strict=True))
 
@@ -57,8 +64,8 @@ class OnlineStacking(LearnerEnsemble):
         return self._meta.arrays()
 
     def _restore(self, arrays: Arrays, learned: Options) -> None:
-        classes = list(learned.pop("_classes"))
-        self._meta = Softmax(classes=classes)
+        classes = list(learned["_classes"])
+        self._meta = SoftmaxRegression(classes=classes)
         if classes:
             self._meta.probabilities(np.zeros(1 + len(classes) * len(learned["_members"])))
         super()._restore(arrays, learned)

@@ -1,4 +1,4 @@
-"""Stacking of a table."""
+"""Stacking of classifiers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
-from stumpery.ensembles.batch import BatchEnsemble, trained
-from stumpery.ensembles.softmax import Softmax
+from stumpery.ensembles.batch_ensemble import BatchEnsemble, fit_copy
+from stumpery.ensembles.softmax_regression import SoftmaxRegression
 from stumpery.options import check_whole
 from stumpery.saveable import Arrays
 from stumpery.streaming import HoeffdingTreeClassifier
@@ -19,7 +19,12 @@ N_EPOCHS = 20  # of the regression over the members' outputs
 
 @dataclass(kw_only=True, eq=False)
 class Stacking(BatchEnsemble):
-    """A logistic regression over the members' probabilities for rows that they had not seen (cross-validated).
+    """Stacking: a logistic regression over classifiers' cross-validated probabilities (Wolpert 1992).
+
+    Args:
+        models: A list of classifiers, ours or scikit-learn's; they are copied. Empty is a `HoeffdingTreeClassifier`.
+        n_folds: The number of folds of the cross-validation, 2 to 100. 5 trains the members six times.
+        seed: Seed of the folds and of the members.
 
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.random((500, 2))
@@ -36,7 +41,7 @@ class Stacking(BatchEnsemble):
         if not isinstance(self.models, list | tuple):
             raise ValueError("models must be a list of models")
         super().__post_init__()
-        self._meta = Softmax()
+        self._meta = SoftmaxRegression()
 
     def _recipes(self) -> list[Any]:
         return self._given() or [HoeffdingTreeClassifier()]
@@ -49,33 +54,32 @@ class Stacking(BatchEnsemble):
         return {"models": recipes}
 
     def _fit(self, rows: Any, codes: Integers, labels: NDArray[Any]) -> None:
-        """Learn on all folds but one, predict that one, learn the regression, then learn on all."""
+        """Predict each fold from the others, train the regression on that, then the members on all rows."""
         n, recipes = len(codes), self._recipes()
         folds = np.random.default_rng(self.seed).permutation(n) % self.n_folds
         outputs = np.zeros((n, len(recipes) * len(self.classes)))
         for fold in range(self.n_folds):
-            here, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            if len(here) and len(rest):
-                others = frames.rows_at(rows, rest)
-                parts = [trained(each, others, labels[rest], self.classes, self.seed) for each in recipes]
-                seen = frames.rows_at(rows, here)
-                outputs[here] = np.hstack([self._outputs(member, seen) for member in parts])
-        self.members = [trained(each, rows, labels, self.classes, self.seed) for each in recipes]
+            test, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            if len(test) and len(train):
+                train_rows, test_rows = frames.rows_at(rows, train), frames.rows_at(rows, test)
+                members = [fit_copy(each, train_rows, labels[train], self.classes, self.seed) for each in recipes]
+                outputs[test] = np.hstack([self._outputs(member, test_rows) for member in members])
+        self.members = [fit_copy(each, rows, labels, self.classes, self.seed) for each in recipes]
         self._meta = self._new_meta()
         for _ in range(N_EPOCHS):
             for row, code in zip(outputs, codes.tolist(), strict=True):
                 self._meta.learn(np.append(row, 1.0), code)
 
     def _combined(self, rows: Any) -> Floats:
-        """What the regression makes of the members' probabilities."""
+        """The regression's probabilities, given the members'."""
         outputs = np.hstack([self._outputs(member, rows) for member in self.members])
         return np.array([self._meta.probabilities(np.append(row, 1.0)) for row in outputs]).reshape(
             -1, len(self.classes)
         )
 
-    def _new_meta(self) -> Softmax:
-        """A regression that knows its size."""
-        meta = Softmax(classes=list(range(len(self.classes))))
+    def _new_meta(self) -> SoftmaxRegression:
+        """A regression of the final size."""
+        meta = SoftmaxRegression(classes=list(range(len(self.classes))))
         meta.probabilities(np.zeros(1 + len(self.members) * len(self.classes)))
         return meta
 

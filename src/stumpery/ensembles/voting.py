@@ -1,17 +1,24 @@
-"""Different learners that vote."""
+"""Voting of learners."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stumpery.ensembles.learners import LearnerEnsemble
-from stumpery.ensembles.members import likeliest
+from stumpery.ensembles.averaging import likeliest
+from stumpery.ensembles.online_ensemble import OnlineEnsemble
 from stumpery.options import check_one_of
 
 
 @dataclass(kw_only=True, eq=False)
-class Voting(LearnerEnsemble):
-    """The mean of what learners say ("soft"), or a vote each for its likeliest class ("hard").
+class Voting(OnlineEnsemble):
+    """Voting of learners: the mean of their predictions, or a majority vote of classes.
+
+    Args:
+        models: Learners, ours or river's; they are copied, never trained themselves.
+        n_models: The number of copies, 1 to 1,000, where `models` is one learner; None takes `models` as they are.
+        seed: Seed of the members, which get `seed`, `seed + 1`, and so on.
+        voting: "soft" averages probabilities, "hard" counts a vote of each member for its likeliest class; numbers are
+            averaged either way. "soft" is the default because it uses how sure the members are.
 
     >>> import stumpery as st
     >>> model = Voting(models=[st.HoeffdingTreeClassifier(), st.ForestClassifier(n_models=3)])
@@ -32,7 +39,7 @@ class Voting(LearnerEnsemble):
             member.learn_one(x, label)
 
     def _learn_many(self, rows: Any, labels: list[Any]) -> None:
-        """Members of ours learn all rows in one go."""
+        """Train members of ours with one call each."""
         if not all(hasattr(member, "check_many") for member in self.members):
             super()._learn_many(rows, labels)
             return

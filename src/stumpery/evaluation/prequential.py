@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stumpery import frames
-from stumpery.ensembles.members import likeliest
+from stumpery.ensembles.averaging import likeliest, predicts_probabilities
 from stumpery.evaluation.result import Result
-from stumpery.labels.classes import listed_labels, plain_label, predicts_probabilities
+from stumpery.labels.classes import checked_class
+from stumpery.labels.lists import listed_labels
 from stumpery.options import check_number, check_one_of, check_whole, shown
 from stumpery.system.extras import need
 from stumpery.types import Floats, Integers
@@ -101,7 +102,8 @@ def prequential(
     """Let one model, or several by name, predict and then learn every row.
 
     Models of ours go along each stretch in one compiled loop; any other with river's verbs is called one by one. Models
-    that predict probabilities are measured as classifiers, others by their numbers. `progress` gets a line a checkpoint.
+    that predict probabilities are measured as classifiers, others by their numbers. `progress` gets a line
+    a checkpoint.
 
     >>> import stumpery as st
     >>> rows = [{"hour": event % 24} for event in range(2000)]
@@ -201,9 +203,9 @@ def _line(name: str, figure: str, end: int, spent: float, size: float) -> str:
 def _classes_measured(
     predicted: list[Any], labels: list[Any], ends: Integers, window: int, fading: float
 ) -> dict[str, dict[str, Floats]]:
-    names = list(dict.fromkeys([*map(plain_label, labels), *(label for found in predicted for label in found)]))
+    names = list(dict.fromkeys([*map(checked_class, labels), *(label for found in predicted for label in found)]))
     places = {label: place for place, label in enumerate(names)}
-    true = np.array([places[plain_label(label)] for label in labels])
+    true = np.array([places[checked_class(label)] for label in labels])
     guessed = np.array([places.get(likeliest(found), len(names)) for found in predicted])
     lost = -np.log(
         [max(found.get(label, 0.0), MIN_PROBABILITY) for found, label in zip(predicted, labels, strict=True)]

@@ -1,13 +1,11 @@
-"""Labels and weights, as click predictors take them."""
+"""Binary labels: a click or none."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from stumpery.options import check_whole, shown
-
-MAX_WEIGHT = 10_000
+from stumpery.labels.lists import listed_values
+from stumpery.options import shown
 
 
 def checked_click(y: Any) -> int:
@@ -18,23 +16,5 @@ def checked_click(y: Any) -> int:
 
 
 def checked_clicks(name: str, values: Any) -> list[int]:
-    """Many labels as 0 and 1."""
-    return [checked_click(each) for each in listed_values(name, values)]
-
-
-def checked_weight(w: Any) -> int:
-    """A whole number of times."""
-    if isinstance(w, float | np.floating) and float(w).is_integer():
-        w = int(w)
-    check_whole("w", w, 0, MAX_WEIGHT)
-    return int(w)
-
-
-def listed_values(name: str, values: Any) -> list[Any]:
-    """A list, an array or a series as a list of Python's own values."""
-    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
-        raise ValueError(f"{name} is {shown(values)}; it must be a list, an array or a series, a value a row")
-    for listing in ("tolist", "to_pylist"):  # NumPy's and pandas', pyarrow's
-        if hasattr(values, listing):
-            return list(getattr(values, listing)())
-    return list(values)
+    """Many binary labels as 0 and 1."""
+    return [checked_click(value) for value in listed_values(name, values)]

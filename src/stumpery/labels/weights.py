@@ -1,14 +1,15 @@
-"""The weights of rows to learn from."""
+"""Sample weights of rows to learn from."""
 
 from typing import Any
 
 import numpy as np
 
-from stumpery.options import shown
+from stumpery.options import check_whole, shown
 from stumpery.types import Floats
 
 MAX_SAMPLE_WEIGHT = 1e6
-MIN_SAMPLE_WEIGHT = 1e-6  # what is less counts as 0: in 32 bits it could not be told from it
+MIN_SAMPLE_WEIGHT = 1e-6  # smaller weights count as 0: they would vanish in 32 bits
+MAX_REPEATS = 10_000
 
 
 def checked_weights(w: Any, n: int) -> Floats:
@@ -24,3 +25,11 @@ def checked_weights(w: Any, n: int) -> Floats:
     if weights.ndim and weights.shape != (n,):
         raise ValueError(f"w has the shape {weights.shape}; it must be one number a row, here {n}")
     return np.where(np.broadcast_to(weights, n) < MIN_SAMPLE_WEIGHT, 0.0, weights).astype(np.float64)
+
+
+def checked_repeats(w: Any) -> int:
+    """A weight that is a whole number: how often a row counts."""
+    if isinstance(w, float | np.floating) and float(w).is_integer():
+        w = int(w)
+    check_whole("w", w, 0, MAX_REPEATS)
+    return int(w)

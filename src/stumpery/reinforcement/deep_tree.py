@@ -11,7 +11,7 @@ from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.encoding.declared_columns import DeclaredColumns
 from stumpery.encoding.online_encoder import OnlineEncoder
-from stumpery.labels.classes import Label, as_array, checked_classes, encode_classes
+from stumpery.labels.classes import Label, checked_classes, class_array, encode_classes
 from stumpery.options import check_bool, check_number, check_whole, shown
 from stumpery.reinforcement import saved_agent, tree_extraction
 from stumpery.reinforcement.policy_tree import PolicyTree
@@ -187,7 +187,7 @@ class DeepTree(DeclaredColumns):
         probabilities = self.predict_proba_many(X)
         if not self._classes:
             return np.full(len(probabilities), None, dtype=object)
-        labels: NDArray[Any] = as_array(self._classes)[probabilities.argmax(axis=1)]
+        labels: NDArray[Any] = class_array(self._classes)[probabilities.argmax(axis=1)]
         return labels
 
     def depths_many(self, X: Any) -> Integers:  # noqa: N803

@@ -11,7 +11,7 @@ from stumpery.encoding import Schema
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.declared_columns import DeclaredColumns
 from stumpery.encoding.online_encoder import N_FIRST_ROWS, OnlineEncoder
-from stumpery.labels.classes import Label, as_array, checked_classes, encode_classes
+from stumpery.labels.classes import Label, checked_classes, class_array, encode_classes
 from stumpery.options import check_number, check_whole, shown
 from stumpery.reinforcement import optimal_tree_kernels as kernels
 from stumpery.reinforcement.discretisation import Discretisation
@@ -128,7 +128,7 @@ class OptimalTree(DeclaredColumns):
         """The reported class of each row."""
         if not self._table:
             return np.full(frames.n_rows(X, "X"), None, dtype=object)
-        labels: NDArray[Any] = as_array(self._classes)[self.predict_proba_many(X).argmax(axis=1)]
+        labels: NDArray[Any] = class_array(self._classes)[self.predict_proba_many(X).argmax(axis=1)]
         return labels
 
     def predict_proba_one(self, x: Any) -> dict[Label, float]:

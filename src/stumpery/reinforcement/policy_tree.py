@@ -12,7 +12,7 @@ from stumpery import frames
 from stumpery.array_forest import rendering
 from stumpery.encoding import Schema
 from stumpery.encoding.online_encoder import OnlineEncoder
-from stumpery.labels.classes import Label, as_array, checked_classes
+from stumpery.labels.classes import Label, checked_classes, class_array
 from stumpery.reinforcement import policy_tree_nodes
 from stumpery.reinforcement.discretisation import Codes, Discretisation
 from stumpery.reinforcement.policy_tree_nodes import LEAF, NO_CHILD, TreeNodes
@@ -89,7 +89,7 @@ class PolicyTree(Saveable):
 
     def predict_many(self, X: Any) -> NDArray[Any]:  # noqa: N803 - as river and scikit-learn name it
         """The reported class of each row."""
-        labels: NDArray[Any] = as_array(self.classes)[self.nodes.report[self.leaf_of_many(X)]]
+        labels: NDArray[Any] = class_array(self.classes)[self.nodes.report[self.leaf_of_many(X)]]
         return labels
 
     def depths_many(self, X: Any) -> Integers:  # noqa: N803

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.errors import CorruptFile
+from stumpery.labels.known_classes import checked_known_class, checked_known_classes, class_type
 from stumpery.models import Model
 from stumpery.options import check_bool, check_whole, shown
 from stumpery.random import new_generator
@@ -20,7 +21,6 @@ from stumpery.selection.arguments import checked_names
 from stumpery.selection.choosers import Chooser
 from stumpery.selection.classifiers import Classifier, Learner
 from stumpery.selection.feature_values import as_feature_matrix, selected_numbers, selected_values
-from stumpery.selection.labels import checked_label, checked_labels, class_type
 from stumpery.selection.learner_adapter import LoadedLearner, SelectedLearner
 from stumpery.selection.validation import validate
 from stumpery.summaries import moments_kernels as moments
@@ -127,7 +127,7 @@ class FeatureSelector(Model):
         `asked` names the features that were looked at, for labels of an earlier round: the open round ends only if they
         are its features.
         """
-        label = checked_label(y, self._labels)
+        label = checked_known_class(y, self._labels)
         late = None if asked is None else selector_options.late_indices(self._names, asked, self._max_size)
         if late is not None and self._is_open(late):
             late = None
@@ -153,7 +153,7 @@ class FeatureSelector(Model):
         Invalid input changes nothing; an error of a learner that is not ours ends the run there.
         """
         table = as_feature_matrix(rows, self._names)
-        classes = checked_labels(labels, len(table), self._labels)
+        classes = checked_known_classes(labels, len(table), self._labels)
         turns = selector_options.checked_order(order, len(table))
         result = Rounds(
             np.empty(len(turns), dtype=object if self._is_other else class_type(self._labels)),
@@ -313,7 +313,9 @@ class FeatureSelector(Model):
     def _play_one(self, row: Floats, y: Any, turn: int, result: Rounds) -> None:
         asked = self._asked()
         values = {self._names[index]: float(row[index]) for index in asked} if self._is_other else row[asked]
-        result.predictions[turn], result.mistakes[turn] = self._learn(asked, values, checked_label(y, self._labels))
+        result.predictions[turn], result.mistakes[turn] = self._learn(
+            asked, values, checked_known_class(y, self._labels)
+        )
         result.spent[turn] = self._facts[asked, choosers_kernels.FEATURE_PRICE].sum()
         result.looks[asked] += 1
         self.skip()

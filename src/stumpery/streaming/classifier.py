@@ -1,4 +1,4 @@
-"""What all trees of classes share: river's verbs."""
+"""Base of streaming classifiers: river's verbs for Hoeffding trees and forests of classes."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -7,35 +7,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
-from stumpery.encoding.chunks import Rows
-from stumpery.encoding.online_encoder import OnlineEncoder
-from stumpery.labels.classes import Label, as_array, checked_classes, encode_classes
+from stumpery.encoding import Schema
+from stumpery.labels.classes import Label, checked_classes, class_array, encode_classes
 from stumpery.labels.weights import checked_weights
 from stumpery.locks import concurrent
-from stumpery.options import check_one_of, check_whole
+from stumpery.options import check_one_of
 from stumpery.saveable import Arrays, Options
-from stumpery.streaming.explanation import ClassWords
-from stumpery.streaming.model import StreamModel
-from stumpery.streaming.trees.criterion_kernels import GINI, INFORMATION
+from stumpery.streaming.explanation import ClassifierRenderer
+from stumpery.streaming.model import LabelledRows, StreamModel
+from stumpery.streaming.trees.criterion_kernels import GINI, INFORMATION_GAIN
+from stumpery.streaming.trees.state_kernels import StreamState
 from stumpery.types import Floats
 
-CRITERIA = {"info_gain": INFORMATION, "gini": GINI}
+CRITERIA = {"info_gain": INFORMATION_GAIN, "gini": GINI}
 
 
 @dataclass(kw_only=True, eq=False)
 class StreamClassifier(StreamModel):
-    """Trees that learn classes. Classes are those that came, in the order of their arrival."""
+    """A streaming classifier: Hoeffding trees that learn classes, in the order of their arrival."""
 
     split_criterion: str = "info_gain"
 
-    guessers: ClassVar[tuple[str, ...]] = ("mc", "recent", "nb", "nba", "adaptive")
+    leaf_predictions: ClassVar[tuple[str, ...]] = ("mc", "recent", "nb", "nba", "adaptive")
     river_base: ClassVar[str] = "Classifier"
-    _multiclass: ClassVar[bool] = True  # as river asks
+    _multiclass: ClassVar[bool] = True  # river asks for it
 
     def __post_init__(self) -> None:
         check_one_of("split_criterion", self.split_criterion, CRITERIA)
         self._classes: list[Label] = []
-        self._places: dict[Label, float] = {}
+        self._codes: dict[Label, float] = {}
         super().__post_init__()
 
     @property
@@ -45,20 +45,23 @@ class StreamClassifier(StreamModel):
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn the class of a row, as if it came `w` times."""
-        known = self._places.get(y) if type(y) in (str, int) else None
+        known = self._codes.get(y) if type(y) in (str, int) else None
         classes, codes = encode_classes([y], self._classes) if known is None else (self._classes, np.array([known]))
         weights = checked_weights(w, 1)
-        rows, row = self._read([x])
-        self._check_room(rows, len(classes))
-        self._learn_classes(rows, row, classes, codes, weights)
+        encoder, row = self._encode([x])
+        self._check_memory(encoder, len(classes))
+        self._take_classes(classes)
+        self._learn(LabelledRows(encoder, row, codes, weights))
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803 - as river and scikit-learn name it
         """Learn from many rows, all or, where one is wrong, none: equals the loop of `learn_one`."""
-        self._learn_classes(*self._checked(X, y, w))
+        classes, checked = self._checked_classes(X, y, w)
+        self._take_classes(classes)
+        self._learn(checked)
 
     def check_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803
         """Refuse, with a ValueError, what `learn_many` would refuse; nothing is learned."""
-        self._checked(X, y, w)
+        self._checked_classes(X, y, w)
 
     @concurrent
     def predict_proba_one(self, x: Any) -> dict[Label, float]:
@@ -83,56 +86,37 @@ class StreamClassifier(StreamModel):
         probabilities = self._probabilities(X)
         if not self._classes:
             return np.full(len(probabilities), None, dtype=object)
-        found: NDArray[Any] = as_array(self._classes)[probabilities.argmax(axis=1)]
-        return found
+        predictions: NDArray[Any] = class_array(self._classes)[probabilities.argmax(axis=1)]
+        return predictions
 
     def test_then_learn(self, X: Any, y: Any, w: Any = None) -> Floats:  # noqa: N803
         """The probabilities of `classes` for every row just before it was learned, (rows, classes): one compiled loop.
 
         Classes have the probability 0 before they came, all of them in the first row.
         """
-        known, rows, classes, codes, weights = self._checked(X, y, w)
-        outputs = np.zeros((len(rows), len(classes)))
-        self._learn_classes(known, rows, classes, codes, weights, outputs)
+        classes, checked = self._checked_classes(X, y, w)
+        outputs = np.zeros((len(checked.rows), len(classes)))
+        self._take_classes(classes)
+        self._learn(checked, outputs)
         return outputs
 
     def _probabilities(self, X: Any) -> Floats:  # noqa: N803
-        if self._model is None or self._rows is None:
+        probabilities = self._predict(X)
+        if probabilities is None:
             return np.zeros((frames.n_rows(X, "X"), len(self._classes)))
-        n_classes = len(self._classes)
-        single = isinstance(X, list) and len(X) == 1
-        rows = self._rows.encode_one(X[0]).reshape(1, -1) if single else self._known_rows(X)
-        probabilities = self._predicted(rows, n_classes)
-        if not (single and probabilities.any()):
-            probabilities[probabilities.sum(axis=1) == 0.0] = 1.0 / n_classes  # trees that know nothing yet
+        if len(probabilities) > 1 or not probabilities.any():
+            probabilities[probabilities.sum(axis=1) == 0.0] = 1.0 / len(self._classes)  # leaves without events
         return probabilities
 
-    def _checked(self, X: Any, y: Any, w: Any) -> tuple[Any, ...]:  # noqa: N803
+    def _checked_classes(self, X: Any, y: Any, w: Any) -> tuple[list[Label], LabelledRows]:  # noqa: N803
+        """The classes after these labels, and the rows that were checked; nothing changes yet."""
         classes, codes = encode_classes(y, self._classes)
-        n = frames.n_rows(X, "X")
-        if n != len(codes):
-            raise ValueError(f"there are {n} rows and {len(codes)} labels")
-        weights = checked_weights(w, n)
-        if n == 0:
-            return self._rows, np.zeros((0, 1)), self._classes, codes, weights
-        known, rows = self._read(X)
-        self._check_room(known, len(classes))
-        return known, rows, classes, codes, weights
+        return classes, self._checked(X, codes, w, len(classes))
 
-    def _learn_classes(
-        self,
-        known: OnlineEncoder,
-        rows: Rows,
-        classes: list[Label],
-        codes: Floats,
-        weights: Floats,
-        outputs: Floats | None = None,
-    ) -> None:
-        """Learn what was checked."""
-        if len(self._places) != len(classes):
+    def _take_classes(self, classes: list[Label]) -> None:
+        if len(self._codes) != len(classes):
             self._classes = classes
-            self._places = {label: float(place) for place, label in enumerate(classes)}
-        self._learn(known, rows, codes, weights, outputs)
+            self._codes = {label: float(code) for code, label in enumerate(classes)}
 
     def _n_values(self) -> int:
         return len(self._classes)
@@ -143,15 +127,12 @@ class StreamClassifier(StreamModel):
     def _criterion(self) -> int:
         return CRITERIA[self.split_criterion]
 
-    def _told(self, x: Any) -> str:
+    def _prediction_text(self, x: Any) -> str:
         probabilities = sorted(self.predict_proba_one(x).items(), key=lambda pair: -pair[1])[:3]
         return "prediction: " + ", ".join(f"{label!r} {probability:.1%}" for label, probability in probabilities)
 
-    def _words(self, tree: int = 0) -> ClassWords:
-        check_whole("tree", tree, 0, self._n_trees - 1)
-        if self._model is None or self.schema is None:
-            raise ValueError("nothing has been learned yet: there is no tree to show")
-        return ClassWords(self._model, self.schema, self._n_trees, self._classes)
+    def _new_renderer(self, state: StreamState, schema: Schema) -> ClassifierRenderer:
+        return ClassifierRenderer(state, schema, self._n_trees, self._classes)
 
     def _options(self) -> Options:
         return {**super()._options(), "_classes": list(self._classes)}

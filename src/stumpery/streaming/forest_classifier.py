@@ -1,18 +1,45 @@
-"""An online random forest of classes that follows a stream as it changes."""
+"""Adaptive random forest classifier."""
 
 from dataclasses import dataclass
 
+from stumpery.streaming.adaptive_forest import AdaptiveForest
 from stumpery.streaming.classifier import StreamClassifier
-from stumpery.streaming.forest import Forest
 
 
 @dataclass(kw_only=True, eq=False)
-class ForestClassifier(Forest, StreamClassifier):
-    """Many Hoeffding trees that vote, each replaced when its mistakes become more (Gomes et al. 2017).
+class ForestClassifier(AdaptiveForest, StreamClassifier):
+    """An adaptive random forest: Hoeffding trees that vote, each replaced after a drift (Gomes et al. 2017).
 
-    Every tree sees each event Poisson(`times`) times and looks at a random `max_features` of the columns at each split.
-    Its vote counts as much as it was right of late. A window over its mistakes starts a tree in the background
-    at `warning_delta` and puts it in the old one's place at `drift_delta`. All trees remember events in common.
+    A tree's vote is weighted by its recent accuracy. An adaptive window (ADWIN) over its errors starts a background
+    tree at `warning_delta`, and replaces the tree by it at `drift_delta`. All trees share one store of events.
+
+    Args:
+        n_models: Number of trees, 2 to 1,000. More are slower and slightly more accurate.
+        times: Mean of the Poisson draws that say how often a tree learns an event, above 0 and at most 10. Gomes et al.
+            use 6; 2 takes less time.
+        max_features: Share of the columns that a split may use, above 0 and at most 1. Smaller values make the trees
+            more different.
+        warning_delta: Significance level at which a drift detector starts a background tree, above 0 and below 1; that
+            of the source.
+        drift_delta: Significance level at which the background tree replaces its tree, above 0 and below 1; that of the
+            source.
+        grace_period: Events from one check of a leaf to the next, 1 to 1,000,000. Smaller values split earlier and
+            learn more slowly.
+        delta: Significance level of a split, above 0 and below 1, for the test and the Hoeffding bound. The default is
+            smaller than that of a single tree, since votes average out what a tree misses.
+        tau: Tie threshold, 0 or more: below this Hoeffding bound two columns count as equally good. Larger values split
+            sooner.
+        max_depth: Largest depth of a tree, 0 to 1,000; None is without a limit, since `max_bytes` bounds a tree anyway.
+        leaf_prediction: How a leaf predicts: "mc" (majority class of all events), "recent" (that of the recent events),
+            "nb" (naive Bayes), "adaptive" ("mc", unless "recent" was clearly more often right of late) or "nba"
+            (adaptive with naive Bayes). Tables for naive Bayes take a quarter of the memory.
+        binary_split: True splits categories in two; False gives each category a leaf of its own, which spreads the
+            events over more leaves.
+        max_bytes: Memory of the model in bytes, most of it for events; the oldest are forgotten first. The default has
+            room for about 900,000 events of ten columns.
+        schema: The columns; None infers them from the first rows to learn from.
+        seed: Seed of the Poisson draws and of the columns at each split.
+        split_criterion: "info_gain" or "gini" (Gini impurity).
 
     >>> model = ForestClassifier(seed=7)
     >>> rows = [{"hour": event % 24, "device": ("phone", "watch")[event % 2]} for event in range(1000)]

@@ -1,4 +1,4 @@
-"""The Hoeffding tree of Domingos and Hulten, over remembered events."""
+"""Hoeffding tree classifier."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,30 @@ from stumpery.streaming.classifier import StreamClassifier
 
 @dataclass(kw_only=True, eq=False)
 class HoeffdingTreeClassifier(StreamClassifier):
-    """One tree that grows with the stream (Domingos and Hulten 2000).
+    """A Hoeffding tree: a decision tree that grows with a stream of labelled rows (Domingos and Hulten 2000).
 
-    Events are remembered within `max_bytes`, so a leaf can look at its own past when it is asked whether to split, and
-    hand it on when it does. After `grace_period` events it splits at the best cut, by `split_criterion`, if a cut so
-    good comes by chance less often than `delta` and beats the best of any other column by the Hoeffding bound, or that
-    bound is below `tau`. A leaf predicts its commonest class ("mc"), that of its latest events ("recent"), by naive
-    Bayes ("nb"), or whichever of these was right more often of late ("adaptive" without naive Bayes, "nba" with it).
-    `delta=1e-7, tau=0.05, grace_period=200` is the cautious tree of the paper.
+    Events are stored within `max_bytes`, so that a leaf searches its own events for the best split, and hands them on
+    when it splits. It splits if the gain is significant, and larger than that of any other column by the Hoeffding
+    bound. `delta=1e-7, tau=0.05, grace_period=200` is the cautious tree of the paper.
+
+    Args:
+        grace_period: Events from one check of a leaf to the next, 1 to 1,000,000. Smaller values split earlier and
+            learn more slowly.
+        delta: Significance level of a split, above 0 and below 1, for the test and the Hoeffding bound. The default is
+            larger than the 1e-7 of the source, because a leaf that keeps its events can be checked again.
+        tau: Tie threshold, 0 or more: below this Hoeffding bound two columns count as equally good. Larger values split
+            sooner.
+        max_depth: Largest depth of a tree, 0 to 1,000; None is without a limit, since `max_bytes` bounds a tree anyway.
+        leaf_prediction: How a leaf predicts: "mc" (majority class of all events), "recent" (that of the recent events),
+            "nb" (naive Bayes), "adaptive" ("mc", unless "recent" was clearly more often right of late) or "nba"
+            (adaptive with naive Bayes). Tables for naive Bayes take a quarter of the memory.
+        binary_split: True splits categories in two; False gives each category a leaf of its own, which spreads the
+            events over more leaves.
+        max_bytes: Memory of the model in bytes, most of it for events; the oldest are forgotten first. The default has
+            room for about 250,000 events of ten columns.
+        schema: The columns; None infers them from the first rows to learn from.
+        seed: Seed of the random state, which a single tree does not use.
+        split_criterion: "info_gain" or "gini" (Gini impurity).
 
     >>> model = HoeffdingTreeClassifier()
     >>> rows = [{"hour": event % 24, "device": ("phone", "watch")[event % 2]} for event in range(2000)]
@@ -26,3 +42,7 @@ class HoeffdingTreeClassifier(StreamClassifier):
       hour <= 8 or missing: 37.8% of events, 'home' 100.0%
       hour > 8: 62.3% of events, 'work' 60.0%, 'home' 40.0%, 2 leaves below
     """
+
+    @property
+    def _n_trees(self) -> int:
+        return 1

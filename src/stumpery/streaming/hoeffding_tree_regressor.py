@@ -1,4 +1,4 @@
-"""The Hoeffding tree for numbers."""
+"""Hoeffding tree regressor."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,27 @@ from stumpery.streaming.regressor import StreamRegressor
 
 @dataclass(kw_only=True, eq=False)
 class HoeffdingTreeRegressor(StreamRegressor):
-    """One tree that grows with the stream and predicts a number.
+    """A Hoeffding tree for regression: a tree that grows with a stream of rows and numbers.
 
-    A leaf splits at the cut that explains most of its events' variance, on the same terms as in
-    `HoeffdingTreeClassifier`. It predicts the mean of all its events ("mc"), of its latest ones ("recent"), or
-    whichever was nearer more often of late ("adaptive").
+    A leaf splits where that reduces the variance of its numbers most, on the same terms as `HoeffdingTreeClassifier`
+    (Ikonomovska et al. 2011 describe such trees).
+
+    Args:
+        grace_period: Events from one check of a leaf to the next, 1 to 1,000,000. Smaller values split earlier and
+            learn more slowly.
+        delta: Significance level of a split, above 0 and below 1, for the test and the Hoeffding bound. The default is
+            larger than the 1e-7 of the source, because a leaf that keeps its events can be checked again.
+        tau: Tie threshold, 0 or more: below this Hoeffding bound two columns count as equally good. Larger values split
+            sooner.
+        max_depth: Largest depth of a tree, 0 to 1,000; None is without a limit, since `max_bytes` bounds a tree anyway.
+        leaf_prediction: How a leaf predicts: "mc" (mean of all events), "recent" (mean of the recent events) or
+            "adaptive" (whichever was nearer more often of late).
+        binary_split: True splits categories in two; False gives each category a leaf of its own, which spreads the
+            events over more leaves.
+        max_bytes: Memory of the model in bytes, most of it for events; the oldest are forgotten first. The default has
+            room for about 250,000 events of ten columns.
+        schema: The columns; None infers them from the first rows to learn from.
+        seed: Seed of the random state, which a single tree does not use.
 
     >>> model = HoeffdingTreeRegressor()
     >>> rows = [{"hour": event % 24, "day": ("week", "weekend")[event % 7 > 4]} for event in range(4000)]
@@ -19,3 +35,7 @@ class HoeffdingTreeRegressor(StreamRegressor):
     >>> round(model.predict_one({"hour": 15, "day": "week"}))
     20
     """
+
+    @property
+    def _n_trees(self) -> int:
+        return 1

@@ -1,360 +1,256 @@
-"""What all trees on a stream share: rows of mixed columns, memory that grows within bounds, words and files."""
+"""Base of Hoeffding trees and forests: options, encoding of rows, learning and prediction, saving."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from stumpery import frames
-from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest.precision import needs_double
-from stumpery.array_forest.precision_kernels import DOUBLE, SINGLE
-from stumpery.array_forest.workspaces import WorkspacePool
-from stumpery.compiling.pointers import pinned
+from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest.precision_kernels import SINGLE
 from stumpery.encoding import Schema
-from stumpery.encoding.chunks import Rows, chunks
+from stumpery.encoding.chunks import Rows
 from stumpery.encoding.declared_columns import DeclaredColumns
 from stumpery.encoding.online_encoder import OnlineEncoder
+from stumpery.labels.weights import checked_weights
 from stumpery.locks import concurrent
-from stumpery.options import check_bool, check_number, check_one_of, check_whole, shown
+from stumpery.options import check_whole
 from stumpery.random import new_generator
 from stumpery.river import register_virtual_subclass
 from stumpery.saveable import Arrays, Options
-from stumpery.streaming import state as memory
-from stumpery.streaming.capacity import Shape, Sizes, sizes_within
-from stumpery.streaming.explanation import StreamWords
-from stumpery.streaming.trees import hoeffding_kernels as kernels
-from stumpery.streaming.trees import leaf_prediction_kernels as leaves
-from stumpery.streaming.trees.hoeffding_kernels import GROWS, LEARNS, PREDICTS
+from stumpery.streaming import state as states
+from stumpery.streaming.arena import StreamArena
+from stumpery.streaming.capacity import Capacity, StreamShape, max_capacity
+from stumpery.streaming.explanation import TreeRenderer
+from stumpery.streaming.options import StreamOptions
+from stumpery.streaming.trees.hoeffding_kernels import LEARNS, PREDICTS
+from stumpery.streaming.trees.state_kernels import StreamState
 from stumpery.streaming.validation import validate
-from stumpery.types import Floats
+from stumpery.types import Explanation, Floats
 from stumpery.validation import check, check_random_state, corrupt
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_NAMES = trees.MAX_CODES - 2  # with missing and other, a column's codes are the bits of one word
-DEEPEST = 1000
+MAX_CATEGORIES = forests.MAX_CODES - 2  # with missing and other, a column's codes are the bits of one word
 NO_NUMBERS = np.zeros(0)
-GUESSERS = {
-    "mc": leaves.MAJORITY,
-    "recent": leaves.RECENT,
-    "nb": leaves.BAYES,
-    "adaptive": leaves.ADAPTIVE,
-    "nba": leaves.ADAPTIVE,
-}
+
+
+class LabelledRows(NamedTuple):
+    """Encoded rows to learn from, which were checked, and the encoder that knows their categories."""
+
+    encoder: OnlineEncoder | None  # None where there are no rows
+    rows: Rows
+    labels: Floats  # numbers, or the codes of classes
+    weights: Floats
 
 
 @dataclass(kw_only=True, eq=False)
-class StreamModel(DeclaredColumns):
-    """Trees that learn from rows and labels as they come, and predict at any time.
+class StreamModel(StreamOptions, DeclaredColumns):
+    """A Hoeffding tree, or a forest of them: learns from rows and labels as they come, and predicts at any time.
 
     The columns are those of `schema`, or of the first rows to learn from. A row is a dict, in which an absent key is a
     missing value, or an array; many are a frame, a list of dicts or a matrix. Several threads may share a
     model: they predict together, and wait while one learns.
     """
 
-    grace_period: int = 50
-    delta: float = 0.05
-    tau: float = 0.3
-    max_depth: int | None = None
-    leaf_prediction: str = "adaptive"
-    binary_split: bool = True
-    max_bytes: int = 16_000_000
-    schema: Schema | None = None
-    seed: int = 0
-
-    guessers: ClassVar[tuple[str, ...]] = ("mc", "recent", "adaptive")
     river_base: ClassVar[str] = "Regressor"
-    _supervised: ClassVar[bool] = True  # as river asks
+    _supervised: ClassVar[bool] = True  # river asks for it
 
     def __post_init__(self) -> None:
-        check_whole("grace_period", self.grace_period, 1, 1_000_000)
-        check_number("delta", self.delta, 0, 1, above=True, below=True)
-        check_number("tau", self.tau, 0)
-        if self.max_depth is not None:
-            check_whole("max_depth", self.max_depth, 0, DEEPEST)
-        check_one_of("leaf_prediction", self.leaf_prediction, self.guessers)
-        check_bool("binary_split", self.binary_split)
-        check_whole("max_bytes", self.max_bytes, 1, 2**50)
-        check_whole("seed", self.seed, 0, 2**63 - 1)
+        super().__post_init__()
         register_virtual_subclass(type(self), self.river_base)
         self._rng = new_generator(self.seed)
-        self._rows: OnlineEncoder | None = None
-        self._model: Any = None
-        self._held: Any = None, None
-        self._rooms = WorkspacePool()
-        self._is_full = False
-        self._most: Sizes | None = None  # the room there may be, once it is known
+        self._encoder: OnlineEncoder | None = None
+        self._arena: StreamArena | None = None  # until the first row
         if self.schema is not None:
-            if not isinstance(self.schema, Schema):
-                raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
             self._start(self.schema)
 
     @abstractmethod
     def check_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803 - as river and scikit-learn name it
         """Refuse, with a ValueError, what `learn_many` would refuse; nothing is learned."""
 
-    # The size of it.
+    # Size.
 
     @property
     def n_leaves(self) -> int:
-        """The leaves of all trees."""
-        return self._n_trees if self._model is None else self._words().n_leaves()
+        """The number of leaves of all trees."""
+        return self._n_trees if self._arena is None else self._renderer().n_leaves()
 
     @property
     def n_events(self) -> int:
-        """The events that were learned and are remembered."""
-        return (
-            0
-            if self._model is None
-            else min(int(self._model.forest.counters[trees.COUNTER_TIME]), len(self._model.events))
-        )
+        """The number of stored events."""
+        return 0 if self._arena is None else self._arena.n_events
 
-    # The trees in words.
+    # Rendering.
 
     def to_text(self, tree: int = 0, max_depth: int = 5) -> str:
-        """One tree as an indented list of rules, with what is known below each."""
-        return self._words(tree).text(tree, max_depth)
+        """A tree as an indented list of rules, with the share of events and the prediction below each."""
+        return self._renderer(tree).text(tree, max_depth)
 
     def draw(self, tree: int = 0, max_depth: int = 3, ax: "Axes | None" = None) -> "Axes":
-        """One tree as a picture: rules, shares of events, and what is predicted."""
-        return self._words(tree).draw(tree, max_depth, ax)
+        """A tree as a picture: rules, shares of events, and predictions."""
+        return self._renderer(tree).draw(tree, max_depth, ax)
 
     def to_frame(self, tree: int = 0, backend: str | None = None) -> Any:
-        """One tree as a frame: a row for each leaf, with its rule, events and what it predicts.
+        """A tree as a frame: a row for each leaf, with its rule, events and prediction.
 
-        `events` is the weight of the events that the leaf's statistics hold. A tree of a forest counts each as often
-        as it drew it, `times` on average; events that were forgotten before a split are left out. Shares and means of
+        `events` is the weight of the events in the leaf's statistics. A tree of a forest counts an event as often as it
+        drew it, `times` on average; events that were forgotten before a split are left out. Shares and means of
         `to_text`, `draw` and `explain_one` are by these weights.
         """
-        rows = self._words(tree).leaves(tree)
+        rows = self._renderer(tree).leaves(tree)
         return frames.make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
     @concurrent
-    def explain_one(self, x: Any) -> str:
-        """The rules that lead to a row's prediction, tree by tree."""
-        if self._model is None or self._rows is None:
-            return "Nothing has been learned yet."
-        return self._words().row(self._rows.encode_one(x), self._told(x))
+    def explain_one(self, x: Any) -> Explanation:
+        """Explain a row's prediction by the rules that lead to it, tree by tree."""
+        if self._arena is None or self._encoder is None:
+            return Explanation("Nothing has been learned yet.", ())
+        return self._renderer().explanation(self._encoder.encode_one(x), self._prediction_text(x))
 
     def feature_importances(self) -> dict[str, float]:
-        """Each column's share of what all splits gained; all 0 before the first."""
-        if self._model is None or self.schema is None:
+        """Each column's share of the gain of all splits; all 0 before the first."""
+        if self._arena is None or self.schema is None:
             return {}
-        gained = self._model.importances
-        return dict(zip(self.schema.names, (gained / max(float(gained.sum()), 1e-300)).tolist(), strict=True))
+        gains = self._arena.state.importances
+        return dict(zip(self.schema.names, (gains / max(float(gains.sum()), 1e-300)).tolist(), strict=True))
 
     # Files.
 
     def _restore(self, arrays: Arrays, learned: Options) -> None:
-        if self._rows is not None:
+        if self._encoder is not None:
             seen = arrays["seen"]
-            fits = seen.dtype == np.bool_ and seen.shape == self._rows.seen.shape
-            if not fits or (seen < self._rows.is_categorical).any():
+            fits = seen.dtype == np.bool_ and seen.shape == self._encoder.seen.shape
+            if not fits or (seen < self._encoder.is_categorical).any():
                 raise corrupt("its columns are not those of its schema")
-            self._take(replace(self._rows, seen=seen.copy()))
+            self._take(replace(self._encoder, seen=seen.copy()))
         if "events" in arrays:
-            check(self._rows is not None, "it has events, but no columns")
-            assert self._rows is not None  # noqa: S101 - it was checked
-            arrays |= memory.saved_without_doubles(arrays, len(self._rows.seen))
-            sizes = Sizes.read(arrays, self.max_bytes)
-            widths = memory.checked_widths(arrays["doubles.widths"], self._rows.is_categorical)
-            self._model = memory.new_model(self._shape_now()._replace(widths=widths), sizes)
+            check(self._encoder is not None, "it has events, but no columns")
+            assert self._encoder is not None  # noqa: S101 - it was checked
+            arrays |= states.saved_without_doubles(arrays, len(self._encoder.seen))
+            capacity = Capacity.of_arrays(arrays, self.max_bytes)
+            widths = states.validated_widths(arrays["doubles.widths"], self._encoder.is_categorical)
+            shape = self._shape(self._encoder, self._n_values())._replace(widths=widths)
+            state = states.new_state(shape, capacity)
+            self._arena = StreamArena(self.max_bytes, shape, self._rng, self.seed, state)
         super()._restore(arrays, learned)
 
     def _validate_state(self) -> None:
         check_random_state(self._rng)
-        if self._model is not None:
-            validate(self._model, self._shape_now())
+        if self._arena is not None:
+            validate(self._arena.state, self._arena.shape)
 
     # What a model brings.
 
     @abstractmethod
     def _n_values(self) -> int:
-        """How many numbers a row of a leaf's statistics has; 0 if nothing is known yet."""
+        """The length of a row of a leaf's statistics; 0 before the first label."""
 
     @abstractmethod
     def _n_outputs(self) -> int:
         """How many numbers a prediction is."""
 
     @abstractmethod
-    def _criterion(self) -> int:
-        """How cuts are weighed."""
+    def _prediction_text(self, x: Any) -> str:
+        """The prediction of a row as text."""
 
     @abstractmethod
-    def _told(self, x: Any) -> str:
-        """A row's prediction in words."""
-
-    @abstractmethod
-    def _words(self, tree: int = 0) -> StreamWords:
-        """The trees in words; a ValueError says that there is no such tree."""
+    def _new_renderer(self, state: StreamState, schema: Schema) -> TreeRenderer:
+        """A renderer of the trees."""
 
     @property
+    @abstractmethod
     def _n_trees(self) -> int:
-        return 1
+        """The number of trees."""
 
-    def _more_rules(self) -> Mapping[int, float]:
-        """What a forest adds to the rule."""
-        return {}
+    def _renderer(self, tree: int = 0) -> TreeRenderer:
+        """The trees as text, tables and pictures; a ValueError says that there is no such tree."""
+        check_whole("tree", tree, 0, self._n_trees - 1)
+        if self._arena is None or self.schema is None:
+            raise ValueError("nothing has been learned yet: there is no tree to show")
+        return self._new_renderer(self._arena.state, self.schema)
 
-    # How rows are gone along.
+    # Encoding, learning and prediction.
 
-    def _shape(self, rows: OnlineEncoder, n_values: int) -> Shape:
+    def _shape(self, encoder: OnlineEncoder, n_values: int) -> StreamShape:
         has_tables = self.leaf_prediction in ("nb", "nba")
-        times = self._more_rules().get(leaves.TIMES, 0.0)
-        widths = np.full(len(rows.seen), SINGLE, np.uint8) if self._model is None else self._model.doubles.widths
-        return Shape(self._n_trees, rows.is_categorical, n_values, times, self.grace_period, has_tables, widths)
+        widths = np.full(encoder.width, SINGLE, np.uint8) if self._arena is None else self._arena.shape.widths
+        return StreamShape(
+            self._n_trees, encoder.is_categorical, n_values, self._mean_times, self.grace_period, has_tables, widths
+        )
 
-    def _shape_now(self) -> Shape:
-        assert self._rows is not None  # noqa: S101 - rows were read with it
-        return self._shape(self._rows, self._n_values())
-
-    def _check_room(self, rows: OnlineEncoder, n_values: int) -> None:
+    def _check_memory(self, encoder: OnlineEncoder, n_values: int) -> None:
         """Refuse columns or classes that do not fit into `max_bytes`; nothing changes."""
-        if self._model is None:
-            sizes_within(self.max_bytes, self._shape(rows, n_values))
-        elif not self._fits(rows, n_values):
-            shape = self._shape(rows, n_values)
-            sizes_within(self.max_bytes, shape)
-            memory.fitted(self._model, shape, self.max_bytes)
-
-    def _fits(self, rows: OnlineEncoder, n_values: int) -> bool:
-        """Whether the arrays are made for such rows and so many classes."""
-        known = self._rows
-        same_kinds = rows is known or (known is not None and bool((rows.is_categorical == known.is_categorical).all()))
-        return same_kinds and self._model.forest.stats.shape[2] == n_values
+        if self._arena is None:
+            max_capacity(self.max_bytes, self._shape(encoder, n_values))
+        elif encoder is not self._encoder or n_values != self._arena.shape.n_values:
+            self._arena.check_shape(self._shape(encoder, n_values))
 
     def _start(self, schema: Schema) -> None:
-        """Take columns before the first row; those of numbers may still turn out to hold names."""
-        rows = OnlineEncoder.from_schema(schema, MAX_NAMES)
-        self._check_room(rows, max(self._n_values(), 1))
-        self._take(rows)
+        """Take columns before the first row; numerical ones may still turn out to be categorical."""
+        encoder = OnlineEncoder.from_schema(schema, MAX_CATEGORIES)
+        self._check_memory(encoder, max(self._n_values(), 1))
+        self._take(encoder)
 
-    def _new_rule(self) -> Floats:
-        rule = np.zeros(leaves.N_RULES)
-        n_columns = 1 if self._rows is None else len(self._rows.seen)
-        depth = DEEPEST if self.max_depth is None else self.max_depth
-        guesser = GUESSERS[self.leaf_prediction]
-        rule[:7] = self.grace_period, self.delta, self.tau, self._criterion(), guesser, depth, n_columns
-        rule[leaves.MULTIWAY] = not self.binary_split
-        for place, value in self._more_rules().items():
-            rule[place] = value
-        return rule
-
-    def _take(self, rows: OnlineEncoder) -> None:
-        """Know more names or kinds; a column that has only been missing may turn out to hold names."""
-        before = self._rows
-        if rows is before:
+    def _take(self, encoder: OnlineEncoder) -> None:
+        """Take an encoder that knows more categories or kinds of columns."""
+        before = self._encoder
+        if encoder is before:
             return
-        if self._model is not None and before is not None and (rows.is_categorical != before.is_categorical).any():
-            newly = rows.is_categorical & ~before.is_categorical
-            self._model.forest.kinds[newly] = trees.CATEGORICAL
-            self._model.events[:, :-2][:, newly] = 0.0
-            self._remake(self._shape(rows, self._model.forest.stats.shape[2]))
-        self._rows = rows
-        self._rule = self._new_rule()
-        self._set_option("schema", rows.schema)
+        if self._arena is not None and (encoder.is_categorical != self._arena.shape.is_categorical).any():
+            self._arena.reshape(self._shape(encoder, self._arena.shape.n_values))
+        self._encoder = encoder
+        self._rule = self._new_rule(encoder.width)
+        self._set_option("schema", encoder.schema)
 
-    def _read(self, rows: Any) -> tuple[OnlineEncoder, Rows]:
-        """Rows to learn from, encoded, and what knows their names; nothing changes yet."""
-        if self._rows is None:
-            return OnlineEncoder.from_rows(rows, MAX_NAMES).extend(rows)
+    def _encode(self, rows: Any) -> tuple[OnlineEncoder, Rows]:
+        """Encode rows to learn from, with an encoder that knows their categories; nothing changes yet."""
+        if self._encoder is None:
+            return OnlineEncoder.from_rows(rows, MAX_CATEGORIES).extend(rows)
         if isinstance(rows, list) and len(rows) == 1:
-            known, row = self._rows.extend_one(rows[0])
-            return known, row.reshape(1, -1)
-        return self._rows.extend(rows)
+            encoder, row = self._encoder.extend_one(rows[0])
+            return encoder, row.reshape(1, -1)
+        return self._encoder.extend(rows)
 
-    def _learn(
-        self, rows: OnlineEncoder, matrix: Rows, labels: Floats, weights: Floats, outputs: Floats | None = None
-    ) -> None:
-        """Learn what was checked, and predict it first where there are `outputs`."""
-        if not len(matrix):
+    def _checked(self, X: Any, labels: Floats, w: Any, n_values: int) -> LabelledRows:  # noqa: N803
+        """Check and encode rows to learn from; a ValueError says what is wrong, and nothing changes."""
+        n = frames.n_rows(X, "X")
+        if n != len(labels):
+            raise ValueError(f"there are {n} rows and {len(labels)} labels")
+        weights = checked_weights(w, n)
+        if n == 0:
+            return LabelledRows(None, np.zeros((0, 1)), labels, weights)
+        encoder, rows = self._encode(X)
+        self._check_memory(encoder, n_values)
+        return LabelledRows(encoder, rows, labels, weights)
+
+    def _learn(self, checked: LabelledRows, outputs: Floats | None = None) -> None:
+        """Learn rows that were checked, and predict each first where there are `outputs`."""
+        encoder, rows, labels, weights = checked
+        if encoder is None:
             return
-        self._take(rows)
+        self._take(encoder)
         n_values = self._n_values()
-        if self._model is None:
-            shape = self._shape_now()
-            self._model = memory.new_model(shape, memory.limits(None, shape, self.max_bytes).first(shape))
-        elif self._model.forest.stats.shape[2] != n_values:
-            self._remake(self._shape_now())
-        if outputs is None:
-            self._go(matrix, labels, weights, np.zeros((1, self._n_outputs())), LEARNS)
-        else:
-            self._go(matrix, labels, weights, outputs, LEARNS | PREDICTS)
+        if self._arena is None:
+            self._arena = StreamArena(self.max_bytes, self._shape(encoder, n_values), self._rng, self.seed)
+        elif self._arena.shape.n_values != n_values:
+            self._arena.reshape(self._shape(encoder, n_values))
+        does = LEARNS if outputs is None else LEARNS | PREDICTS
+        outputs = np.zeros((1, self._n_outputs())) if outputs is None else outputs
+        self._arena.run(self._rule, rows, labels, weights, outputs, does)
 
-    def _remake(self, shape: Shape) -> None:
-        """Make the arrays anew for more classes or other columns."""
-        self._model = memory.resized(self._model, shape, memory.fitted(self._model, shape, self.max_bytes))
-        self._most, self._is_full = memory.limits(self._model, shape, self.max_bytes), False
-
-    def _go(self, rows: Rows, labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
-        """Go along all rows."""
-        for here, stretch in chunks(rows):
-            along = [array[here] if len(array) == len(rows) else array for array in (labels, weights, outputs)]
-            self._go_along(stretch, along[0], along[1], along[2], does)
-
-    def _go_along(self, rows: Floats, labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
-        """Go along rows, making room where there is too little."""
-        if does & LEARNS:
-            memory.renumbered(self._model)
-        rule, done, n = self._rule, 0, len(rows)
-        while done < n:
-            grows = GROWS if does & LEARNS and self._may_grow() else 0
-            along: list[Any] = [rows, labels, weights, outputs]
-            if done:
-                along = [array[done:] if len(array) == n else array for array in along]
-            along += [does | grows]
-            model, shape = self._held_model(), {"model": self._model, "n_outputs": outputs.shape[1]}
-            room = self._rooms.take(partial(memory.has_shape, **shape), partial(memory.new_work, **shape))
-            done += kernels.run(model, room[1], rule, self._rng, np.uint64(self.seed), *along)
-            self._rooms.give_back(room)
-            if done < n:
-                self._make_room(rows[done])
-
-    def _make_room(self, row: Floats) -> None:
-        """Have a place for one more event with these values."""
-        shape = self._shape_now()
-        is_wider = needs_double(row) & (shape.widths != DOUBLE)
-        if is_wider.any():
-            shape = shape._replace(widths=np.where(is_wider, DOUBLE, shape.widths).astype(np.uint8))
-            self._model = memory.widened(self._model, shape, self.max_bytes)
-            self._most, self._is_full = memory.limits(self._model, shape, self.max_bytes), False
-        else:
-            sizes = memory.sizes_of(self._model).doubled(self._limits())
-            self._model = memory.resized(self._model, shape, sizes)
-
-    def _held_model(self) -> Any:
-        """The model as kernels get it."""
-        model, ready = self._held
-        if model is not self._model:
-            model, ready = self._held = self._model, pinned(self._model)
-        return ready
-
-    def _may_grow(self) -> bool:
-        if self._is_full:
-            return False
-        sizes, most = memory.sizes_of(self._model), self._limits()
-        self._is_full = not any(size < limit for size, limit in zip(sizes[:3], most[:3], strict=True))
-        return not self._is_full
-
-    def _limits(self) -> Sizes:
-        if self._most is None:
-            self._most = memory.limits(self._model, self._shape_now(), self.max_bytes)
-        return self._most
-
-    def _predicted(self, rows: Rows, n_outputs: int) -> Floats:
-        outputs = np.zeros((len(rows), n_outputs))
-        self._go(rows, NO_NUMBERS, NO_NUMBERS, outputs, PREDICTS)
+    def _predict(self, X: Any) -> Floats | None:  # noqa: N803
+        """The outputs of rows, or None before the first row was learned."""
+        if self._arena is None or self._encoder is None:
+            return None
+        is_single = isinstance(X, list) and len(X) == 1
+        rows = self._encoder.encode_one(X[0]).reshape(1, -1) if is_single else self._encoder.encode_many(X)
+        outputs = np.zeros((len(rows), self._n_outputs()))
+        self._arena.run(self._rule, rows, NO_NUMBERS, NO_NUMBERS, outputs, PREDICTS)
         return outputs
 
-    def _known_rows(self, rows: Any) -> Rows:
-        assert self._rows is not None  # noqa: S101 - a model was made for them
-        return self._rows.encode_many(rows)
-
     def _arrays(self) -> Arrays:
-        own = {"rng": self._rng, **({} if self._rows is None else {"seen": self._rows.seen})}
-        return own if self._model is None else {**own, **memory.arrays_of(self._model)}
+        own = {"rng": self._rng, **({} if self._encoder is None else {"seen": self._encoder.seen})}
+        return own if self._arena is None else {**own, **states.arrays_of(self._arena.state)}

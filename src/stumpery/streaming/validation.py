@@ -1,32 +1,31 @@
-"""Validation of the saved memory of a stream's trees: a kernel must never be led astray by it."""
+"""Validation of the saved arrays of a stream's trees, so that kernels never leave an array or a loop."""
 
 import numpy as np
 
-from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest import forest_kernels as forests
 from stumpery.array_forest.block_validation import validate_blocks
 from stumpery.array_forest.node_validation import validate_nodes
-from stumpery.drift import adaptive_window_kernels as drift_kernels
-from stumpery.streaming.capacity import Shape
-from stumpery.streaming.trees import eviction_kernels as room
-from stumpery.streaming.trees import leaf_prediction_kernels as leaves
-from stumpery.streaming.trees.leaf_prediction_kernels import StreamState
+from stumpery.drift import adaptive_window_kernels as adaptive_windows
+from stumpery.streaming.capacity import StreamShape
+from stumpery.streaming.trees import eviction_kernels as eviction
+from stumpery.streaming.trees.state_kernels import FLAG_DEACTIVATED, FLAG_TABLE, MOMENT_WEIGHT, StreamState
 from stumpery.validation import check, check_learned, check_within
 
-LARGEST = float(np.finfo(np.float32).max)
+MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 
-def validate(model: StreamState, shape: Shape) -> None:
-    """A ValueError says what is inconsistent: a place leads nowhere or is met twice, or a number is none."""
+def validate(model: StreamState, shape: StreamShape) -> None:
+    """Raise a ValueError that says what is inconsistent: an index out of range or met twice, or a value not finite."""
     forest = model.forest
-    time, n_blocks = int(forest.counters[trees.COUNTER_TIME]), len(forest.blocks)
+    time, n_blocks = int(forest.counters[forests.COUNTER_TIME]), len(forest.blocks)
     check_within(np.array(time), 0, 2**31 - 1, "the number of events")
-    check_within(forest.counters[[room.LAST_SWEEP]], 0, time, "the event of the last sweep")
-    check_within(forest.counters[[trees.COUNTER_FREE_BLOCKS]], 0, n_blocks, "the number of free blocks")
+    check_within(forest.counters[[eviction.COUNTER_LAST_EVICTION]], 0, time, "the event of the last eviction")
+    check_within(forest.counters[[forests.COUNTER_FREE_BLOCKS]], 0, n_blocks, "the number of free blocks")
     check(
-        ((forest.kinds == trees.CATEGORICAL) == shape.is_categorical).all(),
+        ((forest.kinds == forests.CATEGORICAL) == shape.is_categorical).all(),
         "a column is of another kind than its schema says",
     )
-    check_within(forest.kinds, trees.NUMERICAL, trees.BINARY, "the kind of a column")
+    check_within(forest.kinds, forests.NUMERICAL, forests.BINARY, "the kind of a column")
     validate_nodes(forest, shape.n_roots, shape.is_categorical)
     validate_blocks(forest, len(model.events))
     _validate_events(model, shape)
@@ -34,25 +33,25 @@ def validate(model: StreamState, shape: Shape) -> None:
     _validate_numbers(model)
 
 
-def _validate_events(model: StreamState, shape: Shape) -> None:
+def _validate_events(model: StreamState, shape: StreamShape) -> None:
     rows, labels, weights = model.events[:, :-2], model.events[:, -2], model.events[:, -1]
     check(np.isfinite(labels).all(), "the label of an event is not finite")
-    if not model.spread[leaves.COUNT] > 0:
+    if not model.label_moments[MOMENT_WEIGHT] > 0:
         check(np.isin(labels, np.arange(shape.n_values)).all(), "the class of an event does not exist")
     check(not np.isnan(rows).any(), "the value of an event is NaN")
     check(not np.isnan(model.doubles.values).any(), "the value of an event is NaN")
     check(
-        np.isin(rows[:, shape.is_categorical], np.arange(trees.MAX_CODES)).all(),
-        "the code of an event's name does not exist",
+        np.isin(rows[:, shape.is_categorical], np.arange(forests.MAX_CODES)).all(),
+        "the code of an event's category does not exist",
     )
-    check_within(weights, 0.0, LARGEST, "the weight of an event")
+    check_within(weights, 0.0, MAX_FLOAT32, "the weight of an event")
 
 
 def _validate_tables(model: StreamState) -> None:
-    n_leaves, n_tables = int(model.forest.counters[trees.COUNTER_LEAVES]), len(model.bayes.cuts)
-    tables, free = model.marks[:n_leaves, leaves.TABLE], model.bayes.free
+    n_leaves, n_tables = int(model.forest.counters[forests.COUNTER_LEAVES]), len(model.bayes.cuts)
+    tables, free = model.flags[:n_leaves, FLAG_TABLE], model.bayes.free
     check_within(free[:1], 0, n_tables, "the number of free tables")
-    owned = np.concatenate([tables[tables != trees.NO_INDEX], free[1 : 1 + free[0]]])
+    owned = np.concatenate([tables[tables != forests.NO_INDEX], free[1 : 1 + free[0]]])
     check_within(owned, 0, n_tables - 1, "the table of a leaf")
     check(len(np.unique(owned)) == len(owned), "a table belongs to two leaves, or is free and in use")
     check(not np.isnan(model.bayes.cuts).any(), "a cut is NaN")
@@ -60,18 +59,18 @@ def _validate_tables(model: StreamState) -> None:
 
 
 def _validate_numbers(model: StreamState) -> None:
-    n_leaves = int(model.forest.counters[trees.COUNTER_LEAVES])
-    check_within(model.windows.fills, 0, drift_kernels.N_BUCKETS, "the number of buckets of a drift detector")
+    n_leaves = int(model.forest.counters[forests.COUNTER_LEAVES])
+    check_within(model.windows.fills, 0, adaptive_windows.MAX_BUCKETS, "the number of buckets of a drift detector")
     check_within(model.standby, 0, 1, "whether a tree grows in the background")
-    check_within(model.marks[:n_leaves, leaves.DEACTIVATED], 0, 1, "whether a leaf is deactivated")
-    check_within(model.votes, 0.0, LARGEST, "the accuracy of a tree")
+    check_within(model.flags[:n_leaves, FLAG_DEACTIVATED], 0, 1, "whether a leaf is deactivated")
+    check_within(model.votes, 0.0, MAX_FLOAT32, "the accuracy of a tree")
     learned = {
         "statistic of a leaf": model.forest.stats,
-        "score of a leaf predictor": model.duels,
+        "score of a leaf predictor": model.predictor_scores,
         "logarithm of a table": model.bayes.logs,
         "sum of a drift detector": model.windows.sums,
         "importance of a column": model.importances,
-        "spread of the labels": model.spread,
+        "moment of the labels": model.label_moments,
     }
-    for what, array in learned.items():
-        check_learned(array, f"a {what}")
+    for name, array in learned.items():
+        check_learned(array, f"a {name}")

@@ -1,4 +1,4 @@
-"""Stream summaries (sketches) in fixed memory: moments, quantiles, count-min. Each merges with others of its options."""
+"""Stream summaries (sketches) in fixed memory: moments, quantiles, count-min; those of equal options merge."""
 
 import lazy_loader
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from stumpery.hashing import hash_item, hash_items
-from stumpery.labels.summary_classes import checked_labels
+from stumpery.labels.class_codes import checked_class_codes
 from stumpery.locks import merging
 from stumpery.models import Model
 from stumpery.options import check_whole
@@ -56,13 +56,13 @@ class CountMin(Model):
     def add(self, item: str | int, label: int = 0, weight: int = 1) -> None:
         """Count one item, `weight` times."""
         check_whole("weight", weight, 1, 2**31)
-        labels = checked_labels([label], 1, self.n_classes)
+        labels = checked_class_codes([label], 1, self.n_classes)
         kernels.add_all(self._counts, np.array([hash_item(item)], np.uint64), labels, int(weight))
 
     def add_many(self, items: Any, labels: Any = None) -> None:
         """Count many items, a label for each: equals the loop of `add`."""
         hashes = hash_items(items)
-        kernels.add_all(self._counts, hashes, checked_labels(labels, len(hashes), self.n_classes), 1)
+        kernels.add_all(self._counts, hashes, checked_class_codes(labels, len(hashes), self.n_classes), 1)
 
     @merging
     def merge(self, other: Self) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from stumpery.labels.summary_classes import checked_labels
+from stumpery.labels.class_codes import checked_class_codes
 from stumpery.locks import merging
 from stumpery.models import Model
 from stumpery.options import check_number, check_whole
@@ -97,7 +97,7 @@ class QuantileSummary(Model):
     def add_many(self, values: Any, labels: Any = None) -> None:
         """Add many values, one label from 0 to n_classes - 1 for each: equals the loop of `add`."""
         numbers = checked_numbers(values)
-        classes = checked_labels(labels, len(numbers), self.n_classes)
+        classes = checked_class_codes(labels, len(numbers), self.n_classes)
         missing = np.isnan(numbers)
         if missing.any():
             of_missing = classes[missing] if len(classes) == len(numbers) else np.repeat(classes, int(missing.sum()))

@@ -1,1 +1,1 @@
-"""Kernels of Hoeffding trees: leaves, split search, drift, eviction."""
+"""Kernels of Hoeffding trees: state, split criteria and search, splitting, leaf predictors, eviction."""

@@ -1,15 +1,16 @@
-"""The memory of a stream's trees: what is taken from the arenas, and how it is given back.
+"""Memory of a stream's trees: leaves and trees are reset, and leaves deactivated where memory runs low.
 
-Where hardly a block is free, a sweep gives back those whose events are out of the ring. If that is not enough, leaves
-with fewer mistakes than the average fall asleep: they predict and count, but remember no events and do not split, until
-there is room again.
+With few free blocks, those whose events have left the ring buffer are freed. If that is not enough, leaves with a lower
+error than the average are deactivated: they predict and count, but store no events and do not split, until half of
+the blocks are free again.
 """
 
 import numpy as np
 
-from stumpery.array_forest import allocation_kernels as arena
+from stumpery.array_forest import allocation_kernels as allocation
 from stumpery.array_forest import event_lists_kernels as event_lists
-from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest import nodes_kernels
 from stumpery.array_forest.forest_kernels import (
     COUNTER_FREE_BLOCKS,
     COUNTER_LEAVES,
@@ -22,130 +23,142 @@ from stumpery.array_forest.forest_kernels import (
     ForestState,
     Int32s,
 )
-from stumpery.array_forest.nodes_kernels import make_empty_leaf
 from stumpery.jit import internal
-from stumpery.streaming.trees import leaf_prediction_kernels as leaves
-from stumpery.streaming.trees.leaf_prediction_kernels import ALL, DEACTIVATED, N_ROWS, SQUARES, TABLE, StreamState
+from stumpery.streaming.trees.state_kernels import (
+    FLAG_DEACTIVATED,
+    FLAG_TABLE,
+    MOMENT_SQUARES,
+    N_FLAGS,
+    N_LEAF_PREDICTORS,
+    N_STAT_ROWS,
+    ROW_ALL,
+    StreamState,
+)
 from stumpery.types import Integers
 
-LAST_SWEEP = trees.N_COUNTERS  # one more counter
-N_COUNTERS = trees.N_COUNTERS + 1
-LOW, ENOUGH = 16, 8  # a sweep begins where less than one block in so many is free, and ends with one in so many
+COUNTER_LAST_EVICTION = forests.N_COUNTERS  # one more counter
+N_STREAM_COUNTERS = forests.N_COUNTERS + 1
+FREE_BLOCKS_LOW, FREE_BLOCKS_ENOUGH = 16, 8  # eviction begins below one free block in 16, and ends at one in 8
 
 
 @internal
-def take_leaf(model: StreamState) -> int:
-    """A free leaf, awake."""
-    leaf = arena.take_leaf(model.forest)
-    model.marks[leaf, TABLE] = NO_INDEX
-    model.marks[leaf, DEACTIVATED] = 0
+def allocate_leaf(model: StreamState) -> int:
+    """A free leaf, activated and without a table."""
+    leaf = allocation.take_leaf(model.forest)
+    model.flags[leaf, FLAG_TABLE] = NO_INDEX
+    model.flags[leaf, FLAG_DEACTIVATED] = 0
     return leaf
 
 
 @internal
 def free_table(model: StreamState, leaf: int) -> None:
-    """Give a leaf's table back, in place."""
-    if model.marks[leaf, TABLE] != NO_INDEX:
+    """Free a leaf's naive Bayes table, in place."""
+    if model.flags[leaf, FLAG_TABLE] != NO_INDEX:
         model.bayes.free[0] += 1
-        model.bayes.free[model.bayes.free[0]] = model.marks[leaf, TABLE]
-        model.marks[leaf, TABLE] = NO_INDEX
+        model.bayes.free[model.bayes.free[0]] = model.flags[leaf, FLAG_TABLE]
+        model.flags[leaf, FLAG_TABLE] = NO_INDEX
 
 
 @internal
-def drop_leaf(model: StreamState, leaf: int) -> None:
-    """Give a leaf back, in place."""
+def free_leaf(model: StreamState, leaf: int) -> None:
+    """Free a leaf, in place."""
     free_table(model, leaf)
-    arena.free_leaf(model.forest, leaf)
+    allocation.free_leaf(model.forest, leaf)
 
 
 @internal
-def clear_leaf(model: StreamState, leaf: int) -> None:
-    """Let a leaf know nothing, in place."""
-    for each in range(model.forest.stats.shape[2]):
-        for place in range(N_ROWS):
-            model.forest.stats[leaf, place, each] = 0.0
-    for guesser in range(leaves.N_GUESSERS):
-        model.duels[leaf, guesser] = 0.0
-    for mark in range(leaves.N_MARKS):
-        model.marks[leaf, mark] = NO_INDEX if mark == TABLE else 0
+def reset_leaf(model: StreamState, leaf: int) -> None:
+    """Set a leaf's statistics, scores and flags to those of a new leaf, in place."""
+    for value in range(model.forest.stats.shape[2]):
+        for stat_row in range(N_STAT_ROWS):
+            model.forest.stats[leaf, stat_row, value] = 0.0
+    for predictor in range(N_LEAF_PREDICTORS):
+        model.predictor_scores[leaf, predictor] = 0.0
+    for flag in range(N_FLAGS):
+        model.flags[leaf, flag] = NO_INDEX if flag == FLAG_TABLE else 0
 
 
 @internal
-def fell(model: StreamState, root: int, grace: int) -> None:
-    """Turn a whole tree into one leaf that knows nothing and give its memory back, in place; without recursion."""
+def reset_tree(model: StreamState, root: int, grace: int) -> None:
+    """Reset a tree to one new leaf and free the rest of its memory, in place; without recursion."""
     nodes = model.forest.nodes
-    waiting = np.empty(nodes.shape[0] // 2 + 1, np.int32)
-    n_waiting = 0
+    stack = np.empty(nodes.shape[0] // 2 + 1, np.int32)
+    n_stacked = 0
     if nodes[root, NODE_CHILD] == root:
-        drop_leaf(model, nodes[root, NODE_LEAF])
+        free_leaf(model, nodes[root, NODE_LEAF])
     else:
-        waiting[0] = nodes[root, NODE_CHILD]
-        n_waiting = 1
-    while n_waiting > 0:
-        n_waiting -= 1
-        pair = waiting[n_waiting]
+        stack[0] = nodes[root, NODE_CHILD]
+        n_stacked = 1
+    while n_stacked > 0:
+        n_stacked -= 1
+        pair = stack[n_stacked]
         for node in range(pair, pair + 2):
             if nodes[node, NODE_CHILD] == node:
-                drop_leaf(model, nodes[node, NODE_LEAF])
+                free_leaf(model, nodes[node, NODE_LEAF])
             else:
-                waiting[n_waiting] = nodes[node, NODE_CHILD]
-                n_waiting += 1
-        arena.free_pair(model.forest, pair)
-    leaf = take_leaf(model)
-    make_empty_leaf(model.forest, root, leaf)
-    clear_leaf(model, leaf)
+                stack[n_stacked] = nodes[node, NODE_CHILD]
+                n_stacked += 1
+        allocation.free_pair(model.forest, pair)
+    leaf = allocate_leaf(model)
+    nodes_kernels.make_empty_leaf(model.forest, root, leaf)
+    reset_leaf(model, leaf)
     model.forest.leaves[leaf, LEAF_NEXT_CHECK] = grace
 
 
 @internal
-def mistakes(model: StreamState, leaf: int, of_numbers: bool) -> float:
-    """What a leaf would still have to learn: the weight of all classes but the first, or its squared distances."""
-    stats = model.forest.stats[leaf, ALL]
-    if of_numbers:
-        return np.float64(stats[SQUARES])
+def leaf_error(model: StreamState, leaf: int, is_regression: bool) -> float:
+    """The error that splits could reduce: the weight of all classes but the largest, or the squared deviations."""
+    stats = model.forest.stats[leaf, ROW_ALL]
+    if is_regression:
+        return np.float64(stats[MOMENT_SQUARES])
     total, top = 0.0, 0.0
-    for each in range(stats.shape[0]):
-        total += stats[each]
-        top = max(top, np.float64(stats[each]))
+    for label in range(stats.shape[0]):
+        total += stats[label]
+        top = max(top, np.float64(stats[label]))
     return total - top
 
 
 @internal
-def is_short(counters: Integers, n_blocks: int) -> bool:
-    """Whether hardly a block is free, and the last sweep is a while ago."""
-    is_low = counters[COUNTER_FREE_BLOCKS] * LOW < n_blocks
-    return bool(is_low and counters[COUNTER_TIME] - counters[LAST_SWEEP] >= n_blocks)
+def is_memory_low(counters: Integers, n_blocks: int) -> bool:
+    """Whether few blocks are free, and the last eviction was some time ago."""
+    is_low = counters[COUNTER_FREE_BLOCKS] * FREE_BLOCKS_LOW < n_blocks
+    return bool(is_low and counters[COUNTER_TIME] - counters[COUNTER_LAST_EVICTION] >= n_blocks)
 
 
 @internal
-def sweep(model: StreamState, of_numbers: bool) -> None:
-    """Make room for blocks, in place."""
+def is_active(model: StreamState, leaf: int) -> bool:
+    """Whether a leaf is in use and not deactivated."""
+    return bool(model.forest.leaves[leaf, LEAF_NODE] != NO_INDEX and model.flags[leaf, FLAG_DEACTIVATED] == 0)
+
+
+@internal
+def evict(model: StreamState, is_regression: bool) -> None:
+    """Free blocks of old events, then deactivate leaves of low error until enough blocks are free, in place."""
     forest, counters = model.forest, model.forest.counters
     n_blocks = forest.blocks.shape[0]
-    counters[LAST_SWEEP] = counters[COUNTER_TIME]
+    counters[COUNTER_LAST_EVICTION] = counters[COUNTER_TIME]
     for leaf in range(counters[COUNTER_LEAVES]):
         if forest.leaves[leaf, LEAF_NODE] != NO_INDEX:
             event_lists.release_old_blocks(forest, leaf, counters[COUNTER_TIME] - model.events.shape[0])
-    awake = 2
-    while counters[COUNTER_FREE_BLOCKS] * ENOUGH < n_blocks and awake > 1:
-        total, awake = 0.0, 0
+    n_active = 2
+    while counters[COUNTER_FREE_BLOCKS] * FREE_BLOCKS_ENOUGH < n_blocks and n_active > 1:
+        total, n_active = 0.0, 0
         for leaf in range(counters[COUNTER_LEAVES]):
-            if forest.leaves[leaf, LEAF_NODE] != NO_INDEX and model.marks[leaf, DEACTIVATED] == 0:
-                total += mistakes(model, leaf, of_numbers)
-                awake += 1
+            if is_active(model, leaf):
+                total += leaf_error(model, leaf, is_regression)
+                n_active += 1
         for leaf in range(counters[COUNTER_LEAVES]):
-            lives = forest.leaves[leaf, LEAF_NODE] != NO_INDEX and model.marks[leaf, DEACTIVATED] == 0
-            if lives and awake > 1 and mistakes(model, leaf, of_numbers) * awake <= total:
+            if is_active(model, leaf) and n_active > 1 and leaf_error(model, leaf, is_regression) * n_active <= total:
                 event_lists.free_blocks(forest, leaf)
                 free_table(model, leaf)
-                model.marks[leaf, DEACTIVATED] = 1
+                model.flags[leaf, FLAG_DEACTIVATED] = 1
 
 
 @internal
-def note(forest: ForestState, mark: Int32s, leaf: int, time: int) -> None:
-    """Note an event in a leaf that is awake, or wakes now because a half of the blocks is free, in place."""
-    if mark[DEACTIVATED] == 1:
+def append_event(forest: ForestState, flags: Int32s, leaf: int, time: int) -> None:
+    """Append an event to a leaf that is active, or activated now because half of the blocks are free, in place."""
+    if flags[FLAG_DEACTIVATED] == 1:
         if forest.counters[COUNTER_FREE_BLOCKS] * 2 < forest.blocks.shape[0]:
             return
-        mark[DEACTIVATED] = 0
+        flags[FLAG_DEACTIVATED] = 0
     event_lists.append_event(forest, leaf, time)

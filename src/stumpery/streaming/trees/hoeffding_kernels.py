@@ -1,17 +1,15 @@
-"""A stream's trees, one event after the other: predict, learn, or first one and then the other.
+"""Hoeffding trees and forests along a stream: predict, learn, or predict and then learn each event.
 
-A forest holds its trees and, behind them, one place for each in which a tree may grow in the background. A tree whose
-mistakes seem to become more gets one; when they surely have, it takes the old tree's place (Gomes et al. 2017).
+In a forest a drift detector per tree gets the tree's errors. At a warning a background tree starts; at a drift it
+replaces the old one (Gomes et al. 2017).
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest import nodes_kernels as nodes
+from stumpery.array_forest import nodes_kernels
 from stumpery.array_forest.forest_kernels import (
     COUNTER_FREE_BLOCKS,
+    COUNTER_FREE_PAIR,
     COUNTER_NODES,
     COUNTER_TIME,
     GAPS_PER_BLOCK,
@@ -28,122 +26,137 @@ from stumpery.array_forest.forest_kernels import (
     Int32s,
 )
 from stumpery.array_forest.precision_kernels import round_row
-from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, Scratch, store_event
+from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, store_event
 from stumpery.drift import adaptive_window_kernels as drift
 from stumpery.jit import internal, kernel
 from stumpery.random import poisson
-from stumpery.streaming.trees import eviction_kernels as room
-from stumpery.streaming.trees import leaf_prediction_kernels as leaves
-from stumpery.streaming.trees import splitting_kernels as growth
+from stumpery.streaming.trees import eviction_kernels as eviction
+from stumpery.streaming.trees import leaf_predictors_kernels as leaf_predictors
+from stumpery.streaming.trees import splitting_kernels as splitting
 from stumpery.streaming.trees.criterion_kernels import VARIANCE
-from stumpery.streaming.trees.leaf_prediction_kernels import (
-    COUNT,
-    CRITERION,
-    DRIFT,
-    GRACE,
-    MEAN,
-    MULTIWAY,
-    SQUARES,
-    TIMES,
-    WARNING,
+from stumpery.streaming.trees.state_kernels import (
+    FLAG_TABLE,
+    MOMENT_MEAN,
+    MOMENT_SQUARES,
+    MOMENT_WEIGHT,
+    NAIVE_BAYES,
+    RECENT,
+    ROW_ALL,
+    ROW_RECENT,
+    RULE_CRITERION,
+    RULE_DRIFT_DELTA,
+    RULE_GRACE_PERIOD,
+    RULE_MULTIWAY,
+    RULE_TIMES,
+    RULE_WARNING_DELTA,
+    VOTE_CORRECT,
+    VOTE_EVENTS,
     StreamState,
+    StreamWorkspace,
 )
 from stumpery.types import Floats, RandomState
 
-PREDICTS, LEARNS, GROWS = 1, 2, 4  # what a run may do
-RIGHT, SEEN = range(2)  # of a tree's votes
-VOTES_FADING = 0.999
-
-
-class StreamWorkspace(NamedTuple):
-    """Room to think."""
-
-    row: Floats  # (columns,): the one at hand, as the model holds it
-    reached: Int32s  # (trees,), of a forest also those in the background
-    foremost: Int32s  # (trees,), the same memory
-    moving: Int32s  # (trees,)
-    one: Floats  # (classes,), or one number
-    scratch: Scratch
+PREDICTS, LEARNS, GROWS = 1, 2, 4  # flags of a run; one that grows stops where memory must grow first
+VOTE_DECAY = 0.999
 
 
 @internal
-def predict(model: StreamState, reached: Int32s, row: Floats, rule: Floats, one: Floats, output: Floats) -> None:
-    """Write the mean of what the reached leaves predict, in place; a tree counts as much as it was right of late."""
+def predict(
+    model: StreamState, reached: Int32s, row: Floats, rule: Floats, tree_output: Floats, output: Floats
+) -> None:
+    """Write the mean of the leaves' predictions, in place, weighted by the squares of the trees' recent accuracies."""
     n_trees, n_outputs = model.standby.shape[0], output.shape[0]
     if n_trees == 1:
-        leaves.predict(model, reached[0], row, rule, output)
+        leaf_predictors.predict(model, reached[0], row, rule, output)
         return
-    for each in range(n_outputs):
-        output[each] = 0.0
+    for index in range(n_outputs):
+        output[index] = 0.0
     total = 0.0
     for tree in range(n_trees):
-        leaves.predict(model, reached[tree], row, rule, one)
-        vote = (model.votes[tree, RIGHT] + 1.0) / (model.votes[tree, SEEN] + 1.0)
+        leaf_predictors.predict(model, reached[tree], row, rule, tree_output)
+        vote = (model.votes[tree, VOTE_CORRECT] + 1.0) / (model.votes[tree, VOTE_EVENTS] + 1.0)
         vote *= vote
-        said = 1.0 if rule[CRITERION] == VARIANCE else 0.0
-        for each in range(n_outputs):
-            output[each] += vote * one[each]
-            if said == 0.0 and one[each] > 0.0:
-                said = 1.0
-        total += vote * said  # a tree that knows nothing yet abstains
-    for each in range(n_outputs):
-        output[each] /= max(total, 1e-300)
+        has_prediction = 1.0 if rule[RULE_CRITERION] == VARIANCE else 0.0
+        for index in range(n_outputs):
+            output[index] += vote * tree_output[index]
+            if has_prediction == 0.0 and tree_output[index] > 0.0:
+                has_prediction = 1.0
+        total += vote * has_prediction  # a tree without events abstains
+    for index in range(n_outputs):
+        output[index] /= max(total, 1e-300)
 
 
 @internal
-def mistake(model: StreamState, leaf: int, row: Floats, label: float, rule: Floats, one: Floats) -> float:
-    """How wrong a tree is about an event, from 0 to 1."""
-    guesser = leaves.chosen_guesser(model.duels[leaf], rule)
-    place = leaves.LATEST if guesser == leaves.RECENT else leaves.ALL
+def prediction_error(
+    model: StreamState, leaf: int, row: Floats, label: float, rule: Floats, tree_output: Floats
+) -> float:
+    """A tree's error on an event, from 0 to 1."""
+    predictor = leaf_predictors.select_predictor(model.predictor_scores[leaf], rule)
+    stat_row = ROW_RECENT if predictor == RECENT else ROW_ALL
     stats = model.forest.stats[leaf]
-    if rule[CRITERION] == VARIANCE:
-        deviation = np.sqrt(model.spread[SQUARES] / max(model.spread[COUNT], 1.0))
-        return float(min(abs(leaves.expected(stats, place) - label) / max(3.0 * deviation, 1e-300), 1.0))
-    if guesser == leaves.BAYES and model.marks[leaf, leaves.TABLE] != NO_INDEX:
-        leaves.predict(model, leaf, row, rule, one)
-        return 0.0 if leaves.largest(one) == int(label) else 1.0
-    return 0.0 if leaves.guess(stats, place) == int(label) else 1.0
+    if rule[RULE_CRITERION] == VARIANCE:
+        deviation = np.sqrt(model.label_moments[MOMENT_SQUARES] / max(model.label_moments[MOMENT_WEIGHT], 1.0))
+        distance = abs(leaf_predictors.predicted_mean(stats, stat_row) - label)
+        return float(min(distance / max(3.0 * deviation, 1e-300), 1.0))
+    if predictor == NAIVE_BAYES and model.flags[leaf, FLAG_TABLE] != NO_INDEX:
+        leaf_predictors.predict(model, leaf, row, rule, tree_output)
+        return 0.0 if leaf_predictors.argmax(tree_output) == int(label) else 1.0
+    return 0.0 if leaf_predictors.majority_class(stats, stat_row) == int(label) else 1.0
 
 
 @internal
-def watch(model: StreamState, tree: int, wrong: float, rule: Floats) -> None:
-    """Note a tree's mistake; begin a tree in the background, or let it take the tree's place, in place."""
+def detect_drift(model: StreamState, tree: int, error: float, rule: Floats) -> None:
+    """Give a tree's error to its drift detector, and start its background tree or replace it by that one, in place."""
     votes = model.votes[tree]
-    votes[RIGHT] = votes[RIGHT] * VOTES_FADING + 1.0 - wrong
-    votes[SEEN] = votes[SEEN] * VOTES_FADING + 1.0
-    drift.add(model.windows, tree, wrong)
-    if model.forest.counters[COUNTER_TIME] % drift.EVERY != 0:
+    votes[VOTE_CORRECT] = votes[VOTE_CORRECT] * VOTE_DECAY + 1.0 - error
+    votes[VOTE_EVENTS] = votes[VOTE_EVENTS] * VOTE_DECAY + 1.0
+    drift.update(model.windows, tree, error)
+    if model.forest.counters[COUNTER_TIME] % drift.CHECK_INTERVAL != 0:
         return
-    found = drift.look(model.windows, tree, rule[WARNING], rule[DRIFT])
-    if found == drift.STEADY:
+    status = drift.detect(model.windows, tree, rule[RULE_WARNING_DELTA], rule[RULE_DRIFT_DELTA])
+    if status == drift.NO_DRIFT:
         return
-    n_trees, grace = model.standby.shape[0], int(rule[GRACE])
-    if found == drift.WARNING:
+    n_trees, grace = model.standby.shape[0], int(rule[RULE_GRACE_PERIOD])
+    if status == drift.WARNING:
         if model.standby[tree] == 0:
             model.standby[tree] = 1
-            room.fell(model, n_trees + tree, grace)
+            eviction.reset_tree(model, n_trees + tree, grace)
         return
-    room.fell(model, tree, grace)
+    eviction.reset_tree(model, tree, grace)
     if model.standby[tree] == 1:
-        exchange(model, tree, n_trees + tree)
+        swap_trees(model, tree, n_trees + tree)
         model.standby[tree] = 0
-    drift.forget(model.windows, tree)
-    votes[RIGHT] = votes[SEEN] = 0.0
+    drift.reset(model.windows, tree)
+    votes[VOTE_CORRECT] = votes[VOTE_EVENTS] = 0.0
 
 
 @internal
-def exchange(model: StreamState, root: int, other: int) -> None:
-    """Exchange two trees, in place: only their roots move."""
+def swap_trees(model: StreamState, root: int, other: int) -> None:
+    """Swap two trees, in place: only their roots move."""
     nodes, masks = model.forest.nodes, model.forest.masks
-    for here, there in ((root, other), (other, root)):
-        if nodes[there, NODE_CHILD] == there:  # a leaf knows its node
-            model.forest.leaves[nodes[there, NODE_LEAF], LEAF_NODE] = here
+    for target, source in ((root, other), (other, root)):
+        if nodes[source, NODE_CHILD] == source:  # a leaf points to its node
+            model.forest.leaves[nodes[source, NODE_LEAF], LEAF_NODE] = target
     first, second = nodes[root, NODE_CHILD], nodes[other, NODE_CHILD]
     nodes[root, NODE_CHILD] = root if second == other else second
     nodes[other, NODE_CHILD] = other if first == root else first
     nodes[root, NODE_COLUMN], nodes[other, NODE_COLUMN] = nodes[other, NODE_COLUMN], nodes[root, NODE_COLUMN]
     one, two = 2 * root + NODE_PAYLOAD, 2 * other + NODE_PAYLOAD
     masks[one], masks[two] = masks[two], masks[one]
+
+
+@internal
+def detect_drifts(model: StreamState, work: StreamWorkspace, label: float, rule: Floats) -> None:
+    """Give the errors on an event to the drift detectors, and find the leaves again where trees changed, in place."""
+    n_trees, reached, row = model.standby.shape[0], work.reached, work.row
+    for tree in range(n_trees):
+        error = prediction_error(model, reached[tree], row, label, rule, work.tree_output)
+        before = model.standby[tree]
+        detect_drift(model, tree, error, rule)
+        if model.standby[tree] != before or model.forest.nodes[tree, NODE_CHILD] == tree:
+            reached[tree] = find_leaf(model, tree, row)
+        if model.standby[tree] == 1:
+            reached[n_trees + tree] = find_leaf(model, n_trees + tree, row)
 
 
 @internal
@@ -157,73 +170,65 @@ def learn(
     rng: RandomState,
     seed: np.uint64,
 ) -> None:
-    """Remember one event and let every tree learn it at the leaf that it reached, in place."""
-    forest, n_trees = model.forest, model.standby.shape[0]
-    reached, one = work.reached, work.one
-    of_numbers = rule[CRITERION] == VARIANCE
+    """Store one event and let every tree learn it at the leaf that it reached, in place."""
+    forest, n_trees, reached = model.forest, model.standby.shape[0], work.reached
+    is_regression = rule[RULE_CRITERION] == VARIANCE
     time = forest.counters[COUNTER_TIME]
-    nodes.update_column_kinds(forest, row)
+    nodes_kernels.update_column_kinds(forest, row)
     store_event(model.events, model.doubles, time, row, label, weight)
     forest.counters[COUNTER_TIME] = time + 1
-    if of_numbers:
-        note_number(model.spread, label, weight)
+    if is_regression:
+        update_label_moments(model.label_moments, label, weight)
     if n_trees > 1:
-        for tree in range(n_trees):
-            wrong = mistake(model, reached[tree], row, label, rule, one)
-            before = model.standby[tree]
-            watch(model, tree, wrong, rule)
-            if model.standby[tree] != before or forest.nodes[tree, NODE_CHILD] == tree:
-                reached[tree] = descend_one(model, tree, row)
-            if model.standby[tree] == 1:
-                reached[n_trees + tree] = descend_one(model, n_trees + tree, row)
-    for place in range(reached.shape[0]):
-        if place >= n_trees and model.standby[place - n_trees] == 0:
+        detect_drifts(model, work, label, rule)
+    for tree in range(reached.shape[0]):
+        if tree >= n_trees and model.standby[tree - n_trees] == 0:
             continue
-        leaf = reached[place]
-        times = poisson(rng, rule[TIMES]) if rule[TIMES] > 0.0 else 1
+        leaf = reached[tree]
+        times = poisson(rng, rule[RULE_TIMES]) if rule[RULE_TIMES] > 0.0 else 1
         if times == 0:
             continue
-        stats, duel, mark = forest.stats[leaf], model.duels[leaf], model.marks[leaf]
-        if of_numbers:
-            leaves.update_number(stats, duel, label, weight * times, rule)
+        stats, scores, flags = forest.stats[leaf], model.predictor_scores[leaf], model.flags[leaf]
+        if is_regression:
+            leaf_predictors.learn_number(stats, scores, label, weight * times, rule)
         else:
-            if mark[leaves.TABLE] != NO_INDEX:
-                leaves.try_bayes(model, leaf, row, int(label), one)
-            leaves.update_class(stats, duel, int(label), weight * times, rule)
+            if flags[FLAG_TABLE] != NO_INDEX:
+                leaf_predictors.score_naive_bayes(model, leaf, row, int(label), work.tree_output)
+            leaf_predictors.learn_class(stats, scores, int(label), weight * times, rule)
         for _ in range(times):
-            room.note(forest, mark, leaf, time)
+            eviction.append_event(forest, flags, leaf, time)
         if forest.leaves[leaf, LEAF_N_EVENTS] >= forest.leaves[leaf, LEAF_NEXT_CHECK]:
-            growth.check(model, work.scratch, leaf, rule, seed)
-    if room.is_short(forest.counters, forest.blocks.shape[0]):
-        room.sweep(model, bool(of_numbers))
+            splitting.try_split(model, work.scratch, leaf, rule, seed)
+    if eviction.is_memory_low(forest.counters, forest.blocks.shape[0]):
+        eviction.evict(model, bool(is_regression))
 
 
 @internal
-def note_number(spread: Floats, number: float, weight: float) -> None:
-    """Fold a number into the moments of all numbers, in place."""
-    spread[COUNT] += weight
-    distance = number - spread[MEAN]
-    spread[MEAN] += distance * weight / spread[COUNT]
-    spread[SQUARES] += weight * distance * (number - spread[MEAN])
+def update_label_moments(moments: Floats, number: float, weight: float) -> None:
+    """Add a number to the moments of all numbers, in place."""
+    moments[MOMENT_WEIGHT] += weight
+    distance = number - moments[MOMENT_MEAN]
+    moments[MOMENT_MEAN] += distance * weight / moments[MOMENT_WEIGHT]
+    moments[MOMENT_SQUARES] += weight * distance * (number - moments[MOMENT_MEAN])
 
 
 @internal
-def descend_one(model: StreamState, root: int, row: Floats) -> int:
+def find_leaf(model: StreamState, root: int, row: Floats) -> int:
     """The leaf that a row reaches below a root."""
     node = root
-    following = model.forest.nodes[node, NODE_CHILD] + nodes.goes_right(model.forest, node, row)
-    while following != node:
-        node = following
-        following = model.forest.nodes[node, NODE_CHILD] + nodes.goes_right(model.forest, node, row)
+    child = model.forest.nodes[node, NODE_CHILD] + nodes_kernels.goes_right(model.forest, node, row)
+    while child != node:
+        node = child
+        child = model.forest.nodes[node, NODE_CHILD] + nodes_kernels.goes_right(model.forest, node, row)
     return int(model.forest.nodes[node, NODE_LEAF])
 
 
 @internal
-def has_room(forest: ForestState, n_events: int, n_trees: int, rule: Floats) -> bool:
-    """Whether one more event fits whatever it makes of the trees."""
-    n_children = 4 if rule[MULTIWAY] == 0.0 else 2 * MAX_CODES
+def has_capacity(forest: ForestState, n_events: int, n_trees: int, rule: Floats) -> bool:
+    """Whether one more event fits, however many splits it causes."""
+    n_children = 4 if rule[RULE_MULTIWAY] == 0.0 else 2 * MAX_CODES
     n_free = forest.nodes.shape[0] - forest.counters[COUNTER_NODES]
-    has_nodes = n_free >= n_children * n_trees or forest.counters[trees.COUNTER_FREE_PAIR] != NO_INDEX
+    has_nodes = n_free >= n_children * n_trees or forest.counters[COUNTER_FREE_PAIR] != NO_INDEX
     has_blocks = forest.counters[COUNTER_FREE_BLOCKS] >= 8 * n_trees + MAX_SPLIT_EVENTS // GAPS_PER_BLOCK
     return bool(has_nodes and has_blocks and forest.counters[COUNTER_TIME] < n_events)
 
@@ -241,21 +246,21 @@ def run(
     outputs: Floats,
     does: int,
 ) -> int:
-    """Go along rows, in place: predict shares of classes or numbers, learn labels, or first one and then the other.
+    """Process rows, in place: predict classes' probabilities or numbers, learn labels, or first one and then the other.
 
-    One entry for all, since each would compile everything anew. Where memory must grow first, or a column be wider, it
-    stops early; it gives how many rows it went along.
+    A single entry point, since each would compile everything below it. Where memory must grow first, or a column needs
+    64 bits, it returns early: the number of rows that were processed.
     """
     n_trees, row = model.standby.shape[0], work.row
-    for place in range(rows.shape[0]):
-        is_held = round_row(rows[place], model.doubles.widths, row)
-        if does & LEARNS and not is_held and weights[place] > 0.0:
-            return place
-        if does & LEARNS and does & GROWS and not has_room(model.forest, model.events.shape[0], n_trees, rule):
-            return place
-        nodes.descend(model.forest, row, work.foremost, work.moving)
+    for index in range(rows.shape[0]):
+        fits_widths = round_row(rows[index], model.doubles.widths, row)
+        if does & LEARNS and not fits_widths and weights[index] > 0.0:
+            return index
+        if does & LEARNS and does & GROWS and not has_capacity(model.forest, model.events.shape[0], n_trees, rule):
+            return index
+        nodes_kernels.descend(model.forest, row, work.foreground, work.descending)
         if does & PREDICTS:
-            predict(model, work.reached, row, rule, work.one, outputs[place])
-        if does & LEARNS and weights[place] > 0.0:
-            learn(model, work, row, labels[place], weights[place], rule, rng, seed)
+            predict(model, work.reached, row, rule, work.tree_output, outputs[index])
+        if does & LEARNS and weights[index] > 0.0:
+            learn(model, work, row, labels[index], weights[index], rule, rng, seed)
     return len(rows)

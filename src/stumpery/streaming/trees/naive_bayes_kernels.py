@@ -1,7 +1,7 @@
-"""Naive Bayes in a leaf: a table of how often each class has a column's value between two cuts, as logarithms.
+"""Naive Bayes in leaves: a table of log probabilities of a column's bins given each class.
 
-A leaf that was asked and did not split writes its table from its remembered events. Tables are few and of one size; a
-leaf without one predicts without. Missing values say nothing.
+A leaf that was checked and did not split writes its table from its stored events. Tables are few and of one size; a
+leaf without one predicts without naive Bayes. Missing values are ignored.
 """
 
 import math
@@ -10,32 +10,32 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest import forest_kernels as forests
 from stumpery.array_forest.forest_kernels import MAX_CODES, MAX_THRESHOLDS, Float32s, Int32s
 from stumpery.array_forest.precision_kernels import DOUBLE, Doubles, gather_doubles
 from stumpery.array_forest.scratch_kernels import Scratch
 from stumpery.array_forest.thresholds_kernels import assign_bins, bin_doubles, choose_thresholds
 from stumpery.jit import internal
-from stumpery.streaming.trees.criterion_kernels import LABEL, SPACING, WEIGHT
+from stumpery.streaming.trees.criterion_kernels import CUT_SPACING, EVENT_LABEL, EVENT_WEIGHT
 from stumpery.types import Floats
 
-N_PLACES = MAX_THRESHOLDS + 1  # of a number; a name has N_CODES
+N_BINS = MAX_THRESHOLDS + 1  # of a numerical column; a categorical one has MAX_CODES
 
 
-class Bayes(NamedTuple):
-    """All tables."""
+class NaiveBayesTables(NamedTuple):
+    """The naive Bayes tables of all leaves."""
 
-    cuts: Float32s  # (tables, columns, MAX_CUTS), infinite where there are fewer
-    wide_cuts: Floats  # (tables, columns of 64 bits, MAX_CUTS), for these instead
-    logs: Float32s  # (tables, places of all columns, classes)
-    starts: Int32s  # (columns + 1,): where a column's places begin
-    free: Int32s  # (1 + tables,): how many tables are free, then their numbers
+    cuts: Float32s  # (tables, columns, MAX_THRESHOLDS), infinite where there are fewer
+    wide_cuts: Floats  # (tables, columns of 64 bits, MAX_THRESHOLDS), for these instead
+    logs: Float32s  # (tables, bins of all columns, classes)
+    starts: Int32s  # (columns + 1,): the first bin of each column
+    free: Int32s  # (1 + tables,): the number of free tables, then their indices
 
 
-def new_bayes(n_tables: int, n_classes: int, is_categorical: NDArray[np.bool_], n_doubles: int) -> Bayes:
-    """So many free tables."""
-    starts = np.concatenate([[0], np.cumsum(np.where(is_categorical, MAX_CODES, N_PLACES))]).astype(np.int32)
-    return Bayes(
+def new_tables(n_tables: int, n_classes: int, is_categorical: NDArray[np.bool_], n_doubles: int) -> NaiveBayesTables:
+    """Free tables."""
+    starts = np.concatenate([[0], np.cumsum(np.where(is_categorical, MAX_CODES, N_BINS))]).astype(np.int32)
+    return NaiveBayesTables(
         np.full((n_tables, len(is_categorical), MAX_THRESHOLDS), np.inf, np.float32),
         np.full((n_tables, n_doubles, MAX_THRESHOLDS), np.inf),
         np.zeros((n_tables, starts[-1], n_classes), np.float32),
@@ -45,57 +45,61 @@ def new_bayes(n_tables: int, n_classes: int, is_categorical: NDArray[np.bool_], 
 
 
 @internal
-def fill(bayes: Bayes, table: int, scratch: Scratch, n: int, kinds: NDArray[np.uint8], doubles: Doubles) -> None:
-    """Write a table from a leaf's copied events, in place."""
+def fill_table(
+    bayes: NaiveBayesTables, table: int, scratch: Scratch, n: int, kinds: NDArray[np.uint8], doubles: Doubles
+) -> None:
+    """Write a table from a leaf's copied events, with Laplace smoothing, in place."""
     logs = bayes.logs[table]
     n_classes = logs.shape[1]
     totals = np.zeros(n_classes)
     for index in range(n):
-        totals[int(scratch.events[index, LABEL])] += scratch.events[index, WEIGHT]
+        totals[int(scratch.events[index, EVENT_LABEL])] += scratch.events[index, EVENT_WEIGHT]
     for column in range(kinds.shape[0]):
         start, end = bayes.starts[column], bayes.starts[column + 1]
-        for place in range(start, end):
-            for each in range(n_classes):
-                logs[place, each] = 0.0
-        n_places = 1
-        if kinds[column] == trees.CATEGORICAL:
+        for index in range(start, end):
+            for label in range(n_classes):
+                logs[index, label] = 0.0
+        n_bins = 1
+        if kinds[column] == forests.CATEGORICAL:
             for index in range(n):
                 scratch.bins[index] = np.int32(scratch.events[index, column])
-                n_places = max(n_places, scratch.bins[index] + 1)
+                n_bins = max(n_bins, scratch.bins[index] + 1)
         elif doubles.widths[column] == DOUBLE:
             wide_points = bayes.wide_cuts[table, doubles.places[column]]
             gather_doubles(doubles, scratch.event_numbers, n, column, scratch.double_values)
-            n_places = 1 + bin_doubles(scratch, n, SPACING, wide_points)
+            n_bins = 1 + bin_doubles(scratch, n, CUT_SPACING, wide_points)
         else:
             points = bayes.cuts[table, column]
             for index in range(n):
                 scratch.values[index] = scratch.events[index, column]
-            n_cuts = choose_thresholds(scratch, n, SPACING, points)
-            for place in range(n_cuts, MAX_THRESHOLDS):
-                points[place] = np.inf
+            n_cuts = choose_thresholds(scratch, n, CUT_SPACING, points)
+            for cut in range(n_cuts, MAX_THRESHOLDS):
+                points[cut] = np.inf
             assign_bins(scratch, n, points, n_cuts)
-            n_places = n_cuts + 1
+            n_bins = n_cuts + 1
         for index in range(n):
-            each = int(scratch.events[index, LABEL])
-            logs[start + scratch.bins[index], each] += scratch.events[index, WEIGHT]
-        for place in range(start, end):
-            for each in range(n_classes):
-                if totals[each] > 0.0:  # a class that never came says nothing
-                    count = np.float64(logs[place, each])
-                    logs[place, each] = math.log((count + 1.0 / n_places) / (totals[each] + 1.0))
+            label = int(scratch.events[index, EVENT_LABEL])
+            logs[start + scratch.bins[index], label] += scratch.events[index, EVENT_WEIGHT]
+        for index in range(start, end):
+            for label in range(n_classes):
+                if totals[label] > 0.0:
+                    count = np.float64(logs[index, label])
+                    logs[index, label] = math.log((count + 1.0 / n_bins) / (totals[label] + 1.0))
 
 
 @internal
-def add_logs(bayes: Bayes, table: int, row: Floats, kinds: NDArray[np.uint8], doubles: Doubles, scores: Floats) -> None:
-    """Add what every column of a row says to the logarithms of the classes' probabilities, in place."""
+def add_log_probabilities(
+    bayes: NaiveBayesTables, table: int, row: Floats, kinds: NDArray[np.uint8], doubles: Doubles, scores: Floats
+) -> None:
+    """Add the log likelihoods of a row's columns to the scores of the classes, in place."""
     n_classes = scores.shape[0]
     for column in range(kinds.shape[0]):
         value = row[column]
-        place = int(bayes.starts[column])
-        if kinds[column] == trees.CATEGORICAL:
+        bin_index = int(bayes.starts[column])
+        if kinds[column] == forests.CATEGORICAL:
             if value == 0.0:
                 continue
-            place += int(value)
+            bin_index += int(value)
         else:
             if value == -np.inf:
                 continue
@@ -104,11 +108,11 @@ def add_logs(bayes: Bayes, table: int, row: Floats, kinds: NDArray[np.uint8], do
                 above = 0
                 while above < MAX_THRESHOLDS and value > wide_points[above]:
                     above += 1
-                place += above
+                bin_index += above
             else:
                 points = bayes.cuts[table, column]
-                for each in range(MAX_THRESHOLDS):
-                    place += int(value > points[each])
-        logs = bayes.logs[table, place]
-        for each in range(n_classes):
-            scores[each] += logs[each]
+                for cut in range(MAX_THRESHOLDS):
+                    bin_index += int(value > points[cut])
+        logs = bayes.logs[table, bin_index]
+        for label in range(n_classes):
+            scores[label] += logs[label]

@@ -1,7 +1,7 @@
-"""The best cut of each column of a leaf's events, and the best of all.
+"""Split search: the best cut of each column of a leaf's events, and the best of all columns.
 
-Numbers are cut between values of the leaf's own events, twice as far apart as in `cuts_kernels`; names one against the
-rest or in their order together, or each for itself, bits all at once. Every column gives one candidate, its best cut;
+Numerical columns are cut between values of the leaf's own events. Categories are split one against the rest, in order
+of their mean, or each to a child of its own. Binary columns are searched all at once. Every column gives one candidate;
 the Hoeffding bound compares the best two.
 """
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest import forest_kernels as forests
 from stumpery.array_forest.forest_kernels import MAX_CODES, MIN_CHILD_EVENTS
 from stumpery.array_forest.precision_kernels import DOUBLE, Doubles, gather_doubles
 from stumpery.array_forest.scratch_kernels import Scratch, round_up_to_lanes
@@ -19,148 +19,150 @@ from stumpery.array_forest.thresholds_kernels import assign_bins, best_candidate
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
 from stumpery.streaming.trees.criterion_kernels import (
+    CUT_SPACING,
+    EVENT_WEIGHT,
     GINI,
-    INFORMATION,
-    SPACING,
-    TOTAL,
+    INFORMATION_GAIN,
+    TOTALS_BY_ROW,
+    TOTALS_LEAF,
     VARIANCE,
-    WEIGHT,
-    WHOLE,
-    accumulate,
-    count_places,
-    weigh,
+    compute_gains,
+    cumulate,
+    fill_sums,
 )
 
 
-class Cut(NamedTuple):
-    """The best way to split, and what the best cut of any other column is worth."""
+class SplitCandidate(NamedTuple):
+    """The best split of a leaf, and the gain of the best one of any other column."""
 
     gain: float
-    column: int
+    column: int  # ~column where categories are split
     threshold: float
-    mask: np.uint64
-    second: float
+    mask: np.uint64  # of the codes of categories on the left
+    second_gain: float
     n_tried: int
-    n_ways: int  # children; with more than two, a child for each code of the mask
+    n_children: int  # with more than two, a child for each code of the mask
 
 
 @internal
-def best_number_cut(
+def best_numerical_split(
     scratch: Scratch, doubles: Doubles, n: int, n_rows: int, column: int, criterion: int
 ) -> tuple[float, float, int]:
-    """The worth and the threshold of a column's best cut, and how many were tried."""
+    """The gain and the threshold of a numerical column's best cut, and the number of cuts."""
     is_double = doubles.widths[column] == DOUBLE
     if is_double:
         gather_doubles(doubles, scratch.event_numbers, n, column, scratch.double_values)
-        n_cuts = bin_doubles(scratch, n, SPACING, scratch.double_thresholds)
+        n_cuts = bin_doubles(scratch, n, CUT_SPACING, scratch.double_thresholds)
     else:
         for index in range(n):
             scratch.values[index] = scratch.events[index, column]
-        n_cuts = choose_thresholds(scratch, n, SPACING, scratch.thresholds)
+        n_cuts = choose_thresholds(scratch, n, CUT_SPACING, scratch.thresholds)
         assign_bins(scratch, n, scratch.thresholds, n_cuts)
     if n_cuts == 0:
         return -np.inf, 0.0, 0
     width = round_up_to_lanes(n_cuts + 1)
-    count_places(scratch, n, width, n_rows, criterion)
-    accumulate(scratch.table, width, n_rows)
-    weigh(scratch.table, scratch.totals, width, n_rows, criterion)
-    found = best_candidate(scratch.table, 0, n_cuts, scratch.totals[WHOLE, 0], -np.inf)
-    if found == trees.NO_INDEX:
+    fill_sums(scratch, n, width, n_rows, criterion)
+    cumulate(scratch.table, width, n_rows)
+    compute_gains(scratch.table, scratch.totals, width, n_rows, criterion)
+    best = best_candidate(scratch.table, 0, n_cuts, scratch.totals[TOTALS_LEAF, 0], -np.inf)
+    if best == forests.NO_INDEX:
         return -np.inf, 0.0, n_cuts
-    threshold = scratch.double_thresholds[found] if is_double else np.float64(scratch.thresholds[found])
-    return np.float64(scratch.table.gains[found]), threshold, n_cuts
+    threshold = scratch.double_thresholds[best] if is_double else np.float64(scratch.thresholds[best])
+    return np.float64(scratch.table.gains[best]), threshold, n_cuts
 
 
 @internal
 def order_codes(scratch: Scratch, n_rows: int, criterion: int) -> int:
-    """Write the codes that occur into `scratch.order`, in place: by the share of the commonest class, or their mean."""
-    totals, sums, order, keys = scratch.totals[TOTAL], scratch.table.sums, scratch.order, scratch.codes[0]
+    """Sort the codes that occur into `scratch.order`, in place: by the share of the majority class, or their mean."""
+    totals, sums, order, keys = scratch.totals[TOTALS_BY_ROW], scratch.table.sums, scratch.order, scratch.codes[0]
     top = 1 if criterion == VARIANCE else 0
     if criterion != VARIANCE:
-        for each in range(n_rows):
-            if totals[each] > totals[top]:
-                top = each
+        for row in range(n_rows):
+            if totals[row] > totals[top]:
+                top = row
     n_codes = 0
     for code in range(MAX_CODES):
         weight = np.float64(sums[code])
         if criterion != VARIANCE:
-            for each in range(1, n_rows):
-                weight += np.float64(sums[each * MAX_CODES + code])
+            for row in range(1, n_rows):
+                weight += np.float64(sums[row * MAX_CODES + code])
         if weight > 0.0:
             key = np.float64(sums[top * MAX_CODES + code]) / weight
-            place = n_codes
-            while place > 0 and keys[place - 1] > key:
-                keys[place], order[place] = keys[place - 1], order[place - 1]
-                place -= 1
-            keys[place], order[place] = key, code
+            index = n_codes
+            while index > 0 and keys[index - 1] > key:
+                keys[index], order[index] = keys[index - 1], order[index - 1]
+                index -= 1
+            keys[index], order[index] = key, code
             n_codes += 1
     return n_codes
 
 
 @internal
-def best_name_cut(scratch: Scratch, n: int, n_rows: int, column: int, criterion: int) -> tuple[float, np.uint64, int]:
-    """The worth and the codes of a column's best set of names, and how many sets were tried."""
-    table, ordered, weight = scratch.table, scratch.ordered, scratch.totals[WHOLE, 0]
+def best_categorical_split(
+    scratch: Scratch, n: int, n_rows: int, column: int, criterion: int
+) -> tuple[float, np.uint64, int]:
+    """The gain and the codes of a categorical column's best subset, and the number of subsets."""
+    table, ordered, weight = scratch.table, scratch.ordered, scratch.totals[TOTALS_LEAF, 0]
     order = scratch.order
     for index in range(n):
         scratch.bins[index] = np.int32(scratch.events[index, column])
-    count_places(scratch, n, MAX_CODES, n_rows, criterion)
+    fill_sums(scratch, n, MAX_CODES, n_rows, criterion)
     n_codes = order_codes(scratch, n_rows, criterion)
     width = round_up_to_lanes(n_codes)
     for cell in range(n_rows * width):
         ordered.sums[cell] = 0.0
-    for each in range(n_rows):
-        for place in range(n_codes):
-            ordered.sums[each * width + place] = table.sums[each * MAX_CODES + order[place]]
+    for row in range(n_rows):
+        for index in range(n_codes):
+            ordered.sums[row * width + index] = table.sums[row * MAX_CODES + order[index]]
     gain, mask = -np.inf, np.uint64(0)
-    if n_codes > 2:  # the first and the last alone are a set of the first ones and what it leaves
-        weigh(ordered, scratch.totals, width, n_rows, criterion)
-        found = best_candidate(ordered, 1, n_codes - 1, weight, gain)
-        if found != trees.NO_INDEX:
-            gain, mask = np.float64(ordered.gains[found]), np.uint64(1) << np.uint64(order[found])
-    accumulate(ordered, width, n_rows)
-    weigh(ordered, scratch.totals, width, n_rows, criterion)
-    found = best_candidate(ordered, 0, n_codes - 1, weight, gain)
-    if found != trees.NO_INDEX:
-        gain, mask = np.float64(ordered.gains[found]), np.uint64(0)
-        for place in range(found + 1):
-            mask |= np.uint64(1) << np.uint64(order[place])
+    if n_codes > 2:  # one against the rest; the first and the last are among the subsets below
+        compute_gains(ordered, scratch.totals, width, n_rows, criterion)
+        best = best_candidate(ordered, 1, n_codes - 1, weight, gain)
+        if best != forests.NO_INDEX:
+            gain, mask = np.float64(ordered.gains[best]), np.uint64(1) << np.uint64(order[best])
+    cumulate(ordered, width, n_rows)
+    compute_gains(ordered, scratch.totals, width, n_rows, criterion)
+    best = best_candidate(ordered, 0, n_codes - 1, weight, gain)
+    if best != forests.NO_INDEX:
+        gain, mask = np.float64(ordered.gains[best]), np.uint64(0)
+        for index in range(best + 1):
+            mask |= np.uint64(1) << np.uint64(order[index])
     return gain, mask, max(2 * n_codes - 3, 0)
 
 
 @internal
-def every_name(scratch: Scratch, n: int, n_rows: int, column: int, criterion: int) -> tuple[float, np.uint64, int]:
-    """What a child for each name would be worth, the codes that occur, and how many; two must have events enough."""
+def multiway_split(scratch: Scratch, n: int, n_rows: int, column: int, criterion: int) -> tuple[float, np.uint64, int]:
+    """The gain of a child for each category, the codes that occur, and their number; two must have enough events."""
     for index in range(n):
         scratch.bins[index] = np.int32(scratch.events[index, column])
-    count_places(scratch, n, MAX_CODES, n_rows, criterion)
+    fill_sums(scratch, n, MAX_CODES, n_rows, criterion)
     sums, n_counted = scratch.table.sums, 1 if criterion == VARIANCE else n_rows
-    pure, mask, n_ways, n_large = 0.0, np.uint64(0), 0, 0
+    gain, mask, n_children, n_large = 0.0, np.uint64(0), 0, 0
     for code in range(MAX_CODES):
         size = 0.0
-        for each in range(n_counted):
-            size += np.float64(sums[each * MAX_CODES + code])
+        for row in range(n_counted):
+            size += np.float64(sums[row * MAX_CODES + code])
         if size <= 0.0:
             continue
         mask |= np.uint64(1) << np.uint64(code)
-        n_ways += 1
+        n_children += 1
         n_large += size >= MIN_CHILD_EVENTS
-        if criterion == INFORMATION:
-            pure -= size * math.log2(size)
-        for each in range(n_rows - n_counted, n_rows):
-            one = np.float64(sums[each * MAX_CODES + code])
-            if criterion != INFORMATION:
-                pure += one * one / size
-            elif one > 0.0:
-                pure += one * math.log2(one)
-    return pure if n_large > 1 else -np.inf, mask, n_ways
+        if criterion == INFORMATION_GAIN:
+            gain -= size * math.log2(size)
+        for row in range(n_rows - n_counted, n_rows):
+            value = np.float64(sums[row * MAX_CODES + code])
+            if criterion != INFORMATION_GAIN:
+                gain += value * value / size
+            elif value > 0.0:
+                gain += value * math.log2(value)
+    return gain if n_large > 1 else -np.inf, mask, n_children
 
 
 @internal
-def weigh_bits(scratch: Scratch, n: int, n_rows: int, criterion: int) -> None:
-    """Weigh the cuts of all columns of bits at once, in place."""
+def compute_binary_gains(scratch: Scratch, n: int, n_rows: int, criterion: int) -> None:
+    """Write the gains of all binary columns at once, in place."""
     bits = scratch.bits
-    n_values = scratch.events.shape[1]  # with label and weight, which nobody reads
+    n_values = scratch.events.shape[1]  # with label and weight, whose gains are not used
     width = round_up_to_lanes(n_values)
     for cell in range(n_rows * width):
         bits.sums[cell] = 0.0
@@ -172,14 +174,14 @@ def weigh_bits(scratch: Scratch, n: int, n_rows: int, criterion: int) -> None:
             sums[column] += weight * event[column]
     if criterion == VARIANCE:
         for index in range(n):
-            event, weight = scratch.events[index], scratch.events[index, WEIGHT]
+            event, weight = scratch.events[index], scratch.events[index, EVENT_WEIGHT]
             for column in range(n_values):
                 bits.sums[column] += weight * event[column]
-    weigh(bits, scratch.totals, width, n_rows, criterion)
+    compute_gains(bits, scratch.totals, width, n_rows, criterion)
 
 
 @internal
-def best_cut(
+def find_split(
     kinds: NDArray[np.uint8],
     doubles: Doubles,
     scratch: Scratch,
@@ -189,42 +191,44 @@ def best_cut(
     n_drawn: int,
     multiway: bool,
     key: np.uint64,
-) -> Cut:
-    """The best cut over `n_drawn` of the columns, drawn by `key`; gains are a share of the leaf's weight."""
+) -> SplitCandidate:
+    """The best split over `n_drawn` columns, drawn by `key`; gains are divided by the leaf's weight."""
     n_columns = kinds.shape[0]
-    weight, before = scratch.totals[WHOLE, 0], scratch.totals[WHOLE, 1]
+    weight, impurity = scratch.totals[TOTALS_LEAF, 0], scratch.totals[TOTALS_LEAF, 1]
     if criterion == GINI:
-        before -= 1.0
+        impurity -= 1.0
     elif criterion == VARIANCE:
-        before = 0.0
+        impurity = 0.0
     for column in range(n_columns):
-        if kinds[column] == trees.BINARY:
-            weigh_bits(scratch, n, n_rows, criterion)
+        if kinds[column] == forests.BINARY:
+            compute_binary_gains(scratch, n, n_rows, criterion)
             break
-    best = Cut(0.0, n_columns, 0.0, np.uint64(0), 0.0, 0, 2)
+    best = SplitCandidate(0.0, n_columns, 0.0, np.uint64(0), 0.0, 0, 2)
     needed = n_drawn
     for column in range(n_columns):
         key = splitmix64(key + np.uint64(0x9E3779B97F4A7C15))
         if (key >> np.uint64(32)) % np.uint64(n_columns - column) >= np.uint64(needed):
             continue
         needed -= 1
-        pure, threshold, mask, coded, n_ways = -np.inf, 0.5, np.uint64(0), column, 2
-        if kinds[column] == trees.BINARY:
+        weighted_gain, threshold, mask, coded, n_children = -np.inf, 0.5, np.uint64(0), column, 2
+        if kinds[column] == forests.BINARY:
             tried, size = 1, scratch.bits.sizes[column]
             if size >= MIN_CHILD_EVENTS and weight - size >= MIN_CHILD_EVENTS:
-                pure = float(scratch.bits.gains[column])
-        elif kinds[column] == trees.CATEGORICAL and multiway:
-            pure, mask, n_ways = every_name(scratch, n, n_rows, column, criterion)
+                weighted_gain = float(scratch.bits.gains[column])
+        elif kinds[column] == forests.CATEGORICAL and multiway:
+            weighted_gain, mask, n_children = multiway_split(scratch, n, n_rows, column, criterion)
             coded, tried = ~column, 1
-        elif kinds[column] == trees.CATEGORICAL:
-            pure, mask, tried = best_name_cut(scratch, n, n_rows, column, criterion)
+        elif kinds[column] == forests.CATEGORICAL:
+            weighted_gain, mask, tried = best_categorical_split(scratch, n, n_rows, column, criterion)
             coded = ~column
         else:
-            pure, threshold, tried = best_number_cut(scratch, doubles, n, n_rows, column, criterion)
-        gain, n_tried = before + pure / weight, best.n_tried + tried
+            weighted_gain, threshold, tried = best_numerical_split(scratch, doubles, n, n_rows, column, criterion)
+        gain, n_tried = impurity + weighted_gain / weight, best.n_tried + tried
         if gain > best.gain:
-            best = Cut(gain, coded, threshold, mask, best.gain, n_tried, n_ways)
+            best = SplitCandidate(gain, coded, threshold, mask, best.gain, n_tried, n_children)
         else:
-            second = max(best.second, gain)
-            best = Cut(best.gain, best.column, best.threshold, best.mask, second, n_tried, best.n_ways)
+            second_gain = max(best.second_gain, gain)
+            best = SplitCandidate(
+                best.gain, best.column, best.threshold, best.mask, second_gain, n_tried, best.n_children
+            )
     return best

@@ -1,8 +1,7 @@
-"""What ensembles of a table share: members on parts of it, probabilities in one order of classes, and files.
+"""Base of batch ensembles: classifiers that are fitted to a table, with scikit-learn's verbs.
 
-Members are estimators of scikit-learn, or learners of ours, which learn a table in one go. Classes only. What was
-learned before stays until a new `fit` has come to its end. Click predictors, which are binary, become members in sets
-of one for each class.
+Members are estimators of scikit-learn, or learners of ours. What was learned before stays until a new `fit` has ended.
+Click predictors, which are binary, become members in sets of one for each class (one versus rest).
 """
 
 from abc import abstractmethod
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.clicks.click_model import ClickModel
 from stumpery.ensembles.one_versus_rest import OneVersusRest, grouped, ungrouped
-from stumpery.labels.classes import as_array, encode_classes
+from stumpery.labels.classes import class_array, encode_classes
 from stumpery.models import Model, unlearned
 from stumpery.options import check_whole, shown
 from stumpery.saveable import Arrays, Options, restore
@@ -28,7 +27,7 @@ from stumpery.validation import check, corrupt
 
 @dataclass(kw_only=True, eq=False)
 class BatchEnsemble(Model):
-    """Several models of a table as one. Models are copied, never trained themselves."""
+    """An ensemble of classifiers that is fitted to a table; the members are copies of the given models."""
 
     seed: int = 0
 
@@ -36,8 +35,8 @@ class BatchEnsemble(Model):
         check_whole("seed", self.seed, 0, 2**63 - 1)
         for model in self._recipes():
             learns = hasattr(model, "fit") or (hasattr(model, "learn_many") and isinstance(model, Model))
-            chances = hasattr(model, "predict_proba") or hasattr(model, "predict_proba_many")
-            if isinstance(model, type) or not (learns and chances):
+            probabilities = hasattr(model, "predict_proba") or hasattr(model, "predict_proba_many")
+            if isinstance(model, type) or not (learns and probabilities):
                 raise ValueError(
                     f"a model is {shown(model)}; it must have fit or learn_many, and predict probabilities"
                 )
@@ -45,21 +44,21 @@ class BatchEnsemble(Model):
         self.classes: list[Any] = []
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - as scikit-learn names it
-        """Learn a table; what was learned before is forgotten."""
+        """Fit to a table; what was learned before is forgotten."""
         new = replace(self)
         new.classes, codes = encode_classes(y, [])
         n = frames.n_rows(X, "X")
         if n != len(codes) or n == 0:
             raise ValueError(f"there are {n} rows and {len(codes)} labels; give as many, and some")
-        places: Integers = codes.astype(np.int64)
-        new._fit(X, places, as_array(new.classes)[places])
+        indices: Integers = codes.astype(np.int64)
+        new._fit(X, indices, class_array(new.classes)[indices])
         self._become(vars(new))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """The likeliest class of each row."""
-        found: NDArray[Any] = as_array(self.classes)[self.predict_proba(X).argmax(axis=1)]
-        return found
+        predictions: NDArray[Any] = class_array(self.classes)[self.predict_proba(X).argmax(axis=1)]
+        return predictions
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """The probabilities of `classes`, (rows, classes)."""
@@ -110,37 +109,35 @@ class BatchEnsemble(Model):
 
     @abstractmethod
     def _fit(self, rows: Any, codes: Integers, labels: NDArray[Any]) -> None:
-        """Make the members, which see labels; codes are their places among the classes."""
+        """Train the members on labels; codes are the labels' indices among the classes."""
 
     @abstractmethod
     def _combined(self, rows: Any) -> Floats:
-        """One prediction of the members'."""
+        """The probabilities of classes, combined from the members'."""
 
     def _restore_combination(self, arrays: Arrays) -> None:
-        """Take what it learned beside the members."""
+        """Restore the arrays that were learned beside the members."""
         restore(self._arrays(), arrays)
 
     def _outputs(self, member: Any, rows: Any) -> Floats:
         """A member's probabilities, in the order of `classes`."""
         probabilities = np.zeros((frames.n_rows(rows, "X"), len(self.classes)))
-        found = member.predict_proba(rows) if hasattr(member, "predict_proba") else member.predict_proba_many(rows)
-        if isinstance(found, list):  # an ensemble on a stream gives a dict a row
-            return np.array([[row.get(label, 0.0) for label in self.classes] for row in found])
-        own = member.classes_.tolist() if hasattr(member, "classes_") else list(member.classes)
-        probabilities[:, [self.classes.index(label) for label in own]] = found
+        predict = member.predict_proba if hasattr(member, "predict_proba") else member.predict_proba_many
+        own_classes = member.classes_.tolist() if hasattr(member, "classes_") else list(member.classes)
+        probabilities[:, [self.classes.index(label) for label in own_classes]] = predict(rows)
         return probabilities
 
 
-def trained(
+def fit_copy(
     recipe: Any, rows: Any, labels: NDArray[Any], classes: Sequence[Any], seed: int, weights: Floats | None = None
 ) -> Any:
-    """A copy that has learned these rows; one that takes no weights, or whole ones, learns rows drawn by them."""
+    """Train a copy of a model; one that takes no weights, or only whole ones, learns rows drawn by the weights."""
     verb, name = (recipe.fit, "sample_weight") if hasattr(recipe, "fit") else (recipe.learn_many, "w")
     is_binary = isinstance(recipe, ClickModel)
     if weights is not None and (is_binary or name not in signature(verb).parameters):
         n = len(labels)
         drawn = np.random.default_rng(seed).choice(n, n, p=weights / weights.sum())
-        return trained(recipe, frames.rows_at(rows, drawn), labels[drawn], classes, seed)
+        return fit_copy(recipe, frames.rows_at(rows, drawn), labels[drawn], classes, seed)
     if is_binary:
         return OneVersusRest.trained(recipe, rows, labels.tolist(), classes, seed)
     more = {} if weights is None else {name: weights}

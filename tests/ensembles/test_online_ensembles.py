@@ -1,4 +1,4 @@
-"""Ensembles of any learners on a stream."""
+"""Online ensembles of any learners."""
 
 import math
 
@@ -7,6 +7,7 @@ import pytest
 from tests.support import assert_same_state, restored
 
 import stumpery as st
+from stumpery.types import State
 
 
 class Always:
@@ -81,7 +82,56 @@ def test_many_equals_one_by_one_and_a_saved_ensemble_goes_on(make, members, tmp_
     for model in (many, loaded):
         model.learn_many(*stream(60, seed=5))
     assert_same_state(loaded, many)
-    assert loaded.predict_many(rows[:20]) == [many.predict_one(row) for row in rows[:20]]
+    assert loaded.predict_many(rows[:20]).tolist() == [many.predict_one(row) for row in rows[:20]]
+    assert loaded.predict_proba_many(rows).tobytes() == many.predict_proba_many(rows).tobytes()
+
+
+def test_predictions_of_many_rows_are_arrays_with_a_column_for_each_class(make):
+    model = make([TREE, Always()])
+    assert model.predict_proba_many([{"a": 1.0}]).shape == (1, 0)
+    assert model.predict_many([{"a": 1.0}]).tolist() == [None]
+    rows, labels = stream(80)
+    model.learn_many(rows, labels)
+    assert model.classes == tuple(dict.fromkeys(labels))
+    probabilities = model.predict_proba_many(rows)
+    for row, shares in zip(rows, probabilities, strict=True):
+        single = model.predict_proba_one(row)
+        assert shares.tolist() == [single.get(label, 0.0) for label in model.classes]
+    assert model.predict_many(rows).dtype.kind == "U"
+    assert model.predict_many([]).shape == (0,)
+    assert model.predict_proba_many([]).shape == (0, 2)
+
+
+@pytest.mark.parametrize("name", sorted(MAKERS.keys() - {"OnlineStacking"}))  # whose files always had classes
+def test_a_file_without_classes_takes_those_of_its_members(name):
+    model = MAKERS[name]([TREE, TREE])
+    rows, labels = stream(60)
+    model.learn_many(rows, labels)
+    options, arrays = restored(model).state()
+    del options["_classes"]
+    former = type(model).from_state(State(options, arrays))
+    assert former.classes == model.classes
+    assert former.predict_proba_many(rows).tobytes() == model.predict_proba_many(rows).tobytes()
+
+
+def test_members_that_take_no_weights_learn_as_one_by_one(make):
+    pytest.importorskip("jax")
+    tree = st.DQNTree(warm_up=20, memory=100, batch_size=8)
+    rows, labels = stream(40)
+    many, single = make([tree, TREE]), make([tree, TREE])
+    many.learn_many(rows, labels)
+    for row, label in zip(rows, labels, strict=True):
+        single.learn_one(row, label)
+    assert many.predict_proba_many(rows).tobytes() == single.predict_proba_many(rows).tobytes()
+
+
+def test_text_in_place_of_a_list_of_columns_is_refused(make):
+    model = make([TREE, TREE])
+    for learner in (model, TREE):
+        with pytest.raises(ValueError, match=r"^names is 'abc'; it must be a list of column names$"):
+            learner.declare_columns("abc")
+    model.declare_columns(["a", "b"])
+    assert model.members[0].schema.names == ("a", "b")
 
 
 @pytest.mark.parametrize("members", NESTED)
@@ -162,7 +212,7 @@ def test_bad_labels_are_refused_and_change_nothing(make):
             model.learn_one({"a": 1.0, "b": 0.0}, wrong)
     with pytest.raises(ValueError, match="1 rows and 2 labels"):
         model.learn_many([{"a": 1.0}], ["up", "down"])
-    assert model.predict_proba_many(stream(20)[0]) == before
+    assert model.predict_proba_many(stream(20)[0]).tobytes() == before.tobytes()
 
 
 @pytest.mark.parametrize("wrong", [[], ["tree"], [st.clicks.Stump], None, 5], ids=str)

@@ -1,4 +1,4 @@
-"""Logistic regression on a stream, for the outputs of other models."""
+"""Multinomial logistic regression on a stream, over the outputs of other models."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,8 +11,11 @@ from stumpery.types import Floats
 
 
 @dataclass(kw_only=True, eq=False)
-class Softmax:
-    """Chances of classes from a few numbers, by steps down the logarithmic loss whose sizes adapt (AdaGrad)."""
+class SoftmaxRegression:
+    """Multinomial logistic regression, trained by AdaGrad steps down the logarithmic loss (Duchi et al. 2011).
+
+    Classes may be appended, and inputs behind the others; their weights start at 0.
+    """
 
     rate: float = 0.5
     classes: list[Any] = field(default_factory=list)
@@ -25,20 +28,20 @@ class Softmax:
         """The probability of each class."""
         self._widen(len(inputs))
         scores = (self.weights * inputs).sum(axis=1)
-        raised = np.exp(scores - scores.max()) if len(scores) else scores
-        found: Floats = raised / max(raised.sum(), 1e-300)
-        return found
+        powers = np.exp(scores - scores.max()) if len(scores) else scores
+        shares: Floats = powers / max(powers.sum(), 1e-300)
+        return shares
 
     def learn(self, inputs: Floats, label: Any) -> None:
-        """Step towards the class that came, one of `classes`."""
+        """Step towards the true class, one of `classes`."""
         errors = self.probabilities(inputs)
         errors[self.classes.index(label)] -= 1.0
-        slopes = errors[:, None] * inputs
-        self.squares += slopes**2
-        self.weights -= self.rate * slopes / np.sqrt(self.squares + 1e-8)
+        gradients = errors[:, None] * inputs
+        self.squares += gradients**2
+        self.weights -= self.rate * gradients / np.sqrt(self.squares + 1e-8)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What was learned."""
+        """The weights and the sums of squared gradients."""
         return {"weights": self.weights, "squares": self.squares}
 
     def _widen(self, n_inputs: int) -> None:

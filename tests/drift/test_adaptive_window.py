@@ -7,15 +7,15 @@ from tests.reference.adwin import DRIFT, STEADY, WARNING, AdaptiveWindow
 from stumpery.drift import adaptive_window_kernels as drift
 from stumpery.jit import INTERPRETED, kernel
 
-RESULTS = {drift.STEADY: STEADY, drift.WARNING: WARNING, drift.DRIFT: DRIFT}
+RESULTS = {drift.NO_DRIFT: STEADY, drift.WARNING: WARNING, drift.DRIFT: DRIFT}
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
 
 @kernel
-def step(windows, mistake, warning, threshold):
-    """Add a mistake and look."""
-    drift.add(windows, 0, mistake)
-    return drift.look(windows, 0, warning, threshold)
+def step(windows, error, warning, threshold):
+    """Add an error and check."""
+    drift.update(windows, 0, error)
+    return drift.detect(windows, 0, warning, threshold)
 
 
 @pytest.mark.parametrize("shares", [(0.2, 0.6), (0.6, 0.1), (0.3, 0.36), (0.0, 0.0)], ids=str)
@@ -26,10 +26,10 @@ def test_the_window_equals_its_slow_twin(shares):
     found = []
     for share in shares:
         for _ in range(n):
-            mistake = float(rng.random() < share)
-            twin.add(mistake)
-            found.append(RESULTS[step(windows, mistake, 0.01, 0.001)])
+            error = float(rng.random() < share)
+            twin.add(error)
+            found.append(RESULTS[step(windows, error, 0.01, 0.001)])
             assert found[-1] == twin.test(0.01, 0.001)
     assert (DRIFT in found) == (shares == (0.2, 0.6))
-    if shares[0] == 0.6:  # fewer mistakes are no drift, but what came before is forgotten
+    if shares[0] == 0.6:  # fewer errors are no drift, but what came before is forgotten
         assert windows.fills[0] @ 2 ** np.arange(drift.N_SIZES) < 1.5 * n

@@ -1,58 +1,69 @@
-"""What ensembles of any learners share: copies of the members, river's verbs, and files.
+"""Base of online ensembles: several learners as one, with river's verbs.
 
 A member is any object with `learn_one` and `predict_one`, and for classes `predict_proba_one`: ours, river's, another
-ensemble. Rows and labels are checked by all members of ours before any of them learns.
+ensemble. All members of ours check rows and labels before any of them learns.
 """
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stumpery import frames
 from stumpery.encoding.declared_columns import declared
-from stumpery.ensembles.members import likeliest, mean_number, mean_probabilities
-from stumpery.labels.classes import listed_labels, plain_label, predicts_probabilities
+from stumpery.ensembles.averaging import (
+    ClassProbabilities,
+    likeliest,
+    mean_number,
+    mean_probabilities,
+    predicts_probabilities,
+)
+from stumpery.labels.classes import Label, checked_class, checked_classes, class_array, encode_classes
+from stumpery.labels.lists import listed_labels
+from stumpery.labels.numbers import is_target
 from stumpery.models import Model, unlearned
 from stumpery.options import check_whole, shown
 from stumpery.river import register_virtual_subclass
 from stumpery.saveable import Arrays, Options
+from stumpery.types import Floats
 
-Chances = dict[Any, float]
-MOST_MODELS = 1000
-LARGEST = 1e300  # of a number to predict
+MAX_MODELS = 1000
+MAX_NUMBER = 1e300  # as a label; members may allow less
 
 
 @dataclass(kw_only=True, eq=False)
-class LearnerEnsemble(Model):
-    """Several learners as one. `models` are learners, or one of which `n_models` copies are made; they are copied."""
+class OnlineEnsemble(Model):
+    """An ensemble of learners on a stream; the members are copies of the given models."""
 
     models: Any = None
     n_models: int | None = None
     seed: int = 0
 
-    takes_numbers: ClassVar[bool] = True  # whether it may predict numbers
-    _multiclass: ClassVar[bool] = True  # as river asks
+    takes_numbers: ClassVar[bool] = True  # whether regressors may be members
+    _multiclass: ClassVar[bool] = True  # river asks for these two
     _supervised: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, 2**63 - 1)
         self.members = self._copies()
-        of_classes = [predicts_probabilities(member) for member in self.members]
-        self.is_classifier = all(of_classes)
+        self._classes: list[Label] = []
+        are_classifiers = [predicts_probabilities(member) for member in self.members]
+        self.is_classifier = all(are_classifiers)
         if not self.is_classifier and not self.takes_numbers:
             raise ValueError(f"{type(self).__name__} takes models of classes; one of these has no predict_proba_one")
-        if not self.is_classifier and any(of_classes):
+        if not self.is_classifier and any(are_classifiers):
             raise ValueError("some models predict classes and others numbers; they must all do the same")
         register_virtual_subclass(type(self), "Classifier" if self.is_classifier else "Regressor")
 
     def _copies(self) -> list[Any]:
         given = list(self.models) if isinstance(self.models, Sequence) else [self.models]
         if self.n_models is not None:
-            check_whole("n_models", self.n_models, 1, MOST_MODELS)
+            check_whole("n_models", self.n_models, 1, MAX_MODELS)
             if len(given) > 1:
                 raise ValueError("n_models says how many copies of one model there are; here are several models")
             given *= self.n_models
@@ -62,63 +73,77 @@ class LearnerEnsemble(Model):
         if not given:
             raise ValueError("models is empty; an ensemble needs at least one")
         return [
-            unlearned(model, self.seed + place) if isinstance(model, Model) else deepcopy(model)
-            for place, model in enumerate(given)
+            unlearned(model, self.seed + index) if isinstance(model, Model) else deepcopy(model)
+            for index, model in enumerate(given)
         ]
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The classes that came so far, in the order of their arrival."""
+        return tuple(self._classes)
 
     # River's verbs.
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn one row."""
         label = self._label(y)
+        classes = self._classes_with([label])
         self._check_members([x], [label])
         self._learn_one(x, label)
+        self._classes = classes
 
     def learn_many(self, X: Any, y: Any) -> None:  # noqa: N803 - as river and scikit-learn name it
         """Learn from many rows, all or, where one is wrong, none: equals the loop of `learn_one`."""
         labels = self._labels(X, y)
+        classes = self._classes_with(labels)
         self._check_members(X, labels)
         if not labels:
             return
         before = None if all(hasattr(member, "check_many") for member in self.members) else self.__getstate__()
         try:
+            self._classes = classes
             self._learn_many(X, labels)
         except Exception:
-            self._become(before or {})  # only others' members refuse what ours found right
+            self._become(before or {})  # only others' members refuse what ours accepted
             raise
 
     def declare_columns(self, names: Sequence[str]) -> None:
-        """Say what the columns are before the first row comes, to all members that ask for it."""
+        """Declare the columns before the first row to all members that take them."""
         self.members = declared(self.members, names)
 
     def check_many(self, X: Any, y: Any) -> None:  # noqa: N803
         """Refuse, with a ValueError, what `learn_many` would refuse; others' members are not asked."""
-        self._check_members(X, self._labels(X, y))
+        labels = self._labels(X, y)
+        self._classes_with(labels)
+        self._check_members(X, labels)
 
-    def predict_proba_one(self, x: Any) -> Chances:
+    def predict_proba_one(self, x: Any) -> ClassProbabilities:
         """The probability of each class."""
         if not self.is_classifier:
             raise ValueError("these models predict numbers, not classes")
-        found: Chances = self._combined(self._asked(x))
-        return found
+        probabilities: ClassProbabilities = self._combined(self._member_outputs(x))
+        return probabilities
 
     def predict_one(self, x: Any) -> Any:
-        """The likeliest class, or the number to expect."""
-        found = self._combined(self._asked(x))
-        return likeliest(found) if self.is_classifier else found
+        """The likeliest class, None before the first came, or the predicted number."""
+        output = self._combined(self._member_outputs(x))
+        return likeliest(output) if self.is_classifier else output
 
-    def predict_many(self, X: Any) -> list[Any]:  # noqa: N803
-        """The likeliest class, or the number to expect, of each row."""
-        return [self.predict_one(row) for row in frames.rows(X)]
+    def predict_many(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """The likeliest class, or the predicted number, of each row."""
+        predictions = [self.predict_one(row) for row in frames.rows(X)]
+        return class_array(predictions) if self.is_classifier else np.array(predictions, dtype=np.float64)
 
-    def predict_proba_many(self, X: Any) -> list[Chances]:  # noqa: N803
-        """The probabilities of classes for each row."""
-        return [self.predict_proba_one(row) for row in frames.rows(X)]
+    def predict_proba_many(self, X: Any) -> Floats:  # noqa: N803
+        """The probabilities of `classes`, (rows, classes)."""
+        outputs = [self.predict_proba_one(row) for row in frames.rows(X)]
+        probabilities = [[output.get(label, 0.0) for label in self._classes] for output in outputs]
+        return np.array(probabilities, dtype=np.float64).reshape(len(outputs), len(self._classes))
 
     # Files: the members' states, each under its number.
 
     def _options(self) -> Options:
-        return {**super()._options(), "models": None, "n_models": None}
+        return {**super()._options(), "models": None, "n_models": None, "_classes": list(self._classes)}
 
     def _members(self) -> Mapping[str, Any]:
         return {"_members": self.members}
@@ -129,6 +154,8 @@ class LearnerEnsemble(Model):
 
     def _restore(self, arrays: Arrays, learned: Options) -> None:
         self.members = learned.pop("_members")
+        former = [label for member in self.members for label in getattr(member, "classes", ())]  # in older files
+        self._classes = checked_classes(learned.pop("_classes", list(dict.fromkeys(former))))
         super()._restore(arrays, learned)
 
     # What an ensemble brings.
@@ -146,10 +173,10 @@ class LearnerEnsemble(Model):
         for row, label in zip(frames.rows(rows), labels, strict=True):
             self._learn_one(row, label)
 
-    # What it can use.
+    # Helpers of the ensembles.
 
-    def _asked(self, x: Any) -> list[Any]:
-        """What every member says of a row."""
+    def _member_outputs(self, x: Any) -> list[Any]:
+        """The members' predictions of a row."""
         if self.is_classifier:
             return [member.predict_proba_one(x) for member in self.members]
         return [member.predict_one(x) for member in self.members]
@@ -157,6 +184,12 @@ class LearnerEnsemble(Model):
     def _mean(self, outputs: Sequence[Any], weights: Sequence[float] | None = None) -> Any:
         shares = [1.0] * len(outputs) if weights is None else weights
         return mean_probabilities(outputs, shares) if self.is_classifier else mean_number(outputs, shares)
+
+    def _classes_with(self, labels: list[Any]) -> list[Label]:
+        """The classes after these labels."""
+        if not self.is_classifier or set(labels) <= set(self._classes):
+            return self._classes
+        return encode_classes(labels, self._classes)[0]
 
     def _check_members(self, rows: Any, labels: list[Any]) -> None:
         for member in self.members:
@@ -166,14 +199,18 @@ class LearnerEnsemble(Model):
     def _label(self, y: Any) -> Any:
         """A class, or a finite number."""
         if self.is_classifier:
-            return plain_label(y)
-        number: Any = y
-        if isinstance(y, int | float | np.integer | np.floating | np.bool_) and abs(number) < LARGEST:
-            return float(number)
-        raise ValueError(f"a label is {shown(y)}; it must be a finite number")
+            return checked_class(y)
+        if not is_target(y, MAX_NUMBER):
+            raise ValueError(f"a label is {shown(y)}; it must be a finite number")
+        return float(y)
 
     def _labels(self, rows: Any, y: Any) -> list[Any]:
         labels = [self._label(label) for label in listed_labels("y", y)]
         if frames.n_rows(rows, "X") != len(labels):
             raise ValueError(f"there are {frames.n_rows(rows, 'X')} rows and {len(labels)} labels")
         return labels
+
+
+def takes_weights(member: Any) -> bool:
+    """Whether a learner predicts and learns weighted rows in one go, as our trees do."""
+    return hasattr(member, "test_then_learn") and "w" in signature(member.test_then_learn).parameters

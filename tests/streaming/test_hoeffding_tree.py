@@ -1,4 +1,4 @@
-"""The Hoeffding tree against its slow twin, and the parts that only show in long or odd streams."""
+"""Hoeffding trees against their slow twin, and what only shows in long or unusual streams."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from tests.support import assert_same_state, bits_of, restored
 import stumpery as st
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.jit import INTERPRETED
-from stumpery.streaming import state as memory
+from stumpery.streaming import state as states
 from stumpery.streaming.validation import validate
 
 pytestmark = pytest.mark.kernels
@@ -50,7 +50,7 @@ def as_timestamps(rows):
     ]
 
 
-IS_NAME = [False, False, True, False]
+IS_CATEGORICAL = [False, False, True, False]
 OPTIONS = [{}, {"delta": 0.01, "tau": 0.05}, {"grace_period": 20}, {"binary_split": False}]
 
 
@@ -64,7 +64,7 @@ def test_the_tree_equals_its_slow_twin(criterion, options, is_large):
     model = st.HoeffdingTreeClassifier(split_criterion=criterion, leaf_prediction="mc", **settings)
     weights = np.random.default_rng(1).integers(1, 3, N_ROWS).astype(float)
     model.learn_many(rows, labels, weights)
-    twin = HoeffdingTree(IS_NAME, 10**9, criterion, **settings)
+    twin = HoeffdingTree(IS_CATEGORICAL, 10**9, criterion, **settings)
     matrix = [np.array(row, dtype=np.float64 if is_large else np.float32) for row in encoded(rows)]
     for row, label, weight in zip(matrix, labels, weights.tolist(), strict=True):
         twin.learn(row, label, weight)
@@ -95,7 +95,7 @@ def test_naive_bayes_equals_the_formula_on_the_leaves_own_events():
         assert model.predict_proba_many([row])[0] == pytest.approx(expected / expected.sum(), rel=1e-3)
 
 
-def test_the_adaptive_leaf_follows_the_latest_events_where_they_tell_more():
+def test_the_adaptive_leaf_uses_the_recent_events_where_they_predict_better():
     labels = [str(event // 50 % 2) for event in range(2000)]
     rows = [{"x": 1.0}] * len(labels)
     right = {}
@@ -139,18 +139,18 @@ def test_one_class_only_is_predicted_with_certainty():
     assert model.n_leaves == 1
 
 
-def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch):
+def test_events_are_renumbered_before_their_numbers_overflow(monkeypatch):
     rows, labels = stream(3000)
     plain, renumbered = (st.HoeffdingTreeClassifier(max_bytes=40_000) for _ in range(2))
     plain.learn_many(rows, labels)
     monkeypatch.setattr(trees, "MAX_EVENT_NUMBER", 300)
     for start in range(0, len(rows), 50):
         renumbered.learn_many(rows[start : start + 50], labels[start : start + 50])
-    assert renumbered._model.forest.counters[trees.COUNTER_TIME] < len(rows)
+    assert renumbered._arena.state.forest.counters[trees.COUNTER_TIME] < len(rows)
     assert renumbered.predict_proba_many(rows).tobytes() == plain.predict_proba_many(rows).tobytes()
 
 
-def test_leaves_fall_asleep_where_memory_is_short_and_all_blocks_are_still_accounted_for():
+def test_leaves_are_deactivated_where_memory_is_low_and_all_blocks_stay_accounted_for():
     n = 400 if INTERPRETED else 20_000
     rng = np.random.default_rng(0)
     matrix = rng.random((n, 2))
@@ -158,7 +158,7 @@ def test_leaves_fall_asleep_where_memory_is_short_and_all_blocks_are_still_accou
     model = st.HoeffdingTreeClassifier(max_bytes=60_000, grace_period=20)
     model.learn_many(matrix, labels)
     assert model.n_bytes <= 60_000
-    validate(model._model, model._shape_now())
+    validate(model._arena.state, model._arena.shape)
 
 
 def test_the_regression_tree_equals_its_slow_twin():
@@ -168,7 +168,7 @@ def test_the_regression_tree_equals_its_slow_twin():
     settings = {"grace_period": 30, "delta": 0.05, "tau": 0.3}
     model = st.HoeffdingTreeRegressor(leaf_prediction="mc", **settings)
     model.learn_many(rows, numbers)
-    twin = HoeffdingTree(IS_NAME, 10**9, "variance", **settings)
+    twin = HoeffdingTree(IS_CATEGORICAL, 10**9, "variance", **settings)
     matrix = [np.array(row, dtype=np.float32) for row in encoded(rows)]
     for row, number in zip(matrix, numbers, strict=True):
         twin.learn(row, float(np.float32(number)), 1.0)
@@ -179,7 +179,7 @@ def test_the_regression_tree_equals_its_slow_twin():
 
 
 @pytest.mark.parametrize("wrong", [None, "1", float("nan"), float("inf"), 1e30, [1.0]], ids=str)
-def test_what_is_no_number_changes_nothing(wrong):
+def test_a_label_that_is_no_number_changes_nothing(wrong):
     model = st.HoeffdingTreeRegressor()
     model.learn_many([{"x": 1.0}, {"x": 2.0}], [1.0, 2.0])
     with pytest.raises(ValueError, match=r"^a label is .*must be a number"):
@@ -197,24 +197,24 @@ def drifting(n, seed=0):
 
 
 @pytest.mark.skipif(INTERPRETED, reason="a long stream")
-def test_a_forest_recovers_from_a_change_of_the_stream_by_exchanging_trees():
+def test_a_forest_recovers_from_drift_by_replacing_trees():
     matrix, labels = drifting(12_000)
-    followed, deaf = (
+    adaptive, static = (
         st.ForestClassifier(seed=3, leaf_prediction="mc", **options)
         for options in ({}, {"warning_delta": 1e-300, "drift_delta": 1e-300})
     )
     late = slice(6_500, 7_500)
     right = []
-    for model in (followed, deaf):
+    for model in (adaptive, static):
         probabilities = model.test_then_learn(matrix, labels)
         right.append((np.array(model.classes)[probabilities.argmax(axis=1)] == labels)[late].mean())
-        validate(model._model, model._shape_now())
+        validate(model._arena.state, model._arena.shape)
     assert right[0] > 0.9
     assert right[1] < 0.5
 
 
 @pytest.mark.skipif(INTERPRETED, reason="a long stream")
-def test_a_forest_of_numbers_recovers_too():
+def test_a_regression_forest_recovers_from_drift():
     matrix, labels = drifting(12_000)
     model = st.ForestRegressor(seed=3)
     found = model.test_then_learn(matrix, labels * 10.0)
@@ -242,17 +242,17 @@ def test_classes_that_come_late_stay_within_the_memory_or_are_refused(late):
         restored(model)
 
 
-def test_a_smaller_ring_keeps_the_newest_events():
+def test_a_smaller_ring_buffer_keeps_the_newest_events():
     matrix = np.arange(10_000.0).reshape(-1, 1)
     model = st.HoeffdingTreeClassifier(max_bytes=200_000)
     model.learn_many(matrix, (matrix[:, 0] % 2).tolist())
-    shape, sizes = model._shape_now(), memory.sizes_of(model._model)
-    smaller = memory.resized(model._model, shape, sizes._replace(n_events=300))
+    shape, capacity = model._arena.shape, states.capacity_of(model._arena.state)
+    smaller = states.resized(model._arena.state, shape, capacity._replace(n_events=300))
     kept = {number % 300: float(number) for number in range(9_700, 10_000)}
     assert smaller.events[:, 0].tolist() == [kept[place] for place in range(300)]
 
 
-def test_numbers_too_large_to_square_are_refused_and_large_ones_can_be_saved():
+def test_numbers_too_large_to_square_are_refused_and_models_of_large_ones_can_be_saved():
     model = st.HoeffdingTreeRegressor(grace_period=10)
     for wrong in (10**400, 2e15, float("nan")):
         with pytest.raises(ValueError, match=r"a label is .*; it must be a number from -1e"):
@@ -263,8 +263,8 @@ def test_numbers_too_large_to_square_are_refused_and_large_ones_can_be_saved():
     assert model.predict_one({"a": 1.0}) == pytest.approx(1e15, rel=0.01)
 
 
-def many_names(n=2000, seed=5):
-    """A class for each of some names, and another column that decides within one of them."""
+def many_categories(n=2000, seed=5):
+    """A class for each of some categories, and another column that decides within one of them."""
     rng = np.random.default_rng(seed)
     rows = [{"town": f"t{rng.integers(6)}", "x": float(rng.random())} for _ in range(n)]
     return rows, [row["town"] if row["town"] != "t0" else f"t0 {row['x'] > 0.5}" for row in rows]
@@ -272,8 +272,8 @@ def many_names(n=2000, seed=5):
 
 @pytest.mark.skipif(INTERPRETED, reason="a long stream")
 @pytest.mark.parametrize("kind", [st.HoeffdingTreeClassifier, st.ForestClassifier])
-def test_a_split_by_all_names_has_a_leaf_for_each_and_counts_as_one_level(kind, tmp_path):
-    rows, labels = many_names()
+def test_a_multiway_split_has_a_leaf_for_each_category_and_counts_as_one_level(kind, tmp_path):
+    rows, labels = many_categories()
     model = kind(binary_split=False, max_depth=1)
     model.learn_many(rows, labels)
     assert model.n_leaves >= 6
@@ -281,36 +281,36 @@ def test_a_split_by_all_names_has_a_leaf_for_each_and_counts_as_one_level(kind, 
     whole.learn_many(rows, labels)
     assert np.mean(whole.predict_many(rows) == np.array(labels)) > 0.95
     assert whole.to_text(max_depth=10).count("town in {t") >= 5
-    assert "town in {t3}" in whole.explain_one({"town": "t3"})
+    assert "town in {t3}" in str(whole.explain_one({"town": "t3"}))
     assert whole.predict_one({"town": "never seen"}) in whole.classes
     assert whole.draw().get_title() == "tree 0"
     assert len(whole.to_frame()) >= 6
     st.save(whole, tmp_path / "model")
     again = st.load(tmp_path / "model")
     for each in (whole, again):
-        each.learn_many(*many_names(300, seed=6))
+        each.learn_many(*many_categories(300, seed=6))
     assert again.to_text() == whole.to_text()
-    validate(whole._model, whole._shape_now())
+    validate(whole._arena.state, whole._arena.shape)
 
 
-def test_numbers_are_split_by_all_names_too():
-    rows, _ = many_names(N_ROWS)
+def test_a_regression_tree_has_multiway_splits_too():
+    rows, _ = many_categories(N_ROWS)
     model = st.HoeffdingTreeRegressor(binary_split=False, grace_period=20)
     model.learn_many(rows, [float(row["town"][1]) for row in rows])
     assert model.n_leaves >= 6
     assert model.predict_one({"town": "t4"}) == pytest.approx(4.0, abs=0.2)
 
 
-def test_too_little_room_for_all_names_leaves_the_rest_together():
-    rows, labels = many_names(N_ROWS)
+def test_a_multiway_split_without_enough_memory_leaves_some_categories_together():
+    rows, labels = many_categories(N_ROWS)
     model = st.HoeffdingTreeClassifier(binary_split=False, grace_period=20, max_bytes=22_000)
     model.learn_many(rows, labels)
     assert model.n_bytes <= 22_000
-    validate(model._model, model._shape_now())
+    validate(model._arena.state, model._arena.shape)
 
 
 @pytest.mark.skipif(INTERPRETED, reason="a long stream")
-def test_a_forest_with_trees_in_the_background_is_saved_and_goes_on():
+def test_a_forest_with_background_trees_is_saved_and_goes_on():
     matrix, labels = drifting(12_000)
     model = st.ForestClassifier(seed=3, leaf_prediction="mc", warning_delta=0.5, drift_delta=1e-100)
     start = 6_200
@@ -319,5 +319,5 @@ def test_a_forest_with_trees_in_the_background_is_saved_and_goes_on():
     assert again.n_background == model.n_background > 0
     for each in (model, again):
         each.learn_many(matrix[start:], labels[start:])
-    assert np.mean(model.predict_many(matrix[-1000:]) == labels[-1000:]) > 0.9  # they have taken the old ones' places
+    assert np.mean(model.predict_many(matrix[-1000:]) == labels[-1000:]) > 0.9  # they have replaced the old ones
     assert_same_state(again, model)

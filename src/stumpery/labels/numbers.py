@@ -1,0 +1,27 @@
+"""Numbers as labels: the targets of a regression."""
+
+from typing import Any
+
+import numpy as np
+
+from stumpery.labels.lists import listed_labels
+from stumpery.options import shown
+from stumpery.types import Floats
+
+MAX_TARGET = 1e15  # the sum of a leaf's squares must fit into 32 bits
+
+
+def is_target(value: Any, most: float = MAX_TARGET) -> bool:
+    """Whether a label is a number of at most this magnitude; NaN is none."""
+    number: Any = value
+    return isinstance(value, int | float | np.integer | np.floating | np.bool_) and bool(abs(number) <= most)
+
+
+def checked_targets(y: Any) -> Floats:
+    """Finite numbers as an array; anything else is refused."""
+    values = listed_labels("y", y)
+    for value in values:
+        if not is_target(value):
+            allowed = f"it must be a number from {-MAX_TARGET:g} to {MAX_TARGET:g}"
+            raise ValueError(f"a label is {shown(value)}; {allowed}")
+    return np.array(values, dtype=np.float64)
