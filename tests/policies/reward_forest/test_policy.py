@@ -82,7 +82,7 @@ def test_a_forest_without_room_left_follows_a_stream_that_changes(seed):
     rewards[8000:] = rewards[8000:, ::-1]  # what paid best now pays least
     policy = new(max_bytes=150_000)
     actions = policy.play(rows[:8000], rewards[:8000]).actions
-    assert not policy._may_grow
+    assert not policy._arena.may_grow
     assert len(policy._arena.state.ring.bytes) < 8000
     before = rewards[np.arange(5000, 8000), actions[5000:]].mean()
     later = policy.play(rows[8000:], rewards[8000:]).actions
@@ -235,7 +235,7 @@ def test_what_nodes_do_not_need_goes_to_events(tmp_path):
         parts = st.load(tmp_path / "policy.safetensors")
         known = parts.explain().rows
         remembered = stored_events(parts._arena.state)
-        assert sum(row["rewards"] for row in known) == len(remembered) <= sizes[-1][0]
+        assert sum(row["n"] for row in known) == len(remembered) <= sizes[-1][0]
         numbers = start + 400 - len(remembered) + np.arange(len(remembered))
         expected_rows = np.where(np.isnan(rows[numbers]), -np.inf, rows[numbers])
         assert np.array_equal(ring.event_rows(parts._arena.state.ring, remembered), expected_rows)
@@ -401,7 +401,7 @@ def full():
     sizes = [capacity_within(300_000, N_TREES, n_actions, 0, np.ones(4, np.uint8)) for n_actions in (2, 3)]
     assert sizes[0].n_slots > sizes[1].n_slots
     policy.play(*stream(12_000))
-    assert not policy._may_grow
+    assert not policy._arena.may_grow
     assert policy._arena.state.forest.counters[trees.COUNTER_TIME] > len(policy._arena.state.ring.bytes)
     assert policy._arena.state.clock[CLOCK_NEXT_REBALANCING] == 0.0  # memory has been shared anew
     return policy
@@ -627,6 +627,6 @@ def test_a_mean_stays_where_it_belongs_however_many_plays_there_are(probability)
     for _ in range(8):
         policy.play(np.full((250_000, 1), 3.0), (rng.random((250_000, 1)) < probability).astype(float))
         means.append(policy.leaves(0)[0]["mean"])
-    assert 0.9 * 2**20 < policy.leaves(0)[0]["rewards"] < 1.1 * 2**20
+    assert 0.9 * 2**20 < policy.leaves(0)[0]["n"] < 1.1 * 2**20
     assert means == pytest.approx([probability] * 8, abs=0.01)
     assert np.mean(means) == pytest.approx(probability, abs=0.002)
