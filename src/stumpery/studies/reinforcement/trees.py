@@ -71,9 +71,7 @@ def train_learner(title: str, name: str, steps: int, seed: int) -> Row:
 def learner(name: str, seed: int, schema: Any, n: int) -> Any:
     """A learner by name; short streams get a short warm-up."""
     model = learners.LEARNERS[name](seed, schema)
-    if hasattr(model, "warm_up"):
-        model.warm_up = variants.warm_up(n)
-    return model
+    return model.clone({"warm_up": variants.warm_up(n)}) if hasattr(model, "warm_up") else model
 
 
 def all_runs(settings: Settings) -> list[tuple[str, int, str]]:
