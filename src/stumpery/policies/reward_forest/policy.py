@@ -237,8 +237,8 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
         return self._row_probabilities(rows, available)
 
     def _row_probabilities(self, rows: Any, available: NDArray[np.bool_]) -> Floats:
-        found = [self._statistics_of(row, available)[ACTION_PROBABILITY] for _, chunk in chunks(rows) for row in chunk]
-        return np.stack(found)
+        each_row = (row for _, chunk in chunks(rows) for row in chunk)
+        return np.stack([self._statistics_of(row, available)[ACTION_PROBABILITY] for row in each_row])
 
     # Contexts: numbers with -inf for missing, categories as codes with 0 for missing; new categories get a code.
 
@@ -278,11 +278,8 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
 
     def _allocate(self, width: int) -> None:
         n_trees, widths = self.n_trees or default_n_trees(width), np.full(width, BYTE, np.uint8)
-        is_categorical, n_actions, shared_model = (
-            self._known_encoder.is_categorical,
-            len(self.actions),
-            self._new_shared(),
-        )
+        is_categorical, n_actions = self._known_encoder.is_categorical, len(self.actions)
+        shared_model = self._new_shared()
         state = initial_state(n_trees, n_actions, is_categorical, widths, shared_model, self.max_bytes)
         self._arena = RewardForestArena(state, n_trees, self.max_bytes)
         self._arena.plan()
@@ -290,13 +287,13 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
     def _new_shared(self) -> SharedModel:
         return new_shared_model(self._known_encoder.width, self._action_features.vectors(), self.shrinkage)
 
-    def _run(self, rows: Any, rewards: Floats, played: ChosenActions, available: NDArray[np.bool_], does: int) -> None:
+    def _run(self, rows: Any, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int) -> None:
         for part, chunk in chunks(rows):
-            played_part = ChosenActions(played.actions[part], played.probabilities[part])
-            self._run_chunk(chunk, rewards[part], played_part, available, does)
+            chosen_part = ChosenActions(chosen.actions[part], chosen.probabilities[part])
+            self._run_chunk(chunk, rewards[part], chosen_part, available, mode)
 
     def _run_chunk(
-        self, rows: Floats, rewards: Floats, played: ChosenActions, available: NDArray[np.bool_], does: int
+        self, rows: Floats, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int
     ) -> None:
         assert self._arena is not None  # noqa: S101 - there are rows
         arena = self._arena
@@ -313,10 +310,10 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
                 self._statistics,
                 rows[rest],
                 rewards[rest],
-                played.actions[rest],
-                played.probabilities[rest],
+                chosen.actions[rest],
+                chosen.probabilities[rest],
                 available,
-                does | (kernels.MAY_GROW if arena.may_grow else 0),
+                mode | (kernels.MAY_GROW if arena.may_grow else 0),
             )
             return n
 
