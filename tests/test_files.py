@@ -488,7 +488,7 @@ HOSTILE_OPTIONS = {
     "explorer's prior is a number": ("MeansPolicy", {"explorer": {"kind": "greedy", "prior": 3}}),
     "prior is negative": ("ThompsonSampling", {"prior": [-1, 1]}),
     "prior is a text": ("ThompsonSampling", {"prior": "ab"}),
-    "belief is unknown": ("ThompsonSampling", {"belief": ["beta"]}),
+    "posterior is unknown": ("ThompsonSampling", {"posterior": ["beta"]}),
     "delta is zero": ("SuccessiveElimination", {"delta": 0}),
     "epsilon is true": ("SuccessiveElimination", {"epsilon": True}),
     "columns is null": ("Schema", {"columns": None}),

@@ -14,6 +14,9 @@ from stumpery.types import State
 ARRAYS = {
     "chances": "probabilities",
     "partitions.chances": "partitions.probabilities",
+    "room": "capacity",
+    "paces": "squared_slopes",
+    "grounds": "statistics",
     "RewardForest/plain": "linear",
     "RewardForest/pairs": "quadratic",
     "RewardForest/recent": "fast_linear",
@@ -24,7 +27,13 @@ ARRAYS = {
     "RewardForest/familiar.trust": "context_memory.shrinkage",
     "RewardForest/watch": "drift",
 }
-OPTIONS = {"borrowing": "shrinkage", "max_names": "max_categories", "names": "categories", "numbered": "takes_numbers"}
+OPTIONS = {
+    "borrowing": "shrinkage",
+    "max_names": "max_categories",
+    "names": "categories",
+    "numbered": "takes_numbers",
+    "belief": "posterior",
+}
 VALUES = {
     "number": "numerical",
     "name": "categorical",

@@ -213,7 +213,7 @@ def test_a_reward_of_the_least_likely_action_breaks_nothing(policy):
     assert type(policy).from_state(policy.state()).decide(ROWS[0]).action in ("a", "b")
 
 
-def test_explaining_before_the_first_context_settles_no_columns(new):
+def test_explaining_before_the_first_context_determines_no_columns(new):
     policy = new(schema=None)
     policy.explain(Decision("a", 0.5, np.array([1.0, 0.0])))
     assert policy.schema is None

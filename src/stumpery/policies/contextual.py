@@ -113,7 +113,7 @@ class ContextualPolicy(SchemaModel, Policy, Generic[EncoderT]):
             return contexts
         return _stacked(contexts) if any(isinstance(context, np.ndarray) for context in contexts) else list(contexts)
 
-    def _settle(self, contexts: Any) -> None:
+    def _infer_columns(self, contexts: Any) -> None:
         if self._encoder is None:
             self._rows(contexts)
 
@@ -125,7 +125,7 @@ class ContextualPolicy(SchemaModel, Policy, Generic[EncoderT]):
     def _probabilities(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Floats:
         if self._encoder is None:  # the first contexts fix the columns of a copy
             policy = self.clone()
-            policy._settle(contexts)
+            policy._infer_columns(contexts)
             return policy._probabilities(contexts, n, available)
         return self._row_probabilities(self._rows(contexts), available)
 

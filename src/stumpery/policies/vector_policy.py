@@ -96,7 +96,7 @@ class VectorPolicy(FixedSchemaPolicy[VectorEncoder], Generic[ModelT]):
         said = f"After {int(self._clock[0])} rewards "
         statistics, reasons, chosen = None, "", 0
         if decision is not None:
-            chosen, probability, context = self._opened(decision)
+            chosen, probability, context = self._checked_decision(decision)
             said = f"{self.actions[chosen]!r} was chosen with probability {probability:.4g}. {said}"
             if self._encoder is not None:
                 row = self._row(context)
@@ -118,7 +118,7 @@ class VectorPolicy(FixedSchemaPolicy[VectorEncoder], Generic[ModelT]):
         n, mean, _ = self._arms[index].tolist()
         row = {
             "action": self.actions[index],
-            "rewards": int(n),
+            "n": int(n),
             "mean": self._reward(mean) if n else math.nan,
         }
         if statistics is None:

@@ -119,17 +119,17 @@ class CombinatorialThompson(Model):
                 counts[action] += 1
         alpha, beta = self._posterior()
         mean, total = alpha / (alpha + beta), alpha + beta
-        sd = np.sqrt(mean * (1.0 - mean) / (total + 1.0))
+        uncertainty = np.sqrt(mean * (1.0 - mean) / (total + 1.0))
         order = np.argsort(-mean, kind="stable").tolist()
         rows = tuple(
             {
                 "action": self.actions[arm],
-                "plays": int(self._sums[arm, kernels.ARM_PLAYS]),
+                "n": int(self._sums[arm, kernels.ARM_PLAYS]),
+                "mean": float(mean[arm]),
+                "uncertainty": float(uncertainty[arm]),
+                "probability": counts[self.actions[arm]] / N_DRAWS,
                 "alpha": float(alpha[arm]),
                 "beta": float(beta[arm]),
-                "mean": float(mean[arm]),
-                "sd": float(sd[arm]),
-                "probability": counts[self.actions[arm]] / N_DRAWS,
             }
             for arm in order
         )

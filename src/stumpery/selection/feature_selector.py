@@ -19,12 +19,13 @@ from stumpery.selection import feature_selector_kernels as kernels
 from stumpery.selection.arguments import checked_names
 from stumpery.selection.choosers import Chooser
 from stumpery.selection.classifiers import Classifier, Learner
-from stumpery.selection.feature_values import MAX_FEATURE_VALUE, as_feature_matrix, selected_numbers, selected_values
+from stumpery.selection.feature_values import as_feature_matrix, selected_numbers, selected_values
 from stumpery.selection.labels import checked_label, checked_labels, class_type
 from stumpery.selection.learner_adapter import LoadedLearner, SelectedLearner
+from stumpery.selection.validation import validate
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Action, Explanation, Floats, Integers, State
-from stumpery.validation import MAX_EVENT_COUNT, MAX_MAGNITUDE, check, check_learned, check_random_state, check_within
+from stumpery.validation import check_random_state
 
 
 class Rounds(NamedTuple):
@@ -239,31 +240,15 @@ class FeatureSelector(Model):
             "sums": self._sums,
             "clock": self._clock,
             "weights": self._weights,
-            "paces": self._squared_slopes,
-            "grounds": self._statistics,
+            "squared_slopes": self._squared_slopes,
+            "statistics": self._statistics,
             "columns": self._columns,
             "pending": self._pending,
         }
 
     def _validate_state(self) -> None:
-        plays, reward = self._sums.T
-        count, mean, squares = self._columns.T
         check_random_state(self._rng)
-        check_within(self._clock, 0.0, MAX_EVENT_COUNT, "the number of rounds")
-        check_within(plays, 0.0, self._clock[0], "the number of rounds with a feature")
-        check(((reward >= 0.0) & (reward <= plays)).all(), "a feature has more successes than rounds, or negative ones")
-        check_learned(self._weights, "a weight")
-        check_within(self._squared_slopes, 0.0, MAX_MAGNITUDE, "the sum of squared slopes")
-        check_learned(self._statistics, "a number of the additive model")
-        check((self._statistics[:, tables.STAT_CURVATURES : tables.STAT_LEVEL] >= 0.0).all(), "a curvature is negative")
-        moments.validate(self._columns)
-        check((abs(mean) <= MAX_FEATURE_VALUE * (1.0 + 1e-9)).all(), "the mean of a feature is too large")
-        check((squares / MAX_FEATURE_VALUE**2 <= count * (1.0 + 1e-9)).all(), "the variance of a feature is too large")
-        n_open = int(self._pending[0])
-        check(-1 <= n_open <= self._max_size, f"the open round has {n_open} features, of {self._max_size} at most")
-        opened = self._pending[1 : n_open + 1]
-        check_within(opened, 0, len(self._names) - 1, "a feature of the open round")
-        check(len(np.unique(opened)) == len(opened), "the open round has a feature twice")
+        validate(self._arms, self._model, self._pending, self._max_size)
 
     @property
     def _max_size(self) -> int:

@@ -235,7 +235,7 @@ def test_what_nodes_do_not_need_goes_to_events(tmp_path):
         parts = st.load(tmp_path / "policy.safetensors")
         known = parts.explain().rows
         remembered = stored_events(parts._arena.state)
-        assert sum(row["rewards"] for row in known) == len(remembered) <= sizes[-1][0]
+        assert sum(row["n"] for row in known) == len(remembered) <= sizes[-1][0]
         numbers = start + 400 - len(remembered) + np.arange(len(remembered))
         expected_rows = np.where(np.isnan(rows[numbers]), -np.inf, rows[numbers])
         assert np.array_equal(ring.event_rows(parts._arena.state.ring, remembered), expected_rows)
@@ -627,6 +627,6 @@ def test_a_mean_stays_where_it_belongs_however_many_plays_there_are(probability)
     for _ in range(8):
         policy.play(np.full((250_000, 1), 3.0), (rng.random((250_000, 1)) < probability).astype(float))
         means.append(policy.leaves(0)[0]["mean"])
-    assert 0.9 * 2**20 < policy.leaves(0)[0]["rewards"] < 1.1 * 2**20
+    assert 0.9 * 2**20 < policy.leaves(0)[0]["n"] < 1.1 * 2**20
     assert means == pytest.approx([probability] * 8, abs=0.01)
     assert np.mean(means) == pytest.approx(probability, abs=0.002)

@@ -1,5 +1,6 @@
 """Base of the Bandit Stump, Tree and Forest: trees over bits that eliminate variables and actions."""
 
+import logging
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -30,6 +31,8 @@ from stumpery.validation import check
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+logger = logging.getLogger(__name__)
 
 LEAF_KINDS = {"elimination": layout.ELIMINATION_LEAF, "ucb": layout.UCB_LEAF, "thompson": layout.THOMPSON_LEAF}
 WEIGHTINGS = {"self-normalised": layout.SELF_NORMALISED, "ips": layout.INVERSE_PROPENSITY, "none": layout.UNWEIGHTED}
@@ -105,7 +108,7 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
         """Every action's rewards and, for a decision, the rule of the tree or the votes of the forest behind it."""
         if decision is None:
             return self._explanation().overall(self.exploring)
-        action, probability, context = self._opened(decision)
+        action, probability, context = self._checked_decision(decision)
         if self._encoder is None:  # an explanation infers no schema
             return self._explanation().overall(self.exploring)
         row = self._row(context)
@@ -153,6 +156,7 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
         trees, plan = self._plan_capacity(width)
         arena = capacity.new_arena(plan, len(self.actions), width, trees, self._kernel_options())
         growth.begin_trees(arena, rng)
+        logger.debug("%s has memory for %d leaves and %d blocks", type(self).__name__, plan.n_leaves, plan.n_blocks)
         return arena
 
     def _plan_capacity(self, width: int) -> tuple[Floats, capacity.CapacityPlan]:

@@ -6,6 +6,7 @@ has chosen its action learns no more, and a reward of 0 changes no sums.
 
 import numpy as np
 
+from stumpery.array_forest.forest_kernels import as_int64
 from stumpery.jit import internal, kernel
 from stumpery.policies.bandit_forest import growth_kernels as growth
 from stumpery.policies.bandit_forest import votes_kernels as voting
@@ -33,7 +34,6 @@ from stumpery.policies.bandit_forest.arena_kernels import (
     BanditArena,
     Float32s,
     Int32s,
-    as_int64,
 )
 from stumpery.policies.bandit_forest.votes_kernels import NodeIndices
 from stumpery.policies.mode_kernels import DECIDES, LEARNS

@@ -85,11 +85,11 @@ class RewardForestInspection(ContextualPolicy[OnlineEncoder]):
         Without a decision: every action's rewards among the stored events, and the share of exploration.
         """
         if self._arena is None:
-            rows = tuple({"action": action, "rewards": 0, "mean": math.nan} for action in self.actions)
+            rows = tuple({"action": action, "n": 0, "mean": math.nan} for action in self.actions)
             return Explanation("No context has come yet: every decision explores.", rows)
         if decision is None:
             return self._explainer().overall()
-        chosen, probability, context = self._opened(decision)
+        chosen, probability, context = self._checked_decision(decision)
         row = self._known_encoder.encode_one(context)  # no new category is learned
         return self._explainer().decision(row, chosen, probability)
 
