@@ -81,10 +81,14 @@ def paid(policy, rows, rewards):
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_forest_that_forgets_nothing_else_follows_drifts(seed):
+def test_a_forest_that_forgets_nothing_else_follows_drifts_and_logs_them(seed, caplog):
     policy = st.RewardForest(actions=range(4), seed=seed)
-    earned = paid(policy, *turned(turn=N_ROWS // 2, seed=seed))
+    with caplog.at_level("INFO", logger="stumpery"):
+        earned = paid(policy, *turned(turn=N_ROWS // 2, seed=seed))
     assert policy.n_drifts == 1
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("stumpery.policies")] == [
+        "drift 1 detected: rewards fell short of their scores"
+    ]
     assert len(policy._arena.state.ring.bytes) >= N_ROWS
     assert earned[-2000:].mean() > earned[N_ROWS // 2 - 2000 : N_ROWS // 2].mean() - 0.03
 

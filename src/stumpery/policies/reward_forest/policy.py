@@ -157,7 +157,6 @@ class RewardForest(RewardForestInspection):
     ) -> None:
         assert self._arena is not None  # noqa: S101 - there are rows
         arena = self._arena
-        arena.renumber()
 
         def process(state: Any, workspace: Any, start: int) -> int:
             rest = slice(start, None)
