@@ -20,7 +20,7 @@ def validate_blocks(forest: ForestState, n_kept: int) -> None:
     lines = leaves[leaves[:, trees.LEAF_NODE] != trees.NO_INDEX]
     before, fills = forest.blocks[:, trees.BLOCK_PREVIOUS], lines[:, trees.LEAF_N_GAPS]
     links = np.concatenate([lines[:, trees.LEAF_BLOCK], before, [free]])
-    check_within(links, trees.NO_INDEX, len(before) - 1, "the place of a block")
+    check_within(links, trees.NO_INDEX, len(before) - 1, "the index of a block")
     check_within(fills, 0, GAPS_PER_BLOCK, "the number of gaps in a leaf")
     used = np.bincount(links[links >= 0], minlength=len(before))
     check((used <= 1).all(), f"block {used.argmax()} is in two lists")

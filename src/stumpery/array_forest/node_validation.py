@@ -19,9 +19,9 @@ def validate_nodes(forest: ForestState, n_roots: int, is_categorical: NDArray[np
     _validate_free_pairs(forest, child, depth)
     inner, ends = np.flatnonzero((depth >= 0) & ~is_leaf), np.flatnonzero((depth >= 0) & is_leaf)
     check_within(column[inner], -len(is_categorical), len(is_categorical) - 1, "the column of a node")
-    place = np.where(column < 0, ~column, column)
+    column_index = np.where(column < 0, ~column, column)
     check(
-        (is_categorical[place[inner]] == (column[inner] < 0)).all(),
+        (is_categorical[column_index[inner]] == (column[inner] < 0)).all(),
         "a node takes numbers for names, or names for numbers",
     )
     check((column[ends] == 0).all(), "a node without children asks for a column")

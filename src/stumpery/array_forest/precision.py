@@ -22,8 +22,8 @@ def is_lost(values: NDArray[Any]) -> NDArray[np.bool_]:
     values = values.astype(np.float64)
     with np.errstate(over="ignore", under="ignore"):
         narrow, size = values.astype(np.float32), np.abs(values)
-    found: NDArray[np.bool_] = (narrow != values) & ((size > MAX_EXACT_SINGLE) | (size < MIN_SINGLE))
-    return found
+    lost: NDArray[np.bool_] = (narrow != values) & ((size > MAX_EXACT_SINGLE) | (size < MIN_SINGLE))
+    return lost
 
 
 def needs_double(values: NDArray[Any]) -> NDArray[np.bool_]:

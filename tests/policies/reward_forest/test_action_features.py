@@ -1,4 +1,4 @@
-"""Features of actions: the scorer that all share against its twin, actions that come and go, files, bad input."""
+"""Features of actions: shrinkage against its slow twin, actions that come and go, files, bad input."""
 
 import copy
 
@@ -130,7 +130,7 @@ def test_an_action_without_features_among_others_is_tried_as_any():
     assert (policy.play(rows[2000:], rewards[2000:]).actions == 12).mean() > 0.8
 
 
-def test_what_is_borrowed_can_be_chosen():
+def test_the_strength_of_shrinkage_is_an_option():
     rows, rewards, _, features = problem(500, 12)
     played = [new(features, shrinkage=each).play(rows, rewards).probabilities for each in (0.0, 4.0, 50.0)]
     assert np.array_equal(played[0], new(features, features=None).play(rows, rewards).probabilities)

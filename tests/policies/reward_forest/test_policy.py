@@ -1,4 +1,4 @@
-"""The reward forest: bounded memory, growth that changes nothing, its mixture, and actions that went."""
+"""The reward forest: bounded memory, growth that changes nothing, its stacking, and removed actions."""
 
 import copy
 import re
@@ -77,7 +77,7 @@ def test_twenty_megabytes_are_enough_for_a_long_stream(problem):
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_forest_without_room_left_follows_a_stream_that_changes(seed):
+def test_a_forest_at_its_maximum_capacity_follows_a_drift(seed):
     rows, rewards = stream(24_000, seed)
     rewards[8000:] = rewards[8000:, ::-1]  # what paid best now pays least
     policy = new(max_bytes=150_000)
@@ -89,7 +89,7 @@ def test_a_forest_without_room_left_follows_a_stream_that_changes(seed):
     assert rewards[np.arange(21_000, 24_000), later[-3000:]].mean() > before - 0.02
 
 
-def test_a_forest_without_room_left_follows_contexts_that_move_on():
+def test_a_forest_at_its_maximum_capacity_follows_contexts_that_move_on():
     n = 100_000
     rng = np.random.default_rng(1)
     rows = np.column_stack([np.arange(n) / 20_000 + rng.random(n), rng.random((n, 2))])
@@ -311,7 +311,7 @@ def recycled():
     return policy
 
 
-def test_a_forest_in_which_splits_were_undone_is_saved_and_goes_on(recycled, tmp_path):
+def test_a_forest_with_pruned_splits_is_saved_and_goes_on(recycled, tmp_path):
     rows, rewards = stream(4000, seed=2)
     st.save(recycled, tmp_path / "policy.safetensors")
     loaded = st.load(tmp_path / "policy.safetensors")
@@ -496,7 +496,7 @@ def test_events_of_a_removed_action_are_of_no_action():
     assert (policy._arena.state.forest.stats[: policy.n_leaves, trees.STAT_UNCERTAINTY] > 0).all()
 
 
-def test_what_is_known_of_the_others_survives_a_removal():
+def test_statistics_of_other_actions_survive_a_removal():
     policy = new()
     rows, rewards = stream(900)
     policy.play(rows, rewards)
@@ -589,7 +589,7 @@ def test_explaining_a_first_number_does_not_make_its_column_one_of_numbers():
     assert policy.schema.kinds == {"x": "numerical", "z": "categorical"}
 
 
-def test_a_schema_with_the_default_room_for_names_is_taken():
+def test_a_schema_with_the_default_number_of_categories_is_taken():
     policy = new(schema=st.Schema.of({"name": "categorical"}))
     for place in range(80):
         policy.learn(policy.decide({"name": f"name {place}"}), 1.0)

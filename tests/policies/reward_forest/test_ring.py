@@ -1,4 +1,4 @@
-"""The ring of remembered events: what goes in comes out, however wide the columns are, and become."""
+"""Event ring: what is written is read, however wide the columns are, and become."""
 
 import numpy as np
 import pytest

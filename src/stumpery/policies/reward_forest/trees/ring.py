@@ -60,9 +60,9 @@ def widths_of(rows: NDArray[Any]) -> Widths:
     values = np.where(rows == -np.inf, 0.0, rows)
     most = np.abs(values).max(axis=0, initial=0.0)
     is_whole = (values == np.floor(values)).all(axis=0)
-    found = np.where(most <= MAX_BYTE, BYTE, np.where(most <= MAX_SHORT, SHORT, FLOAT))
-    found = np.where(is_whole, found, FLOAT)
-    return np.where(needs_double(values).any(axis=0), DOUBLE, found).astype(np.uint8)
+    widths = np.where(most <= MAX_BYTE, BYTE, np.where(most <= MAX_SHORT, SHORT, FLOAT))
+    widths = np.where(is_whole, widths, FLOAT)
+    return np.where(needs_double(values).any(axis=0), DOUBLE, widths).astype(np.uint8)
 
 
 def column(ring: Ring, index: int) -> NDArray[Any]:
@@ -73,17 +73,17 @@ def column(ring: Ring, index: int) -> NDArray[Any]:
 
 def column_values(ring: Ring, index: int) -> Floats:
     """A column of all events as 64-bit floats."""
-    found = column(ring, index)
+    stored = column(ring, index)
     missing = {BYTE: MISSING_BYTE, SHORT: MISSING_SHORT}.get(int(ring.widths[index]))
-    wide = found.astype(np.float64)
-    return wide if missing is None else np.where(found == missing, -np.inf, wide)
+    wide = stored.astype(np.float64)
+    return wide if missing is None else np.where(stored == missing, -np.inf, wide)
 
 
 def event_rows(ring: Ring, indices: NDArray[np.integer]) -> Floats:
     """The rows of some events, given by their indices."""
     memory = ring_over(np.ascontiguousarray(ring.bytes[indices]), ring.widths)
-    found = [column_values(memory, index) for index in range(len(ring.widths))]
-    return np.stack(found, axis=1) if found else np.zeros((len(indices), 0))
+    columns = [column_values(memory, index) for index in range(len(ring.widths))]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(indices), 0))
 
 
 def with_layout(ring: Ring, widths: Widths, n_events: int, time: int) -> Ring:
@@ -92,16 +92,16 @@ def with_layout(ring: Ring, widths: Widths, n_events: int, time: int) -> Ring:
     numbers = np.arange(max(time - min(len(ring.bytes), n_events), 0), time)
     before, now = numbers % len(ring.bytes), numbers % n_events
     for index in range(len(widths)):
-        found = column(ring, index)[before]
+        stored = column(ring, index)[before]
         if widths[index] == DOUBLE > ring.widths[index]:
-            found = doubles_of(column_values(ring, index)[before])
+            stored = doubles_of(column_values(ring, index)[before])
         elif widths[index] >= FLOAT:
-            found = column_values(ring, index)[before]
+            stored = column_values(ring, index)[before]
         elif widths[index] > ring.widths[index]:
-            found = np.where(found == MISSING_BYTE, MISSING_SHORT, found)
-        column(new, index)[now] = found
-    for each in (EVENT_ACTION, EVENT_REWARD):
-        new.floats[now, each] = ring.floats[before, each]
+            stored = np.where(stored == MISSING_BYTE, MISSING_SHORT, stored)
+        column(new, index)[now] = stored
+    for field in (EVENT_ACTION, EVENT_REWARD):
+        new.floats[now, field] = ring.floats[before, field]
     return new
 
 
