@@ -103,6 +103,33 @@ def test_the_stated_probability_is_the_frequency_of_the_choice(kind, trained, av
             assert low - slack <= stated.pop() <= high + slack
 
 
+@pytest.mark.parametrize("available", [None, ["d", "b"]])
+def test_probabilities_sum_to_one_agree_with_decisions_and_change_nothing(kind, trained, available):
+    rows = [*ROWS[:20], {}, {"device": "a new name"}]
+    before = copy_of_state(trained)
+    many = trained.probabilities_many(rows, available=available)
+    one_by_one = [trained.probabilities(row, available=available).tolist() for row in rows]
+    assert_same_state(before, trained)
+    assert many.tolist() == one_by_one
+    assert many.sum(axis=1) == pytest.approx(1.0, abs=ESTIMATED.get(kind, 1e-9))
+    for row, probabilities in zip(rows, many, strict=True):
+        action, probability, _ = trained.decide(row, available=available)
+        assert probabilities[trained.position(action)] == pytest.approx(probability, abs=1e-12)
+
+
+def test_probabilities_before_the_first_context_settle_no_columns(kind, new):
+    policy = new(schema=None)
+    before = copy_of_state(policy)
+    contexts = ROWS[:30] if kind.needs_sample else ROWS[:1]
+    probabilities = policy.probabilities_many(contexts)
+    assert_same_state(before, policy)
+    assert policy.schema is None
+    assert probabilities.sum(axis=1) == pytest.approx(1.0, abs=ESTIMATED.get(kind, 1e-9))
+    decisions = policy.decide_many(contexts)
+    chosen = [policy.position(action) for action in decisions.actions]
+    assert probabilities[np.arange(len(chosen)), chosen] == pytest.approx(decisions.probabilities, abs=1e-12)
+
+
 def test_the_seed_decides(new):
     first, same, other = (new(seed=seed) for seed in (3, 3, 4))
     expected = first.play(ROWS, REWARDS)

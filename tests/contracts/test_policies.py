@@ -93,6 +93,21 @@ def test_the_stated_probability_is_the_frequency_of_the_choice(kind, trained):
         assert low - ESTIMATED.get(kind, 0.0) <= probability <= high + ESTIMATED.get(kind, 0.0)
 
 
+@pytest.mark.parametrize("available", [None, ["d", "b"]])
+def test_probabilities_sum_to_one_agree_with_decisions_and_change_nothing(kind, trained, available):
+    before = copy_of_state(trained)
+    one, many = trained.probabilities(available=available), trained.probabilities_many(3, available=available)
+    assert_same_state(before, trained)
+    slack = ESTIMATED.get(kind, 1e-9)
+    assert one.sum() == pytest.approx(1.0, abs=slack)
+    assert many.tolist() == [one.tolist()] * 3
+    assert trained.probabilities_many(0).shape == (0, 4)
+    for action, probability, _ in [trained.decide(available=available) for _ in range(20)]:
+        if kind is st.SuccessiveElimination and trained.explore == "in turn":
+            break
+        assert one[trained.position(action)] == pytest.approx(probability, abs=1e-12)
+
+
 def test_the_seed_decides(kind, rewards):
     first, same, other = (kind(actions=ACTIONS, seed=seed).play(None, rewards) for seed in (3, 3, 4))
     assert_same_play(first, same)

@@ -9,7 +9,7 @@ from stumpery.validation import chain, check, check_all, check_within, depths
 
 
 def validate_nodes(forest: ForestState, n_roots: int, is_categorical: NDArray[np.bool_]) -> None:
-    """A ValueError says what is inconsistent: every node is in one tree or free, and so is every leaf."""
+    """Refuse nodes and leaves that are not free or in exactly one tree."""
     n_nodes, n_leaves = (int(forest.counters[at]) for at in (trees.COUNTER_NODES, trees.COUNTER_LEAVES))
     check_within(np.array(n_nodes), n_roots, len(forest.nodes), "the number of nodes")
     check_within(np.array(n_leaves), n_roots, len(forest.leaves), "the number of leaves")

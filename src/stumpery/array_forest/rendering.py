@@ -1,7 +1,7 @@
-"""A tree in words and as a picture, whoever grew it.
+"""Rendering of trees as text and as pictures.
 
-Trees stand in one array of nodes: a node's children are neighbours, of which it names the first, and a leaf is its own
-child. What a step down means, and what is known at a node, its owner says.
+Trees are an array of nodes: a node's children are neighbours, of which it names the first, and a leaf is its own child.
+The owner supplies the rule of each step down and the label of each node.
 """
 
 import textwrap
@@ -25,9 +25,9 @@ LINE_INCHES, GAP_INCHES, BOX_INCHES = 0.12, 0.2, 2.7  # the height of a line, th
 
 
 class ShownNode(NamedTuple):
-    """A node that is shown: where it hangs, the rule of the step that leads to it, and what is known there."""
+    """A node to render: its parent, its depth, the rule of the step that leads to it, and its label."""
 
-    parent: int  # among the places; NO_PARENT for the root
+    parent: int  # index among the rendered nodes; NO_PARENT for the root
     depth: int
     rule: str
     known: str

@@ -1,8 +1,9 @@
 """The interface of bandit policies: named actions, a decision now, a reward later."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -26,6 +27,8 @@ from stumpery.random import new_generator
 from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers
 from stumpery.validation import check_random_state
 
+MAX_DRAWS = 10_000  # to see all actions of a policy that only draws
+
 _new_tuple = tuple.__new__  # a NamedTuple's own constructor is a Python function, which takes twice as long
 
 
@@ -48,8 +51,8 @@ class Policy(Model):
     Threads may share a policy: each call takes the policy's lock.
 
     A subclass implements the hooks `_decide`, `_learn`, `_arrays`, `_grow`, `_shrink` and `explain`. It may override
-    `_decide_many`, `_learn_many` and `_play` with faster ones that give the same bits, and `_validate_state` to
-    validate files. In hooks actions are indices, and rewards are checked and scaled to 0..1.
+    `_decide_many`, `_learn_many`, `_play` and `_probabilities` with faster ones that give the same bits, and
+    `_validate_state` to validate files. In hooks actions are indices, and rewards are checked and scaled to 0..1.
 
     Args:
         actions: Names of the actions: strings, numbers or booleans, each once.
@@ -98,12 +101,7 @@ class Policy(Model):
     def decide_many(self, contexts: Any, *, available: Iterable[Action] | None = None) -> Decisions:
         """Choose for each row of `contexts`, or that many times if it is a number; equals a loop of `decide`."""
         mask = self._all if available is None else self._available_mask(available)
-        if isinstance(contexts, int | np.integer) and not isinstance(contexts, bool):
-            if contexts < 0:
-                raise ValueError(f"contexts is {contexts}; a number of decisions must be 0 or more")
-            n, contexts = int(contexts), None
-        else:
-            n = n_rows(contexts, "contexts")
+        contexts, n = _counted(contexts)
         if n and type(self).decide is not Policy.decide:  # overridden outside the package
             return self._decide_each(contexts, n, mask)
         actions, probabilities = self._decide_many(contexts, n, mask) if n else ChosenActions.empty(0)
@@ -121,6 +119,21 @@ class Policy(Model):
                 self.learn(Decision(self.actions[index], probability, context), reward)
         elif len(indices):
             self._learn_many(contexts, indices, self._unit(values), probabilities)
+
+    def probabilities(self, context: Context = None, *, available: Iterable[Action] | None = None) -> Floats:
+        """Every action's probability for a context, in the order of `actions`; the policy stays as it is.
+
+        Those of Thompson sampling are estimates, and may miss a sum of 1 by a hundredth.
+        """
+        mask = self._all if available is None else self._available_mask(available)
+        one: Floats = self._probabilities(None if context is None else [own_row(context)], 1, mask)[0]
+        return one
+
+    def probabilities_many(self, contexts: Any, *, available: Iterable[Action] | None = None) -> Floats:
+        """Every action's probability for each row of `contexts`, (n, actions); equals a loop of `probabilities`."""
+        mask = self._all if available is None else self._available_mask(available)
+        contexts, n = _counted(contexts)
+        return self._probabilities(contexts, n, mask) if n else np.zeros((0, len(self.actions)))
 
     def play(self, contexts: Any, rewards: Floats) -> ChosenActions:
         """Simulate: decide and learn along rows of which all rewards are known, a column of `rewards` per action."""
@@ -206,6 +219,27 @@ class Policy(Model):
         for row, context in enumerate(each_context(contexts, n)):
             chosen.actions[row], chosen.probabilities[row] = self._decide(context, available)
         return chosen
+
+    def _probabilities(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Floats:
+        """Every action's probability for n contexts."""
+        return np.stack([self._draw_all(partial(self._decide, each, available)) for each in each_context(contexts, n)])
+
+    def _draw_all(self, draw: Callable[[], tuple[int, float]]) -> Floats:
+        """Every action's probability, by draws until those drawn sum to 1; the random state and clock are restored."""
+        probabilities: Floats = np.zeros(len(self.actions))
+        drawn_from: list[NDArray[Any]] = [getattr(self, name) for name in ("_rng", "_clock") if hasattr(self, name)]
+        before = [array.copy() for array in drawn_from]
+        try:
+            for _ in range(MAX_DRAWS):
+                action, probability = draw()
+                probabilities[action] = probability
+                if probabilities.sum() > 1.0 - 1e-9:
+                    break
+        finally:
+            for array, values in zip(drawn_from, before, strict=True):
+                np.copyto(array, values)
+        total: Floats = probabilities / probabilities.sum()
+        return total
 
     def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
         for row, context in enumerate(each_context(contexts, len(actions))):
@@ -305,3 +339,12 @@ class Policy(Model):
         if not mask.any():
             raise ValueError("available is empty; at least one action is needed")
         return mask
+
+
+def _counted(contexts: Any) -> tuple[Any, int]:
+    """Contexts and their number; None and a number where only that is given."""
+    if isinstance(contexts, int | np.integer) and not isinstance(contexts, bool):
+        if contexts < 0:
+            raise ValueError(f"contexts is {contexts}; a number of decisions must be 0 or more")
+        return None, int(contexts)
+    return contexts, n_rows(contexts, "contexts")

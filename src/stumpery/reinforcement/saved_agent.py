@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding.online_encoder import OnlineEncoder
-from stumpery.errors import CorruptFile
 from stumpery.labels.classes import Label
 from stumpery.reinforcement.discretisation import Discretisation
 from stumpery.reinforcement.policy_tree import PolicyTree
@@ -25,7 +24,7 @@ from stumpery.reinforcement.training.agent_state import (
 from stumpery.saveable import Arrays, restore
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
-from stumpery.validation import check, check_within
+from stumpery.validation import check, check_within, corrupt
 
 
 def checked_rows(rows: OnlineEncoder, arrays: Arrays) -> OnlineEncoder:
@@ -61,9 +60,9 @@ def checked_agent(arrays: Arrays, is_categorical: NDArray[np.bool_], n_classes: 
 def _checked_learner(arrays: Arrays, cells: Discretisation, n_classes: int, options: Any) -> AgentState:
     n_spans, n_reports = len(arrays["weights.into"]), arrays["weights.reports"].shape[1]
     if (len(arrays["memory.labels"]), len(arrays["weights.first"])) != (options.memory, options.width):
-        raise CorruptFile("the network or the replay memory has another size than width and memory")
+        raise corrupt("the network or the replay memory has another size than width and memory")
     if len(cells.spans) > n_spans or n_classes > n_reports:
-        raise CorruptFile("the network is too small for its cells and classes")
+        raise corrupt("the network is too small for its cells and classes")
     n_columns, width = len(cells.n_codes), options.width
     n_weights = width * (n_spans + 3 * n_columns + n_reports + width + 3) + n_columns + n_reports
     reserve(16 * n_weights + options.memory * (8 * n_columns + 8))

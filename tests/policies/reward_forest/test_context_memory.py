@@ -287,5 +287,5 @@ def test_an_explanation_shows_what_the_same_context_earned_before():
     rows, rewards = returning(20, 60 if INTERPRETED else 600, seed=3)
     policy.play(rows, rewards)
     known, unknown = policy.explain(policy.decide(rows[0])), policy.explain(policy.decide(rows[0] + 0.001))
-    assert any(row["came before"] for row in known.rows)
-    assert all("came before" not in row for row in unknown.rows)
+    assert any(row["context memory"] for row in known.rows)
+    assert all("context memory" not in row for row in unknown.rows)

@@ -82,7 +82,7 @@ def test_a_forest_without_room_left_follows_a_stream_that_changes(seed):
     rewards[8000:] = rewards[8000:, ::-1]  # what paid best now pays least
     policy = new(max_bytes=150_000)
     actions = policy.play(rows[:8000], rewards[:8000]).actions
-    assert not policy._may_grow
+    assert not policy._arena.may_grow
     assert len(policy._arena.state.ring.bytes) < 8000
     before = rewards[np.arange(5000, 8000), actions[5000:]].mean()
     later = policy.play(rows[8000:], rewards[8000:]).actions
@@ -401,7 +401,7 @@ def full():
     sizes = [capacity_within(300_000, N_TREES, n_actions, 0, np.ones(4, np.uint8)) for n_actions in (2, 3)]
     assert sizes[0].n_slots > sizes[1].n_slots
     policy.play(*stream(12_000))
-    assert not policy._may_grow
+    assert not policy._arena.may_grow
     assert policy._arena.state.forest.counters[trees.COUNTER_TIME] > len(policy._arena.state.ring.bytes)
     assert policy._arena.state.clock[CLOCK_NEXT_REBALANCING] == 0.0  # memory has been shared anew
     return policy

@@ -91,6 +91,11 @@ class MeansPolicy(Policy):
     def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
         return means_kernels.decide(self._rng, self._rule, self._statistics, available, self._clock)
 
+    def _probabilities(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Floats:
+        statistics = self._statistics.copy()
+        explorer_kernels.fill_probabilities(self._rule, statistics, available, self._clock[0] + 1.0)
+        return np.tile(statistics[rules.ACTION_PROBABILITY], (n, 1))
+
     def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
         means_kernels.learn(self._arms, self._statistics, self._clock, action, reward)
 

@@ -104,8 +104,8 @@ class RewardForestExplainer:
         if self.state.shared_model.features.ndim == 1:
             return {}
         return {
-            "own": self.statistics_of(row, 0.0)[ACTION_SCORE],
-            "similar actions": self.statistics_of(row, FULL_SHRINKAGE)[ACTION_SCORE],
+            "own": self.statistics_of(row, shrinkage=0.0)[ACTION_SCORE],
+            "similar actions": self.statistics_of(row, shrinkage=FULL_SHRINKAGE)[ACTION_SCORE],
         }
 
     def _residuals(self, row: Floats, statistics: Floats) -> dict[str, Floats]:

@@ -22,7 +22,7 @@ from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
 from stumpery.policies.exploration import explorers
 from stumpery.policies.exploration.explorer_kernels import fill_probabilities
 from stumpery.policies.exploration.explorers import Explorer
-from stumpery.policies.exploration.rule_kernels import new_action_statistics
+from stumpery.policies.exploration.rule_kernels import ACTION_PROBABILITY, new_action_statistics
 from stumpery.policies.policy import ChosenActions
 from stumpery.policies.reward_forest import policy_kernels as kernels
 from stumpery.policies.reward_forest.action_features import ActionFeatures
@@ -198,7 +198,14 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
         state = self._arena.state
         return RewardForestExplainer(state, self.schema, self.actions, self._reward, self._statistics_of)
 
-    def _statistics_of(self, row: Floats, shrinkage: float | None = None, has_memory: bool = True) -> Floats:
+    def _statistics_of(
+        self,
+        row: Floats,
+        available: NDArray[np.bool_] | None = None,
+        *,
+        shrinkage: float | None = None,
+        has_memory: bool = True,
+    ) -> Floats:
         """New action statistics for one row, as if with another `shrinkage`, or without context memory."""
         assert self._arena is not None  # noqa: S101 - there is a row
         state = changed = self._arena.state
@@ -215,8 +222,23 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
             if changed is not state:
                 self._arena.state = state
         statistics = self._statistics.copy()
-        fill_probabilities(self._rule, statistics, self._all, float(state.clock[kernels.CLOCK_EVENTS] + 1.0))
+        time = float(state.clock[kernels.CLOCK_EVENTS] + 1.0)
+        fill_probabilities(self._rule, statistics, self._all if available is None else available, time)
         return statistics
+
+    def _probabilities(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Floats:
+        if self._encoder is None:
+            return super()._probabilities(contexts, n, available)
+        encoder, rows = self._encoder.extend(self._table(contexts))  # not taken over: new categories stay unknown
+        if (encoder.is_categorical & ~self._encoder.is_categorical).any():
+            copy = self._copied()
+            copy._extend(encoder)
+            return copy._row_probabilities(rows, available)
+        return self._row_probabilities(rows, available)
+
+    def _row_probabilities(self, rows: Any, available: NDArray[np.bool_]) -> Floats:
+        found = [self._statistics_of(row, available)[ACTION_PROBABILITY] for _, chunk in chunks(rows) for row in chunk]
+        return np.stack(found)
 
     # Contexts: numbers with -inf for missing, categories as codes with 0 for missing; new categories get a code.
 
