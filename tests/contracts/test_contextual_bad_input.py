@@ -11,7 +11,7 @@ from tests.support import public, refused
 import stumpery as st
 from stumpery.policies import ContextualPolicy
 from stumpery.policies.bandit_forest.trees import BanditTrees
-from stumpery.policies.contextual import N_FIRST_ROWS
+from stumpery.policies.fixed_schema import N_FIRST_ROWS
 from stumpery.types import Decision, Decisions
 
 POLICIES = [

@@ -226,7 +226,7 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
         arena = {name: arrays.pop(name) for name in capacity.SAVED_ARRAYS if name in arrays}
         restore(self._own_arrays(), arrays)
         if (self._arena is None) != (not arena):
-            raise CorruptFile("it has columns without trees, or trees without columns")
+            raise CorruptFile("its columns have no trees, or its trees no columns")
         if self._arena is not None:
             width, own = self._arena.marks.shape[1], (self._arena.trees, self._arena.options)
             self._arena = None  # frees its memory before the next is taken
