@@ -1,4 +1,4 @@
-"""Stream summaries (sketches) in fixed memory: moments, quantiles, count-min. Each merges with others of its options."""
+"""Stream summaries (sketches) in bounded memory: moments, quantiles and count-min, all of which merge."""
 
 import lazy_loader
 
