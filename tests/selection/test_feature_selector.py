@@ -565,7 +565,7 @@ class Chances(Majority):
             "the schema has no column 'b', 'c'; it has 'a'",
         ),
         (st.HoeffdingTreeClassifier, [1, "1"], "features hold 1 and '1', which would be one column; .*"),
-        (st.clicks.HashedStump, ["a", "b"], "HashedStump can use none of .*, taken for numbers; a schema would .*"),
+        (st.clicks.HashedStump, ["a", "b"], "HashedStump can use none of .*, taken as numerical; give a schema .*"),
         (lambda: st.HoeffdingTreeClassifier(max_bytes=100), ["a", "b"], "max_bytes .*"),
         (
             lambda: st.ensembles.OnlineBagging(

@@ -309,7 +309,7 @@ def test_what_is_asked_must_be_a_number():
     for wrong in (math.nan, "1", None):
         with pytest.raises(ValueError, match="number"):
             summary.rank(wrong)
-    with pytest.raises(ValueError, match=r"^share is 2"):
+    with pytest.raises(ValueError, match=r"^q is 2"):
         summary.quantile(2)
 
 

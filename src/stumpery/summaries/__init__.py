@@ -1,4 +1,4 @@
-"""Stream summaries (sketches) in fixed memory: moments, quantiles, count-min; those of equal options merge."""
+"""Stream summaries (sketches) in bounded memory: moments, quantiles and count-min, all of which merge."""
 
 import lazy_loader
 

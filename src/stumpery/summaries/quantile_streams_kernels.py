@@ -96,7 +96,7 @@ def sort_buffer(values: Floats, labels: AnyIntegers, n: int) -> None:
 def insert_tuples(
     streams: QuantileStreams, stream: int, run: Tuples, n_run: int, merged: Tuples, epsilon: float, max_tuples: int
 ) -> bool:
-    """Merge exact tuples into a stream and compress, in place; False, and no change, if the stream is too small."""
+    """Merge exact tuples into a stream's and compress, in place; False, and no change, if the stream is too small."""
     own = tuples_of(streams, stream)
     size = merge_tuples(merged, own, streams.sizes[stream], run, n_run)
     size = compress_to(merged, size, epsilon, max_tuples, streams.gap_fractions, stream)
