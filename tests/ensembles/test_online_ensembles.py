@@ -7,6 +7,7 @@ import pytest
 from tests.support import assert_same_state, restored
 
 import stumpery as st
+from stumpery.types import State
 
 
 class Always:
