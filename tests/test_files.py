@@ -64,14 +64,14 @@ BUILDERS = {
     "QuantileSummary": lambda: st.summaries.QuantileSummary(max_tuples=5),
     "RandomHoeffdingTree": lambda: st.clicks.RandomHoeffdingTree(schema=SCHEMA, grace_period=20, max_leaves=2, seed=5),
     "Stump": lambda: st.clicks.Stump(schema=SCHEMA, column="age"),
-    "UnivariateTree": lambda: st.clicks.UnivariateTree(schema=SCHEMA, unfold=20, max_leaves=5),
+    "UnivariateTree": lambda: st.clicks.UnivariateTree(schema=SCHEMA, min_samples_split=20, max_leaves=5),
     "BanditForest": lambda: st.BanditForest(actions=ACTIONS, schema=SCHEMA, n_trees=3, max_bytes=20_000, seed=5),
     "BanditStump": lambda: st.policies.BanditStump(actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0),
     "BanditTree": lambda: st.policies.BanditTree(
         actions=ACTIONS, schema=SCHEMA, epsilon=0.9, delta=1.0, max_bytes=20_000
     ),
     "Banditron": lambda: st.policies.Banditron(actions=ACTIONS, schema=SCHEMA, gamma=0.3, seed=5),
-    "BitEncoder": lambda: st.encoding.BitEncoder(schema=st.Schema.infer(ROWS), marks=True),
+    "BitEncoder": lambda: st.encoding.BitEncoder(schema=st.Schema.infer(ROWS), indicators=True),
     "CodeEncoder": lambda: st.encoding.CodeEncoder(schema=st.Schema.infer(ROWS), n_bins=4),
     "CombinatorialThompson": lambda: st.selection.CombinatorialThompson(
         actions=ACTIONS, size=2, prior=(2.0, 1.0), seed=5
@@ -488,7 +488,7 @@ HOSTILE_OPTIONS = {
     "explorer's prior is a number": ("MeansPolicy", {"explorer": {"kind": "greedy", "prior": 3}}),
     "prior is negative": ("ThompsonSampling", {"prior": [-1, 1]}),
     "prior is a text": ("ThompsonSampling", {"prior": "ab"}),
-    "belief is unknown": ("ThompsonSampling", {"belief": ["beta"]}),
+    "posterior is unknown": ("ThompsonSampling", {"posterior": ["beta"]}),
     "delta is zero": ("SuccessiveElimination", {"delta": 0}),
     "epsilon is true": ("SuccessiveElimination", {"epsilon": True}),
     "columns is null": ("Schema", {"columns": None}),

@@ -133,7 +133,7 @@ def _load(path: Path, wanted: type | None, seed: int | None, max_bytes: int | No
         with limited(FREE_BYTES + MULTIPLE * n_bytes if max_bytes is None else max_bytes):
             state = State(options, _unpacked(tensors, {} if is_first else header.get("packed")))
             if format_ != FORMAT:
-                state = former_names.renamed(kind, state)
+                state = former_names.renamed_state(kind, state)
             return class_named(kind).from_state(state if seed is None else reseeded(state, seed))
     except MemoryError:
         raise CorruptFile(f"{path} does not hold a usable {kind}: it needs more memory than there is") from None

@@ -14,6 +14,17 @@ from stumpery.types import State
 ARRAYS = {
     "chances": "probabilities",
     "partitions.chances": "partitions.probabilities",
+    "streams.waiting": "streams.buffers",
+    "streams.marks": "streams.buffer_labels",
+    "streams.fills": "streams.n_buffered",
+    "streams.shares": "streams.gap_fractions",
+    "QuantileSummary/waiting": "buffers",
+    "QuantileSummary/marks": "buffer_labels",
+    "QuantileSummary/fills": "n_buffered",
+    "QuantileSummary/shares": "gap_fractions",
+    "room": "capacity",
+    "paces": "squared_slopes",
+    "grounds": "statistics",
     "RewardForest/plain": "linear",
     "RewardForest/pairs": "quadratic",
     "RewardForest/recent": "fast_linear",
@@ -24,7 +35,15 @@ ARRAYS = {
     "RewardForest/familiar.trust": "context_memory.shrinkage",
     "RewardForest/watch": "drift",
 }
-OPTIONS = {"borrowing": "shrinkage", "max_names": "max_categories", "names": "categories", "numbered": "takes_numbers"}
+OPTIONS = {
+    "borrowing": "shrinkage",
+    "belief": "posterior",
+    "marks": "indicators",
+    "max_names": "max_categories",
+    "names": "categories",
+    "numbered": "takes_numbers",
+    "unfold": "min_samples_split",
+}
 VALUES = {
     "number": "numerical",
     "name": "categorical",
@@ -36,18 +55,18 @@ USER_DATA = frozenset({"name", "column", "features"})  # options that hold what 
 _PREFIX = re.compile(r"(?:.*:)?(?:classifier\.|model\.)?(?:\d+\.)?")  # of a member's array
 
 
-def renamed(kind: str, state: State) -> State:
+def renamed_state(kind: str, state: State) -> State:
     """A former version's state under the present names."""
     return State(renamed_options(state.options), renamed_arrays(kind, state.arrays))
 
 
 def renamed_arrays(kind: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Arrays under their present names."""
-    found = {}
+    renamed = {}
     for name, array in arrays.items():
         own = _PREFIX.sub("", name, count=1)
-        found[name.removesuffix(own) + ARRAYS.get(f"{kind}/{own}", ARRAYS.get(own, own))] = array
-    return found
+        renamed[name.removesuffix(own) + ARRAYS.get(f"{kind}/{own}", ARRAYS.get(own, own))] = array
+    return renamed
 
 
 def renamed_options(options: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.jit import internal, kernel
-from stumpery.types import RandomState
+
+Hashes = NDArray[np.uint64]
 
 _U = np.uint64
 FNV_OFFSET, FNV_PRIME = _U(14695981039346656037), _U(1099511628211)
@@ -37,7 +38,7 @@ def bucket(bits: np.uint64, width: int) -> int:
 
 
 @kernel
-def hash_texts(hashes: RandomState, letters: NDArray[np.uint8]) -> None:
+def hash_texts(hashes: Hashes, letters: NDArray[np.uint8]) -> None:
     """Hash texts that stand one after the other, a zero byte after each, in place."""
     position = 0
     for text in range(hashes.shape[0]):
@@ -50,7 +51,7 @@ def hash_texts(hashes: RandomState, letters: NDArray[np.uint8]) -> None:
 
 
 @kernel
-def hash_bytes(hashes: RandomState, index: int, letters: NDArray[np.uint8]) -> None:
+def hash_bytes(hashes: Hashes, index: int, letters: NDArray[np.uint8]) -> None:
     """Hash one text, which may hold zero bytes, in place."""
     bits = FNV_OFFSET
     for letter in letters:
@@ -59,7 +60,7 @@ def hash_bytes(hashes: RandomState, index: int, letters: NDArray[np.uint8]) -> N
 
 
 @kernel
-def hash_numbers(hashes: RandomState) -> None:
+def hash_numbers(hashes: Hashes) -> None:
     """Hash whole numbers, given as 64 bits, in place."""
     for index in range(hashes.shape[0]):
         hashes[index] = splitmix64(hashes[index] + GOLDEN)

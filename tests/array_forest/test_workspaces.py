@@ -1,4 +1,4 @@
-"""Room to think: kept between calls, and never used by two threads at a time."""
+"""Workspaces: kept between calls, and never used by two threads at a time."""
 
 from threading import Thread
 
@@ -10,7 +10,7 @@ from stumpery.array_forest.workspaces import WorkspacePool
 
 
 class Made:
-    """Rooms that count themselves; those of even numbers fit."""
+    """Workspaces that count themselves."""
 
     def __init__(self):
         self.n = 0
@@ -20,17 +20,17 @@ class Made:
         return (np.full(1, float(self.n)),)
 
 
-def test_a_room_is_kept_while_it_fits_and_nobody_has_it():
-    rooms, make = WorkspacePool(), Made()
-    first = rooms.take(lambda work: True, make)
-    second = rooms.take(lambda work: True, make)
+def test_a_workspace_is_kept_while_it_fits_and_no_call_uses_it():
+    pool, make = WorkspacePool(), Made()
+    first = pool.take(lambda work: True, make)
+    second = pool.take(lambda work: True, make)
     assert first[0] is not second[0]
-    rooms.give_back(first)
-    rooms.give_back(second)
-    assert rooms.take(lambda work: True, make) is first
+    pool.give_back(first)
+    pool.give_back(second)
+    assert pool.take(lambda work: True, make) is first
     assert make.n == 2
-    rooms.give_back(first)
-    assert rooms.take(lambda work: False, make)[0] is not first[0]
+    pool.give_back(first)
+    assert pool.take(lambda work: False, make)[0] is not first[0]
     assert make.n == 3
 
 
@@ -61,7 +61,7 @@ def test_several_threads_may_predict_at_a_time(kind):
     assert all(np.array_equal(np.asarray(alone), np.asarray(each)) for answers in found for each in answers)
 
 
-def test_small_forests_need_little_room_to_think():
+def test_small_forests_need_small_workspaces():
     rows, labels = stream()
     policy = st.RewardForest(actions=[0, 1], seed=1, n_trees=2, max_bytes=60_000)
     policy.play(rows, np.eye(2)[labels])

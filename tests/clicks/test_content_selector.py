@@ -36,7 +36,7 @@ def trained():
     return selector
 
 
-def test_it_learns_what_is_clicked_from_its_own_picks(trained):
+def test_it_learns_what_is_clicked_from_its_own_choices(trained):
     picked = [trained.decide([{"item": item, "age": 30.0} for item in ITEMS]).context["item"] for _ in range(100)]
     assert picked.count("film") > 80
 
@@ -52,7 +52,7 @@ def test_any_number_of_candidates_will_do(trained, n):
         assert decision.probability == pytest.approx(1.0)
 
 
-def test_the_stated_chance_is_the_frequency_of_the_pick(trained):
+def test_the_probability_of_a_choice_is_its_frequency(trained):
     rows = candidates(5, 77)
     rows[3] = rows[1]
     n = 3000
@@ -87,16 +87,16 @@ def test_frames_lists_and_matrices_of_candidates_give_the_same(trained):
     assert decision.context.shape == (2,)
 
 
-def test_an_explanation_names_what_lifted_the_winner(trained):
+def test_an_explanation_names_the_column_with_the_largest_contribution(trained):
     rows = [{"item": item, "age": 30.0, "x": 0.0} for item in ITEMS]
     film = Decision(1, 1.0, rows[1])
-    told = trained.explain(film, rows)
-    assert "lifted most by item" in told.summary
-    assert told.rows[0]["column"] == "item"
-    assert told.rows[0]["value"] == "film"
-    assert told.rows[0]["lift"] > 0
+    explanation = trained.explain(film, rows)
+    assert "gains most from item" in explanation.summary
+    assert explanation.rows[0]["column"] == "item"
+    assert explanation.rows[0]["value"] == "film"
+    assert explanation.rows[0]["contribution"] > 0
     assert "the average row" in trained.explain(film).summary
-    assert "item" in str(told)
+    assert "item" in str(explanation)
 
 
 def test_late_and_logged_clicks_are_as_good(trained):

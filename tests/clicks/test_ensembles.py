@@ -78,21 +78,21 @@ def test_bagging_shows_each_predictor_an_event_poisson_times():
     model = st.clicks.BaggedPredictors(predictors=[(st.clicks.Stump(), 500)], schema=SCHEMA, seed=1)
     n = 40
     model.learn_many([{"a": event / 7, "b": 1.0} for event in range(n)], [False] * n)
-    streams = model._team.stumps.streams
+    streams = model._bank.univariate.streams
     sizes = np.arange(streams.values.shape[1]) < streams.sizes[:, np.newaxis]
-    waiting = np.arange(streams.waiting.shape[1]) < streams.fills[:, np.newaxis]
+    buffered = np.arange(streams.buffers.shape[1]) < streams.n_buffered[:, np.newaxis]
     seen = np.where(sizes[:, :, np.newaxis], streams.counts, 0).sum(axis=(1, 2))
-    seen = seen + np.where(waiting, streams.marks // 2, 0).sum(axis=1)
+    seen = seen + np.where(buffered, streams.buffer_labels // 2, 0).sum(axis=1)
     assert seen.mean() == pytest.approx(n, rel=0.03)
     assert seen.var() == pytest.approx(n, rel=0.3)
 
 
-def test_columns_are_dealt_out_in_turn():
+def test_columns_are_used_in_turn():
     model = st.clicks.BaggedPredictors(
         predictors=[(st.clicks.Stump(), 5), (st.clicks.HashedStump(n_hashes=2), 3)], schema=SCHEMA
     )
-    assert model._team.stumps.columns.tolist() == [0, 1, 0, 1, 0, 2, 2, 2]
-    assert model._team.stumps.hashes.tolist() == [0, 0, 0, 0, 0, 0, 1, 0]
+    assert model._bank.univariate.columns.tolist() == [0, 1, 0, 1, 0, 2, 2, 2]
+    assert model._bank.univariate.hashes.tolist() == [0, 0, 0, 0, 0, 0, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -111,51 +111,51 @@ def test_any_learner_may_take_part(kind):
     model = kind(predictors=[Fixed(0.25), Fixed(0.75, key=1), Fixed(None), inner, *RECIPES], schema=SCHEMA, seed=2)
     model.learn_many(rows, clicks)
     assert np.isfinite(model.score_many(rows)).all()
-    first = model._team.learners[0]
+    first = model._bank.learners[0]
     assert first.seen
     assert first.seen[0][0] in rows
     if kind is not st.clicks.BaggedPredictors:
         assert first.seen == list(zip(rows, clicks, strict=True))
-    assert inner.schema is None, "a recipe is read, not trained"
+    assert inner.schema is None, "a predictor is read, not trained"
     assert set(model.contributions(rows[0])) == {"a", "b", "name"}
 
 
-def test_the_average_of_foreign_learners_alone():
+def test_the_average_of_other_learners_alone():
     model = st.clicks.Average(predictors=[Fixed(0.25), Fixed(0.75)])
     model.learn_one({"a": 1.0}, y=True)
     assert model.predict_proba_one({"a": 2.0})[True] == 0.5
-    with pytest.raises(ValueError, match="Fixed among the predictors is no recipe"):
+    with pytest.raises(ValueError, match="its predictors have a Fixed, which is not one of Stumpery's"):
         model.state()
 
 
-def test_learners_in_a_combination_hear_of_its_columns_too():
+def test_learners_in_an_ensemble_are_told_its_columns_too():
     model = st.clicks.Average(predictors=[st.clicks.Stump(), st.HoeffdingTreeClassifier()])
     model.declare_columns(["a", "b"])
     model.learn_one({"b": 1.0}, y=True)
-    assert model.schema.names == model._team.learners[0].schema.names == ("a", "b")
+    assert model.schema.names == model._bank.learners[0].schema.names == ("a", "b")
 
 
 @pytest.mark.parametrize("schema", [None, st.Schema.of({"a": "numerical", "b": "numerical"})])
 @pytest.mark.parametrize("kind", [st.clicks.Average, st.clicks.BaggedPredictors])
-def test_columns_that_a_member_refuses_change_nothing(kind, schema):
+def test_columns_that_a_predictor_refuses_change_nothing(kind, schema):
     narrow = st.HoeffdingTreeClassifier(schema=st.Schema.of({"a": "numerical"}))
     model = kind(predictors=[st.clicks.Stump(), st.HoeffdingTreeClassifier(), narrow], schema=schema)
     with pytest.raises(ValueError, match=r"^the schema has no column 'b'; it has 'a'$"):
         model.declare_columns(["a", "b"])
     assert model.schema is schema
-    learners = [] if model._team is None else model._team.learners
+    learners = [] if model._bank is None else model._bank.learners
     assert all(learner.schema is None or learner.schema.names == ("a",) for learner in learners)
     model.learn_one({"a": 1.0}, y=True)
     assert model.schema.names == (("a",) if schema is None else ("a", "b"))
 
 
-def test_log_odds_lift_trees_beside_their_roots_and_learners_beside_their_mean():
-    grove = st.clicks.RandomHoeffdingTree(grace_period=20, tau=1.0, prior=0.2, m=5.0)
-    model = st.clicks.LogOdds(predictors=[(grove, 2), Fixed(0.25)], schema=SCHEMA)
+def test_log_ratios_of_trees_are_over_their_roots_and_of_learners_over_their_mean():
+    tree = st.clicks.RandomHoeffdingTree(grace_period=20, tau=1.0, prior=0.2, m=5.0)
+    model = st.clicks.LogOdds(predictors=[(tree, 2), Fixed(0.25)], schema=SCHEMA)
     rows, clicks = stream()
     model.learn_many(rows, clicks)
-    raw = model._team.outputs(model._matrix(rows[:5]), rows[:5])
-    roots = model._team.groves[0].probabilities[:2]
+    raw = model._bank.outputs(model._matrix(rows[:5]), rows[:5])
+    roots = model._bank.tree_banks[0].probabilities[:2]
     expected = np.log(raw[:, :2] / roots).sum(axis=1)  # the third says the same of every row
     assert model.score_many(rows[:5]) == pytest.approx(expected, abs=1e-9)
     assert sum(model.contributions(rows[0]).values()) == pytest.approx(expected[0], abs=1e-9)
@@ -168,9 +168,9 @@ def test_a_thousand_predictors_are_one_set_of_arrays():
         schema=SCHEMA,
     )
     model.learn_many(*stream(30))
-    assert model._team.n_outputs == 1000
+    assert model._bank.n_outputs == 1000
     assert len(model.state().arrays) < 60
-    assert not model._team.learners
+    assert not model._bank.learners
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_what_are_no_predictors_is_refused(wrong):
         st.clicks.Average(predictors=wrong)
 
 
-def test_a_recipe_that_can_use_no_column_is_refused():
+def test_a_predictor_that_can_use_no_column_is_refused():
     with pytest.raises(ValueError, match="can use"):
         st.clicks.Average(predictors=[st.clicks.HashedStump()]).learn_one({"a": 1.0}, y=True)
     with pytest.raises(ValueError, match="HashedStump can use none of the columns 'a'"):
@@ -211,15 +211,15 @@ def test_eta_must_be_a_number_above_zero(wrong):
 @pytest.mark.parametrize("prior", [0, 1])
 @pytest.mark.parametrize("clicks", [[False] * 400, [True] * 400, None], ids=["never", "always", "some"])
 @pytest.mark.parametrize(
-    "recipe", [st.clicks.Stump, st.clicks.UnivariateTree, st.clicks.OneRule, st.clicks.RandomHoeffdingTree]
+    "predictor", [st.clicks.Stump, st.clicks.UnivariateTree, st.clicks.OneRule, st.clicks.RandomHoeffdingTree]
 )
-def test_log_odds_stay_finite_where_a_chance_is_nought(recipe, clicks, prior):
-    model = st.clicks.LogOdds(predictors=[recipe(prior=prior)], schema=SCHEMA)
+def test_log_odds_stay_finite_where_a_probability_is_zero(predictor, clicks, prior):
+    model = st.clicks.LogOdds(predictors=[predictor(prior=prior)], schema=SCHEMA)
     rows, some = stream()
     model.learn_many(rows, clicks or some)
     model.learn_many([{}] * 40, (clicks or some)[:40])
     assert np.isfinite(model.score_many([*rows, {}])).all()
-    assert all(math.isfinite(share) for share in model.contributions(rows[0]).values())
+    assert all(math.isfinite(each) for each in model.contributions(rows[0]).values())
 
 
 @pytest.mark.parametrize("said", [{True: math.nan}, {True: 5.0}, {True: -0.1}, {True: "1"}, None, 0.5], ids=str)
@@ -233,7 +233,7 @@ def test_log_odds_stay_finite_where_a_chance_is_nought(recipe, clicks, prior):
         st.clicks.BaggedPredictors,
     ],
 )
-def test_a_learner_that_gives_no_chances_is_told_so(kind, said):
+def test_a_learner_that_gives_no_probabilities_is_refused(kind, said):
     learner = Fixed(0.5)
     learner.predict_proba_one = lambda x: said
     model = kind(predictors=[learner, *RECIPES], schema=SCHEMA)
@@ -251,10 +251,10 @@ def test_a_learner_that_gives_no_chances_is_told_so(kind, said):
     [
         (st.clicks.LinearRanker, "centroids", math.nan, "a centroid is nan"),
         (st.clicks.LinearRanker, "seen", -1, "the number of events of a class is -1"),
-        (st.clicks.LogOdds, "left_out", 9, "the number of events that were left out is 9"),
+        (st.clicks.LogOdds, "left_out", 9, "the number of rows left out by thinning is 9"),
     ],
 )
-def test_what_no_stream_leaves_in_a_combination_is_refused(kind, name, value, sentence):
+def test_what_no_stream_leaves_in_an_ensemble_is_refused(kind, name, value, sentence):
     options, arrays = kind(predictors=RECIPES, schema=SCHEMA).state()
     damaged = arrays[name].copy()
     damaged.flat[0] = value
@@ -263,7 +263,7 @@ def test_what_no_stream_leaves_in_a_combination_is_refused(kind, name, value, se
 
 
 @pytest.mark.parametrize(
-    ("recipe", "kinds"),
+    ("predictor", "kinds"),
     [
         (st.clicks.Stump(column="name"), "which is categorical; a Stump takes numerical columns"),
         (st.clicks.HashedStump(column="a", n_hashes=3), "which is numerical; a HashedStump takes categorical columns"),
@@ -271,15 +271,15 @@ def test_what_no_stream_leaves_in_a_combination_is_refused(kind, name, value, se
     ],
     ids=str,
 )
-def test_a_column_of_another_kind_is_refused(recipe, kinds):
+def test_a_column_of_another_kind_is_refused(predictor, kinds):
     with pytest.raises(ValueError, match=f"^column is '(a|name)', {kinds}$"):
-        st.clicks.Average(predictors=[recipe], schema=SCHEMA)
+        st.clicks.Average(predictors=[predictor], schema=SCHEMA)
 
 
 @pytest.mark.parametrize(
     ("kind", "wrong"),
     [
-        (st.clicks.UnivariateTree, {"unfold": 10**400}),
+        (st.clicks.UnivariateTree, {"min_samples_split": 10**400}),
         (st.clicks.RandomHoeffdingTree, {"grace_period": 10**400}),
         (st.clicks.RandomHoeffdingTree, {"max_depth": 10**400}),
         (st.clicks.Stump, {"prior": 2}),
@@ -288,7 +288,7 @@ def test_a_column_of_another_kind_is_refused(recipe, kinds):
         (st.clicks.Stump, {"max_tuples": 2}),
         (st.clicks.HashedStump, {"n_hashes": 0}),
         (st.clicks.OneRule, {"binary": 1}),
-        (st.clicks.UnivariateTree, {"unfold": 0}),
+        (st.clicks.UnivariateTree, {"min_samples_split": 0}),
         (st.clicks.UnivariateTree, {"max_leaves": 1}),
         (st.clicks.UnivariateTree, {"categories": "yes"}),
         (st.clicks.RandomHoeffdingTree, {"n_features": 0}),

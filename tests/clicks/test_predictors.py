@@ -10,7 +10,7 @@ import stumpery as st
 from stumpery.clicks import univariate_bank_kernels
 from stumpery.encoding import HashEncoder
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.summaries.quantiles_kernels import new_quantiles
+from stumpery.summaries.quantile_streams_kernels import new_quantile_streams
 
 pytestmark = pytest.mark.kernels
 
@@ -21,7 +21,7 @@ KINDS = {
     "one versus all": (st.clicks.OneVersusAll, {"column": "name"}),
     "rule": (st.clicks.OneRule, {"max_tuples": 4}),
     "rule of 0 and 1": (st.clicks.OneRule, {"max_tuples": 6, "binary": True}),
-    "tree": (st.clicks.UnivariateTree, {"unfold": 100, "max_leaves": 8}),
+    "tree": (st.clicks.UnivariateTree, {"min_samples_split": 100, "max_leaves": 8}),
 }
 TWINS = {
     st.clicks.Stump: "stump",
@@ -45,7 +45,7 @@ def stream(n, seed=4):
 def twin_of(model):
     options = {"most": model.max_tuples, "weighted": model.criterion == "weighted", "prior": model.prior, "m": model.m}
     if isinstance(model, st.clicks.UnivariateTree):
-        options |= {"unfold": model.unfold, "n_leaves": model.max_leaves}
+        options |= {"unfold": model.min_samples_split, "n_leaves": model.max_leaves}
     return slow.Univariate(TWINS[type(model)], binary=getattr(model, "binary", False), **options)
 
 
@@ -67,14 +67,16 @@ def test_a_predictor_equals_its_slow_twin(name):
         twin.learn(value, int(click), weight)
 
 
-def test_a_univariate_tree_finds_a_rich_interval_on_either_side():
+def test_a_univariate_tree_finds_an_interval_of_clicks_on_either_side():
     n, found = 6000, []
     for seed in range(3):
         rng = np.random.default_rng(seed)
         values, draws = rng.random(n), rng.random(n)
         clicks = draws < np.where((values > 0.90) & (values <= 0.92), 0.5, 0.1)
         for mirrored in (False, True):
-            model = st.clicks.UnivariateTree(schema=st.Schema.of({"x": "numerical"}), unfold=100, max_leaves=12, m=10.0)
+            model = st.clicks.UnivariateTree(
+                schema=st.Schema.of({"x": "numerical"}), min_samples_split=100, max_leaves=12, m=10.0
+            )
             model.learn_many(1.0 - values[:, np.newaxis] if mirrored else values[:, np.newaxis], clicks)
             inside = np.linspace(0.904, 0.916, 13)[:, np.newaxis]
             found.append(model.predict_proba_many(1.0 - inside if mirrored else inside)[:, 1].mean())
@@ -83,8 +85,8 @@ def test_a_univariate_tree_finds_a_rich_interval_on_either_side():
     assert straight == pytest.approx(mirrored, rel=0.25)
 
 
-def test_log_odds_are_the_sum_of_what_slow_twins_add():
-    tree = st.clicks.UnivariateTree(categories=True, prior=0.1, m=30.0, unfold=100, max_leaves=6)
+def test_log_odds_are_the_sum_of_the_log_ratios_of_slow_twins():
+    tree = st.clicks.UnivariateTree(categories=True, prior=0.1, m=30.0, min_samples_split=100, max_leaves=6)
     model = st.clicks.LogOdds(
         predictors=[tree], schema=st.Schema.of({"x": "numerical", "few": "numerical", "name": "categorical"})
     )
@@ -103,16 +105,19 @@ def test_log_odds_are_the_sum_of_what_slow_twins_add():
 def test_thinned_rows_count_for_those_left_out():
     model = st.clicks.LogOdds(predictors=[st.clicks.Stump(m=1.0)], thin=4, schema=st.Schema.of({"x": "numerical"}))
     model.learn_many([{"x": float(event)} for event in range(400)], [event % 10 == 0 for event in range(400)])
-    streams = model._team.stumps.streams
-    assert streams.counts[0, : streams.sizes[0]].sum() + (streams.marks[0, : streams.fills[0]] // 2).sum() == 400
+    streams = model._bank.univariate.streams
+    assert (
+        streams.counts[0, : streams.sizes[0]].sum() + (streams.buffer_labels[0, : streams.n_buffered[0]] // 2).sum()
+        == 400
+    )
     assert model.predict_proba_one({"x": 3.0})[True] == pytest.approx(0.1, abs=0.05)
 
 
-def test_every_hash_function_orders_names_in_its_own_way():
+def test_every_hash_function_orders_categories_differently():
     model = st.clicks.HashedStump(n_hashes=5, column="name", schema=st.Schema.of({"name": "categorical"}))
     rows, clicks = stream(200)
     model.learn_many(rows, clicks)
-    streams = model._team.stumps.streams
+    streams = model._bank.univariate.streams
     orders = {tuple(streams.counts[p, : streams.sizes[p]].sum(axis=1).tolist()) for p in range(5)}
     assert len(orders) > 3
     assert len({sum(order) for order in orders}) == 1
@@ -135,16 +140,16 @@ def test_a_hoeffding_tree_equals_its_slow_twin(tau):
         assert twin.root["cut"], "nothing was tested if the tree stayed a leaf"
 
 
-def test_a_tree_without_room_counts_on():
+def test_a_tree_without_free_slots_goes_on_counting():
     model = st.clicks.RandomHoeffdingTree(n_features=2, grace_period=20, tau=1.0, max_leaves=2)
     rows, clicks = stream(N)
     model.learn_many(rows, clicks)
     before = model.n_bytes
     model.learn_many(rows, clicks)
     assert model.n_bytes == before
-    (grove,) = model._team.groves
-    assert grove.used[1] == 2
-    assert grove.counts[0].tolist() == [2 * clicks.count(False), 2 * clicks.count(True)]
+    (bank,) = model._bank.tree_banks
+    assert bank.used[1] == 2
+    assert bank.counts[0].tolist() == [2 * clicks.count(False), 2 * clicks.count(True)]
 
 
 def test_alone_a_stump_uses_the_column_with_the_best_cut():
@@ -154,23 +159,23 @@ def test_alone_a_stump_uses_the_column_with_the_best_cut():
     model.learn_many(rows, [row["told"] > 0.7 for row in rows])
     assert model.predict_one({"told": 0.9, "noise": 0.1})
     assert not model.predict_one({"told": 0.2, "noise": 0.9})
-    shares = model.contributions({"told": 0.9, "noise": 0.1})
-    assert shares["told"] > 0
-    assert shares["noise"] == shares["more"] == 0
+    contributions = model.contributions({"told": 0.9, "noise": 0.1})
+    assert contributions["told"] > 0
+    assert contributions["noise"] == contributions["more"] == 0
 
 
 def test_the_summary_of_the_challenge_takes_less_than_300_kilobytes():
-    bundle = new_quantiles(120, 100, 2, univariate_bank_kernels.ROOM, np.int32)
+    bundle = new_quantile_streams(120, 100, 2, univariate_bank_kernels.BUFFER_SIZE, np.int32)
     assert sum(array.nbytes for array in bundle) <= 300_000
 
 
 @kernel
 def halve(streams, stream):
-    univariate_bank_kernels.halve(streams, stream)
+    univariate_bank_kernels.halve_counts(streams, stream)
 
 
-def test_old_events_count_half_before_32_bits_overflow():
-    streams = new_quantiles(1, 4, 2, 4, np.int32)
+def test_counts_are_halved_before_32_bits_overflow():
+    streams = new_quantile_streams(1, 4, 2, 4, np.int32)
     streams.sizes[0] = 2
     streams.counts[0, :2] = [[2**30, 6], [5, 1]]
     streams.deltas[0, :2] = [0, 3]
@@ -180,7 +185,7 @@ def test_old_events_count_half_before_32_bits_overflow():
 
 
 def test_a_value_that_never_came_with_a_click_ranks_below_one_that_did():
-    model = st.clicks.UnivariateTree(categories=True, unfold=10)
+    model = st.clicks.UnivariateTree(categories=True, min_samples_split=10)
     model.learn_many([{"item": name} for name in ["a", "b", "c", "d"] * 100], [0, 1, 0, 0] * 100)
     probabilities = [model.predict_proba_one({"item": name})[True] for name in "abcd"]
     assert probabilities[1] == max(probabilities)

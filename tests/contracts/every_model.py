@@ -114,7 +114,7 @@ def stream_models(kind):
         yield "naive Bayes", lambda: learned(kind(**options, leaf_prediction="nb"), labels)
 
 
-def combinations(kind):
+def ensembles(kind):
     yield "", lambda: learned(kind(predictors=PREDICTORS, seed=5), CLICKS)
 
 
@@ -169,7 +169,7 @@ SORTS = {  # the first that fits
     ContextualPolicy: contextual_policies,
     Policy: policies,
     StreamModel: stream_models,
-    PredictorEnsemble: combinations,
+    PredictorEnsemble: ensembles,
     ClickModel: click_models,
     OnlineEnsemble: online_ensembles,
     BatchEnsemble: batch_ensembles,

@@ -1,4 +1,4 @@
-"""What every click predictor and combination must obey; a new one is found here by itself."""
+"""What every click predictor and ensemble must obey; a new one is found here by itself."""
 
 import copy
 import math
@@ -62,7 +62,7 @@ def test_learning_many_equals_learning_one_by_one(new, trained):
     assert_same_state(single, trained)
 
 
-def test_what_watches_are_clicked_ranks_higher_or_nothing_tells_them_apart(trained):
+def test_what_watches_are_clicked_ranks_higher_or_all_rank_the_same(trained):
     watch, phone = trained.score_many(
         [{"age": 30, "device": "watch", "x": 0.0}, {"age": 30, "device": "phone", "x": 0.0}]
     )
@@ -91,7 +91,7 @@ def test_no_rows_have_no_scores(trained):
     assert len(trained.score_many([])) == len(trained.predict_many([])) == 0
 
 
-def test_chances_are_chances(trained):
+def test_probabilities_are_probabilities(trained):
     found = trained.predict_proba_many(rows_and_clicks(50)[0])
     assert (found >= 0).all()
     assert np.allclose(found.sum(axis=1), 1.0)
@@ -137,7 +137,7 @@ def test_the_memory_never_grows(trained):
     assert trained.n_bytes == before
 
 
-def test_new_names_missing_values_and_extra_columns_are_ordinary(trained):
+def test_new_categories_missing_values_and_extra_columns_are_ordinary(trained):
     for row in ({"device": "never seen"}, {}, {"age": math.inf, "x": -math.inf}, {"age": math.nan, "more": "x"}):
         trained.learn_one(row, y=True)
         assert np.isfinite(trained.score_many([row])).all()
@@ -199,9 +199,9 @@ def test_wrong_options_are_refused(new, wrong):
 
 
 def test_contributions_name_every_column(trained):
-    shares = trained.contributions({"age": 40, "device": "watch", "x": 0.0})
-    assert set(shares) == {"age", "device", "x"}
-    assert all(math.isfinite(share) for share in shares.values())
+    contributions = trained.contributions({"age": 40, "device": "watch", "x": 0.0})
+    assert set(contributions) == {"age", "device", "x"}
+    assert all(math.isfinite(each) for each in contributions.values())
 
 
 SENTENCES = {
@@ -209,20 +209,20 @@ SENTENCES = {
     "partitions.n_cuts": "the number of cuts of a predictor is",
     "slots": "(the summary of a node is|a node with children has a summary)",
     "splits": "the column of a node is",
-    "streams.fills": "the number of values that wait in a summary is",
-    "streams.shares": "the share of a summary is nan",
+    "streams.n_buffered": "the number of buffered values of a summary is",
+    "streams.gap_fractions": "the gap fraction of a summary is nan",
     "streams.sizes": "the number of tuples of a summary is",
     "streams.values": "a value of a summary is NaN",
-    "streams.waiting": "a value of a summary is NaN",
+    "streams.buffers": "a value of a summary is NaN",
     "used": "the number of nodes is",
 }
 
 
 def test_arrays_that_would_lead_a_kernel_astray_are_refused(trained):
     options, arrays = trained.state()
-    whole = {"streams.sizes", "streams.fills", "partitions.n_cuts", "children", "slots", "used", "splits"}
+    whole = {"streams.sizes", "streams.n_buffered", "partitions.n_cuts", "children", "slots", "used", "splits"}
     decided = {"columns", "hashes", "kinds", "limits", "settings", "features"}
-    real = {"streams.values", "streams.waiting", "streams.shares", "partitions.probabilities", "probabilities"}
+    real = {"streams.values", "streams.buffers", "streams.gap_fractions", "partitions.probabilities", "probabilities"}
     wrong = {10**6: whole | decided, -7: {"children", "slots"}, math.nan: real}
     for value, names in wrong.items():
         for key in (key for key in arrays if key.partition(".")[2] in names):

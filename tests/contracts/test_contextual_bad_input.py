@@ -11,7 +11,7 @@ from tests.support import public, refused
 import stumpery as st
 from stumpery.policies import ContextualPolicy
 from stumpery.policies.bandit_forest.trees import BanditTrees
-from stumpery.policies.contextual import N_FIRST_ROWS
+from stumpery.policies.fixed_schema import N_FIRST_ROWS
 from stumpery.types import Decision, Decisions
 
 POLICIES = [
@@ -213,7 +213,7 @@ def test_a_reward_of_the_least_likely_action_breaks_nothing(policy):
     assert type(policy).from_state(policy.state()).decide(ROWS[0]).action in ("a", "b")
 
 
-def test_explaining_before_the_first_context_settles_no_columns(new):
+def test_explaining_before_the_first_context_determines_no_columns(new):
     policy = new(schema=None)
     policy.explain(Decision("a", 0.5, np.array([1.0, 0.0])))
     assert policy.schema is None

@@ -82,7 +82,7 @@ def test_there_are_policies_to_check():
     assert {st.RewardForest, st.LinUCB, st.policies.Banditron, st.NeuralBandit, st.BanditForest} <= set(POLICIES)
 
 
-def test_a_decision_is_an_action_a_chance_and_the_context(trained):
+def test_a_decision_is_an_action_a_probability_and_the_context(trained):
     for context in ROWS[:50]:
         decision = trained.decide(context)
         assert decision.action in ACTIONS
@@ -91,7 +91,7 @@ def test_a_decision_is_an_action_a_chance_and_the_context(trained):
 
 
 @pytest.mark.parametrize("available", [None, ["b", "d"]])
-def test_the_stated_chance_is_the_frequency_of_the_choice(kind, trained, available):
+def test_the_stated_probability_is_the_frequency_of_the_choice(kind, trained, available):
     n = 3000
     for context in (ROWS[3], {}):
         decisions = trained.decide_many([context] * n, available=available)  # without a reward nothing is learned
@@ -101,6 +101,33 @@ def test_the_stated_chance_is_the_frequency_of_the_choice(kind, trained, availab
             slack = ESTIMATED.get(kind, 0.0)
             assert len(stated) == 1
             assert low - slack <= stated.pop() <= high + slack
+
+
+@pytest.mark.parametrize("available", [None, ["d", "b"]])
+def test_probabilities_sum_to_one_agree_with_decisions_and_change_nothing(kind, trained, available):
+    rows = [*ROWS[:20], {}, {"device": "a new name"}]
+    before = copy_of_state(trained)
+    many = trained.probabilities_many(rows, available=available)
+    one_by_one = [trained.probabilities(row, available=available).tolist() for row in rows]
+    assert_same_state(before, trained)
+    assert many.tolist() == one_by_one
+    assert many.sum(axis=1) == pytest.approx(1.0, abs=ESTIMATED.get(kind, 1e-9))
+    for row, probabilities in zip(rows, many, strict=True):
+        action, probability, _ = trained.decide(row, available=available)
+        assert probabilities[trained.position(action)] == pytest.approx(probability, abs=1e-12)
+
+
+def test_probabilities_before_the_first_context_settle_no_columns(kind, new):
+    policy = new(schema=None)
+    before = copy_of_state(policy)
+    contexts = ROWS[:30] if kind.needs_sample else ROWS[:1]
+    probabilities = policy.probabilities_many(contexts)
+    assert_same_state(before, policy)
+    assert policy.schema is None
+    assert probabilities.sum(axis=1) == pytest.approx(1.0, abs=ESTIMATED.get(kind, 1e-9))
+    decisions = policy.decide_many(contexts)
+    chosen = [policy.position(action) for action in decisions.actions]
+    assert probabilities[np.arange(len(chosen)), chosen] == pytest.approx(decisions.probabilities, abs=1e-12)
 
 
 def test_the_seed_decides(new):
@@ -220,7 +247,7 @@ def test_a_copy_goes_on_as_the_policy_would_and_shares_nothing_with_it(trained, 
 
 
 @pytest.mark.parametrize("none", [[], (), pd.DataFrame(ROWS[:0], columns=list(ROWS[0])), np.zeros((0, 3))], ids=type)
-def test_no_rows_change_nothing_and_settle_no_columns(new, none):
+def test_no_rows_change_nothing_and_determine_no_columns(new, none):
     policy = new(schema=None)
     assert len(policy.decide_many(none)) == 0
     policy.learn_many([], [])
@@ -271,7 +298,7 @@ def test_a_reward_learned_twice_counts_twice(trained):
     assert changed
 
 
-def test_a_fresh_policy_knows_nothing(new, trained):
+def test_a_new_policy_has_learned_nothing(new, trained):
     fresh = trained.clone(seed=9)
     assert_same_state(fresh, new(seed=9))
     before = copy_of_state(trained)

@@ -13,6 +13,8 @@ from stumpery.random import new_generator
 from stumpery.streams import BernoulliArms
 from stumpery.types import Decision, Decisions, State
 
+COLUMNS = ("action", "n", "mean", "from", "to", "score", "uncertainty", "value", "probability")  # of explanations
+
 POLICIES = [
     getattr(public, name)
     for name in public.__all__
@@ -52,14 +54,14 @@ def decided(policy, n=60):
 
 
 def learned(policy):
-    return {row["action"]: (row["rewards"], row["mean"]) for row in policy.explain().rows}
+    return {row["action"]: (row["n"], row["mean"]) for row in policy.explain().rows}
 
 
 def test_there_are_policies_to_check():
     assert {st.UCB, st.SuccessiveElimination} <= set(POLICIES)
 
 
-def test_a_decision_is_an_action_a_chance_and_the_context(trained):
+def test_a_decision_is_an_action_a_probability_and_the_context(trained):
     for _ in range(50):
         action, probability, context = trained.decide({"hour": 21})
         assert action in ACTIONS
@@ -75,7 +77,7 @@ def test_a_decision_keeps_its_context_when_the_caller_changes_it(trained):
     assert by_vector.context.tolist() == [21.0]
 
 
-def test_the_stated_chance_is_the_frequency_of_the_choice(kind, trained):
+def test_the_stated_probability_is_the_frequency_of_the_choice(kind, trained):
     options, arrays = copy_of_state(trained)
     n = 4000
     stated = {}
@@ -89,6 +91,21 @@ def test_the_stated_chance_is_the_frequency_of_the_choice(kind, trained):
     for action, probability in stated.items():
         low, high = stats.binomtest(seen[action], n).proportion_ci(0.9999)
         assert low - ESTIMATED.get(kind, 0.0) <= probability <= high + ESTIMATED.get(kind, 0.0)
+
+
+@pytest.mark.parametrize("available", [None, ["d", "b"]])
+def test_probabilities_sum_to_one_agree_with_decisions_and_change_nothing(kind, trained, available):
+    before = copy_of_state(trained)
+    one, many = trained.probabilities(available=available), trained.probabilities_many(3, available=available)
+    assert_same_state(before, trained)
+    slack = ESTIMATED.get(kind, 1e-9)
+    assert one.sum() == pytest.approx(1.0, abs=slack)
+    assert many.tolist() == [one.tolist()] * 3
+    assert trained.probabilities_many(0).shape == (0, 4)
+    for action, probability, _ in [trained.decide(available=available) for _ in range(20)]:
+        if kind is st.SuccessiveElimination and trained.explore == "in turn":
+            break
+        assert one[trained.position(action)] == pytest.approx(probability, abs=1e-12)
 
 
 def test_the_seed_decides(kind, rewards):
@@ -191,7 +208,7 @@ def test_the_repr_is_a_recipe(kind, options, rewards, tmp_path):
     st.save(policy, tmp_path / "policy.safetensors")
 
 
-def test_a_fresh_policy_knows_nothing(kind, trained, rewards):
+def test_a_new_policy_has_learned_nothing(kind, trained, rewards):
     fresh = trained.clone(seed=9)
     assert_same_state(fresh, kind(actions=ACTIONS, seed=9))
     before = copy_of_state(trained)
@@ -288,12 +305,21 @@ def test_an_explanation_names_every_action_once(kind, rewards, n_rewards, with_d
     before = copy_of_state(policy)
     explanation = policy.explain(decision)
     assert sorted(row["action"] for row in explanation.rows) == list(ACTIONS)
-    assert sum(row["rewards"] for row in explanation.rows) == n_rewards
+    assert sum(row["n"] for row in explanation.rows) == n_rewards
     lines = str(explanation).splitlines()
     assert lines[0] == explanation.summary
     assert sorted(line.split()[0] for line in lines[2:]) == list(ACTIONS)
     assert (f"{decision.action!r} was chosen" in lines[0]) if decision else ("chosen" not in lines[0])
     assert_same_state(policy, before)
+
+
+@pytest.mark.parametrize("with_decision", [False, True])
+def test_rows_of_explanations_have_the_same_columns_in_the_same_order(kind, rewards, with_decision):
+    policy = kind(actions=ACTIONS)
+    policy.play(None, rewards[:40])
+    for row in policy.explain(policy.decide() if with_decision else None).rows:
+        assert list(row)[:3] == ["action", "n", "mean"]
+        assert [column for column in row if column in COLUMNS] == [column for column in COLUMNS if column in row]
 
 
 def test_in_the_end_the_best_action_gets_most_plays(kind):

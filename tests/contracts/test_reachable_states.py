@@ -318,7 +318,7 @@ def test_summaries_of_quantiles_load_however_often_they_merge(options, values):
     merged_to_the_limit(summary)
 
 
-def test_a_summary_near_31_bits_keeps_its_promise():
+def test_a_summary_near_31_bits_keeps_its_rank_error():
     summary = st.summaries.QuantileSummary(max_tuples=100)
     summary.add_many(np.random.default_rng(0).random(131_071))
     for _ in range(14):

@@ -1,4 +1,4 @@
-"""Worlds that change: the kernel against its slow twin, and forests that notice it."""
+"""Drift by a drop in rewards: the kernel against its slow twin, and forests that detect it."""
 
 import numpy as np
 import pytest
@@ -81,10 +81,14 @@ def paid(policy, rows, rewards):
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_forest_that_forgets_nothing_else_follows_a_world_that_changes(seed):
+def test_a_forest_that_forgets_nothing_else_follows_drifts_and_logs_them(seed, caplog):
     policy = st.RewardForest(actions=range(4), seed=seed)
-    earned = paid(policy, *turned(turn=N_ROWS // 2, seed=seed))
+    with caplog.at_level("INFO", logger="stumpery"):
+        earned = paid(policy, *turned(turn=N_ROWS // 2, seed=seed))
     assert policy.n_drifts == 1
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("stumpery.policies")] == [
+        "drift 1 detected: rewards fell short of their scores"
+    ]
     assert len(policy._arena.state.ring.bytes) >= N_ROWS
     assert earned[-2000:].mean() > earned[N_ROWS // 2 - 2000 : N_ROWS // 2].mean() - 0.03
 
@@ -108,7 +112,7 @@ def test_actions_that_are_better_than_expected_at_first_are_no_change(n_actions)
     assert policy.n_drifts == 0
 
 
-def test_a_world_that_stays_as_it_is_never_changes():
+def test_no_drift_is_detected_on_a_stationary_stream():
     policy = st.RewardForest(actions=range(4), seed=1)
     assert policy.n_drifts == 0
     paid(policy, *turned())

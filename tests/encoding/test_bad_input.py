@@ -107,7 +107,7 @@ def test_what_is_no_schema_is_refused(kind, schema):
         kind(schema=schema)
 
 
-@pytest.mark.parametrize(("kind", "option"), [(VectorEncoder, "one_hot"), (BitEncoder, "marks")])
+@pytest.mark.parametrize(("kind", "option"), [(VectorEncoder, "one_hot"), (BitEncoder, "indicators")])
 @pytest.mark.parametrize("value", ["no", 1, None, np.True_])
 def test_switches_are_true_or_false(kind, option, value):
     with pytest.raises(ValueError, match=f"^{option} is .*; it must be True or False$"):
@@ -124,6 +124,6 @@ def test_numpys_whole_numbers_are_saved_as_plain_ones():
 def test_a_saved_encoder_of_another_kind_is_refused():
     options, arrays = CodeEncoder(schema=SCHEMA).state()
     with pytest.raises(
-        ValueError, match=r"^a saved BitEncoder has 'n_bins', 'schema'; it must have 'marks', 'n_bins', 'schema'$"
+        ValueError, match=r"^a saved BitEncoder has 'n_bins', 'schema'; it must have 'indicators', 'n_bins', 'schema'$"
     ):
         BitEncoder.from_state(State(options, arrays))

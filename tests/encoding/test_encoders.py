@@ -45,7 +45,7 @@ def encoders(schema):
     yield CodeEncoder(schema=schema)
     yield CodeEncoder(schema=schema, n_bins=3)
     yield BitEncoder(schema=schema)
-    yield BitEncoder(schema=schema, marks=True)
+    yield BitEncoder(schema=schema, indicators=True)
 
 
 def learn(rows):
@@ -170,7 +170,7 @@ def test_infinities_fall_in_the_end_bins_and_stay_in_vectors():
 
 def test_features_are_named_in_words():
     schema = Schema.infer([{"age": age, "vip": age % 2, "device": "phone"} for age in range(1, 4)])
-    assert BitEncoder(schema=schema, marks=True).feature_names == (
+    assert BitEncoder(schema=schema, indicators=True).feature_names == (
         *("age <= 1", "age in (1, 2]", "age > 2", "age missing"),
         *("vip", "vip missing"),
         *("device = phone", "device = other", "device missing"),
@@ -185,8 +185,8 @@ def test_features_are_named_in_words():
     assert VectorEncoder(schema=schema).feature_names == ("age", "vip", "device")
 
 
-def test_marks_are_set_for_missing_values_and_for_other_names_only():
-    encoder = BitEncoder(schema=Schema.of({"age": [30], "device": ["phone"]}), marks=True)
+def test_indicators_are_set_for_missing_values_and_other_categories_only():
+    encoder = BitEncoder(schema=Schema.of({"age": [30], "device": ["phone"]}), indicators=True)
     assert encoder.encode_one({}).tolist() == [0, 0, 1, 0, 0, 1]
     assert encoder.encode_one({"age": 31, "device": "watch"}).tolist() == [0, 1, 0, 0, 1, 0]
     assert BitEncoder(schema=encoder.schema).encode_one({}).tolist() == [0, 0, 0]
@@ -197,7 +197,7 @@ def test_a_column_of_zeros_in_the_sample_is_a_bit_that_can_still_be_set():
     assert [encoder.encode_one({"soil": value}).tolist() for value in (0, 1, None)] == [[0], [1], [0]]
 
 
-def test_many_names_need_two_bytes():
+def test_many_categories_need_two_bytes():
     names = [f"n{place}" for place in range(300)]
     encoder = CodeEncoder(schema=Schema.of({"c": names}))
     assert encoder.dtype == np.uint16
@@ -211,7 +211,7 @@ def test_no_rows_give_an_empty_matrix_of_full_width(rows):
 
 
 @pytest.mark.parametrize("missing", [None, math.nan, np.nan, np.float32("nan"), pd.NA])
-def test_every_kind_of_nothing_is_missing(missing):
+def test_every_kind_of_missing_value_is_missing(missing):
     encoder = CodeEncoder(schema=Schema.of({"x": [1], "c": ["a"], "s": "categorical number"}))
     assert encoder.encode_one({"x": missing, "c": missing, "s": missing}).tolist() == [0, 0, 0]
     assert encoder.encode_one({}).tolist() == [0, 0, 0]

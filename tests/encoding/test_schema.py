@@ -16,7 +16,10 @@ from stumpery.encoding import BitEncoder, CodeEncoder, Schema, VectorEncoder
 from stumpery.types import State
 
 seeded = settings(deadline=None, derandomize=True)
-NO_KIND = "column 'a' is .*; it must be 'numerical', 'categorical', 'categorical number', a list of cut points or a list of categories"
+NO_KIND = (
+    "column 'a' is .*; it must be 'numerical', 'categorical', 'categorical number', "
+    "a list of cut points or a list of categories"
+)
 ROWS = [{"age": 31, "vip": True, "device": "phone"}, {"age": None, "vip": False, "device": "desktop"}]
 
 
@@ -30,14 +33,14 @@ def test_all_containers_teach_the_same_schema():
     assert Schema.infer(frame) == Schema.infer(frame.to_arrow()) == Schema.infer(frame.to_pandas()) == schema
 
 
-def test_categoricals_and_enums_are_names_whatever_they_hold():
+def test_categoricals_and_enums_are_categorical_whatever_they_hold():
     frame = pl.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}, schema={"a": pl.Categorical, "b": pl.Enum(["u", "v"])})
     assert Schema.infer(frame).kinds == {"a": "categorical", "b": "categorical"}
     stores = Schema.infer(pd.DataFrame({"store": pd.Categorical([17, 4, 17])}))
     assert stores.columns[0].categories == ("17", "4")
 
 
-def test_string_enums_are_names():
+def test_string_enums_are_categories():
     class Device(enum.StrEnum):
         PHONE = "phone"
 
@@ -50,7 +53,7 @@ def test_a_matrix_gets_generated_names():
     assert Schema.infer(np.zeros((3, 2))).names == ("x0", "x1")
 
 
-def test_a_column_without_any_value_is_a_number_in_one_bin():
+def test_a_column_without_any_value_is_numerical_with_one_bin():
     encoder = CodeEncoder(schema=Schema.infer([{"age": None}]))
     assert encoder.code_names == (("age missing", "age present"),)
     assert [encoder.encode_one({"age": age})[0] for age in (None, -5, 7e9)] == [0, 1, 1]
@@ -65,7 +68,7 @@ def test_declared_columns_win_over_inferred_ones():
         Schema.infer(ROWS, declared={"shop": "categorical"})
 
 
-def test_names_past_the_cap_share_one_code_and_the_most_frequent_keep_theirs():
+def test_categories_beyond_the_maximum_share_one_code_and_the_most_frequent_keep_theirs():
     schema = Schema.infer([{"c": name} for name in "abbbcc"], max_categories=2)
     encoder = CodeEncoder(schema=schema)
     assert [int(encoder.encode_one({"c": name})[0]) for name in "bcaz"] == [1, 2, 3, 3]
@@ -99,24 +102,24 @@ def test_extending_row_by_row_equals_extending_at_once(names, max_categories, si
         np.testing.assert_array_equal(*codes)
 
 
-def test_new_names_get_codes_as_they_come_however_frequent_they_are():
+def test_new_categories_get_codes_as_they_come_however_frequent_they_are():
     rows = [{"c": name} for name in "abbbcc"]
     assert Schema.of({"c": "categorical"}, max_categories=2).extend(rows).columns[0].categories == ("a", "b")
     assert Schema.infer(rows).columns[0].categories == ("a", "b", "c")
     assert Schema.infer([{"c": name} for name in "abcbcc"], max_categories=2).columns[0].categories == ("b", "c")
 
 
-def test_a_list_of_names_is_complete():
+def test_a_list_of_categories_is_complete():
     schema = Schema.of({"device": ["phone", "desktop"]})
     assert schema.extend([{"device": "watch"}]) == schema
 
 
-def test_closing_gives_up_the_room_for_names():
+def test_a_closed_schema_takes_no_further_categories():
     assert CodeEncoder(schema=Schema.infer(ROWS)).n_codes[2] == 66
     assert CodeEncoder(schema=Schema.infer(ROWS).close()).n_codes[2] == 4
 
 
-def test_a_declared_number_needs_rows_before_it_can_be_cut():
+def test_a_declared_numerical_column_needs_rows_before_it_can_be_cut():
     schema = Schema.of({"age": "numerical"})
     with pytest.raises(ValueError, match="'age' has no cut points yet"):
         CodeEncoder(schema=schema)
@@ -179,7 +182,7 @@ def test_a_saved_schema_with_too_few_or_too_many_points_is_refused(points):
     [
         (
             {"a": "nubmer"},
-            "column 'a' is 'nubmer'; it must be 'numerical', 'categorical', 'categorical number', a list of cut points or .*",
+            "column 'a' is 'nubmer'; it must be 'numerical', 'categorical', 'categorical number', .*",
         ),
         ({"a": []}, NO_KIND),
         ({"a": None}, NO_KIND),
@@ -221,7 +224,7 @@ def test_arrays_are_declared_as_lists_are():
 
 
 @pytest.mark.parametrize("max_categories", [0, 2**16, "many", 3.0, True])
-def test_wrong_caps_are_refused(max_categories):
+def test_wrong_numbers_of_categories_are_refused(max_categories):
     sentence = "^max_categories is .*; it must be a whole number from 1 to 65534$"
     with pytest.raises(ValueError, match=sentence):
         Schema.infer(ROWS, max_categories=max_categories)
@@ -248,6 +251,6 @@ def test_frames_need_strings_as_column_names():
         Schema.infer(pd.DataFrame(np.zeros((2, 2)), columns=["a", "a"]))
 
 
-def test_a_column_that_mixes_names_and_numbers_is_refused():
+def test_a_column_that_mixes_strings_and_numbers_is_refused():
     with pytest.raises(ValueError, match=r"^a value of column 'c' is 3; it must be a string or missing$"):
         Schema.infer([{"c": "x"}, {"c": 3}])

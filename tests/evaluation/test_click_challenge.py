@@ -161,7 +161,9 @@ def test_replay_counts_only_lines_whose_pick_was_shown():
     rates = np.array([0.05, 0.4, 0.1, 0.05])
     clicks = (rng.random(4000) < rates[shown]).astype(int)
     lines = [(items, int(place), int(click)) for place, click in zip(shown, clicks, strict=True)]
-    learner = st.ContentSelector(model=st.clicks.UnivariateTree(categories=True, unfold=10, prior=0.5, m=10.0), seed=1)
+    learner = st.ContentSelector(
+        model=st.clicks.UnivariateTree(categories=True, min_samples_split=10, prior=0.5, m=10.0), seed=1
+    )
     result = replay(learner, lines)
     assert result.n_lines == 4000
     assert result.n_counted == pytest.approx(1000, rel=0.15)
@@ -191,7 +193,7 @@ def test_a_line_that_cannot_be_is_refused(line, said):
 
 @pytest.mark.parametrize("selector", [st.clicks.OneVersusAll(), st.UCB(actions=["a", "b"]), st.ContentSelector])
 def test_replay_says_what_it_takes(selector):
-    said = "^selector is .*; it must be a ContentSelector, whose model is a click predictor or a combination of them$"
+    said = "^selector is .*; it must be a ContentSelector, whose model is a click predictor or an ensemble of them$"
     with pytest.raises(ValueError, match=said):
         replay(selector, [])
 

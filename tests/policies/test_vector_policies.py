@@ -95,12 +95,12 @@ def test_missing_new_and_infinite_values_are_ordinary(new, rows, rewards, schema
 def test_actions_come_and_go(new, rows, rewards, schema, tmp_path):
     policy = new(schema=schema)
     policy.play(rows, rewards)
-    before = {row["action"]: row["rewards"] for row in policy.explain().rows}
+    before = {row["action"]: row["n"] for row in policy.explain().rows}
     n_bytes = policy.n_bytes
     policy.add_action("d")
     assert policy.n_bytes > n_bytes
     policy.remove_action("b")
-    assert {row["action"]: row["rewards"] for row in policy.explain().rows} == {
+    assert {row["action"]: row["n"] for row in policy.explain().rows} == {
         "a": before["a"],
         "c": before["c"],
         "d": 0,
@@ -128,7 +128,7 @@ def test_explaining_changes_nothing(new, rows, rewards):
     explanation = policy.explain(policy_decision := new(schema=policy.schema).decide(rows[4]))
     assert f"{policy_decision.action!r} was chosen with probability" in str(explanation)
     assert sum(row["probability"] for row in explanation.rows) == pytest.approx(1.0, abs=0.03)
-    assert sum(row["rewards"] for row in explanation.rows) == N
+    assert sum(row["n"] for row in explanation.rows) == N
     assert_same_state(policy, before)
 
 

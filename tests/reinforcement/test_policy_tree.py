@@ -92,7 +92,9 @@ def test_nodes_that_would_lead_a_row_astray_are_refused(tree, name):
 def test_nodes_of_another_shape_are_refused(tree):
     options, arrays = tree.state()
     with pytest.raises(ValueError, match=r"^corrupt file: [^\n]+ differ in length$"):
-        st.PolicyTree.from_state(State(options, arrays | {"nodes.weight": arrays["nodes.weight"][:, np.newaxis]}))
+        st.reinforcement.PolicyTree.from_state(
+            State(options, arrays | {"nodes.weight": arrays["nodes.weight"][:, np.newaxis]})
+        )
 
 
 def test_a_tree_whose_branches_run_in_a_circle_is_refused(tree):

@@ -141,13 +141,13 @@ def test_a_recipe_stays_as_it_is():
 def test_two_runs_merge_by_name_into_the_counts_of_both():
     left, right = trained(), trained(actions=[*"dbca"], seed=9)
     expected = {
-        row["action"]: row["plays"] + other["plays"]
+        row["action"]: row["n"] + other["n"]
         for row in left.explain().rows
         for other in right.explain().rows
         if row["action"] == other["action"]
     }
     left.merge(right)
-    assert {row["action"]: row["plays"] for row in left.explain().rows} == expected
+    assert {row["action"]: row["n"] for row in left.explain().rows} == expected
     assert sum(expected.values()) == 160
     before = bits_of(left)
     for other in (trained(actions=[*"abcz"]), trained(prior=(2, 1)), "run"):
@@ -164,9 +164,9 @@ def test_an_explanation_tells_the_posterior_and_moves_nothing():
     told = policy.explain(st.selection.SetDecision(("a", "c")))
     assert bits_of(policy) == before
     rows = {row["action"]: row for row in told.rows}
-    assert (rows["a"]["alpha"], rows["a"]["beta"], rows["a"]["plays"]) == (32, 3, 30)
+    assert (rows["a"]["alpha"], rows["a"]["beta"], rows["a"]["n"]) == (32, 3, 30)
     assert rows["b"]["mean"] == pytest.approx(2 / 5)
-    assert rows["b"]["sd"] == pytest.approx(0.2)  # of Beta(2, 3)
+    assert rows["b"]["uncertainty"] == pytest.approx(0.2)  # of Beta(2, 3)
     assert sum(row["probability"] for row in told.rows) == pytest.approx(2)
     assert told.summary.startswith("'a', 'c' were chosen together. ")
     assert policy.explain(["a", "c"]) == told

@@ -99,13 +99,13 @@ def test_every_round_equals_the_twin(name, online):
 def test_playing_equals_the_loop_bit_for_bit_also_from_an_open_round(name):
     rows, labels = events()
     fast, loop = selector(name), selector(name)
-    guesses = []
+    predictions = []
     for row, label in zip(rows, labels, strict=True):
-        guesses.append(loop.predict_one(row))
+        predictions.append(loop.predict_one(row))
         loop.learn_one(row, label)
     fast.ask()
     played = fast.play(rows, labels)
-    assert played.predictions.tolist() == guesses
+    assert played.predictions.tolist() == predictions
     assert bits_of(fast) == bits_of(loop)
     assert played.spent.sum() == played.looks.sum() == sum(row["looks"] for row in fast.explain().rows)
 
@@ -352,7 +352,7 @@ def test_any_learner_with_rivers_verbs_may_classify_any_number_of_classes():
         model.state()
 
 
-def test_a_learner_whose_guess_is_no_class_is_not_taught():
+def test_a_learner_whose_prediction_is_no_class_learns_nothing():
     class Wrong(Majority):
         def predict_one(self, x):
             return np.ones(2)
@@ -428,9 +428,9 @@ def test_two_classes_are_called_as_one_likes(kind, classes):
     played, plain = made[0].play(rows, named), made[2].play(rows, labels)
     assert played.mistakes.tolist() == plain.mistakes.tolist()
     assert played.mistakes.mean() < 0.4
-    for row, label, guess, number in zip(rows, named, played.predictions, plain.predictions, strict=True):
-        assert made[1].predict_one(row) == guess
-        assert guess == (None if number is None else classes[int(number)])
+    for row, label, prediction, number in zip(rows, named, played.predictions, plain.predictions, strict=True):
+        assert made[1].predict_one(row) == prediction
+        assert prediction == (None if number is None else classes[int(number)])
         made[1].tell(row, label)
 
 
@@ -494,12 +494,12 @@ def test_a_learner_of_ours_plays_as_the_loop_is_saved_and_keeps_to_a_budget(name
     rows, labels = one_rule(400)
     options = {"prices": {feature: 1.0 + feature % 3 for feature in range(K)}, "budget": 5.0}
     played, loop = over(OURS[name](None), **options), over(OURS[name](None), **options)
-    found, guesses = played.play(rows, labels), []
+    found, predictions = played.play(rows, labels), []
     for row, label in zip(rows, labels, strict=True):
-        guesses.append(loop.predict_one(row))
+        predictions.append(loop.predict_one(row))
         asked = loop.ask()
         loop.tell({feature: float(row[feature]) for feature in asked}, label)
-    assert found.predictions.tolist() == guesses
+    assert found.predictions.tolist() == predictions
     assert found.spent.max() <= 5.0
     assert bits_of(played) == bits_of(loop)
     loop.ask()
@@ -771,8 +771,8 @@ def test_a_file_that_no_stream_could_have_led_to_is_refused():
     wrong = {
         "sums": arrays["sums"] * -1,
         "weights": arrays["weights"] * np.nan,
-        "paces": arrays["paces"] - 2,
-        "grounds": -arrays["grounds"],
+        "squared_slopes": arrays["squared_slopes"] - 2,
+        "statistics": -arrays["statistics"],
         "columns": arrays["columns"] * 1e300,
     }
     for name, array in wrong.items():

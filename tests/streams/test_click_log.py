@@ -50,8 +50,8 @@ def test_a_frame_encodes_to_the_same_matrix():
 
 
 def test_numbers_tell_by_one_to_three_intervals():
-    world = ClickLog()._world(4)
-    n_intervals = 1 + np.isfinite(world.cuts).sum(axis=1)
+    model = ClickLog()._click_model(4)
+    n_intervals = 1 + np.isfinite(model.cuts).sum(axis=1)
     assert set(n_intervals.tolist()) == {1, 2, 3}
 
 

@@ -61,7 +61,7 @@ def test_a_dataset_is_downloaded_once_and_then_taken_from_the_cache(site: Site, 
 @pytest.mark.parametrize(
     ("page", "reason"),
     [
-        (CSV.replace(b"\n4711,", b"\n4712,"), "the content of toy is not what the registry knows"),
+        (CSV.replace(b"\n4711,", b"\n4712,"), "the content of toy does not match the registry"),
         (CSV[:-7], "the origin of toy sent 4,999 rows instead of 5,000"),
         (b"<html>moved</html>", "the files of toy do not read as csv"),
     ],
@@ -107,7 +107,7 @@ def test_the_folder_comes_before_the_cache(
     FRAME.reverse().with_columns(split=pl.lit("train")).write_parquet(tmp_path / "toy.parquet")
     assert load.path(toy(site)) == tmp_path / "toy.parquet"
     assert load.load(toy(site))["x"][0] == 4999
-    with pytest.raises(ValueError, match="the content of toy is not what the registry knows"):
+    with pytest.raises(ValueError, match="the content of toy does not match the registry"):
         load.verify(toy(site))
     FRAME.head(7).write_parquet(tmp_path / "toy.parquet")
     with pytest.raises(ValueError, match="toy should have 5,000 rows, not 7"):

@@ -8,7 +8,7 @@ from scipy import stats
 
 from stumpery.streams.blocks import BLOCK
 from stumpery.streams.random_tree import leaves, new_tree
-from stumpery.streams.tree_problem import NAMES, TreeProblem
+from stumpery.streams.tree_problem import CATEGORIES, TreeProblem
 
 SHAPES = st.fixed_dictionaries(
     {
@@ -81,7 +81,7 @@ def test_values_are_uniform_and_missing_as_often_as_asked():
     for column in frame.columns[2:]:
         names = frame[column].to_list()
         assert abs(names.count(None) / 20_000 - 0.2) < 4 * np.sqrt(0.16 / 20_000)
-        assert stats.chisquare([names.count(name) for name in NAMES]).pvalue > 0.001
+        assert stats.chisquare([names.count(name) for name in CATEGORIES]).pvalue > 0.001
 
 
 @pytest.mark.parametrize("n_names", [0, 3])

@@ -30,7 +30,8 @@ def test_claims_follow_the_numbers():
     said = verdicts(trials(**{THOMPSON: 0.2, ALL: 0.3, ALL + LOGISTIC: 0.1, THOMPSON + ONLINE: 0.22, OURS: 0.1}))
     assert said[f"{THOMPSON} is better than {ALL} on a8a"] == "reproduced"
     assert said[f"{THOMPSON}{LOGISTIC} is better than {ALL}{LOGISTIC} on a8a"] == "refuted"
-    assert said[f"{THOMPSON} has fewer mistakes in the end, or sooner, than OFS and the perceptron"] == "reproduced"
+    lower = f"{THOMPSON} has a lower error rate, finally or after a tenth, than OFS and the perceptron"
+    assert said[lower] == "reproduced"
     assert said[f"standardising online costs {THOMPSON} at most 0.01"] == "refuted"
     assert said["the paper's four methods take less than 30 minutes for everything, on two cores"] == "reproduced"
 

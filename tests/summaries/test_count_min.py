@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import stumpery as st
-from stumpery.hashing import hash_names, unit_hash
+from stumpery.hashing import hash_items, unit_hash
 from stumpery.jit import INTERPRETED
 from stumpery.summaries import CountMin
 from stumpery.types import State
@@ -50,13 +50,13 @@ def slow_table(listed, width, depth):
 @seeded
 @given(names)
 def test_the_hash_is_the_documented_one(listed):
-    assert hash_names(listed).tolist() == [slow_hash(name) for name in listed]
+    assert hash_items(listed).tolist() == [slow_hash(name) for name in listed]
 
 
 def test_the_hash_never_changes():
     assert unit_hash("phone") == pytest.approx(slow_hash("phone") / U, abs=2**-52)
-    assert hash_names(["", "a\0b", "ü", "phone"]).tolist() == [slow_hash(name) for name in ("", "a\0b", "ü", "phone")]
-    assert hash_names(np.array([5, -1])).tolist() == [slow_hash(5), slow_hash(-1)]
+    assert hash_items(["", "a\0b", "ü", "phone"]).tolist() == [slow_hash(name) for name in ("", "a\0b", "ü", "phone")]
+    assert hash_items(np.array([5, -1])).tolist() == [slow_hash(5), slow_hash(-1)]
 
 
 @seeded
@@ -111,9 +111,9 @@ def test_sketches_of_different_options_do_not_merge():
 
 
 @pytest.mark.parametrize("wrong", ["abc", 5, None, {"a": 1}, [None], [1.5], [math.nan], ["a", b"b"], [2**70]])
-def test_what_is_no_list_of_names_changes_nothing(wrong):
+def test_what_is_no_list_of_categories_changes_nothing(wrong):
     sketch = CountMin(width=8)
-    with pytest.raises(ValueError, match="name"):
+    with pytest.raises(ValueError, match="item"):
         sketch.add_many(wrong)
     assert sketch.total == 0
 
@@ -151,9 +151,9 @@ def test_a_table_that_no_stream_leaves_is_refused():
             CountMin.from_state(State(options, {"counts": damaged}))
 
 
-def test_names_of_pyarrow_are_those_of_python():
-    assert hash_names(pa.array(["a", "b"])).tolist() == hash_names(["a", "b"]).tolist()
-    assert hash_names(pa.array([3, 5])).tolist() == hash_names([3, 5]).tolist()
+def test_categories_of_pyarrow_are_those_of_python():
+    assert hash_items(pa.array(["a", "b"])).tolist() == hash_items(["a", "b"]).tolist()
+    assert hash_items(pa.array([3, 5])).tolist() == hash_items([3, 5]).tolist()
 
 
 def test_a_sketch_that_merges_with_itself_for_ever_is_stopped_before_its_counts_overflow():

@@ -144,7 +144,7 @@ def test_a_weight_must_be_above_zero(weight):
     assert bits(summary) == before
 
 
-def test_a_summary_merges_only_with_its_like():
+def test_a_summary_merges_only_with_its_own_kind():
     with pytest.raises(ValueError, match="not with 'dict'"):
         Moments().merge({})
 

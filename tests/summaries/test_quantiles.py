@@ -68,7 +68,7 @@ def worst_errors(summary, values):
 
 @pytest.mark.parametrize("options", [{"max_tuples": 50}, {"epsilon": 0.02}], ids=str)
 @pytest.mark.parametrize("order", orders(10))
-def test_no_error_is_larger_than_promised_in_any_order(order, options):
+def test_no_error_is_larger_than_the_rank_error_in_any_order(order, options):
     values = orders(N)[order]
     summary = summary_of(values, **options)
     promised = summary.rank_error
@@ -78,7 +78,7 @@ def test_no_error_is_larger_than_promised_in_any_order(order, options):
     assert (summary.count, summary.quantile(0), summary.quantile(1)) == (len(values), values.min(), values.max())
 
 
-def test_the_promise_is_kept_in_ten_thousand_random_trials():
+def test_the_rank_error_holds_in_ten_thousand_random_trials():
     rng = np.random.default_rng(11)
     for _ in range(N_TRIALS):
         n = int(rng.integers(1, 120))
@@ -97,12 +97,12 @@ def test_the_promise_is_kept_in_ten_thousand_random_trials():
 @given(streams, some.sampled_from([{"max_tuples": 3}, {"max_tuples": 20}, {"epsilon": 0.1}]))
 def test_the_kernel_equals_lists_of_plain_tuples(pairs, options):
     summary = QuantileSummary(n_classes=2, **options)
-    buffer_size, max_size = summary._streams.waiting.shape[1], summary._most
+    buffer_size, max_size = summary._streams.buffers.shape[1], summary._max_size
     twin = slow.Summary(max_size, buffer_size, 2, options.get("epsilon", 0.0))
     for value, label in pairs:
         summary.add(value, label)
         twin.add(value + 0.0, label)
-    tuples, size = summary._list()
+    tuples, size = summary._tuples()
     found = zip(*(array[:size].tolist() for array in tuples), strict=True)
     assert [slow.Tuple(*each) for each in found] == twin.whole()
 
@@ -120,7 +120,7 @@ def test_bulk_and_one_by_one_give_the_same_summary(pairs, options, labelled):
     assert bits_of(one_by_one) == bits_of(summary_of(values, labels, **options)) == bits_of(two_halves)
 
 
-def test_questions_change_nothing():
+def test_queries_change_nothing():
     asked, silent = QuantileSummary(max_tuples=10), QuantileSummary(max_tuples=10)
     for value in np.random.default_rng(1).normal(size=200):
         asked.add(value)
@@ -162,7 +162,7 @@ def test_a_histogram_has_bins_of_equal_frequency():
 
 @seeded
 @given(streams, streams)
-def test_a_merged_summary_keeps_its_promise(first, second):
+def test_a_merged_summary_keeps_its_rank_error(first, second):
     values = [value for value, _ in [*first, *second]]
     merged = summary_of([v for v, _ in first], [c for _, c in first], max_tuples=12, n_classes=2)
     merged.merge(summary_of([v for v, _ in second], [c for _, c in second], max_tuples=12, n_classes=2))
@@ -190,8 +190,8 @@ def test_the_memory_is_as_stated():
     assert grown.n_bytes < 8000
 
 
-def test_where_memory_and_error_collide_memory_wins_and_the_promise_says_so(monkeypatch):
-    monkeypatch.setattr("stumpery.summaries.quantiles.TUPLES_PER_ERROR", 0.2)
+def test_where_epsilon_takes_too_much_memory_the_rank_error_is_larger(monkeypatch):
+    monkeypatch.setattr("stumpery.summaries.quantile_summary.TUPLES_PER_ERROR", 0.2)
     values = orders(N)["random"]
     summary = summary_of(values, epsilon=0.01)
     assert summary._streams.values.shape[1] <= 20
@@ -218,7 +218,7 @@ def test_missing_values_are_counted_apart():
     assert summary_of([math.nan, math.nan]).missing.tolist() == [2]
 
 
-def test_nothing_seen_promises_no_error():
+def test_an_empty_summary_has_no_rank_error():
     summary = summary_of([])
     assert (summary.count, summary.rank(3.0), summary.rank_error) == (0, 0.0, 0.0)
     assert math.isnan(summary.quantile(0.5))
@@ -240,12 +240,12 @@ def test_a_saved_summary_goes_on(tmp_path, options):
     [
         ("sizes", 99, "the number of tuples of a summary is 99, which is not within 0 and 10"),
         ("sizes", -1, "the number of tuples of a summary is -1, which is not within 0 and 10"),
-        ("fills", 99, "the number of values that wait in a summary is 99, which is not within 0 and 16"),
+        ("n_buffered", 99, "the number of buffered values of a summary is 99, which is not within 0 and 16"),
         ("values", math.nan, "a value of a summary is NaN"),
-        ("deltas", -1, "a tuple of a summary has a negative range"),
-        ("deltas", 10**6, "the range of a tuple of summary 0 is beyond its count"),
+        ("deltas", -1, "a tuple of a summary has a negative delta"),
+        ("deltas", 10**6, "the delta of a tuple of summary 0 is above its count"),
         ("counts", -1, "a tuple of a summary has a negative count"),
-        ("marks", 0, "a value that waits has another weight than 1"),
+        ("buffer_labels", 0, "a buffered value has another weight than 1"),
         ("missing", -1, "a count of missing values is negative"),
     ],
 )
@@ -325,11 +325,11 @@ def test_a_summary_that_holds_infinity_twice_can_be_saved():
     assert twice, "nothing was tested if infinity never stood there twice"
 
 
-def test_shares_that_would_never_let_a_list_end_are_refused():
+def test_gap_fractions_that_would_compress_for_ever_are_refused():
     options, arrays = summary_of([1.0, 2.0]).state()
     for wrong in (math.nan, math.inf, -1.0):
         with pytest.raises(ValueError, match=r"^corrupt file: [^\n]+$"):
-            QuantileSummary.from_state(State(options, {**arrays, "shares": np.array([wrong])}))
+            QuantileSummary.from_state(State(options, {**arrays, "gap_fractions": np.array([wrong])}))
 
 
 def test_what_is_masked_is_missing():

@@ -52,13 +52,13 @@ def test_leaves_tell_every_action_s_rewards_on_the_users_scale(grown):
     rows = grown.leaves()
     rules = list(dict.fromkeys(row["rule"] for row in rows))
     assert [(row["rule"], row["action"]) for row in rows] == [(rule, action) for rule in rules for action in ACTIONS]
-    assert sum(row["rewards"] for row in rows) > 0
+    assert sum(row["n"] for row in rows) > 0
     for row in rows:
-        assert row["rewards"] == 0 or -1.0 <= row["mean"] <= 3.0
+        assert row["n"] == 0 or -1.0 <= row["mean"] <= 3.0
         if "from" in row:
             assert -1.0 <= row["from"] <= row["to"] <= 3.0
             assert math.isnan(row["mean"]) or row["from"] <= row["mean"] <= row["to"]
-    known = [row["mean"] for row in rows if row["rewards"] > 100]
+    known = [row["mean"] for row in rows if row["n"] > 100]
     assert max(known) == pytest.approx(3.0, abs=0.2)
 
 
@@ -68,7 +68,7 @@ def test_exploring_falls_from_one(grown):
     assert 0.0 <= grown.exploring < 0.3
     assert "explore" in grown.explain().summary
     assert {row["action"] for row in grown.explain().rows} == set(ACTIONS)
-    assert [row["rewards"] for row in fresh.explain().rows] == [0, 0]
+    assert [row["n"] for row in fresh.explain().rows] == [0, 0]
 
 
 def test_showing_changes_nothing(grown):

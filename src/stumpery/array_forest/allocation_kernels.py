@@ -1,4 +1,4 @@
-"""Nodes and leaves that are taken from the arena and given back: what is free is a chain, each naming the next."""
+"""Allocation of nodes and leaves: free ones form linked lists."""
 
 from stumpery.array_forest.event_lists_kernels import free_blocks
 from stumpery.array_forest.forest_kernels import (
@@ -24,7 +24,7 @@ def has_pair(forest: ForestState) -> bool:
 
 @internal
 def take_pair(forest: ForestState) -> int:
-    """Two free nodes, side by side."""
+    """Allocate two neighbouring nodes, in place."""
     counters = forest.counters
     pair: int = counters[COUNTER_FREE_PAIR]
     if pair == NO_INDEX:
@@ -37,7 +37,7 @@ def take_pair(forest: ForestState) -> int:
 
 @internal
 def take_leaf(forest: ForestState) -> int:
-    """A free leaf."""
+    """Allocate a leaf, in place."""
     counters = forest.counters
     leaf: int = counters[COUNTER_FREE_LEAF]
     if leaf == NO_INDEX:
@@ -50,14 +50,14 @@ def take_leaf(forest: ForestState) -> int:
 
 @internal
 def free_pair(forest: ForestState, pair: int) -> None:
-    """Give two nodes back, in place."""
+    """Free two neighbouring nodes, in place."""
     forest.nodes[pair, NODE_CHILD] = forest.counters[COUNTER_FREE_PAIR]
     forest.counters[COUNTER_FREE_PAIR] = pair
 
 
 @internal
 def free_leaf(forest: ForestState, leaf: int) -> None:
-    """Give a leaf back, in place, with its events."""
+    """Free a leaf and its event list, in place."""
     free_blocks(forest, leaf)
     forest.leaves[leaf, LEAF_NODE] = NO_INDEX
     forest.leaves[leaf, LEAF_BLOCK] = forest.counters[COUNTER_FREE_LEAF]

@@ -1,4 +1,4 @@
-"""Validation of the blocks of saved trees, and of the numbers of events in them."""
+"""Validation of event lists: the blocks of saved trees, and the event numbers in them."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +9,9 @@ from stumpery.validation import chain, check, check_within
 
 
 def validate_blocks(forest: ForestState, n_kept: int) -> None:
-    """A ValueError says what is inconsistent: every block is free or in one leaf, every number one of an event.
+    """Refuse blocks that are not free or in exactly one leaf, and numbers of no event.
 
-    Until more than `n_kept` events have come, all of them are remembered; later, numbers may be of any that are gone.
+    Until more than `n_kept` events have come, all of them are stored; later, lists may hold numbers of expired ones.
     """
     time, free, n_free = (
         int(forest.counters[at]) for at in (trees.COUNTER_TIME, trees.COUNTER_FREE_BLOCK, trees.COUNTER_FREE_BLOCKS)
@@ -20,14 +20,14 @@ def validate_blocks(forest: ForestState, n_kept: int) -> None:
     lines = leaves[leaves[:, trees.LEAF_NODE] != trees.NO_INDEX]
     before, fills = forest.blocks[:, trees.BLOCK_PREVIOUS], lines[:, trees.LEAF_N_GAPS]
     links = np.concatenate([lines[:, trees.LEAF_BLOCK], before, [free]])
-    check_within(links, trees.NO_INDEX, len(before) - 1, "the place of a block")
+    check_within(links, trees.NO_INDEX, len(before) - 1, "the index of a block")
     check_within(fills, 0, GAPS_PER_BLOCK, "the number of gaps in a leaf")
     used = np.bincount(links[links >= 0], minlength=len(before))
     check((used <= 1).all(), f"block {used.argmax()} is in two lists")
     n_found = len(chain(free, before, trees.NO_INDEX, "the list of free blocks"))
     check(n_found == n_free, f"{n_found} blocks are free, not {n_free}")
     newest = np.concatenate([lines[:, trees.LEAF_NEWEST], forest.blocks[:, trees.BLOCK_NEWEST]])
-    gaps = _unfolded(np.concatenate([lines[:, trees.LEAF_NEWEST + 1 :], forest.blocks[:, trees.BLOCK_NEWEST + 1 :]]))
+    gaps = _decoded(np.concatenate([lines[:, trees.LEAF_NEWEST + 1 :], forest.blocks[:, trees.BLOCK_NEWEST + 1 :]]))
     noted = gaps > 0
     oldest = newest - np.maximum(gaps - 1, 0).sum(axis=1)
     check((lines[:, trees.LEAF_N_EVENTS] >= 0).all(), "a leaf's count of events is negative")
@@ -39,6 +39,6 @@ def validate_blocks(forest: ForestState, n_kept: int) -> None:
     check(time >= n_kept or (oldest >= 0).all(), "a leaf has an event before the first")
 
 
-def _unfolded(words: NDArray[np.int32]) -> NDArray[np.int32]:
+def _decoded(words: NDArray[np.int32]) -> NDArray[np.int32]:
     """The gaps in rows of words, the earliest first."""
     return np.stack([words & 0xFFFF, words >> 16], axis=2).reshape(len(words), -1)

@@ -27,7 +27,7 @@ from stumpery.jit import internal
 
 @internal
 def take_block(forest: ForestState) -> int:
-    """Take a block from the free ones; NOTHING where there is none."""
+    """A free block, or NO_INDEX."""
     block: int = forest.counters[COUNTER_FREE_BLOCK]
     if block != NO_INDEX:
         forest.counters[COUNTER_FREE_BLOCK] = forest.blocks[block, BLOCK_PREVIOUS]
@@ -37,24 +37,24 @@ def take_block(forest: ForestState) -> int:
 
 @internal
 def is_leaf_full(line: Int32s, time: int) -> bool:
-    """Whether a leaf's own line has no place for one more event, and for all that must be skipped before it."""
+    """Whether a leaf has no gaps left for one more event and for the long gaps before it."""
     gap = time - line[LEAF_NEWEST]
     return bool(line[LEAF_N_GAPS] > 0 and (gap < 0 or line[LEAF_N_GAPS] + gap // (LONG_GAP - 1) >= GAPS_PER_BLOCK))
 
 
 @internal
 def count_events(words: Int32s, newest: int) -> int:
-    """How many events are in a line or a block, whose newest number stands at that place in `words`."""
+    """The number of events in a leaf or a block, whose newest number is at index `newest` of its words."""
     n = 0
-    for place in range(newest + 1, newest + 1 + N_GAP_WORDS):
-        gaps = words[place]
+    for index in range(newest + 1, newest + 1 + N_GAP_WORDS):
+        gaps = words[index]
         n += int(0 < gaps >> 16 < LONG_GAP) + int(0 < gaps & 0xFFFF < LONG_GAP)
     return n
 
 
 @internal
 def spill_to_block(forest: ForestState, leaf: int) -> None:
-    """Move the numbers in a leaf's own line into a block, in place; without a free one they are forgotten."""
+    """Move the numbers in a leaf into a block, in place; where none is free they are forgotten."""
     line = forest.leaves[leaf]
     block = take_block(forest)
     if block == NO_INDEX:
@@ -62,21 +62,21 @@ def spill_to_block(forest: ForestState, leaf: int) -> None:
     else:
         forest.blocks[block, BLOCK_PREVIOUS] = line[LEAF_BLOCK]
         line[LEAF_BLOCK] = block
-        for place in range(1 + N_GAP_WORDS):
-            forest.blocks[block, BLOCK_NEWEST + place] = line[LEAF_NEWEST + place]
+        for index in range(1 + N_GAP_WORDS):
+            forest.blocks[block, BLOCK_NEWEST + index] = line[LEAF_NEWEST + index]
     line[LEAF_N_GAPS] = 0
 
 
 @internal
 def append_event(forest: ForestState, leaf: int, time: int) -> None:
-    """Note the number of an event in a leaf, in place; without a free block its newest ones make way."""
+    """Append the number of an event to a leaf's list, in place; with no free block, the latest are forgotten."""
     line = forest.leaves[leaf]
     if is_leaf_full(line, time):
         spill_to_block(forest, leaf)
     fill, gap = as_int64(line[LEAF_N_GAPS]), 0
     if fill == 0:
-        for place in range(N_GAP_WORDS):
-            line[LEAF_NEWEST + 1 + place] = 0
+        for index in range(N_GAP_WORDS):
+            line[LEAF_NEWEST + 1 + index] = 0
     else:
         gap = time - line[LEAF_NEWEST]
     while gap >= LONG_GAP - 1:
@@ -91,21 +91,21 @@ def append_event(forest: ForestState, leaf: int, time: int) -> None:
 
 @internal
 def release_blocks(forest: ForestState, block: int) -> int:
-    """Free a block and all before it, in place; give how many events were in them."""
+    """Free a block and all before it, in place; return the number of events in them."""
     n = 0
     while block != NO_INDEX:
         n += count_events(forest.blocks[block], BLOCK_NEWEST)
-        before = forest.blocks[block, BLOCK_PREVIOUS]
+        previous = forest.blocks[block, BLOCK_PREVIOUS]
         forest.blocks[block, BLOCK_PREVIOUS] = forest.counters[COUNTER_FREE_BLOCK]
         forest.counters[COUNTER_FREE_BLOCK] = block
         forest.counters[COUNTER_FREE_BLOCKS] += 1
-        block = before
+        block = previous
     return n
 
 
 @internal
 def free_blocks(forest: ForestState, leaf: int) -> None:
-    """Give a leaf's blocks back, in place."""
+    """Empty a leaf's event list and free its blocks, in place."""
     release_blocks(forest, forest.leaves[leaf, LEAF_BLOCK])
     forest.leaves[leaf, LEAF_BLOCK] = NO_INDEX
     forest.leaves[leaf, LEAF_N_GAPS] = 0
@@ -114,44 +114,44 @@ def free_blocks(forest: ForestState, leaf: int) -> None:
 
 @internal
 def release_old_blocks(forest: ForestState, leaf: int, oldest: int) -> int:
-    """Give back a leaf's blocks whose events are all older than `oldest`, in place; give how many events were in them.
+    """Free a leaf's blocks whose events are all before `oldest`, in place; return the number of events in them.
 
-    Numbers fall along the chain.
+    Numbers descend along the chain.
     """
-    after, block = NO_INDEX, forest.leaves[leaf, LEAF_BLOCK]
+    later, block = NO_INDEX, forest.leaves[leaf, LEAF_BLOCK]
     while block != NO_INDEX and forest.blocks[block, BLOCK_NEWEST] >= oldest:
-        after, block = block, forest.blocks[block, BLOCK_PREVIOUS]
-    if after == NO_INDEX:
+        later, block = block, forest.blocks[block, BLOCK_PREVIOUS]
+    if later == NO_INDEX:
         forest.leaves[leaf, LEAF_BLOCK] = NO_INDEX
     else:
-        forest.blocks[after, BLOCK_PREVIOUS] = NO_INDEX
+        forest.blocks[later, BLOCK_PREVIOUS] = NO_INDEX
     return release_blocks(forest, block)
 
 
 @internal
-def delta_decode(words: Int32s, newest: int, oldest: int, found: Int32s, n: int) -> int:
-    """Write numbers from `oldest` on behind the first n in `found`, in place; give how many there are now.
+def delta_decode(words: Int32s, newest: int, oldest: int, numbers: Int32s, n: int) -> int:
+    """Append a leaf's or a block's numbers from `oldest` on to the first n of `numbers`, in place; return their count.
 
-    The newest of them stands at a place in `words`, the gaps behind it.
+    The newest of them is at index `newest` of the words, followed by the gaps.
     """
     number = as_int64(words[newest])
-    for place in range(newest + N_GAP_WORDS, newest, -1):
-        gaps = as_int64(words[place])
+    for index in range(newest + N_GAP_WORDS, newest, -1):
+        gaps = as_int64(words[index])
         for gap in (gaps >> 16, gaps & 0xFFFF):
-            found[n] = number
+            numbers[n] = number
             n += int(0 < gap < LONG_GAP and number >= oldest)
             number -= max(gap - 1, 0)
     return n
 
 
 @internal
-def fill_event_numbers(forest: ForestState, leaf: int, oldest: int, found: Int32s) -> int:
-    """Write the numbers of a leaf's events from `oldest` on into `found`, in place, newest first; give how many."""
+def fill_event_numbers(forest: ForestState, leaf: int, oldest: int, numbers: Int32s) -> int:
+    """Write a leaf's event numbers from `oldest` on into `numbers`, in place, newest first; return their count."""
     n = 0
     if forest.leaves[leaf, LEAF_N_GAPS] > 0:
-        n = delta_decode(forest.leaves[leaf], LEAF_NEWEST, oldest, found, n)
+        n = delta_decode(forest.leaves[leaf], LEAF_NEWEST, oldest, numbers, n)
     block = forest.leaves[leaf, LEAF_BLOCK]
-    while block != NO_INDEX and forest.blocks[block, BLOCK_NEWEST] >= oldest and n + GAPS_PER_BLOCK <= found.shape[0]:
-        n = delta_decode(forest.blocks[block], BLOCK_NEWEST, oldest, found, n)
+    while block != NO_INDEX and forest.blocks[block, BLOCK_NEWEST] >= oldest and n + GAPS_PER_BLOCK <= numbers.shape[0]:
+        n = delta_decode(forest.blocks[block], BLOCK_NEWEST, oldest, numbers, n)
         block = forest.blocks[block, BLOCK_PREVIOUS]
     return n

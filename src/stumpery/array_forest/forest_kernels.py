@@ -1,12 +1,8 @@
-"""Trees over remembered events: the array forest.
+"""Array forest: the state of incremental trees over stored events, as one NamedTuple of arrays.
 
-Events are kept once, in a ring (`ring_kernels.py`; of floats for the trees of streams); a leaf has only their numbers,
-so that it can look at its own past with cut points of its own when it is asked whether to split: the latest in its own
-line of memory, older ones in blocks. A line and a block have the newest number and the gaps back to the others, two
-bytes each; a long gap takes some more. A node is sixteen bytes: the place of its left child (the right one follows),
-its column, and a threshold or a set of codes; a leaf is its own left child, so that all trees descend level by level
-without a branch. Missing numbers are -inf and missing names code 0: always on a side of their own. All memory is taken
-at the start; without a free block a leaf forgets events that have left the ring, or else its newest.
+Events are stored once, in a ring of the owner's. A leaf has only their numbers (`event_lists_kernels.py`), so that it
+can search splits among its own past events. Nodes are records of sixteen bytes (`nodes_kernels.py`). Nodes, leaves and
+blocks are allocated from arrays of fixed size (`allocation_kernels.py`), which grow between calls (`arena.py`).
 """
 
 import math
@@ -19,30 +15,27 @@ from stumpery.jit import LINE, internal
 from stumpery.types import Floats
 
 NODE_CHILD, NODE_COLUMN = range(2)  # of a node's four words; the last two are its threshold or mask
-NODE_PAYLOAD = 1  # the same two words, seen as the second of two wide ones
-NODE_LEAF = 2  # the first of them in a node that is a leaf: its number; with the other it is no threshold but NaN
+NODE_PAYLOAD = 1  # the last two words, seen as the second of two 64-bit words
+NODE_LEAF = 2  # the first of the last two in a node that is a leaf: its number; with the other it is NaN
 NAN_BITS = np.uint64(0x7FF8000000000000)
-STAT_MEAN, STAT_UNCERTAINTY, STAT_CORRECTION = range(
-    3
-)  # of a leaf, for each action; WEIGHT corrects, a uncertainty says how many plays there were
+# Of a leaf's statistics, for each action; the number of plays follows from the uncertainty.
+STAT_MEAN, STAT_UNCERTAINTY, STAT_CORRECTION = range(3)
 N_STATS = 3
-STAT_UNIT = 2.0**16 - 1.0  # steps of a mean or a uncertainty of 1
-CORRECTION_ZERO, CORRECTION_UNIT = 2.0**15, 2.0**15  # what stands for a weight of 0, and steps of one of 1
-MAX_PLAYS = 2.0**20  # that a uncertainty can tell
-# Of a leaf; NEWEST is the number of the last event that it ever had, and behind it come gaps between numbers.
+STAT_UNIT = 2.0**16 - 1.0  # steps of a mean or an uncertainty of 1
+CORRECTION_ZERO, CORRECTION_UNIT = 2.0**15, 2.0**15  # what stands for a correction of 0, and steps of one of 1
+MAX_PLAYS = 2.0**20  # that an uncertainty can represent
+# Of a leaf; LEAF_NEWEST is the number of the last event that it ever had, followed by words of gaps.
 LEAF_NODE, LEAF_N_EVENTS, LEAF_NEXT_CHECK, LEAF_BLOCK, LEAF_N_GAPS, LEAF_NEWEST = range(6)
-N_GAP_WORDS = 10  # words of gaps: two in each, plus 1, and the earlier in its lower half; 0 where nothing is noted
-GAPS_PER_BLOCK = 2 * N_GAP_WORDS  # gaps in a line or a block
-LONG_GAP = 2**15 - 1  # noted instead of a gap: SKIP - 1 events that were elsewhere
-N_LEAF_FIELDS = LEAF_NEWEST + 1 + N_GAP_WORDS  # one line of memory
-BLOCK_PREVIOUS, BLOCK_NEWEST = range(
-    2
-)  # of a block: the block before it, and its newest number; then gaps as in a leaf
+N_GAP_WORDS = 10  # two gaps + 1 in each word, the earlier in its lower half; 0 where there is none
+GAPS_PER_BLOCK = 2 * N_GAP_WORDS  # also in a leaf
+LONG_GAP = 2**15 - 1  # instead of a gap: LONG_GAP - 1 events in other leaves
+N_LEAF_FIELDS = LEAF_NEWEST + 1 + N_GAP_WORDS  # a cache line
+BLOCK_PREVIOUS, BLOCK_NEWEST = range(2)  # of a block: the block before it, its newest number; then words of gaps
 N_BLOCK_FIELDS = BLOCK_NEWEST + 1 + N_GAP_WORDS
-PRIOR_COUNT = 1.0  # events that the parent's estimate is worth
-INITIAL_STATS = (2**15, 2**16 - 1, 2**15)  # a mean of a half, all uncertainty, and no weight
+PRIOR_COUNT = 1.0  # weight of the parent's mean, in events
+INITIAL_STATS = (2**15, 2**16 - 1, 2**15)  # a mean of 1/2, full uncertainty, no correction
 NO_INDEX = -1
-NUMERICAL, CATEGORICAL, BINARY = range(3)  # kinds of columns; a bit is a number that was only ever 0 or 1
+NUMERICAL, CATEGORICAL, BINARY = range(3)  # kinds of columns; binary ones have only ever had 0 and 1
 
 (
     COUNTER_NODES,
@@ -53,24 +46,24 @@ NUMERICAL, CATEGORICAL, BINARY = range(3)  # kinds of columns; a bit is a number
     COUNTER_FREE_BLOCKS,
     COUNTER_TIME,
     COUNTER_LAST_COLLECTED,
-) = range(8)  # of the counters
+) = range(8)
 N_COUNTERS = 8
 
 MAX_THRESHOLDS = 15
-MAX_CODES = 64  # codes of a name: one bit each
-MAX_EVENT_NUMBER = 2**30  # of an event: from here on they are numbered anew
-INITIAL_CHECK = 20
-MIN_CHILD_EVENTS = 5
+MAX_CODES = 64  # of a category: one bit each
+MAX_EVENT_NUMBER = 2**30  # then events are renumbered
+INITIAL_CHECK = 20  # events at which a leaf is first checked
+MIN_CHILD_EVENTS = 5  # on each side of a split
 
 Float32s = NDArray[np.float32]
 Int32s = NDArray[np.int32]
-Stats = NDArray[Any]  # of reward forests in steps, of the trees of streams floats
+Stats = NDArray[Any]  # uint16 steps in reward forests, float32 in Hoeffding trees
 
-NODE_VIEWS = ("words", "thresholds", "masks")  # of the nodes' memory, end to end: quicker to find one's way in
+NODE_VIEWS = ("words", "thresholds", "masks")  # of the nodes' memory, one-dimensional: faster to index
 
 
 class ForestState(NamedTuple):
-    """All trees, in one arena."""
+    """All trees of a forest."""
 
     nodes: Int32s  # (nodes, 4)
     words: Int32s  # (nodes * 4,), the same memory
@@ -84,7 +77,7 @@ class ForestState(NamedTuple):
 
 
 def aligned_zeros(shape: tuple[int, ...], kind: type) -> NDArray[Any]:
-    """Zeros that begin where a line of memory does."""
+    """Zeros that begin at a cache line."""
     size = math.prod(shape) * np.dtype(kind).itemsize
     memory = np.zeros(size + LINE, np.uint8)
     start = -memory.ctypes.data % LINE
@@ -99,14 +92,14 @@ def resized(array: NDArray[Any], n: int) -> NDArray[Any]:
 
 
 def new_events(n_events: int, n_columns: int) -> Float32s:
-    """Room for so many events of a stream: their columns, then the label and the weight."""
+    """A ring of 32-bit floats: columns, label and weight of each event."""
     return aligned_zeros((n_events, n_columns + 2), np.float32)
 
 
 def new_forest(
     n_trees: int, n_actions: int, is_categorical: NDArray[np.bool_], n_nodes: int, n_blocks: int
 ) -> ForestState:
-    """Trees of one leaf each, and room to grow."""
+    """Trees of one leaf each, with free nodes, leaves and blocks."""
     nodes = aligned_zeros((n_nodes, 4), np.int32)
     n_leaves = n_nodes // 2 + n_trees
     forest = ForestState(
@@ -139,23 +132,23 @@ def node_views(nodes: Int32s) -> tuple[Int32s, Floats, NDArray[np.uint64]]:
     return words, words.view(np.float64), words.view(np.uint64)
 
 
-def renumber(forest: ForestState, n_kept: int, epoch: int = 0) -> int:
-    """Number the events anew once there were very many, in place; give how much less their numbers are.
+def renumber(forest: ForestState, n_kept: int, concept_start: int = 0) -> int:
+    """Renumber the events once there were very many, in place; return the decrease of their numbers.
 
-    It is a multiple of the ring's size, so that all keep their places; what is out of the ring stays out of it, and
-    what is before the `epoch` stays before it.
+    It is a multiple of the ring's size, so that events keep their index there; numbers out of the ring stay out of it,
+    and those before `concept_start` stay before it.
     """
     time = int(forest.counters[COUNTER_TIME])
     if time < MAX_EVENT_NUMBER:
         return 0
-    less = max(time - n_kept, 0) // n_kept * n_kept
-    forest.counters[COUNTER_TIME] -= less
+    decrease = max(time - n_kept, 0) // n_kept * n_kept
+    forest.counters[COUNTER_TIME] -= decrease
     for numbers in (forest.blocks[:, BLOCK_NEWEST], forest.leaves[:, LEAF_NEWEST]):
-        np.maximum(numbers - less, np.where(numbers < epoch, NO_INDEX - 1, NO_INDEX), out=numbers)
-    return less
+        np.maximum(numbers - decrease, np.where(numbers < concept_start, NO_INDEX - 1, NO_INDEX), out=numbers)
+    return decrease
 
 
 @internal
 def as_int64(number: np.int32) -> int:
-    """The same in 64 bits: functions that get both widths would be compiled twice."""
+    """A number in 64 bits: functions that get both widths would be compiled twice."""
     return int(np.int64(number))

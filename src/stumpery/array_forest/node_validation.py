@@ -9,7 +9,7 @@ from stumpery.validation import chain, check, check_all, check_within, depths
 
 
 def validate_nodes(forest: ForestState, n_roots: int, is_categorical: NDArray[np.bool_]) -> None:
-    """A ValueError says what is inconsistent: every node is in one tree or free, and so is every leaf."""
+    """Refuse nodes and leaves that are not free or in exactly one tree."""
     n_nodes, n_leaves = (int(forest.counters[at]) for at in (trees.COUNTER_NODES, trees.COUNTER_LEAVES))
     check_within(np.array(n_nodes), n_roots, len(forest.nodes), "the number of nodes")
     check_within(np.array(n_leaves), n_roots, len(forest.leaves), "the number of leaves")
@@ -19,9 +19,9 @@ def validate_nodes(forest: ForestState, n_roots: int, is_categorical: NDArray[np
     _validate_free_pairs(forest, child, depth)
     inner, ends = np.flatnonzero((depth >= 0) & ~is_leaf), np.flatnonzero((depth >= 0) & is_leaf)
     check_within(column[inner], -len(is_categorical), len(is_categorical) - 1, "the column of a node")
-    place = np.where(column < 0, ~column, column)
+    column_index = np.where(column < 0, ~column, column)
     check(
-        (is_categorical[place[inner]] == (column[inner] < 0)).all(),
+        (is_categorical[column_index[inner]] == (column[inner] < 0)).all(),
         "a node takes numbers for names, or names for numbers",
     )
     check((column[ends] == 0).all(), "a node without children asks for a column")

@@ -1,4 +1,4 @@
-"""Which values need 64 bits, in Python."""
+"""Precision of stored values in Python: which need 64 bits, and how values are rounded."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ from stumpery.types import Floats
 
 
 def is_lost(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether 32 bits lose what each value tells, as `precision_kernels.hold` has it."""
+    """Whether 32 bits lose too much of each value, as in `precision_kernels.round_row`."""
     values = values.astype(np.float64)
     with np.errstate(over="ignore", under="ignore"):
         narrow, size = values.astype(np.float32), np.abs(values)
-    found: NDArray[np.bool_] = (narrow != values) & ((size > MAX_EXACT_SINGLE) | (size < MIN_SINGLE))
-    return found
+    lost: NDArray[np.bool_] = (narrow != values) & ((size > MAX_EXACT_SINGLE) | (size < MIN_SINGLE))
+    return lost
 
 
 def needs_double(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -39,19 +39,19 @@ def doubles_of(values: NDArray[Any]) -> Floats:
 
 
 def rounded(values: Floats) -> Floats:
-    """Values as they are remembered in a column of 64 bits."""
+    """Values as they are stored in a column of 64 bits."""
     with np.errstate(over="ignore", under="ignore"):
         return np.where(is_lost(values), values, values.astype(np.float32))
 
 
 def rounded_row(row: Floats, widths: NDArray[np.uint8]) -> Floats:
-    """A row as it is remembered, as `precision_kernels.hold` writes it."""
+    """A row as it is stored, as `precision_kernels.round_row` writes it."""
     is_infinite = is_lost(row) & (np.abs(row) >= DOUBLE_INFINITY) & (widths != DOUBLE)
     return np.where(is_infinite, np.copysign(np.float64(np.float32(SINGLE_INFINITY)), row), rounded(row))
 
 
 def new_doubles(n_events: int, widths: NDArray[np.uint8]) -> Doubles:
-    """Room for the columns of 64 bits of so many events."""
+    """The 64-bit columns of a ring of `n_events`."""
     is_double = widths == DOUBLE
     places = np.where(is_double, np.cumsum(is_double) - 1, NO_INDEX).astype(np.int32)
     columns = np.flatnonzero(is_double).astype(np.int32)

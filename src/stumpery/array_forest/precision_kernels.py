@@ -15,10 +15,7 @@ from stumpery.types import Floats
 
 SINGLE, DOUBLE = 4, 8  # bytes
 DOUBLE_INFINITY = 8e307  # stands for infinity, so that differences are finite
-SINGLE_INFINITY, MIN_SINGLE = (
-    3e38,
-    1e-37,
-)  # of 32-bit numbers, whatever the sign; in a column of these the first is infinity
+SINGLE_INFINITY, MIN_SINGLE = 3e38, 1e-37  # magnitudes of 32-bit numbers; the first stands for infinity there
 MAX_EXACT_SINGLE = 2.0**16  # above it 32-bit numbers are 1/128 and more apart
 
 
@@ -27,15 +24,15 @@ class Doubles(NamedTuple):
 
     values: Floats  # (events, columns of 64 bits)
     widths: NDArray[np.uint8]  # (columns,): SINGLE or DOUBLE
-    places: Int32s  # (columns,): where among the values
-    columns: Int32s  # (columns of 64 bits,): which they are
+    places: Int32s  # (columns,): the index of each among the values
+    columns: Int32s  # (columns of 64 bits,): their indices
 
 
 @internal
 def round_row(values: Floats, widths: NDArray[np.uint8], row: Floats) -> bool:
-    """Write values into a row as they are remembered, in place; whether no column needs to become wider.
+    """Write values into a row as they are stored, in place; return whether no column needs to become wider.
 
-    All but those that 32 bits would lose are rounded, whatever their column is.
+    All values that 32 bits represent well enough are rounded, whatever their column.
     """
     n_lost = 0
     for column in range(row.shape[0]):
@@ -58,8 +55,8 @@ def round_row(values: Floats, widths: NDArray[np.uint8], row: Floats) -> bool:
 
 
 @internal
-def gather_doubles(doubles: Doubles, found: Int32s, n: int, column: int, values: Floats) -> None:
-    """Write what the first n found events have in a column of 64 bits, in place."""
-    place, size = doubles.places[column], doubles.values.shape[0]
+def gather_doubles(doubles: Doubles, numbers: Int32s, n: int, column: int, values: Floats) -> None:
+    """Write the values of a 64-bit column of the events of the first n numbers, in place."""
+    source, size = doubles.places[column], doubles.values.shape[0]
     for index in range(n):
-        values[index] = doubles.values[found[index] % size, place]
+        values[index] = doubles.values[numbers[index] % size, source]

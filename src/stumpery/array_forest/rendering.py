@@ -1,7 +1,7 @@
-"""A tree in words and as a picture, whoever grew it.
+"""Rendering of trees as text and as pictures.
 
-Trees stand in one array of nodes: a node's children are neighbours, of which it names the first, and a leaf is its own
-child. What a step down means, and what is known at a node, its owner says.
+Trees are an array of nodes: a node's children are neighbours, of which it names the first, and a leaf is its own child.
+The owner supplies the rule of each step down and the label of each node.
 """
 
 import textwrap
@@ -25,30 +25,30 @@ LINE_INCHES, GAP_INCHES, BOX_INCHES = 0.12, 0.2, 2.7  # the height of a line, th
 
 
 class ShownNode(NamedTuple):
-    """A node that is shown: where it hangs, the rule of the step that leads to it, and what is known there."""
+    """A node to render: its parent, its depth, the rule of the step that leads to it, and its label."""
 
-    parent: int  # among the places; NO_PARENT for the root
+    parent: int  # index among the rendered nodes; NO_PARENT for the root
     depth: int
     rule: str
-    known: str
+    label: str
 
 
 def shown_nodes(
-    children: Children, root: int, max_depth: int, rules: Rules, known: Callable[[int], str]
+    children: Children, root: int, max_depth: int, rules: Rules, label: Callable[[int], str]
 ) -> list[ShownNode]:
     """The nodes of one tree down to a depth, each before its children, the first child first."""
-    found: list[ShownNode] = []
+    nodes: list[ShownNode] = []
     waiting = [(root, NO_PARENT, 0, "")]
     while waiting:
         node, parent, depth, rule = waiting.pop()
-        child, here = int(children[node]), len(found)
+        child, index = int(children[node]), len(nodes)
         is_cut = child != node and depth == max_depth
         more = f", {len(leaves_below(children, node))} leaves below" if is_cut else ""
-        found.append(ShownNode(parent, depth, rule, known(node) + more))
+        nodes.append(ShownNode(parent, depth, rule, label(node) + more))
         if child != node and not is_cut:
             first, second = rules(node)
-            waiting += [(child + 1, here, depth + 1, second), (child, here, depth + 1, first)]
-    return found
+            waiting += [(child + 1, index, depth + 1, second), (child, index, depth + 1, first)]
+    return nodes
 
 
 def leaves_below(children: Children, node: int) -> list[int]:
@@ -71,42 +71,42 @@ def paths(children: Children, root: int, rules: Rules) -> Iterator[tuple[int, tu
 
 def text(shown: list[ShownNode]) -> str:
     """A tree as indented lines."""
-    return "\n".join("  " * place.depth + (f"{place.rule}: " if place.rule else "") + place.known for place in shown)
+    return "\n".join("  " * node.depth + (f"{node.rule}: " if node.rule else "") + node.label for node in shown)
 
 
 def draw(shown: list[ShownNode], title: str, ax: "Axes | None" = None) -> "Axes":
-    """A tree as a picture: rules and what is known in boxes, the root on the left, the first child above.
+    """A tree as a picture: rules and labels in boxes, the root on the left, the first child above.
 
     A figure of its own is large enough for all boxes; on given axes many boxes may overlap.
     """
-    parents = {place.parent for place in shown}
+    parents = {node.parent for node in shown}
     ends = [index for index in range(len(shown)) if index not in parents]
-    deepest = max(place.depth for place in shown)
+    deepest = max(node.depth for node in shown)
     below: dict[int, list[int]] = {}
-    for index, place in enumerate(shown):
-        below.setdefault(place.parent, []).append(index)
+    for index, node in enumerate(shown):
+        below.setdefault(node.parent, []).append(index)
     up = {index: -float(order) for order, index in enumerate(ends)}
     for index in reversed(range(len(shown))):
         children = below.get(index, [])
         up[index] = sum(up[child] for child in children) / len(children) if children else up[index]
-    words = [_box_text(place) for place in shown]
+    words = [_box_text(node) for node in shown]
     if ax is None:
         height = LINE_INCHES * max(text.count("\n") + 1 for text in words) + GAP_INCHES
         size = (BOX_INCHES * (deepest + 1) + 0.5, min(max(2.0, height * len(ends) + 0.8), MAX_INCHES))
         ax = need("matplotlib.pyplot", "study").subplots(figsize=size, layout="constrained")[1]
     look: Any = {"ha": "center", "va": "center", "fontsize": 7, "bbox": {"fc": "w", "ec": "0.4"}}
-    for index, place in enumerate(shown):
-        if place.parent != NO_PARENT:
-            ax.plot((place.depth - 1, place.depth), (up[place.parent], up[index]), color="0.7", zorder=1)
-        ax.text(place.depth, up[index], words[index], parse_math=False, **look)  # names may hold any sign
+    for index, node in enumerate(shown):
+        if node.parent != NO_PARENT:
+            ax.plot((node.depth - 1, node.depth), (up[node.parent], up[index]), color="0.7", zorder=1)
+        ax.text(node.depth, up[index], words[index], parse_math=False, **look)  # names may hold any sign
     ax.set(xlim=(-0.5, deepest + 0.5), ylim=(0.5 - len(ends), 0.5), xlabel="depth", title=title)
     ax.set(xticks=range(deepest + 1), yticks=[])
     return ax
 
 
-def _box_text(place: ShownNode) -> str:
-    """The lines of a box: a rule, shortened where it is long, and what is known."""
-    rule = textwrap.shorten(place.rule, MAX_RULE_LENGTH, placeholder=" ...")
-    parts = place.known.split(", ")
-    known = ", ".join(part.replace(" ", "\xa0") if len(part) < LINE_LENGTH else part for part in parts)
-    return "\n".join(textwrap.fill(text, LINE_LENGTH, break_on_hyphens=False) for text in (rule, known) if text)
+def _box_text(node: ShownNode) -> str:
+    """The lines of a box: a rule, shortened where it is long, and the label."""
+    rule = textwrap.shorten(node.rule, MAX_RULE_LENGTH, placeholder=" ...")
+    parts = node.label.split(", ")
+    label = ", ".join(part.replace(" ", "\xa0") if len(part) < LINE_LENGTH else part for part in parts)
+    return "\n".join(textwrap.fill(text, LINE_LENGTH, break_on_hyphens=False) for text in (rule, label) if text)

@@ -1,4 +1,4 @@
-"""What the steps down a tree over columns mean."""
+"""Rules of the splits of an array forest, with the names of columns and categories."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from stumpery.encoding.columns.values import cut_text
 
 
 def rules_of(forest: ForestState, schema: Schema, node: int) -> tuple[str, str]:
-    """What holds to the left and to the right of a node."""
+    """The rules of a node's left and right child."""
     column = int(forest.nodes[node, trees.NODE_COLUMN])
     if column >= 0:
         name, threshold = schema.columns[column].name, forest.thresholds[2 * node + trees.NODE_PAYLOAD]
@@ -20,7 +20,7 @@ def rules_of(forest: ForestState, schema: Schema, node: int) -> tuple[str, str]:
         return f"{name} <= {cut} or missing", f"{name} > {cut}"
     named = schema.columns[~column]
     mask = int(forest.masks[2 * node + trees.NODE_PAYLOAD])
-    known = named.categories if isinstance(named, Categorical) else ()
-    meant = {0: "missing", **dict(enumerate(known, start=1)), len(known) + 1: "any new name"}
-    inside = ", ".join(word for code, word in meant.items() if mask >> code & 1)
+    categories = named.categories if isinstance(named, Categorical) else ()
+    meaning = {0: "missing", **dict(enumerate(categories, start=1)), len(categories) + 1: "any new name"}
+    inside = ", ".join(word for code, word in meaning.items() if mask >> code & 1)
     return f"{named.name} in {{{inside}}}", f"{named.name} not in {{{inside}}}"

@@ -1,7 +1,6 @@
-"""Room to look at one leaf: its events side by side, where a column's numbers may be cut, and the best of many cuts.
+"""Scratch buffers for the split search in one leaf: copies of its events, and tables of candidate splits.
 
-Reward forests and the trees of streams weigh their cuts in their own ways; this is what they share. Cut points lie
-between values of the leaf's own events.
+Reward forests and Hoeffding trees share them, each with a criterion of its own.
 """
 
 from typing import Any, NamedTuple
@@ -20,26 +19,24 @@ from stumpery.array_forest.precision_kernels import Doubles
 from stumpery.jit import internal, prefetch
 from stumpery.types import Floats
 
-MAX_SPLIT_EVENTS = 8192  # of a leaf that are looked at, and a few more where there are spare places
-LANES = 16  # loops go to a multiple of it, past what counts: the compiler then leaves no rest to go through one by one
-SCRATCH_PADDING = (
-    256  # places: loops go past the last, and arrays that begin at the same place of a page get in each other's way
-)
-MAX_SAMPLE = 2 * LANES  # values of a column that are put in order
-PREFETCH_DISTANCE = 12  # events that are asked for before they are copied
+MAX_SPLIT_EVENTS = 8192  # the latest events of a leaf that a split search considers, and up to a block more
+LANES = 16  # loops run to a multiple of it, so that they vectorise without a remainder
+SCRATCH_PADDING = 256  # elements: loops run past the end, and equal page offsets of arrays would cause cache conflicts
+MAX_SAMPLE = 2 * LANES  # values of a column that are sorted
+PREFETCH_DISTANCE = 12  # events
 
 
 class SplitTable(NamedTuple):
-    """Events and their rewards on one side of many cuts, and what these are worth."""
+    """Counts and sums of rewards on one side of many candidate splits, and the gains of these."""
 
-    counts: Float32s  # a row of cuts for inactive actions, then one for each active one, end to end
+    counts: Float32s  # a row of splits for inactive actions, then one for each active action, end to end
     sums: Float32s  # the same of their rewards
-    gains: Float32s  # (cuts,)
-    sizes: Float32s  # (cuts,)
+    gains: Float32s  # (splits,)
+    sizes: Float32s  # (splits,), events on that side
 
 
 class Scratch(NamedTuple):
-    """Room to think, used by one check at a time."""
+    """Scratch buffers of one split search."""
 
     event_numbers: Int32s  # (events,)
     active_numbers: Int32s  # (events,): 1 + the index among the active actions, or 0
@@ -47,19 +44,19 @@ class Scratch(NamedTuple):
     events: Any  # copies of the events, side by side: (events, values), or a ring
     values: Float32s  # (events,): one column of them
     bins: Int32s  # (events,): the bin between two thresholds, or the code
-    table: SplitTable  # by place, of one column
+    table: SplitTable  # by bin, of one column
     ordered: SplitTable  # the same, in another order
-    bits: SplitTable  # by column: the events whose bit is set
+    bits: SplitTable  # by column: the events with a 1
     totals: Floats  # (6, actions)
-    active: Int32s  # (actions + 1,): 1 + the place of each action among the active ones, or 0; last: of no action
-    thresholds: Float32s  # (MAX_CUTS,)
-    sample: Float32s  # (SAMPLE,): values that are put in order
-    sorted: Float32s  # (SAMPLE,)
-    order: Int32s  # (N_CODES,)
-    codes: Floats  # (3, N_CODES): key, count and sum
+    active: Int32s  # (actions + 1,): 1 + the index of each action among the active ones, or 0; the last for no action
+    thresholds: Float32s  # (MAX_THRESHOLDS,)
+    sample: Float32s  # (MAX_SAMPLE,)
+    sorted: Float32s  # (MAX_SAMPLE,)
+    order: Int32s  # (MAX_CODES,)
+    codes: Floats  # (3, MAX_CODES): key, count and sum
     double_values: Floats  # (events,): one column of 64 bits
-    double_thresholds: Floats  # (MAX_CUTS,)
-    double_sample: Floats  # (SAMPLE,)
+    double_thresholds: Floats  # (MAX_THRESHOLDS,)
+    double_sample: Floats  # (MAX_SAMPLE,)
 
 
 def whole_lanes(n: int) -> int:
@@ -70,20 +67,20 @@ def whole_lanes(n: int) -> int:
 round_up_to_lanes = internal(whole_lanes)  # the same in kernels
 
 
-def new_table(n_actions: int, n_cuts: int) -> SplitTable:
-    """Room for so many cuts."""
-    width = whole_lanes(n_cuts)
+def new_table(n_actions: int, n_splits: int) -> SplitTable:
+    """A table for a number of splits."""
+    width = whole_lanes(n_splits)
     whole = (1 + n_actions) * width
     return SplitTable(*(aligned_zeros((size,), np.float32) for size in (whole, whole, width, width)))
 
 
 def scratch_size(n_events: int) -> int:
-    """For how many events there must be room to look at a leaf, if so many are remembered."""
+    """The number of events that scratch buffers hold, for a ring of `n_events`."""
     return min(whole_lanes(n_events), MAX_SPLIT_EVENTS) + SCRATCH_PADDING
 
 
 def new_scratch(n_actions: int, n_values: int, copies: Any, n_events: int) -> Scratch:
-    """Room for leaves whose events have so many values each, and the copies of these, if so many are remembered."""
+    """Scratch buffers for a ring of `n_events` with `n_values` each; `copies` takes copies of events."""
     width = scratch_size(n_events)
     return Scratch(
         aligned_zeros((width,), np.int32),
@@ -110,26 +107,26 @@ def new_scratch(n_actions: int, n_values: int, copies: Any, n_events: int) -> Sc
 
 @internal
 def store_event(events: Float32s, doubles: Doubles, time: int, row: Floats, label: float, weight: float) -> None:
-    """Put one event into a ring of floats, in place."""
+    """Write one event into a ring of 32-bit floats, in place."""
     number = time % events.shape[0]
     event = events[number]
     for column in range(row.shape[0]):
         event[column] = row[column]
-    for place in range(doubles.columns.shape[0]):
-        doubles.values[number, place] = row[doubles.columns[place]]
+    for index in range(doubles.columns.shape[0]):
+        doubles.values[number, index] = row[doubles.columns[index]]
     event[-2] = label
     event[-1] = weight
 
 
 @internal
-def copy_events(events: NDArray[Any], found: Int32s, n: int, time: int, copies: NDArray[Any]) -> None:
-    """Copy the first n found events out of a ring, in place."""
+def copy_events(events: NDArray[Any], numbers: Int32s, n: int, time: int, copies: NDArray[Any]) -> None:
+    """Copy the events of the first n numbers out of a ring, in place."""
     size = events.shape[0]
     lap = time // size * size  # a division for each event would cost more than the copy
     for index in range(n):
-        ahead = found[min(index + PREFETCH_DISTANCE, n - 1)] - lap
+        ahead = numbers[min(index + PREFETCH_DISTANCE, n - 1)] - lap
         prefetch(events, ahead if ahead >= 0 else ahead + size)
-        place = found[index] - lap
-        event, copy = events[place if place >= 0 else place + size], copies[index]
-        for each in range(event.shape[0]):
-            copy[each] = event[each]
+        offset = numbers[index] - lap
+        event, copy = events[offset if offset >= 0 else offset + size], copies[index]
+        for field in range(event.shape[0]):
+            copy[field] = event[field]

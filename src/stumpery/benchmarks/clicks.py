@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from stumpery.benchmarks.runner import Figure, Measure
-from stumpery.clicks.univariate_bank_kernels import ROOM
+from stumpery.clicks.univariate_bank_kernels import BUFFER_SIZE
 from stumpery.evaluation.submissions import OURS, generated, selector
 from stumpery.streams import ClickLog
 from stumpery.summaries import CountMin, QuantileSummary
-from stumpery.summaries.quantiles_kernels import new_quantiles
+from stumpery.summaries.quantile_streams_kernels import new_quantile_streams
 from stumpery.system.extras import need
 from stumpery.types import Floats
 
@@ -117,7 +117,7 @@ def peer_count_min() -> float:
 
 def summary_bytes() -> float:
     """A summary of 120 columns, 100 intervals and two classes."""
-    return float(sum(array.nbytes for array in new_quantiles(120, 100, 2, ROOM, np.int32)))
+    return float(sum(array.nbytes for array in new_quantile_streams(120, 100, 2, BUFFER_SIZE, np.int32)))
 
 
 def batch(name: str) -> Measure:

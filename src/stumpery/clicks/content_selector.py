@@ -1,4 +1,4 @@
-"""Pick one of several candidates, and learn from the click on that one alone."""
+"""Content selection: a policy over candidates, which learns from clicks on the chosen one alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,17 +18,21 @@ from stumpery.saveable import Arrays, Options, Saveable, class_named
 from stumpery.types import Decision, Explanation, Floats
 from stumpery.validation import check_random_state
 
-N_SHOWN = 10  # columns in an explanation
+N_SHOWN, N_NAMED = 10, 3  # columns in an explanation's table, and in its sentence
 
 
 @dataclass(kw_only=True, eq=False)
 class ContentSelector(Model):
-    """Pick the candidate that is likeliest to be clicked; learn whether it was.
+    """Content selection: a bandit policy that chooses the candidate with the highest click score and learns its click.
 
-    A candidate is a row of mixed columns: what is known of the visitor, of the item and of both. A round has any number
-    of them. The decision's action is the place of the picked candidate, its context is the candidate itself, and its
-    probability the true probability of this pick: ties are drawn, and a share `epsilon` of rounds picks any candidate.
-    `model` is any click predictor or combination; it is trained in place.
+    A candidate is a row of mixed columns: features of the visitor, of the item and of both. A round has any number of
+    candidates. The decision's action is the index of the chosen candidate, its context is the candidate itself, and its
+    probability is exact: ties are broken at random.
+
+    Args:
+        model: the click model that scores candidates, a predictor or an ensemble; it is trained in place.
+        epsilon: the probability of choosing a candidate uniformly at random, from 0 to 1.
+        seed: of the choices, from 0 to 2^63 - 1.
 
     >>> from stumpery.clicks import Average
     >>> from stumpery.clicks import HashedStump, Stump
@@ -47,48 +51,48 @@ class ContentSelector(Model):
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, ClickModel):
-            raise ValueError(f"model is {shown(self.model)}; it must be a click predictor or a combination of them")
+            raise ValueError(f"model is {shown(self.model)}; it must be a click predictor or an ensemble of them")
         check_number("epsilon", self.epsilon, 0, 1)
         check_whole("seed", self.seed, 0, 2**63 - 1)
         self.epsilon = float(self.epsilon)
         self._rng = new_generator(self.seed)
 
     def decide(self, candidates: Any) -> Decision:
-        """Pick one of a list of dicts, a matrix or a frame of candidates."""
+        """Choose one of the candidates: a list of dicts, a matrix or a frame."""
         n = _checked_candidates(candidates)
-        place, probability = kernels.pick(self.model.score_many(candidates), self._rng, self.epsilon)
-        context = candidates[place] if isinstance(candidates, Sequence | np.ndarray) else _row(candidates, place, n)
-        return Decision(place, probability, own_row(context))
+        index, probability = kernels.choose(self.model.score_many(candidates), self._rng, self.epsilon)
+        context = candidates[index] if isinstance(candidates, Sequence | np.ndarray) else _row(candidates, index, n)
+        return Decision(index, probability, own_row(context))
 
     def learn(self, decision: Decision, click: Any) -> None:
-        """Take what became of one pick: now, late, out of order, or from a log."""
+        """Learn whether the chosen candidate was clicked: now, later, out of order, or from a log."""
         self.model.learn_one(_checked_decision(decision).context, click)
 
     def explain(self, decision: Decision, candidates: Any = None) -> Explanation:
-        """Which columns lift the picked candidate, above the average or, if given, above the mean of `candidates`."""
+        """The columns' contributions to the score of a choice, less the average of `candidates` if they are given."""
         decision = _checked_decision(decision)
-        mine = self.model.contributions(decision.context)
-        if not mine:
-            return Explanation("nothing was learned yet: every candidate is as good as any other", ())
+        own = self.model.contributions(decision.context)
+        if not own:
+            return Explanation("nothing was learned yet: all candidates have the same score", ())
         others = [self.model.contributions(row) for row in rows(candidates)] if candidates is not None else []
-        beside = {name: float(np.mean([other[name] for other in others])) if others else 0.0 for name in mine}
-        lifts = sorted(((share - beside[name], name) for name, share in mine.items()), key=lambda lift: -abs(lift[0]))
-        named = [name for lift, name in lifts if lift > 0][:3]
+        average = {name: float(np.mean([other[name] for other in others])) if others else 0.0 for name in own}
+        contributions = sorted(((value - average[name], name) for name, value in own.items()), key=lambda c: -abs(c[0]))
+        largest = [name for contribution, name in contributions if contribution > 0][:N_NAMED]
         score = float(self.model.score_many([decision.context])[0])
-        against = "the other candidates" if others else "the average row"
-        summary = f"candidate {decision.action} scores {score:.4g}; beside {against} it is lifted most by "
+        compared = "the other candidates" if others else "the average row"
+        summary = f"candidate {decision.action} scores {score:.4g}; compared with {compared}, it gains most from "
         table = tuple(
-            {"column": name, "value": _value(decision.context, name, self.model), "lift": lift}
-            for lift, name in lifts[:N_SHOWN]
+            {"column": name, "value": _value(decision.context, name, self.model), "contribution": contribution}
+            for contribution, name in contributions[:N_SHOWN]
         )
-        return Explanation(summary + (", ".join(named) or "no column"), table)
+        return Explanation(summary + (", ".join(largest) or "no column"), table)
 
     def pick_row(self, matrix: Floats) -> int:
-        """Pick one of several encoded rows: what `decide` does once its candidates are read."""
-        return kernels.pick(self.model.score_rows(matrix), self._rng, self.epsilon)[0]
+        """Choose one of several encoded rows, as `decide` does with candidates; return its index."""
+        return kernels.choose(self.model.score_rows(matrix), self._rng, self.epsilon)[0]
 
     def learn_row(self, row: Floats, click: int) -> None:
-        """Take what became of a picked row: what `learn` does once its candidate is read."""
+        """Learn whether an encoded row was clicked, as `learn` does with a decision."""
         self.model.learn_row(row, checked_click(click))
 
     def _options(self) -> Options:
@@ -114,7 +118,7 @@ class ContentSelector(Model):
 def _checked_candidates(candidates: Any) -> int:
     n = n_rows(candidates, "candidates")
     if n == 0:
-        raise ValueError("candidates is empty; at least one is needed to pick from")
+        raise ValueError("candidates is empty; at least one is needed")
     return n
 
 
@@ -126,12 +130,12 @@ def _checked_decision(decision: Any) -> Decision:
         raise ValueError(f"decision is {shown(decision)}; it must be a {form}") from None
     context = as_row(context)
     if not isinstance(context, Mapping | np.ndarray):
-        raise ValueError(f"the decision's context is {shown(context)}; it must be the candidate that was picked")
+        raise ValueError(f"the decision's context is {shown(context)}; it must be the chosen candidate")
     return Decision(action, probability, context)
 
 
-def _row(candidates: Any, place: int, n: int) -> Any:
-    return next(row for index, row in zip(range(n), rows(candidates), strict=True) if index == place)
+def _row(candidates: Any, index: int, n: int) -> Any:
+    return next(row for number, row in zip(range(n), rows(candidates), strict=True) if number == index)
 
 
 def _value(context: Any, name: str, model: ClickModel) -> Any:

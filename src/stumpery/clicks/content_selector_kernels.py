@@ -1,4 +1,4 @@
-"""Pick one of several scored candidates."""
+"""The choice of one of several scored candidates, with its probability."""
 
 from stumpery.jit import kernel
 from stumpery.random import integer, uniform
@@ -6,25 +6,25 @@ from stumpery.types import Floats, RandomState
 
 
 @kernel
-def pick(scores: Floats, rng: RandomState, epsilon: float) -> tuple[int, float]:
-    """Draw one of the best, or with the probability `epsilon` any candidate; give it and the probability of this pick."""
+def choose(scores: Floats, rng: RandomState, epsilon: float) -> tuple[int, float]:
+    """Draw one of the best candidates, or with probability `epsilon` any; return its index and probability."""
     n = scores.shape[0]
     best = scores[0]
     n_best = 0
-    for place in range(n):
-        if scores[place] > best:
-            best = scores[place]
+    for index in range(n):
+        if scores[index] > best:
+            best = scores[index]
             n_best = 0
-        if scores[place] == best:
+        if scores[index] == best:
             n_best += 1
     chosen = 0
     if epsilon > 0.0 and uniform(rng) < epsilon:
         chosen = integer(rng, n)
     else:
         left = integer(rng, n_best) if n_best > 1 else 0
-        for place in range(n):
-            if scores[place] == best:
-                chosen = place
+        for index in range(n):
+            if scores[index] == best:
+                chosen = index
                 if left == 0:
                     break
                 left -= 1

@@ -1,149 +1,68 @@
-"""Cut one column into few intervals by the counts that a quantile summary kept: stumps, rules and univariate trees.
-
-A leaf's probability of a click is (clicks + m * prior) / (count + m), and a cut is as good as the Gini impurity p (1 - p) of
-its two sides is low: their sum, as Salperwyck and Urvoy (2011) print it, or weighted by their shares.
-"""
+"""Partitions of a column into intervals with a probability of a click: stumps, rules and univariate trees."""
 
 import math
 from typing import NamedTuple
 
 import numpy as np
 
+from stumpery.clicks.cut_search_kernels import (
+    NO_CUT,
+    SETTING_M,
+    SETTING_MIN_SAMPLES_SPLIT,
+    SETTING_OUTPUT,
+    SETTING_PRIOR,
+    best_cut,
+    best_interval,
+    probability,
+)
 from stumpery.jit import internal
-from stumpery.summaries.quantiles_kernels import Quantiles
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
 
-STUMP, ONE_VERSUS_ALL, ONE_RULE, TREE = range(4)  # kinds
-PRIOR, SHRINKAGE, UNFOLD, WEIGHTED, OUTPUT = range(5)  # columns of the settings
-PROBABILITY, BINARY, LIFT = range(
-    3
-)  # outputs: a probability, 0 or 1, the logarithm of a probability beside the average one
-N_SETTINGS = 5
-NO_CUT = -1
-FEW_CUTS = 40
-CERTAIN = 1e-6  # probabilities are kept this far from 0 where their logarithm is taken
+KIND_STUMP, KIND_ONE_VERSUS_ALL, KIND_ONE_RULE, KIND_TREE = range(4)
+OUTPUT_PROBABILITY, OUTPUT_BINARY, OUTPUT_LOG_RATIO = range(3)  # a log ratio is log(probability / average probability)
+MAX_LINEAR_SEARCH = 40
+MIN_PROBABILITY = 1e-6  # probabilities are clipped to it before their logarithm is taken
 
 
 class Partitions(NamedTuple):
-    """Intervals of many predictors: where each is cut, and the probability of a click in each."""
+    """The intervals of many predictors: their cuts, and the output in each interval."""
 
     cuts: Floats  # (predictors, cuts), ascending; an interval includes its upper end
     n_cuts: Integers  # (predictors,)
-    probabilities: Floats  # (predictors, cuts + 2): outputs for each interval, and last for a missing value
-    merits: Floats  # (predictors,): by how much the first cut lowers the impurity
+    probabilities: Floats  # (predictors, cuts + 2): the output in each interval, and last for a missing value
+    merits: Floats  # (predictors,): the gain of the first cut
 
 
-def new_partitions(n_predictors: int, n_cuts: int, first: Floats) -> Partitions:
-    """One interval each, and the first output for all."""
+def new_partitions(n_predictors: int, n_cuts: int, initial: Floats) -> Partitions:
+    """One interval for each predictor, with its initial output."""
     reserve(8 * n_predictors * (2 * n_cuts + 4))
-    probabilities = np.repeat(first[:, np.newaxis], n_cuts + 2, axis=1)
+    probabilities = np.repeat(initial[:, np.newaxis], n_cuts + 2, axis=1)
     return Partitions(
         np.zeros((n_predictors, n_cuts)), np.zeros(n_predictors, np.int64), probabilities, np.zeros(n_predictors)
     )
 
 
 @internal
-def probability(clicks: float, count: float, prior: float, m: float) -> float:
-    """The share of clicks, shrunk to the prior."""
-    return (clicks + m * prior) / (count + m)
-
-
-@internal
-def accumulate(clicks: Integers, counts: Integers, streams: Quantiles, stream: int) -> int:
-    """Write how many clicks and values the first tuples have, from none to all, in place; give their number."""
-    size = streams.sizes[stream]
-    clicks[0] = 0
-    counts[0] = 0
-    for place in range(size):
-        clicks[place + 1] = clicks[place] + streams.counts[stream, place, 1]
-        counts[place + 1] = counts[place] + streams.counts[stream, place, 0] + streams.counts[stream, place, 1]
-    return int(size)
-
-
-@internal
-def impurity(clicks: float, count: float, rest_clicks: float, rest: float, prior: float, settings: Floats) -> float:
-    """The impurity of two sides."""
-    inside = probability(clicks, count, prior, settings[SHRINKAGE])
-    outside = probability(rest_clicks, rest, prior, settings[SHRINKAGE])
-    if settings[WEIGHTED] > 0.0:
-        return (count * inside * (1.0 - inside) + rest * outside * (1.0 - outside)) / (count + rest)
-    return inside * (1.0 - inside) + outside * (1.0 - outside)
-
-
-@internal
-def whole_impurity(clicks: float, count: float, prior: float, settings: Floats) -> float:
-    """The impurity without a cut, on the scale of `impurity`."""
-    p = probability(clicks, count, prior, settings[SHRINKAGE])
-    return p * (1.0 - p) if settings[WEIGHTED] > 0.0 else 2.0 * p * (1.0 - p)
-
-
-@internal
-def best_cut(
-    clicks: Integers, counts: Integers, low: int, high: int, prior: float, settings: Floats
-) -> tuple[int, float]:
-    """The best place to part the tuples from `low` to before `high`, and how much it gains; or NO_CUT."""
-    best = NO_CUT
-    least = np.inf
-    total_clicks = clicks[high] - clicks[low]
-    total = counts[high] - counts[low]
-    for place in range(low + 1, high):
-        here_clicks = clicks[place] - clicks[low]
-        here = counts[place] - counts[low]
-        found = impurity(here_clicks, here, total_clicks - here_clicks, total - here, prior, settings)
-        if found < least:
-            least = found
-            best = place
-    if best == NO_CUT:
-        return best, 0.0
-    return best, whole_impurity(total_clicks, total, prior, settings) - least
-
-
-@internal
-def best_interval(
-    clicks: Integers, counts: Integers, size: int, single: bool, settings: Floats
-) -> tuple[int, int, float]:
-    """The tuples from `low` to before `high` that part best from all others, and how much that gains."""
-    best_low = best_high = NO_CUT
-    least = np.inf
-    for low in range(size):
-        for high in range(low + 1, low + 2 if single else size + 1):
-            if high - low == size:
-                continue
-            inside_clicks = clicks[high] - clicks[low]
-            inside = counts[high] - counts[low]
-            found = impurity(
-                inside_clicks, inside, clicks[size] - inside_clicks, counts[size] - inside, settings[PRIOR], settings
-            )
-            if found < least:
-                least = found
-                best_low = low
-                best_high = high
-    if best_low == NO_CUT:
-        return best_low, best_high, 0.0
-    return best_low, best_high, whole_impurity(clicks[size], counts[size], settings[PRIOR], settings) - least
-
-
-@internal
-def cut_once(
+def fit_stump(
     partitions: Partitions, p: int, values: Floats, clicks: Integers, counts: Integers, size: int, settings: Floats
 ) -> None:
-    """Make a stump, in place."""
-    prior, m = settings[PRIOR], settings[SHRINKAGE]
-    place, merit = best_cut(clicks, counts, 0, size, prior, settings)
+    """Fit a stump: one cut, in place."""
+    prior, m = settings[SETTING_PRIOR], settings[SETTING_M]
+    cut, merit = best_cut(clicks, counts, 0, size, prior, settings)
     partitions.merits[p] = merit
-    if place == NO_CUT:
+    if cut == NO_CUT:
         partitions.n_cuts[p] = 0
         partitions.probabilities[p, 0] = probability(clicks[size], counts[size], prior, m)
         return
     partitions.n_cuts[p] = 1
-    partitions.cuts[p, 0] = values[place - 1]
-    partitions.probabilities[p, 0] = probability(clicks[place], counts[place], prior, m)
-    partitions.probabilities[p, 1] = probability(clicks[size] - clicks[place], counts[size] - counts[place], prior, m)
+    partitions.cuts[p, 0] = values[cut - 1]
+    partitions.probabilities[p, 0] = probability(clicks[cut], counts[cut], prior, m)
+    partitions.probabilities[p, 1] = probability(clicks[size] - clicks[cut], counts[size] - counts[cut], prior, m)
 
 
 @internal
-def cut_out(
+def fit_rule(
     partitions: Partitions,
     p: int,
     values: Floats,
@@ -153,9 +72,9 @@ def cut_out(
     kind: int,
     settings: Floats,
 ) -> None:
-    """Make a rule, one interval or one value against the rest, in place."""
-    prior, m = settings[PRIOR], settings[SHRINKAGE]
-    low, high, merit = best_interval(clicks, counts, size, kind == ONE_VERSUS_ALL, settings)
+    """Fit a rule, one interval or one value against the rest, in place."""
+    prior, m = settings[SETTING_PRIOR], settings[SETTING_M]
+    low, high, merit = best_interval(clicks, counts, size, kind == KIND_ONE_VERSUS_ALL, settings)
     partitions.merits[p] = merit
     if low == NO_CUT:
         partitions.n_cuts[p] = 0
@@ -165,7 +84,7 @@ def cut_out(
     count = counts[high] - counts[low]
     inside = probability(inside_clicks, count, prior, m)
     outside = probability(clicks[size] - inside_clicks, counts[size] - count, prior, m)
-    if settings[OUTPUT] == BINARY:
+    if settings[SETTING_OUTPUT] == OUTPUT_BINARY:
         inside, outside = (1.0, 0.0) if inside > outside else (0.0, 1.0)
     n = 0
     if low > 0:
@@ -181,75 +100,75 @@ def cut_out(
 
 
 @internal
-def next_cut(
-    clicks: Integers, counts: Integers, low: int, high: int, own: float, settings: Floats
+def best_split(
+    clicks: Integers, counts: Integers, low: int, high: int, prior: float, settings: Floats
 ) -> tuple[int, float]:
-    """The best split of a leaf that has enough events, and its gain times their number; or NO_CUT."""
+    """The best cut of a leaf with enough events, and its gain times their number; NO_CUT where there is none."""
     count = counts[high] - counts[low]
-    if count < settings[UNFOLD]:
+    if count < settings[SETTING_MIN_SAMPLES_SPLIT]:
         return NO_CUT, 0.0
-    place, merit = best_cut(clicks, counts, low, high, own, settings)
-    return place, count * merit
+    cut, gain = best_cut(clicks, counts, low, high, prior, settings)
+    return cut, count * gain
 
 
 @internal
-def unfold(
+def fit_tree(
     partitions: Partitions, p: int, values: Floats, clicks: Integers, counts: Integers, size: int, settings: Floats
 ) -> None:
-    """Make a univariate tree, in place: split the leaf that gains most first, shrink probabilities to the parent's."""
-    m, probabilities, cuts = settings[SHRINKAGE], partitions.probabilities[p], partitions.cuts[p]
-    most = cuts.shape[0] + 1  # leaves, in the order of their values
-    highs, places, gains = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most)
-    highs[0], probabilities[0] = size, probability(clicks[size], counts[size], settings[PRIOR], m)
-    places[0], gains[0] = best_cut(clicks, counts, 0, size, settings[PRIOR], settings)
+    """Fit a univariate tree, best split first, in place; probabilities shrink to the parent's."""
+    m, probabilities, cuts = settings[SETTING_M], partitions.probabilities[p], partitions.cuts[p]
+    max_leaves = cuts.shape[0] + 1  # leaves are in the order of their values
+    highs, best_cuts, gains = np.empty(max_leaves, np.int64), np.empty(max_leaves, np.int64), np.empty(max_leaves)
+    highs[0], probabilities[0] = size, probability(clicks[size], counts[size], settings[SETTING_PRIOR], m)
+    best_cuts[0], gains[0] = best_cut(clicks, counts, 0, size, settings[SETTING_PRIOR], settings)
     partitions.merits[p] = gains[0]
-    n = 1
-    while n < most:
-        best = NO_CUT
-        for leaf in range(n):
-            if places[leaf] != NO_CUT and (best == NO_CUT or gains[leaf] > gains[best]):
-                best = leaf
-        if best == NO_CUT:
+    n_leaves = 1
+    while n_leaves < max_leaves:
+        chosen = NO_CUT
+        for leaf in range(n_leaves):
+            if best_cuts[leaf] != NO_CUT and (chosen == NO_CUT or gains[leaf] > gains[chosen]):
+                chosen = leaf
+        if chosen == NO_CUT:
             break
-        for leaf in range(n, best, -1):
-            highs[leaf], places[leaf] = highs[leaf - 1], places[leaf - 1]
+        for leaf in range(n_leaves, chosen, -1):
+            highs[leaf], best_cuts[leaf] = highs[leaf - 1], best_cuts[leaf - 1]
             gains[leaf], probabilities[leaf] = gains[leaf - 1], probabilities[leaf - 1]
-        n += 1
-        highs[best] = places[best]
-        parent = probabilities[best]
-        low = highs[best - 1] if best > 0 else 0
-        for leaf in (best, best + 1):
+        n_leaves += 1
+        highs[chosen] = best_cuts[chosen]
+        parent = probabilities[chosen]
+        low = highs[chosen - 1] if chosen > 0 else 0
+        for leaf in (chosen, chosen + 1):
             high = highs[leaf]
             probabilities[leaf] = probability(clicks[high] - clicks[low], counts[high] - counts[low], parent, m)
-            places[leaf], gains[leaf] = next_cut(clicks, counts, low, high, probabilities[leaf], settings)
+            best_cuts[leaf], gains[leaf] = best_split(clicks, counts, low, high, probabilities[leaf], settings)
             low = high
-    for leaf in range(n - 1):
+    for leaf in range(n_leaves - 1):
         cuts[leaf] = values[highs[leaf] - 1]
-    partitions.n_cuts[p] = n - 1
+    partitions.n_cuts[p] = n_leaves - 1
 
 
 @internal
-def lifted(probability: float, average: float) -> float:
-    """The logarithm of a probability beside the average one."""
-    return float(math.log(max(probability, CERTAIN) / max(average, CERTAIN)))
+def log_ratio(probability: float, average: float) -> float:
+    """The logarithm of a probability over the average probability."""
+    return float(math.log(max(probability, MIN_PROBABILITY) / max(average, MIN_PROBABILITY)))
 
 
 @internal
-def lift(partitions: Partitions, p: int, average: float) -> None:
-    """Turn the probabilities of a predictor's intervals into logarithms beside the average one, in place."""
-    for place in range(partitions.n_cuts[p] + 1):
-        partitions.probabilities[p, place] = lifted(partitions.probabilities[p, place], average)
+def take_log_ratios(partitions: Partitions, p: int, average: float) -> None:
+    """Replace the probabilities of a predictor's intervals by their log ratios, in place."""
+    for index in range(partitions.n_cuts[p] + 1):
+        partitions.probabilities[p, index] = log_ratio(partitions.probabilities[p, index], average)
 
 
 @internal
-def interval(partitions: Partitions, p: int, value: float) -> int:
-    """Which of a predictor's intervals a value falls in; the last place if it is missing."""
+def interval_of(partitions: Partitions, p: int, value: float) -> int:
+    """The index of the interval of a value; the last index if it is missing."""
     if np.isnan(value):
         return int(partitions.probabilities.shape[1]) - 1
     below = 0
-    if partitions.n_cuts[p] <= FEW_CUTS:  # counting all of a few has no branch to guess wrong
-        for place in range(partitions.n_cuts[p]):
-            below += partitions.cuts[p, place] < value
+    if partitions.n_cuts[p] <= MAX_LINEAR_SEARCH:  # without branches that are mispredicted
+        for index in range(partitions.n_cuts[p]):
+            below += partitions.cuts[p, index] < value
         return below
     above = int(partitions.n_cuts[p])
     while below < above:

@@ -1,36 +1,48 @@
-"""Many predictors as a few sets of arrays, and foreign learners beside them: what combinations are made over."""
+"""Predictor bank: many click predictors as a few sets of arrays, and other learners beside them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.clicks import tree_bank_kernels as trees
-from stumpery.clicks import univariate_bank_kernels as univariate
-from stumpery.clicks.predictor_bank_validation import validate_random_trees, validate_univariate
+from stumpery.clicks import tree_bank_kernels as tree_bank
+from stumpery.clicks import univariate_bank_kernels as univariate_bank
+from stumpery.clicks.cut_search_kernels import SETTING_M, SETTING_PRIOR
+from stumpery.clicks.predictor_bank_validation import validate_tree_bank, validate_univariate_bank
+from stumpery.clicks.tree_bank_kernels import TreeBank
+from stumpery.clicks.univariate_bank_kernels import UnivariateBank
 from stumpery.options import is_number, shown
-from stumpery.summaries.quantiles_kernels import Quantiles, Tuples, new_tuples
+from stumpery.summaries.quantile_streams_kernels import new_scratch_tuples
 from stumpery.types import Floats, Integers
 from stumpery.validation import check
 
-SAVED_NAMES = {"probabilities": "chances"}  # as files call these arrays
-DECIDED = frozenset({"columns", "hashes", "kinds", "limits", "settings", "features"})  # arrays that options decide
+FIXED_ARRAYS = frozenset({"columns", "hashes", "kinds", "limits", "settings", "features"})  # set by options
+
+
+class Learner(Protocol):
+    """Any learner with river's verbs."""
+
+    def learn_one(self, x: Any, y: Any) -> Any:
+        """Learn one row and its label."""
+
+    def predict_proba_one(self, x: Any) -> Any:
+        """A dict from labels to probabilities."""
 
 
 class PredictorConfig(NamedTuple):
-    """One univariate predictor."""
+    """The configuration of one univariate predictor."""
 
     column: int
-    function: int  # 0, or a further hash function of a name
+    function: int  # 0, or the number of a further hash function of a category
     kind: int
     max_tuples: int
     n_cuts: int
     settings: Sequence[float]
 
 
-class TreeBank(NamedTuple):
-    """Several random trees of one recipe."""
+class TreeConfig(NamedTuple):
+    """The configuration of several random trees of one bank."""
 
     features: Integers  # (trees, n_features)
     settings: Floats
@@ -38,93 +50,101 @@ class TreeBank(NamedTuple):
 
 
 class PredictorBank:
-    """Outputs of all predictors for a row, and one event for all of them, in a few calls."""
+    """All predictors of a model: their outputs for rows, and learning an event, in a few calls.
+
+    Args:
+        predictors: univariate predictors, which become one bank.
+        trees: random trees, which become a bank for each configuration.
+        learners: other learners, which are called one by one.
+    """
 
     def __init__(
-        self, specs: Sequence[PredictorConfig], groves: Sequence[TreeBank], learners: Sequence[Any] = ()
+        self, predictors: Sequence[PredictorConfig], trees: Sequence[TreeConfig], learners: Sequence[Learner] = ()
     ) -> None:
-        self.specs, self.learners = list(specs), list(learners)
-        self.stumps = _univariate(specs) if specs else None
-        self.groves = [trees.new_random_trees(*grove) for grove in groves]
-        self.n_outputs = len(specs) + sum(len(grove.features) for grove in groves) + len(self.learners)
-        self._rooms = [_room(bank.streams) for bank in self._banks()]
+        self.learners = list(learners)
+        self.univariate = _new_univariate_bank(predictors) if predictors else None
+        self.tree_banks = [tree_bank.new_tree_bank(*config) for config in trees]
+        self.n_outputs = len(predictors) + sum(len(config.features) for config in trees) + len(self.learners)
+        self._scratch = [new_scratch_tuples(bank.streams) for bank in self._banks()]
 
-    def outputs(self, matrix: Floats, rows: Any) -> Floats:
-        """Every predictor's probability of a click, (rows, predictors); without `rows`, 0 for the foreign learners."""
-        found = np.empty((len(matrix), self.n_outputs))
+    def outputs(self, matrix: Floats, rows: Sequence[Any] | None) -> Floats:
+        """The output of each predictor, (rows, predictors); without `rows`, 0 for the other learners."""
+        outputs = np.empty((len(matrix), self.n_outputs))
         start = 0
-        if self.stumps is not None:
-            univariate.predict(found, self.stumps, matrix, 0)
-            start = len(self.stumps.columns)
-        for grove in self.groves:
-            trees.predict(found, grove, matrix, start)
-            start += len(grove.features)
-        for place, learner in enumerate(self.learners, start):
-            found[:, place] = 0.0 if rows is None else [click_probability(learner, row) for row in rows]
-        return found
+        if self.univariate is not None:
+            univariate_bank.predict(outputs, self.univariate, matrix, 0)
+            start = len(self.univariate.columns)
+        for bank in self.tree_banks:
+            tree_bank.predict(outputs, bank, matrix, start)
+            start += len(bank.features)
+        for column, learner in enumerate(self.learners, start):
+            outputs[:, column] = 0.0 if rows is None else [click_probability(learner, row) for row in rows]
+        return outputs
 
     def learn(self, row: Floats, raw: Any, label: int, weights: Integers) -> None:
-        """Give every predictor an event, as many times as its weight says."""
+        """Learn an event in each predictor, as often as its weight says; `raw` is the row as it came."""
         start = 0
-        rooms = iter(self._rooms)
-        if self.stumps is not None:
-            start = len(self.stumps.columns)
-            univariate.learn(self.stumps, *next(rooms), row, label, weights[:start])
-        for grove in self.groves:
-            end = start + len(grove.features)
-            trees.learn(grove, *next(rooms), row, label, weights[start:end])
+        scratch = iter(self._scratch)
+        if self.univariate is not None:
+            start = len(self.univariate.columns)
+            univariate_bank.learn(self.univariate, *next(scratch), row, label, weights[:start])
+        for bank in self.tree_banks:
+            end = start + len(bank.features)
+            tree_bank.learn(bank, *next(scratch), row, label, weights[start:end])
             start = end
         for learner, weight in zip(self.learners, weights[start:].tolist(), strict=True):
             for _ in range(weight):
                 learner.learn_one(raw, bool(label))
 
-    def shares(self, row: Floats, weights: Floats, outputs: Floats) -> Floats:
-        """By how much each column moves the weighted sum of outputs away from each predictor's own average."""
-        found = np.zeros(len(row))
+    def contributions(self, row: Floats, weights: Floats) -> Floats:
+        """The contribution of each column: how much it moves the weighted outputs from the predictors' averages."""
+        outputs = self.outputs(row[np.newaxis], None)[0]
+        contributions = np.zeros(len(row))
         start = 0
-        if self.stumps is not None:
-            start = len(self.stumps.columns)
-            np.add.at(found, self.stumps.columns, weights[:start] * (outputs[:start] - self.averages()))
-        for grove in self.groves:
-            end = start + len(grove.features)
-            trees.attribute(found, grove, row, weights[start:end])
+        if self.univariate is not None:
+            start = len(self.univariate.columns)
+            moved = weights[:start] * (outputs[:start] - self.averages())
+            np.add.at(contributions, self.univariate.columns, moved)
+        for bank in self.tree_banks:
+            end = start + len(bank.features)
+            tree_bank.add_contributions(contributions, bank, row, weights[start:end])
             start = end
-        return found
+        return contributions
 
     def averages(self) -> Floats:
-        """The probability that each univariate predictor gives on average over what it has learned."""
-        if self.stumps is None:
+        """Each univariate predictor's average probability of a click over the events that it has learned."""
+        if self.univariate is None:
             return np.zeros(0)
-        streams, prior, m = self.stumps.streams, *self.stumps.settings.T[[0, 1]]
+        streams, prior, m = self.univariate.streams, *self.univariate.settings.T[[SETTING_PRIOR, SETTING_M]]
         used = np.arange(streams.values.shape[1]) < streams.sizes[:, np.newaxis]
-        counts = np.where(used[:, :, np.newaxis], streams.counts, 0).sum(axis=1) + self.stumps.missing
-        found: Floats = (counts[:, 1] + m * prior) / (counts.sum(axis=1) + m)
-        return found
+        counts = np.where(used[:, :, np.newaxis], streams.counts, 0).sum(axis=1) + self.univariate.missing
+        averages: Floats = (counts[:, 1] + m * prior) / (counts.sum(axis=1) + m)
+        return averages
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Every array by a name of its own, live."""
+        """All arrays by name, live; a bank's names begin with its number."""
         return {
-            f"{place}.{name}": array
-            for place, bank in enumerate(self._banks())
+            f"{number}.{name}": array
+            for number, bank in enumerate(self._banks())
             for name, array in _flat(bank._asdict()).items()
         }
 
-    def check(self, decided: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse arrays that would lead a kernel astray; `decided` are those that options decide."""
-        mine = self.arrays()
-        for name, array in decided.items():
-            check(array.tobytes() == mine[name].tobytes(), f"its array {name!r} is not the one of its options")
-        if self.stumps is not None:
-            validate_univariate(self.stumps)
-        for grove in self.groves:
-            validate_random_trees(grove)
+    def check(self, fixed: Mapping[str, NDArray[Any]]) -> None:
+        """Refuse inconsistent arrays; `fixed` are those that options set."""
+        own = self.arrays()
+        for name, array in fixed.items():
+            check(array.tobytes() == own[name].tobytes(), f"its array {name!r} is not the one of its options")
+        if self.univariate is not None:
+            validate_univariate_bank(self.univariate)
+        for bank in self.tree_banks:
+            validate_tree_bank(bank)
 
-    def _banks(self) -> list[Any]:
-        return [*([] if self.stumps is None else [self.stumps]), *self.groves]
+    def _banks(self) -> list[UnivariateBank | TreeBank]:
+        return [*([] if self.univariate is None else [self.univariate]), *self.tree_banks]
 
 
-def click_probability(learner: Any, row: Any) -> float:
-    """Any learner's probability of a click, which it may call True or 1; 0 while it knows of none."""
+def click_probability(learner: Learner, row: Any) -> float:
+    """A learner's probability of a click, of the label True or 1; 0 while the learner knows no such label."""
     probabilities = learner.predict_proba_one(row)
     probability: Any = probabilities.get(True, 0.0) if isinstance(probabilities, Mapping) else None
     if not is_number(probability) or not 0.0 <= probability <= 1.0 + 1e-9:
@@ -133,20 +153,16 @@ def click_probability(learner: Any, row: Any) -> float:
     return min(float(probability), 1.0)
 
 
-def _univariate(specs: Sequence[PredictorConfig]) -> univariate.Univariate:
-    columns, functions, kinds, limits, n_cuts, settings = zip(*specs, strict=True)
-    whole = [np.array(each, np.int64) for each in (columns, functions, kinds, limits)]
-    return univariate.new_univariate(whole, np.array(settings, np.float64), max(n_cuts))
+def _new_univariate_bank(configs: Sequence[PredictorConfig]) -> UnivariateBank:
+    columns, functions, kinds, limits, n_cuts, settings = zip(*configs, strict=True)
+    integers = [np.array(values, np.int64) for values in (columns, functions, kinds, limits)]
+    return univariate_bank.new_univariate_bank(integers, np.array(settings, np.float64), max(n_cuts))
 
 
-def _room(streams: Quantiles) -> tuple[Tuples, Tuples]:
-    room = streams.waiting.shape[1]
-    return new_tuples(room, streams), new_tuples(room + streams.values.shape[1], streams)
-
-
-def _flat(bundle: dict[str, Any], before: str = "") -> dict[str, NDArray[Any]]:
-    found: dict[str, NDArray[Any]] = {}
-    for name, part in bundle.items():
-        own = f"{before}{SAVED_NAMES.get(name, name)}"
-        found |= _flat(part._asdict(), f"{own}.") if hasattr(part, "_asdict") else {own: part}
-    return found
+def _flat(arrays: Mapping[str, Any], prefix: str = "") -> dict[str, NDArray[Any]]:
+    """The arrays of nested NamedTuples, by dotted names."""
+    flat: dict[str, NDArray[Any]] = {}
+    for name, value in arrays.items():
+        nested = hasattr(value, "_asdict")
+        flat |= _flat(value._asdict(), f"{prefix}{name}.") if nested else {prefix + name: value}
+    return flat

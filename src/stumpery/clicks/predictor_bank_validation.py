@@ -1,16 +1,16 @@
-"""Validation of the saved arrays of click predictors."""
+"""Validation of saved predictor banks."""
 
 import numpy as np
 
-from stumpery.clicks.tree_bank_kernels import NONE, RandomTrees
-from stumpery.clicks.univariate_bank_kernels import Univariate
-from stumpery.summaries import quantiles_validation
+from stumpery.clicks.tree_bank_kernels import NO_CHILD, NO_FEATURE, NO_SLOT, TreeBank
+from stumpery.clicks.univariate_bank_kernels import UnivariateBank
+from stumpery.summaries import quantile_streams_validation
 from stumpery.validation import check, check_all, check_within, corrupt
 
 
-def validate_univariate(bank: Univariate) -> None:
-    """A ValueError says what is inconsistent in univariate predictors."""
-    quantiles_validation.validate(bank.streams, bank.streams.waiting.shape[1] - 1)
+def validate_univariate_bank(bank: UnivariateBank) -> None:
+    """A ValueError says what is inconsistent in a bank of univariate predictors."""
+    quantile_streams_validation.validate(bank.streams, bank.streams.buffers.shape[1] - 1)
     n_cuts, cuts = bank.partitions.n_cuts, bank.partitions.cuts
     check_within(n_cuts, 0, cuts.shape[1], "the number of cuts of a predictor")
     check(not np.isnan(cuts).any(), "a cut of a predictor is NaN")
@@ -18,27 +18,27 @@ def validate_univariate(bank: Univariate) -> None:
     check((bank.missing >= 0).all(), "a predictor's count of missing values is negative")
 
 
-def validate_random_trees(bank: RandomTrees) -> None:
-    """A ValueError says what is inconsistent in random trees: nodes are in one tree each, leaves have summaries."""
+def validate_tree_bank(bank: TreeBank) -> None:
+    """A ValueError says what is inconsistent in a tree bank: nodes are in one tree each, leaves have summaries."""
     n_trees, n_features = bank.features.shape
     n_nodes, n_slots = bank.used.tolist()
     check_within(np.array(n_nodes), n_trees, len(bank.splits), "the number of nodes")
     check_within(np.array(n_slots), 0, len(bank.streams.sizes) // n_features, "the number of summaries")
-    quantiles_validation.validate(bank.streams, bank.streams.waiting.shape[1] - 1)
-    inner = np.flatnonzero(bank.children[:n_nodes] != NONE)
+    quantile_streams_validation.validate(bank.streams, bank.streams.buffers.shape[1] - 1)
+    inner = np.flatnonzero(bank.children[:n_nodes] != NO_CHILD)
     first = bank.children[inner]
-    check((bank.children[n_nodes:] == NONE).all(), "a node that is not in use has children")
+    check((bank.children[n_nodes:] == NO_CHILD).all(), "a node that is not in use has children")
     check_within(first, n_trees, n_nodes - 3, "the child of a node")
     check_all(first > inner, "inner node {} has children before it")
     children = np.sort(np.concatenate([first, first + 1, first + 2]))
     if not np.array_equal(children, np.arange(n_trees, n_nodes)):
         again = children[1:][children[1:] == children[:-1]]
         raise corrupt(f"node {again[0]} has two parents" if len(again) else "a node is in no tree")
-    check_within(bank.splits, NONE, n_features - 1, "the column of a node")
-    check((bank.splits[inner] != NONE).all(), "a node with children asks for no column")
+    check_within(bank.splits, NO_FEATURE, n_features - 1, "the column of a node")
+    check((bank.splits[inner] != NO_FEATURE).all(), "a node with children asks for no column")
     check(not np.isnan(bank.thresholds[inner]).any(), "the threshold of a node is NaN")
-    slots = bank.slots[bank.slots != NONE]
-    check((bank.slots[inner] == NONE).all(), "a node with children has a summary")
+    slots = bank.slots[bank.slots != NO_SLOT]
+    check((bank.slots[inner] == NO_SLOT).all(), "a node with children has a summary")
     check_within(slots, 0, n_slots - 1, "the summary of a node")
     check(len(np.unique(slots)) == len(slots), "two nodes share a summary")
     check(np.isfinite(bank.probabilities).all(), "a probability of a node is not finite")

@@ -1,4 +1,4 @@
-"""From a row of mixed columns to numbers, small codes or bits."""
+"""Encoders of mixed columns, numerical and categorical, as floats, integer codes, hashes or bits."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Rows as bits, the food of the Bandit Forest."""
+"""Binary encoding: rows as bits, used by the bandit forest."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +9,7 @@ import numpy as np
 from stumpery.encoding.code_encoder import CodeEncoder
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.one_hot import Ones
+from stumpery.encoding.one_hot import OneHot
 from stumpery.encoding.reader import Row
 from stumpery.encoding.schema import Column
 from stumpery.options import check_bool
@@ -18,14 +18,20 @@ from stumpery.types import Bits
 
 @dataclass(frozen=True, kw_only=True)
 class BitEncoder(Encoder):
-    """The binary recoding of Féraud et al. (2016): five equal-frequency bins a number, one bit a known name.
+    """Binary encoding (Féraud et al. 2016): equal-frequency bins of numerical columns, one-hot categories.
 
-    A column of zeros and ones stays one bit, set above 0. A number with fewer than `n_bins` distinct values
-    has one bit for each. Missing values and new names set no bit, unless `marks` adds a bit for missing to
-    every column and one for other names to every column of names.
+    A column of zeros and ones stays one bit, set above 0. A numerical column with fewer than `n_bins` distinct values
+    has one bit for each. Missing values and new categories set no bit, unless there are `indicators`.
 
-    Covertype gives 10 * 5 + 44 = 94 bits as in the paper. Adult gives 119, where the paper says 82: 6 * 5 for
-    its numbers, fnlwgt among them, and 89 for its names, without occupation, with income, "?" being a name.
+    Covertype gives 10 * 5 + 44 = 94 bits as in the paper. Adult gives 119, where the paper says 82: 6 * 5 for its
+    numerical columns, fnlwgt among them, and 89 for its categorical ones, without occupation, with income, where "?" is
+    a category.
+
+    Args:
+        schema: the columns, with quantiles and categories from the first rows.
+        n_bins: the bins of a numerical column, from 2 to 240; five as in the paper.
+        indicators: whether each column has a bit for missing values, and each categorical one a bit for other
+            categories.
 
     >>> from stumpery.encoding import Schema
     >>> rows = [{"age": age, "member": age % 2, "device": "phone"} for age in range(20, 70)]
@@ -37,29 +43,29 @@ class BitEncoder(Encoder):
     """
 
     n_bins: int = 5
-    marks: bool = False
+    indicators: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_bool("marks", self.marks)
+        check_bool("indicators", self.indicators)
         _ = self._codes
 
     def encode_one(self, row: Row) -> Bits:
         """One dict or 1-D array as bits."""
         bits = np.zeros(self.width, np.uint8)
-        self._ones.set(bits.reshape(1, -1), self._codes.encode_one(row).reshape(1, -1))
+        self._one_hot.set(bits.reshape(1, -1), self._codes.encode_one(row).reshape(1, -1))
         return bits
 
     def encode_many(self, rows: Any) -> Bits:
         """A frame, a list of dicts or a 2-D array as bits, (rows, bits)."""
         codes = self._codes.encode_many(rows)
         bits = np.zeros((len(codes), self.width), np.uint8)
-        self._ones.set(bits, codes)
+        self._one_hot.set(bits, codes)
         return bits
 
     @cached_property
     def feature_names(self) -> tuple[str, ...]:
-        """What it means that a bit is set."""
+        """The meaning of each bit."""
         named = zip(self.schema.columns, self._codes.code_names, strict=True)
         return tuple(
             column.name if code > 0 and not isinstance(column, Categorical) and column.is_bit else meanings[code]
@@ -74,18 +80,18 @@ class BitEncoder(Encoder):
 
     def _coded(self, column: Column, n_codes: int) -> list[int]:
         """The codes that have a bit, in the order of the bits."""
-        marks = [0] if self.marks else []
+        missing = [0] if self.indicators else []
         if isinstance(column, Categorical):
-            other = [column.other] if self.marks else []
-            return [*range(1, len(column.categories) + 1), *other, *marks]
-        return [*range(2 if column.is_bit else 1, n_codes), *marks]
+            other = [column.other] if self.indicators else []
+            return [*range(1, len(column.categories) + 1), *other, *missing]
+        return [*range(2 if column.is_bit else 1, n_codes), *missing]
 
     @cached_property
     def _codes(self) -> CodeEncoder:
         return CodeEncoder(schema=self.schema, n_bins=self.n_bins)
 
     @cached_property
-    def _ones(self) -> Ones:
+    def _one_hot(self) -> OneHot:
         n_codes = self._codes.n_codes
         coded = list(map(self._coded, self.schema.columns, n_codes))
-        return Ones(coded=coded, n_codes=n_codes, sizes=[len(each) for each in coded])
+        return OneHot(coded=coded, n_codes=n_codes, widths=[len(codes) for codes in coded])

@@ -1,4 +1,4 @@
-"""Many encoded rows, written a stretch at a time when a model comes to them."""
+"""Encoded rows in chunks: a matrix is built chunk by chunk when a model needs it."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
@@ -8,13 +8,17 @@ from numpy.typing import NDArray
 
 from stumpery.types import Floats
 
-CHUNK_ROWS = 4096  # rows
+CHUNK_ROWS = 4096
 
 
 class EncodedColumns:
-    """The columns of a matrix of 64-bit floats, each in the type that it came in; a slice of rows is such a matrix.
+    """The columns of a matrix of 64-bit floats, each in the type of its source; a slice of rows is such a matrix.
 
-    A whole one would take twice the memory of 32-bit floats and be gone from the processor's caches when it is read.
+    The whole matrix would take more memory than the source, and would be out of the processor's caches when it is read.
+
+    Args:
+        n_rows: the number of rows.
+        columns: the values of each column.
     """
 
     def __init__(self, n_rows: int, columns: Sequence[NDArray[Any]]) -> None:
@@ -29,8 +33,8 @@ class EncodedColumns:
         matrix = np.empty((max(stop - start, 0), len(self._columns)))
         for first in range(start, stop, CHUNK_ROWS):
             last = min(first + CHUNK_ROWS, stop)
-            for place, values in enumerate(self._columns):
-                matrix[first - start : last - start, place] = values[first:last]
+            for column, values in enumerate(self._columns):
+                matrix[first - start : last - start, column] = values[first:last]
         return matrix
 
 
@@ -38,7 +42,7 @@ Rows: TypeAlias = Floats | EncodedColumns
 
 
 def chunks(rows: Rows) -> Iterator[tuple[slice, Floats]]:
-    """Which rows they are, and the rows, from the first to the last."""
+    """The chunks of rows in order: their slice, and their matrix."""
     for start in range(0, len(rows), CHUNK_ROWS):
-        here = slice(start, start + CHUNK_ROWS)
-        yield here, rows[here]
+        chunk = slice(start, start + CHUNK_ROWS)
+        yield chunk, rows[chunk]

@@ -1,4 +1,4 @@
-"""Rows as small integers, the food of trees."""
+"""Ordinal encoding: rows as small integer codes, used by trees."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,11 +25,15 @@ Codes = NDArray[np.uint8 | np.uint16]
 
 @dataclass(frozen=True, kw_only=True)
 class CodeEncoder(Encoder):
-    """Each column as one small integer: 0 if missing, else a number's bin or a name's code.
+    """Ordinal encoding: each column as one small integer, 0 if missing, else the number of a bin or of a category.
 
-    Bins hold equal shares of the schema's sample and include their upper ends; see `Number.cuts` for ties. A
-    column of zeros and ones has two bins; infinities fall in the end bins. The last code of a column of names
-    stands for all names that are not known.
+    Bins have equal frequencies in the schema's sample and include their upper ends; see `Numerical.cuts` for ties. A
+    column of zeros and ones has two bins; infinities are in the first and last bin. The last code of a categorical
+    column stands for all unknown categories.
+
+    Args:
+        schema: the columns, with quantiles and categories from the first rows.
+        n_bins: the bins of a numerical column, from 2 to 240.
 
     >>> from stumpery.encoding import Schema
     >>> encoder = CodeEncoder(schema=Schema.of({"age": [17, 25, 65], "device": ["phone", "desktop"]}))
@@ -56,13 +60,13 @@ class CodeEncoder(Encoder):
         """A frame, a list of dicts or a 2-D array as codes, (rows, columns)."""
         n_rows, columns = self._reader.columns(rows)
         codes = np.empty((n_rows, len(self.schema)), self.dtype)
-        for place, (values, edges) in enumerate(zip(columns, self._edges, strict=True)):
-            encode_column(codes, place, values, edges)
+        for column, (values, edges) in enumerate(zip(columns, self._edges, strict=True)):
+            encode_column(codes, column, values, edges)
         return codes
 
     @cached_property
     def n_codes(self) -> tuple[int, ...]:
-        """How many codes each column may take, "missing" included."""
+        """The number of codes of each column, "missing" included."""
         return tuple(len(edges) + 2 for edges in self._edges)
 
     @cached_property
@@ -72,7 +76,7 @@ class CodeEncoder(Encoder):
 
     @cached_property
     def code_names(self) -> tuple[tuple[str, ...], ...]:
-        """What each code of each column means."""
+        """The meaning of each code of each column."""
         return tuple(map(_meanings, self.schema.columns, self._edges))
 
     @cached_property
@@ -97,7 +101,7 @@ def _meanings(column: Column, edges: Floats) -> tuple[str, ...]:
     missing = f"{column.name} missing"
     if isinstance(column, Categorical):
         free = ["(free)"] * (column.max_categories - len(column.categories))
-        return (missing, *(f"{column.name} = {each}" for each in (*column.categories, *free, "other")))
+        return (missing, *(f"{column.name} = {category}" for category in (*column.categories, *free, "other")))
     if not len(edges):
         return (missing, f"{column.name} present")
     ends = [cut_text(edge, 6) for edge in edges]

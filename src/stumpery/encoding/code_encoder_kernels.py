@@ -1,8 +1,8 @@
-"""From floats to codes, and from codes to single ones.
+"""Integer codes of values by cut points, and one-hot encoding of codes.
 
-All columns' cut points stand one after the other in `edges`; `starts[column]` is where a column's begin. A
-code is 0 for a missing value, else one more than the number of cut points below the value. A name's value is
-its code, so its cut points are 1, 2, 3, ... and need no case of their own.
+The cut points of all columns are concatenated in `edges`; those of a column begin at `starts[column]`. A code is 0 for
+a missing value, else one more than the number of cut points below the value. The value of a category is its code, so
+its cut points are 1, 2, 3, ... and need no case of their own.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stumpery.jit import kernel
 from stumpery.types import Floats, Integers
 
-NO_PLACE = -1  # a code that sets nothing
+NO_COLUMN = -1  # of a code that sets nothing
 
 
 @kernel
@@ -47,10 +47,10 @@ def encode_column(codes: NDArray[Any], column: int, values: Floats, edges: Float
 
 
 @kernel
-def set_ones(ones: NDArray[Any], codes: NDArray[Any], places: Integers, starts: Integers) -> None:
-    """Set every code's place, `places[starts[column] + code]`, to 1 unless it is `NO_PLACE`; in place."""
+def set_ones(encoded: NDArray[Any], codes: NDArray[Any], columns: Integers, starts: Integers) -> None:
+    """One-hot encode a matrix of codes: set the column `columns[starts[column] + code]` of each code to 1, in place."""
     for row in range(codes.shape[0]):
         for column in range(codes.shape[1]):
-            place = places[starts[column] + codes[row, column]]
-            if place != NO_PLACE:
-                ones[row, place] = 1
+            target = columns[starts[column] + codes[row, column]]
+            if target != NO_COLUMN:
+                encoded[row, target] = 1

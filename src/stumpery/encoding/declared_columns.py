@@ -1,4 +1,4 @@
-"""Declaring the columns of a learner before its first row."""
+"""Declaration of a learner's columns before its first row."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class DeclaredColumns(SchemaModel):
     """A learner with `declare_columns`."""
 
     def declare_columns(self, names: Sequence[str]) -> None:
-        """Say what the columns are before the first row comes, whatever they hold; a schema must have them all."""
+        """Declare the columns before the first row; a schema must have all of them."""
         names = checked_column_names(names)
         if self.schema is not None:
             self.schema.check_has(names)
@@ -37,7 +37,7 @@ class DeclaredColumns(SchemaModel):
 
     @abstractmethod
     def _start(self, schema: Schema) -> None:
-        """Take columns before the first row; those of numbers may still turn out to hold names."""
+        """Take the columns before the first row; numerical ones may become categorical with their first value."""
 
 
 def checked_column_names(names: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""What all encoders share: a schema, a reader of rows, and how they are saved."""
+"""The base of encoders: a schema, a reader of rows, saving."""
 
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -15,7 +15,11 @@ from stumpery.types import State
 
 @dataclass(frozen=True, kw_only=True)
 class Encoder(Saveable):
-    """A pure function of a row under a schema."""
+    """The base of encoders, which are pure functions of a row under a schema.
+
+    Args:
+        schema: the columns.
+    """
 
     schema: Schema
 
@@ -29,7 +33,7 @@ class Encoder(Saveable):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """What each place of an encoded row means."""
+        """The meaning of each column of an encoded row."""
         return self.schema.names
 
     @property

@@ -1,4 +1,4 @@
-"""Rows as floats in which a name is its hash, the food of click predictors."""
+"""Hashed categorical encoding, used by the click models: rows as floats in which a category is its hash."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,15 +12,18 @@ from stumpery.encoding.reader import Reader, Row
 from stumpery.hashing import unit_hash
 from stumpery.types import Floats
 
-MOST_KEPT = 4096  # hashes of a column that are kept at hand
+MAX_CACHED_HASHES = 4096  # of a column
 
 
 @dataclass(frozen=True, kw_only=True)
 class HashEncoder(Encoder):
-    """Numbers as they are, names as hashes from 0 to below 1, NaN where missing.
+    """Hashed categorical encoding: numbers as they are, categories as hashes from 0 to below 1, NaN where missing.
 
-    No name is unknown and none has to be kept: a schema need only say which columns hold names. The hash is the same
-    on every machine and in every process.
+    No category is unknown, and none is stored: only the kinds of the schema's columns matter. The hash is the same on
+    every machine and in every process.
+
+    Args:
+        schema: the columns.
 
     >>> from stumpery.encoding import Schema
     >>> encoder = HashEncoder(schema=Schema.of({"age": "numerical", "device": "categorical"}))
@@ -39,7 +42,7 @@ class HashEncoder(Encoder):
     @cached_property
     def _reader(self) -> Reader:
         columns = (
-            _HashedName(name=column.name, takes_numbers=column.takes_numbers)
+            _HashedColumn(name=column.name, takes_numbers=column.takes_numbers)
             if isinstance(column, Categorical)
             else column
             for column in self.schema.columns
@@ -47,16 +50,16 @@ class HashEncoder(Encoder):
         return Reader(replace(self.schema, columns=tuple(columns)))
 
 
-class _HashedName(Categorical):
-    """A column of names whose codes are hashes."""
+class _HashedColumn(Categorical):
+    """A categorical column whose codes are hashes."""
 
     @cached_property
     def lookup(self) -> dict[Any, float]:
-        return _Hashes(self)
+        return _HashCache(self)
 
 
-class _Hashes(dict[Any, float]):
-    """The hashes of some strings; of any other value it is made when asked for."""
+class _HashCache(dict[Any, float]):
+    """The hashes of a column's first strings; the hash of any other value is computed each time."""
 
     def __init__(self, column: Categorical) -> None:
         super().__init__()
@@ -66,7 +69,7 @@ class _Hashes(dict[Any, float]):
         text = self.column.text(value)
         if text is None:
             return np.nan
-        found = unit_hash(text)
-        if type(value) is str and len(self) < MOST_KEPT:
-            self[value] = found
-        return found
+        code = unit_hash(text)
+        if type(value) is str and len(self) < MAX_CACHED_HASHES:
+            self[value] = code
+        return code

@@ -1,7 +1,7 @@
-"""Rows for trees over remembered events: names get their codes as they come, and missing values a side of their own.
+"""Online encoder of rows for trees: learns new categories as they come, and gives missing values codes of their own.
 
-Numbers are 64-bit floats with -inf for missing, names are codes with 0 for missing. A column that has only been missing
-so far may still turn out to hold names.
+Numbers are 64-bit floats with -inf for missing, categories are codes with 0 for missing. A column without a value so
+far becomes categorical if its first value is.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,28 +21,35 @@ from stumpery.encoding.schema import Schema, kind_in
 from stumpery.encoding.tables import open_table
 from stumpery.types import Floats
 
-LARGEST = 8e307  # of a number that is not missing; it stands for infinity, and differences of two such are finite
+MAX_NUMBER = 8e307  # stands for infinity; the difference of two such numbers is finite
 N_FIRST_ROWS = 1000  # of a frame, from which the columns' kinds are inferred
 
 
-class Distinct(NamedTuple):
-    """A column's different values, in the order of their arrival, and which of them each row has."""
+class DistinctValues(NamedTuple):
+    """A column's distinct values in the order of their arrival, and the index of the value of each row."""
 
     values: list[Any]
-    places: NDArray[np.int64]
+    indexes: NDArray[np.int64]
 
 
-def distinct(data: Data) -> Data | Distinct:
-    """Names as distinct values, of which there are few; other columns as they are."""
+def distinct(data: Data) -> Data | DistinctValues:
+    """Strings as distinct values, of which there are few; other columns as they are."""
     if isinstance(data, np.ndarray) or not set(map(type, data)) <= {str, NoneType} or not len(data):
         return data
-    places = {value: place for place, value in enumerate(dict.fromkeys(data))}
-    return Distinct(list(places), np.fromiter(map(places.__getitem__, data), np.int64, len(data)))
+    index_of = {value: index for index, value in enumerate(dict.fromkeys(data))}
+    return DistinctValues(list(index_of), np.fromiter(map(index_of.__getitem__, data), np.int64, len(data)))
 
 
 @dataclass(frozen=True, eq=False)
 class OnlineEncoder:
-    """A schema that learns names, and which of its columns have had a value. It never changes: `extend` gives another.
+    """An online encoder: a schema to which new categories are added, and which of its columns have had a value.
+
+    An encoder never changes: `extend` gives another.
+
+    Args:
+        schema: the columns and their categories so far.
+        seen: which columns have had a value, or are categorical, (columns,).
+        max_categories: how many categories of a column the model takes.
 
     >>> encoder = OnlineEncoder.from_rows([{"age": 31, "device": "phone"}], max_categories=62)
     >>> encoder.extend([{"device": "watch"}])[0].encode_one({"device": "watch"}).tolist()
@@ -55,34 +62,34 @@ class OnlineEncoder:
 
     @classmethod
     def from_rows(cls, rows: Any, max_categories: int) -> Self:
-        """The columns of the first rows, their kinds alone: names get their codes as they come."""
+        """An encoder with the kinds of the first rows' columns; categories get their codes as they come."""
         first = rows[:N_FIRST_ROWS] if hasattr(rows, "__getitem__") else rows
         table = open_table(as_table(first))
         kinds = {
-            name: kind_in(table.column(place), name in table.categorical) for place, name in enumerate(table.names)
+            name: kind_in(table.column(index), name in table.categorical) for index, name in enumerate(table.names)
         }
         return cls.from_schema(Schema.of(kinds, max_categories=max_categories), max_categories)
 
     @classmethod
     def from_schema(cls, schema: Schema, max_categories: int) -> Self:
-        """Under a given schema, whose columns of names hold at most `max_categories`."""
+        """An encoder with the columns of a schema, each with at most `max_categories` categories."""
         columns = list(schema.columns)
-        for place, column in enumerate(columns):
+        for index, column in enumerate(columns):
             if not isinstance(column, Categorical) or column.max_categories <= max_categories:
                 continue
             if len(column.categories) > max_categories:
                 raise ValueError(
-                    f"column {column.name!r} has {len(column.categories)} names; {max_categories} is the most: "
-                    f"give max_categories={max_categories} to Schema.infer, or declare fewer"
+                    f"column {column.name!r} has {len(column.categories)} categories; this model takes at most "
+                    f"{max_categories}: give max_categories={max_categories} to Schema.infer, or declare fewer"
                 )
-            columns[place] = replace(column, max_categories=max_categories)
+            columns[index] = replace(column, max_categories=max_categories)
         schema = replace(schema, columns=tuple(columns))
-        return cls(schema, _names(schema), max_categories)
+        return cls(schema, _is_categorical(schema), max_categories)
 
     @cached_property
     def is_categorical(self) -> NDArray[np.bool_]:
-        """Which columns hold names."""
-        return _names(self.schema)
+        """Which columns are categorical."""
+        return _is_categorical(self.schema)
 
     @property
     def width(self) -> int:
@@ -90,49 +97,51 @@ class OnlineEncoder:
         return len(self.seen)
 
     def encode_one(self, row: Any) -> Floats:
-        """One dict or array; new names count as others."""
+        """Encode one dict or array; new categories are encoded as "other"."""
         if self._all_seen or isinstance(row, np.ndarray):
-            return self._plain(self._reader.row(row))
-        found: Floats = self.encode_many([row])[:][0]
-        return found
+            return self._bounded(self._reader.row(row))
+        encoded: Floats = self.encode_many([row])[:][0]
+        return encoded
 
     def encode_many(self, rows: Any) -> Rows:
-        """A frame, a list of dicts or a matrix; new names count as others, the first of a column as missing."""
-        if self._is_plain(rows):
-            return self._plain(rows)
+        """Encode a frame, a list of dicts or a matrix; new categories are "other", the first of a column missing."""
+        if self._is_matrix(rows):
+            return self._bounded(rows)
         rows = as_table(rows)
-        table = open_table(rows, self.schema.names)
-        data = [distinct(table.column(place)) for place in range(len(self.seen))]
-        settled = self if isinstance(rows, np.ndarray) else self._settled(data, table.categorical)
-        columns = settled._read(data)
-        for place in np.flatnonzero(settled.is_categorical & ~self.is_categorical).tolist():
-            columns[place] = np.full(table.n_rows, np.nan)
-        return self._filled(table.n_rows, columns)
+        known, n_rows, data = self._opened(rows)
+        columns = known._read(data)
+        for index in np.flatnonzero(known.is_categorical & ~self.is_categorical).tolist():
+            columns[index] = np.full(n_rows, np.nan)
+        return self._encoded(n_rows, columns)
 
     def extend_one(self, row: Any) -> tuple[Self, Floats]:
-        """What knows this row's names and kinds, and the row."""
+        """The encoder extended with this row's categories and kinds, and the encoded row."""
         if self._all_seen or isinstance(row, np.ndarray):
             values = self._reader.row(row)
-            if not (self._may_learn and (values == self._others).any()):
-                return (self if self._all_seen else self._noticing(values.reshape(-1, 1))), self._plain(values)
-        following = self.extend([row])[0]
-        return following, following.encode_one(row)
+            if not (self._is_open and (values == self._open_others).any()):
+                return (self if self._all_seen else self._with_seen(values.reshape(-1, 1))), self._bounded(values)
+        extended = self.extend([row])[0]
+        return extended, extended.encode_one(row)
 
     def extend(self, rows: Any) -> tuple[Self, Rows]:
-        """What knows these rows' names and kinds, and the rows; a ValueError says that a value does not fit."""
+        """The encoder extended with these rows' categories and kinds, and the encoded rows."""
         rows = as_table(rows)
-        if self._all_seen and self._is_plain(rows):
-            return self, self._plain(rows)
-        table = open_table(rows, self.schema.names)
-        data = [distinct(table.column(place)) for place in range(len(self.seen))]
-        following = self if isinstance(rows, np.ndarray) else self._settled(data, table.categorical)
-        following = following._learned(data)
-        columns = following._read(data)
-        matrix = following._filled(table.n_rows, columns)
-        return following if following._all_seen else following._noticing(columns), matrix
+        if self._all_seen and self._is_matrix(rows):
+            return self, self._bounded(rows)
+        known, n_rows, data = self._opened(rows)
+        extended = known._with_categories(data)
+        columns = extended._read(data)
+        matrix = extended._encoded(n_rows, columns)
+        return extended if extended._all_seen else extended._with_seen(columns), matrix
 
-    def _is_plain(self, rows: Any) -> bool:
-        """Whether rows are a matrix of numbers, for columns of numbers."""
+    def _opened(self, rows: Any) -> tuple[Self, int, list[Data | DistinctValues]]:
+        """The encoder with the kinds of the rows' columns, the number of rows, and the values of each column."""
+        table = open_table(rows, self.schema.names)
+        data = [distinct(table.column(index)) for index in range(len(self.seen))]
+        return self if isinstance(rows, np.ndarray) else self._with_kinds(data, table.categorical), table.n_rows, data
+
+    def _is_matrix(self, rows: Any) -> bool:
+        """Whether rows are a matrix of numbers for numerical columns."""
         is_matrix = isinstance(rows, np.ndarray) and rows.ndim == 2 and not np.ma.isMaskedArray(rows)
         return (
             is_matrix
@@ -141,63 +150,67 @@ class OnlineEncoder:
             and not self.is_categorical.any()
         )
 
-    def _read(self, data: Sequence["Data | Distinct"]) -> list[NDArray[Any]]:
-        """Numbers as they are, names as their codes, NaN where missing."""
-        found: list[NDArray[Any]] = []
+    def _read(self, data: Sequence[Data | DistinctValues]) -> list[NDArray[Any]]:
+        """Numbers as they are, categories as codes, NaN where missing."""
+        columns: list[NDArray[Any]] = []
         for column, values in zip(self.schema.columns, data, strict=True):
-            if isinstance(values, Distinct):
-                found.append(column.read(values.values)[values.places])
+            if isinstance(values, DistinctValues):
+                columns.append(column.read(values.values)[values.indexes])
             elif isinstance(values, np.ndarray) and not isinstance(column, Categorical):
-                found.append(values)
+                columns.append(values)
             else:
-                found.append(column.read(values))
-        return found
+                columns.append(column.read(values))
+        return columns
 
-    def _learned(self, data: Sequence["Data | Distinct"]) -> Self:
-        """With the new names of these columns, as long as there is room."""
+    def _with_categories(self, data: Sequence[Data | DistinctValues]) -> Self:
+        """With the new categories of these columns, up to `max_categories`."""
         columns = list(self.schema.columns)
-        for place in self._open:
-            values = data[place]
-            columns[place] = columns[place].learn(values.values if isinstance(values, Distinct) else values)
+        for index in self._open_columns:
+            values = data[index]
+            columns[index] = columns[index].learn(values.values if isinstance(values, DistinctValues) else values)
         schema = Schema(columns=tuple(columns))
         return self if schema == self.schema else replace(self, schema=schema)
 
-    def _filled(self, n: int, columns: list[NDArray[Any]]) -> Rows:
-        """Columns as a matrix; many rows are written later."""
-        plain = [
-            values if values.dtype.kind in "biu" else self._plain(values, place) for place, values in enumerate(columns)
+    def _encoded(self, n: int, columns: list[NDArray[Any]]) -> Rows:
+        """Columns as a matrix, which is built in chunks where there are many rows."""
+        bounded = [
+            values if values.dtype.kind in "biu" else self._bounded(values, index)
+            for index, values in enumerate(columns)
         ]
-        rows = EncodedColumns(n, plain)
+        rows = EncodedColumns(n, bounded)
         return rows if n > CHUNK_ROWS else rows[:]
 
-    def _settled(self, data: Sequence["Data | Distinct"], categorical: frozenset[str]) -> Self:
-        """With columns that have only been missing so far and turn out to hold names."""
+    def _with_kinds(self, data: Sequence[Data | DistinctValues], categorical: frozenset[str]) -> Self:
+        """With columns categorical whose first value here is."""
         if self._all_seen:
             return self
         columns = list(self.schema.columns)
-        for place in np.flatnonzero(~self.seen).tolist():
-            name, values = columns[place].name, data[place]
-            kind = kind_in(values.values if isinstance(values, Distinct) else values, name in categorical)
+        for index in np.flatnonzero(~self.seen).tolist():
+            name, values = columns[index].name, data[index]
+            kind = kind_in(values.values if isinstance(values, DistinctValues) else values, name in categorical)
             if kind != "numerical":
-                columns[place] = Categorical(
+                columns[index] = Categorical(
                     name=name, max_categories=self.max_categories, takes_numbers=kind == "categorical number"
                 )
         schema = Schema(columns=tuple(columns))
-        return self if schema == self.schema else replace(self, schema=schema, seen=self.seen | _names(schema))
+        return self if schema == self.schema else replace(self, schema=schema, seen=self.seen | _is_categorical(schema))
 
-    def _noticing(self, columns: Iterable[NDArray[Any]]) -> Self:
+    def _with_seen(self, columns: Iterable[NDArray[Any]]) -> Self:
+        """With the columns seen that have a value here."""
         seen = self.seen | [not np.isnan(values).all() for values in columns]
         return self if (seen == self.seen).all() else replace(self, seen=seen)
 
-    def _plain(self, values: NDArray[Any], place: int | None = None) -> Floats:
-        """A row, or the column at a place, with missing values on their side."""
+    def _bounded(self, values: NDArray[Any], column: int | None = None) -> Floats:
+        """Rows, or one column, without infinities and with the codes of missing values."""
         is_whole = values.dtype.kind in "biu"
         values = values.astype(np.float64, copy=False)
-        if is_whole or (values.min(initial=0) >= -LARGEST and values.max(initial=0) <= LARGEST):  # no, if one is NaN
-            found = np.ascontiguousarray(values)
-            return found if found.flags.behaved else found.copy()  # one kind of array, one machine code
-        bounded = np.minimum(np.maximum(values, -LARGEST), LARGEST)
-        missing = self._missing if place is None else self._missing[place]
+        if is_whole or (
+            values.min(initial=0) >= -MAX_NUMBER and values.max(initial=0) <= MAX_NUMBER
+        ):  # no, if one is NaN
+            contiguous = np.ascontiguousarray(values)
+            return contiguous if contiguous.flags.behaved else contiguous.copy()  # kernels are compiled for one kind
+        bounded = np.minimum(np.maximum(values, -MAX_NUMBER), MAX_NUMBER)
+        missing = self._missing if column is None else self._missing[column]
         return np.where(np.isnan(bounded), missing, bounded)
 
     @cached_property
@@ -205,13 +218,13 @@ class OnlineEncoder:
         return Reader(self.schema)
 
     @cached_property
-    def _open(self) -> list[int]:
-        """The columns of names that have room for more."""
-        return np.flatnonzero(~np.isnan(self._others)).tolist()
+    def _open_columns(self) -> list[int]:
+        """The categorical columns that take further categories."""
+        return np.flatnonzero(~np.isnan(self._open_others)).tolist()
 
     @cached_property
-    def _others(self) -> Floats:
-        """The code of new names where there is room for them, else NaN."""
+    def _open_others(self) -> Floats:
+        """The code "other" of each column that takes further categories, else NaN."""
         return np.array(
             [
                 column.other
@@ -222,8 +235,8 @@ class OnlineEncoder:
         )
 
     @cached_property
-    def _may_learn(self) -> bool:
-        return bool(~np.isnan(self._others).all())
+    def _is_open(self) -> bool:
+        return bool(~np.isnan(self._open_others).all())
 
     @cached_property
     def _all_seen(self) -> bool:
@@ -235,16 +248,16 @@ class OnlineEncoder:
 
 
 def as_table(rows: Any) -> Any:
-    """Rows in a form that encoders take: a list of arrays becomes a matrix."""
+    """Rows as encoders take them: a list of arrays becomes a matrix."""
     if not isinstance(rows, Sequence) or isinstance(rows, str | bytes):
         return rows
     shapes = {row.shape if isinstance(row, np.ndarray) else None for row in rows}
     if shapes == {None} or not shapes:
         return list(rows)
     if len(shapes) > 1:
-        raise ValueError("rows are a list of arrays and others; they must be dicts, or arrays of one length")
+        raise ValueError("rows mix arrays with others; they must be dicts, or arrays of one length")
     return np.stack(rows)
 
 
-def _names(schema: Schema) -> NDArray[np.bool_]:
+def _is_categorical(schema: Schema) -> NDArray[np.bool_]:
     return np.array([isinstance(column, Categorical) for column in schema.columns])

@@ -1,4 +1,4 @@
-"""Rows as floats under a schema: numbers as they are, names as their codes, NaN where missing."""
+"""Reading rows as floats under a schema: numbers as they are, categories as codes, NaN where missing."""
 
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
@@ -18,25 +18,29 @@ Row = Any  # a mapping from column to value, a pandas Series, a NumPy record, or
 
 
 class Reader:
-    """What all encoders share: the access to a row's or a table's values."""
+    """Reads single rows and tables under a schema.
+
+    Args:
+        schema: the columns.
+    """
 
     def __init__(self, schema: Schema) -> None:
         self._columns = schema.columns
         self._names = schema.names
-        self._pick = itemgetter(*self._names, self._names[0])  # the first again: a lone item would come bare
+        self._pick = itemgetter(*self._names, self._names[0])  # two or more, so that it gives a tuple
         self._lookups = [
-            (place, column.lookup) for place, column in enumerate(schema.columns) if isinstance(column, Categorical)
+            (index, column.lookup) for index, column in enumerate(schema.columns) if isinstance(column, Categorical)
         ]
 
     def row(self, row: Row) -> Floats:
         """One row: a dict, in which an absent key is a missing value, or an array in the schema's order."""
         values = self._values(row)
         try:
-            for place, lookup in self._lookups:
-                values[place] = lookup[values[place]]
+            for index, lookup in self._lookups:
+                values[index] = lookup[values[index]]
             if PLAIN_NUMBERS.issuperset(map(type, values)):
                 return np.array(values, dtype=np.float64)
-        except (TypeError, OverflowError):  # an unhashable name, an enormous integer
+        except (TypeError, OverflowError):  # an unhashable value, an enormous integer
             pass
         pairs = zip(self._columns, self._values(row), strict=True)
         return np.array([column.read([value])[0] for column, value in pairs])
@@ -62,12 +66,12 @@ class Reader:
     def columns(self, rows: Any) -> tuple[int, Iterator[Floats]]:
         """The number of rows, and their columns one by one."""
         table = open_table(rows, self._names)
-        return table.n_rows, (column.read(table.column(place)) for place, column in enumerate(self._columns))
+        return table.n_rows, (column.read(table.column(index)) for index, column in enumerate(self._columns))
 
     def matrix(self, rows: Any) -> Floats:
         """All rows at once, (rows, columns)."""
         n_rows, columns = self.columns(rows)
         values = np.empty((n_rows, len(self._columns)))
-        for place, column in enumerate(columns):
-            values[:, place] = column
+        for index, column in enumerate(columns):
+            values[:, index] = column
         return values

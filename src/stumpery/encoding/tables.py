@@ -1,4 +1,4 @@
-"""Many rows, whatever they came in, read column by column."""
+"""Tables: rows of dicts, matrices and data frames, read column by column."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Table(NamedTuple):
-    """Rows that can be asked for the values of a column."""
+    """Rows with access by column."""
 
     names: Sequence[str]
     n_rows: int
-    column: Callable[[int], Data]  # from a place in `names` to the values
-    categorical: frozenset[str] = frozenset()  # columns declared to hold names, whatever their values are
+    column: Callable[[int], Data]  # from an index of `names` to the values
+    categorical: frozenset[str] = frozenset()  # columns that a frame declares as categorical, whatever their values are
 
 
 def open_table(rows: Any, names: Sequence[str] | None = None) -> Table:
@@ -39,37 +39,37 @@ def _records(rows: Sequence[Mapping[str, Any]], names: Sequence[str] | None) -> 
         rows = [as_row(row) for row in rows]
     for wrong in {kind for kind in set(map(type, rows)) if not issubclass(kind, Mapping)}:
         raise ValueError(f"a row is {shown(next(row for row in rows if type(row) is wrong))}; it must be a dict")
-    found = list(dict.fromkeys(name for row in rows for name in row)) if names is None else names
-    return Table(found, len(rows), lambda place: [row.get(found[place]) for row in rows])
+    chosen = list(dict.fromkeys(name for row in rows for name in row)) if names is None else names
+    return Table(chosen, len(rows), lambda index: [row.get(chosen[index]) for row in rows])
 
 
 def _matrix(rows: NDArray[Any], names: Sequence[str] | None) -> Table:
     """A 2-D array, whose columns come in the order of `names` or are called x0, x1, ..."""
     if np.ma.is_masked(rows):
-        rows = np.array(rows.tolist(), dtype=object)  # what is masked is missing
+        rows = np.array(rows.tolist(), dtype=object)  # masked values are missing
     if rows.ndim != 2:
         raise ValueError(f"rows has {rows.ndim} dimensions; it must have 2")
     if names is not None and rows.shape[1] != len(names):
         raise ValueError(f"rows has {rows.shape[1]} columns; it must have the schema's {len(names)}")
 
-    def column(place: int) -> Data:
-        values = rows[:, place]
+    def column(index: int) -> Data:
+        values = rows[:, index]
         return values if values.dtype.kind in "biuf" else values.tolist()
 
-    return Table(names or [f"x{place}" for place in range(rows.shape[1])], len(rows), column)
+    return Table(names or [f"x{index}" for index in range(rows.shape[1])], len(rows), column)
 
 
 def _frame(rows: "nw.DataFrame[Any]", names: Sequence[str] | None) -> Table:
-    """A data frame, whose columns are found by name and may be more than asked for."""
+    """A data frame, whose columns are taken by name; others are ignored."""
     import narwhals as nw
 
-    here = rows.schema
-    found = list(here) if names is None else names
-    absent = [name for name in found if name not in here]
+    schema = rows.schema
+    chosen = list(schema) if names is None else names
+    absent = [name for name in chosen if name not in schema]
     if absent:
         raise ValueError(f"rows lacks {listed(absent)}; it must have every column of the schema")
-    categorical = frozenset(name for name in found if isinstance(here[name], nw.Categorical | nw.Enum))
-    return Table(found, len(rows), lambda place: _values(rows.get_column(found[place])), categorical)
+    categorical = frozenset(name for name in chosen if isinstance(schema[name], nw.Categorical | nw.Enum))
+    return Table(chosen, len(rows), lambda index: _values(rows.get_column(chosen[index])), categorical)
 
 
 def _values(series: "nw.Series[Any]") -> Data:

@@ -1,4 +1,4 @@
-"""Rows as dense floats, the food of linear and neural models."""
+"""Dense encoding: rows as vectors of floats, used by linear and neural models."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.encoder import Encoder
-from stumpery.encoding.one_hot import Ones
+from stumpery.encoding.one_hot import OneHot
 from stumpery.encoding.reader import Row
 from stumpery.options import check_bool
 from stumpery.types import Floats
@@ -17,10 +17,12 @@ from stumpery.types import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class VectorEncoder(Encoder):
-    """Numbers as they are, names as their codes, NaN where missing.
+    """Dense encoding as floats: numbers as they are, categories as codes or one-hot, NaN where missing.
 
-    With `one_hot`, a name sets one of several 0/1 columns instead: one for each known name and one for all
-    others; a missing name sets none.
+    Args:
+        schema: the columns, with categories from the first rows.
+        one_hot: whether a categorical column becomes a 0/1 column for each known category and one for all others, of
+            which a missing value sets none; otherwise it becomes one column of codes.
 
     >>> from stumpery.encoding import Schema
     >>> schema = Schema.of({"age": "numerical", "device": ["phone", "desktop"]})
@@ -42,40 +44,44 @@ class VectorEncoder(Encoder):
     def encode_one(self, row: Row) -> Floats:
         """One dict or 1-D array as floats."""
         values = self._reader.row(row)
-        return self._spread(values.reshape(1, -1))[0] if self.one_hot else values
+        return self._one_hot_encoded(values.reshape(1, -1))[0] if self.one_hot else values
 
     def encode_many(self, rows: Any) -> Floats:
         """A frame, a list of dicts or a 2-D array as floats, (rows, width)."""
         values = self._reader.matrix(rows)
-        return self._spread(values) if self.one_hot else values
+        return self._one_hot_encoded(values) if self.one_hot else values
 
     @cached_property
     def feature_names(self) -> tuple[str, ...]:
-        """What each place of an encoded row means."""
+        """The meaning of each column of an encoded row."""
         if not self.one_hot:
             return self.schema.names
         return tuple(
-            f"{column.name} = {each}" if isinstance(column, Categorical) else each
+            name
             for column in self.schema.columns
-            for each in ((*column.categories, "other") if isinstance(column, Categorical) else (column.name,))
+            for name in (
+                [f"{column.name} = {category}" for category in (*column.categories, "other")]
+                if isinstance(column, Categorical)
+                else [column.name]
+            )
         )
 
-    def _spread(self, values: Floats) -> Floats:
-        spread = np.zeros((len(values), self.width))
-        self._ones.set(spread, np.where(np.isnan(values) | self._is_number, 0, values).astype(np.int64))
-        spread[:, self._ones.firsts[:-1][self._is_number]] = values[:, self._is_number]
-        return spread
+    def _one_hot_encoded(self, values: Floats) -> Floats:
+        encoded = np.zeros((len(values), self.width))
+        self._one_hot.set(encoded, np.where(np.isnan(values) | self._is_numerical, 0, values).astype(np.int64))
+        encoded[:, self._one_hot.first_columns[:-1][self._is_numerical]] = values[:, self._is_numerical]
+        return encoded
 
     @cached_property
-    def _is_number(self) -> NDArray[np.bool_]:
+    def _is_numerical(self) -> NDArray[np.bool_]:
         return np.array([kind == "numerical" for kind in self.schema.kinds.values()])
 
     @cached_property
-    def _ones(self) -> Ones:
-        """Places for the codes of names; a number takes one place, which no code sets."""
+    def _one_hot(self) -> OneHot:
+        """Columns for the codes of categories; a numerical column has one, which no code sets."""
         coded = [
             [*range(1, len(column.categories) + 1), column.other] if isinstance(column, Categorical) else []
             for column in self.schema.columns
         ]
         n_codes = [codes[-1] + 1 if codes else 1 for codes in coded]
-        return Ones(coded=coded, n_codes=n_codes, sizes=[max(1, len(codes)) for codes in coded])
+        return OneHot(coded=coded, n_codes=n_codes, widths=[max(1, len(codes)) for codes in coded])

@@ -102,7 +102,8 @@ def prequential(
     """Let one model, or several by name, predict and then learn every row.
 
     Models of ours go along each stretch in one compiled loop; any other with river's verbs is called one by one. Models
-    that predict probabilities are measured as classifiers, others by their numbers. `progress` gets a line a checkpoint.
+    that predict probabilities are measured as classifiers, others by their numbers. `progress` gets a line
+    a checkpoint.
 
     >>> import stumpery as st
     >>> rows = [{"hour": event % 24} for event in range(2000)]

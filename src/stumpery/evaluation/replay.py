@@ -68,7 +68,7 @@ def replay(selector: ContentSelector, lines: Iterable[tuple[Any, int, int]]) -> 
     """Replay lines of (candidates, place that was shown at random, click); candidates as `decide` takes them.
 
     The selector is a `ContentSelector`, whose model is a click predictor, as `OneVersusAll`, `Stump` or
-    `UnivariateTree`, or a combination of these, as `Average` or `LogOdds`. Policies with named actions, as
+    `UnivariateTree`, or an ensemble of these, as `Average` or `LogOdds`. Policies with named actions, as
     `RewardForest`, cannot be replayed here: a line's candidates are rows, not actions.
 
     >>> from stumpery.clicks import OneVersusAll
@@ -80,7 +80,7 @@ def replay(selector: ContentSelector, lines: Iterable[tuple[Any, int, int]]) -> 
     if not isinstance(selector, ContentSelector):
         raise ValueError(
             f"selector is {shown(selector)}; it must be a ContentSelector, "
-            "whose model is a click predictor or a combination of them"
+            "whose model is a click predictor or an ensemble of them"
         )
     n_lines = n_counted = n_clicks = all_clicks = 0
     for candidates, place, click in lines:

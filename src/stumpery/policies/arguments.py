@@ -1,4 +1,4 @@
-"""Checks of what policies are given: actions, probabilities, numbers."""
+"""Checks of what policies are given: actions, decisions, probabilities, rewards."""
 
 import math
 from collections.abc import Iterable, Sequence, Set
@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from stumpery.frames import rows
 from stumpery.options import shown
-from stumpery.types import Action
+from stumpery.types import Action, Context, Floats
 
 MIN_PROBABILITY = 1e-9  # smaller ones count as this, since their inverses are weights
 
@@ -43,3 +44,37 @@ def as_number(value: Any) -> float:
         return math.nan if unfit else float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan
+
+
+def checked_rewards(rewards: Iterable[float] | Floats, low: float, high: float) -> Floats:
+    """Rewards as an array; a ValueError names the first that is not a number from `low` to `high`."""
+    try:
+        given = np.asarray(rewards if hasattr(rewards, "__len__") else list(rewards))
+    except (TypeError, ValueError):
+        given = np.array("")
+    if np.ma.is_masked(rewards):
+        raise ValueError("some rewards are masked; leave out the decisions whose reward is not known")
+    if given.dtype.kind == "O":
+        given = np.array([as_number(value) for value in given.flat]).reshape(given.shape)
+    if given.size and given.dtype.kind not in "biuf":
+        raise ValueError("rewards must be numbers, one for each decision or each row and action")
+    values: Floats = np.require(given, np.float64, ["C", "W"])  # one type to the compiler
+    if values.size and not (values.min() >= low and values.max() <= high):  # also where one is NaN
+        invalid = float(values[~((values >= low) & (values <= high))].flat[0])
+        raise ValueError(f"a reward is {invalid!r}; it must be a number from {low:g} to {high:g}")
+    return values
+
+
+def action_of(decision: Any) -> Any:
+    """The action of a decision; a ValueError if it is not a decision."""
+    try:
+        action, _, _ = decision
+    except (TypeError, ValueError):
+        form = "Decision(action, probability, context)"
+        raise ValueError(f"decision is {shown(decision)}; it must be a {form}") from None
+    return action
+
+
+def each_context(contexts: Any, n: int) -> Iterable[Context]:
+    """Each of `n` contexts, or n times None."""
+    return rows(contexts) if contexts is not None else [None] * n

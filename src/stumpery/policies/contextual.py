@@ -3,12 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
+from stumpery.encoding.chunks import chunks
 from stumpery.encoding.declared_columns import SchemaModel
 from stumpery.policies.mode_kernels import DECIDES, LEARNS
 from stumpery.policies.policy import ChosenActions, Policy
@@ -111,7 +113,7 @@ class ContextualPolicy(SchemaModel, Policy, Generic[EncoderT]):
             return contexts
         return _stacked(contexts) if any(isinstance(context, np.ndarray) for context in contexts) else list(contexts)
 
-    def _settle(self, contexts: Any) -> None:
+    def _infer_columns(self, contexts: Any) -> None:
         if self._encoder is None:
             self._rows(contexts)
 
@@ -119,6 +121,23 @@ class ContextualPolicy(SchemaModel, Policy, Generic[EncoderT]):
         chosen = ChosenActions.empty(1)
         self._run(self._row(context)[None], NO_REWARDS, chosen, available, DECIDES)
         return int(chosen.actions[0]), float(chosen.probabilities[0])
+
+    def _probabilities(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Floats:
+        if self._encoder is None:  # the first contexts fix the columns of a copy
+            policy = self.clone()
+            policy._infer_columns(contexts)
+            return policy._probabilities(contexts, n, available)
+        return self._row_probabilities(self._rows(contexts), available)
+
+    def _row_probabilities(self, rows: Any, available: NDArray[np.bool_]) -> Floats:
+        """Every action's probability for encoded rows."""
+
+        def draw(row: NDArray[Any]) -> tuple[int, float]:
+            chosen = ChosenActions.empty(1)
+            self._run(row[None], NO_REWARDS, chosen, available, DECIDES)
+            return int(chosen.actions[0]), float(chosen.probabilities[0])
+
+        return np.stack([self._draw_all(partial(draw, row)) for _, chunk in chunks(rows) for row in chunk])
 
     def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
         chosen = ChosenActions(np.array([action]), np.array([probability]))

@@ -1,5 +1,6 @@
 """Contextual policies whose columns are fixed before the first decision: by a schema, or inferred from first rows."""
 
+import logging
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -10,6 +11,8 @@ from stumpery.encoding import Schema
 from stumpery.frames import n_rows
 from stumpery.policies.contextual import ContextualPolicy, SchemaEncoder
 from stumpery.types import Context
+
+logger = logging.getLogger(__name__)
 
 N_FIRST_ROWS = 1000  # of a frame, from which a schema is inferred
 
@@ -57,6 +60,7 @@ class FixedSchemaPolicy(ContextualPolicy[EncoderT]):
                 f"{type(self).__name__} cannot learn its columns from one row: "
                 "give it schema=stumpery.Schema.infer(first_rows)"
             )
+        logger.debug("%s infers a schema of %d columns", type(self).__name__, len(schema.columns))
         return schema
 
     def _determines_schema(self, row: Any) -> bool:

@@ -1,22 +1,33 @@
 """The interface of bandit policies: named actions, a decision now, a reward later."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.display import as_html
-from stumpery.frames import n_rows, own_row, rows
+from stumpery.frames import n_rows, own_row
 from stumpery.locks import locking
 from stumpery.models import Model
 from stumpery.options import check_range, listed, shown
-from stumpery.policies.arguments import MIN_PROBABILITY, as_number, checked_actions, checked_probability
+from stumpery.policies.arguments import (
+    MIN_PROBABILITY,
+    action_of,
+    as_number,
+    checked_actions,
+    checked_probability,
+    checked_rewards,
+    each_context,
+)
 from stumpery.random import new_generator
 from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers
 from stumpery.validation import check_random_state
+
+MAX_DRAWS = 10_000  # to see all actions of a policy that only draws
 
 _new_tuple = tuple.__new__  # a NamedTuple's own constructor is a Python function, which takes twice as long
 
@@ -40,8 +51,8 @@ class Policy(Model):
     Threads may share a policy: each call takes the policy's lock.
 
     A subclass implements the hooks `_decide`, `_learn`, `_arrays`, `_grow`, `_shrink` and `explain`. It may override
-    `_decide_many`, `_learn_many` and `_play` with faster ones that give the same bits, and `_validate_state` to validate
-    files. In hooks actions are indices, and rewards are checked and scaled to 0..1.
+    `_decide_many`, `_learn_many`, `_play` and `_probabilities` with faster ones that give the same bits, and
+    `_validate_state` to validate files. In hooks actions are indices, and rewards are checked and scaled to 0..1.
 
     Args:
         actions: Names of the actions: strings, numbers or booleans, each once.
@@ -59,7 +70,7 @@ class Policy(Model):
         self._is_unit = self.reward_range == (0.0, 1.0)
         self._rng = new_generator(self.seed)
         self.seed = int(self.seed)
-        self._renumber()
+        self._index_actions()
 
     @locking
     def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> Decision:
@@ -72,7 +83,9 @@ class Policy(Model):
                 context = context.copy()  # not by a call of `own_row`, which would take longer
             elif context is not None:
                 context = own_row(context)
-            index, probability = self._decide(context, self._all if available is None else self._mask(available))
+            index, probability = self._decide(
+                context, self._all if available is None else self._available_mask(available)
+            )
             return _new_tuple(Decision, (self.actions[index], probability, context))
 
     @locking
@@ -82,18 +95,13 @@ class Policy(Model):
         if not self._low <= value <= self._high:
             raise ValueError(f"reward is {shown(reward)}; it must be a number from {self._low:g} to {self._high:g}")
         with self._mutex:
-            index, probability, context = self._opened(decision)
+            index, probability, context = self._checked_decision(decision)
             self._learn(context, index, value if self._is_unit else self._unit(value), probability)
 
     def decide_many(self, contexts: Any, *, available: Iterable[Action] | None = None) -> Decisions:
         """Choose for each row of `contexts`, or that many times if it is a number; equals a loop of `decide`."""
-        mask = self._all if available is None else self._mask(available)
-        if isinstance(contexts, int | np.integer) and not isinstance(contexts, bool):
-            if contexts < 0:
-                raise ValueError(f"contexts is {contexts}; a number of decisions must be 0 or more")
-            n, contexts = int(contexts), None
-        else:
-            n = n_rows(contexts, "contexts")
+        mask = self._all if available is None else self._available_mask(available)
+        contexts, n = _counted(contexts)
         if n and type(self).decide is not Policy.decide:  # overridden outside the package
             return self._decide_each(contexts, n, mask)
         actions, probabilities = self._decide_many(contexts, n, mask) if n else ChosenActions.empty(0)
@@ -102,15 +110,30 @@ class Policy(Model):
     def learn_many(self, decisions: Decisions | Sequence[Decision], rewards: Iterable[float] | Floats) -> None:
         """Learn the rewards of many decisions, or none if one is invalid; equals a loop of `learn`."""
         values = self.checked_rewards(rewards)
-        indices, probabilities, contexts = self._opened_many(decisions)
+        indices, probabilities, contexts = self._checked_decisions(decisions)
         if values.ndim != 1 or len(values) != len(indices):
             raise ValueError(f"there are {len(indices)} decisions and {values.size} rewards: one of each is needed")
         if len(indices) and type(self).learn is not Policy.learn:  # overridden outside the package
-            columns = indices.tolist(), probabilities.tolist(), _each(contexts, len(indices)), values.tolist()
+            columns = indices.tolist(), probabilities.tolist(), each_context(contexts, len(indices)), values.tolist()
             for index, probability, context, reward in zip(*columns, strict=True):
                 self.learn(Decision(self.actions[index], probability, context), reward)
         elif len(indices):
             self._learn_many(contexts, indices, self._unit(values), probabilities)
+
+    def probabilities(self, context: Context = None, *, available: Iterable[Action] | None = None) -> Floats:
+        """Every action's probability for a context, in the order of `actions`; the policy stays as it is.
+
+        Those of Thompson sampling are estimates, and may miss a sum of 1 by a hundredth.
+        """
+        mask = self._all if available is None else self._available_mask(available)
+        one: Floats = self._probabilities(None if context is None else [own_row(context)], 1, mask)[0]
+        return one
+
+    def probabilities_many(self, contexts: Any, *, available: Iterable[Action] | None = None) -> Floats:
+        """Every action's probability for each row of `contexts`, (n, actions); equals a loop of `probabilities`."""
+        mask = self._all if available is None else self._available_mask(available)
+        contexts, n = _counted(contexts)
+        return self._probabilities(contexts, n, mask) if n else np.zeros((0, len(self.actions)))
 
     def play(self, contexts: Any, rewards: Floats) -> ChosenActions:
         """Simulate: decide and learn along rows of which all rewards are known, a column of `rewards` per action."""
@@ -146,7 +169,7 @@ class Policy(Model):
         except (ValueError, MemoryError):  # beyond max_bytes
             self._set_option("actions", before)
             raise
-        self._renumber()
+        self._index_actions()
 
     def remove_action(self, action: Action) -> None:
         """Remove an action and what was learned of it; rewards of its earlier decisions are refused from now on."""
@@ -155,7 +178,7 @@ class Policy(Model):
             raise ValueError(f"{action!r} is the only action left; a policy needs at least one")
         self._set_option("actions", tuple(name for name in self.actions if name != action))
         self._shrink(index)
-        self._renumber()
+        self._index_actions()
 
     def position(self, action: Action) -> int:
         """The index of an action; a ValueError if it is not one of the policy's."""
@@ -163,21 +186,7 @@ class Policy(Model):
 
     def checked_rewards(self, rewards: Iterable[float] | Floats) -> Floats:
         """Rewards as an array; a ValueError names the first that is invalid."""
-        try:
-            given = np.asarray(rewards if hasattr(rewards, "__len__") else list(rewards))
-        except (TypeError, ValueError):
-            given = np.array("")
-        if np.ma.is_masked(rewards):
-            raise ValueError("some rewards are masked; leave out the decisions whose reward is not known")
-        if given.dtype.kind == "O":
-            given = np.array([as_number(value) for value in given.flat]).reshape(given.shape)
-        if given.size and given.dtype.kind not in "biuf":
-            raise ValueError("rewards must be numbers, one for each decision or each row and action")
-        values: Floats = np.require(given, np.float64, ["C", "W"])  # one type to the compiler
-        if values.size and not (values.min() >= self._low and values.max() <= self._high):  # also where one is NaN
-            invalid = float(values[~((values >= self._low) & (values <= self._high))].flat[0])
-            raise ValueError(f"a reward is {invalid!r}; it must be a number from {self._low:g} to {self._high:g}")
-        return values
+        return checked_rewards(rewards, self._low, self._high)
 
     def _repr_html_(self) -> str:
         options = [
@@ -207,18 +216,39 @@ class Policy(Model):
 
     def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> ChosenActions:
         chosen = ChosenActions.empty(n)
-        for row, context in enumerate(_each(contexts, n)):
+        for row, context in enumerate(each_context(contexts, n)):
             chosen.actions[row], chosen.probabilities[row] = self._decide(context, available)
         return chosen
 
+    def _probabilities(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Floats:
+        """Every action's probability for n contexts."""
+        return np.stack([self._draw_all(partial(self._decide, each, available)) for each in each_context(contexts, n)])
+
+    def _draw_all(self, draw: Callable[[], tuple[int, float]]) -> Floats:
+        """Every action's probability, by draws until those drawn sum to 1; the random state and clock are restored."""
+        probabilities: Floats = np.zeros(len(self.actions))
+        drawn_from: list[NDArray[Any]] = [getattr(self, name) for name in ("_rng", "_clock") if hasattr(self, name)]
+        before = [array.copy() for array in drawn_from]
+        try:
+            for _ in range(MAX_DRAWS):
+                action, probability = draw()
+                probabilities[action] = probability
+                if probabilities.sum() > 1.0 - 1e-9:
+                    break
+        finally:
+            for array, values in zip(drawn_from, before, strict=True):
+                np.copyto(array, values)
+        total: Floats = probabilities / probabilities.sum()
+        return total
+
     def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
-        for row, context in enumerate(_each(contexts, len(actions))):
+        for row, context in enumerate(each_context(contexts, len(actions))):
             self._learn(context, int(actions[row]), float(rewards[row]), float(probabilities[row]))
 
     def _play(self, contexts: Any, rewards: Floats) -> ChosenActions:
         n = len(rewards)
         chosen = ChosenActions.empty(n)
-        for row, context in enumerate(_each(contexts, n)):
+        for row, context in enumerate(each_context(contexts, n)):
             index, probability = self._decide(context, self._all)
             self._learn(context, index, float(rewards[row, index]), probability)
             chosen.actions[row], chosen.probabilities[row] = index, probability
@@ -226,24 +256,24 @@ class Policy(Model):
 
     # Loops over `decide` and `learn`, for subclasses outside the package that override them.
 
-    def _settle(self, contexts: Any) -> None:
+    def _infer_columns(self, contexts: Any) -> None:
         """Infer from the first contexts of many what a single one does not determine."""
 
     def _decide_each(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Decisions:
-        self._settle(contexts)
+        self._infer_columns(contexts)
         names = [action for action, offered in zip(self.actions, available.tolist(), strict=True) if offered]
         options = {} if available.all() else {"available": names}
-        decided = [self.decide(context, **options) for context in _each(contexts, n)]
+        decided = [self.decide(context, **options) for context in each_context(contexts, n)]
         probabilities = np.array([decision.probability for decision in decided])
         return Decisions([decision.action for decision in decided], probabilities, contexts)
 
     def _play_each(self, contexts: Any, rewards: Floats) -> ChosenActions:
         chosen = ChosenActions.empty(len(rewards))
         if len(rewards):
-            self._settle(contexts)
-        for row, context in enumerate(_each(contexts, len(rewards))):
+            self._infer_columns(contexts)
+        for row, context in enumerate(each_context(contexts, len(rewards))):
             decision = self.decide(context)
-            index, probability, _ = self._opened(decision)
+            index, probability, _ = self._checked_decision(decision)
             self.learn(decision, float(rewards[row, index]))
             chosen.actions[row], chosen.probabilities[row] = index, probability
         return chosen
@@ -260,18 +290,18 @@ class Policy(Model):
         except (KeyError, TypeError):
             raise ValueError(f"action is {shown(action)}; it must be one of {listed(self.actions)}") from None
 
-    def _opened(self, decision: Decision) -> tuple[int, float, Context]:
+    def _checked_decision(self, decision: Decision) -> tuple[int, float, Context]:
         """A decision's index of its action, its probability and its context, checked."""
         try:
             action, probability, context = decision
             index = self._index[action]
         except (TypeError, ValueError, KeyError):
-            index = self._position(_action_of(decision))
+            index = self._position(action_of(decision))
         if not (type(probability) is float and MIN_PROBABILITY <= probability <= 1.0):
             probability = checked_probability(probability)
         return index, probability, context
 
-    def _opened_many(self, decisions: Decisions | Sequence[Decision]) -> tuple[Integers, Floats, Any]:
+    def _checked_decisions(self, decisions: Decisions | Sequence[Decision]) -> tuple[Integers, Floats, Any]:
         """The same of many decisions, as columns."""
         if isinstance(decisions, Decisions):
             actions, given, contexts = decisions.actions, decisions.probabilities, decisions.contexts
@@ -279,7 +309,7 @@ class Policy(Model):
                 raise ValueError("decisions must hold as many probabilities, and contexts if any, as actions")
             opened = [(self._position(a), checked_probability(p)) for a, p in zip(actions, given, strict=True)]
         elif isinstance(decisions, Iterable):
-            complete = [self._opened(decision) for decision in decisions]
+            complete = [self._checked_decision(decision) for decision in decisions]
             opened, contexts = [row[:2] for row in complete], [context for *_, context in complete]
         else:
             raise ValueError(f"decisions is {shown(decisions)}; it must be Decisions or a list of Decision")
@@ -294,12 +324,12 @@ class Policy(Model):
         """The inverse of `_unit`."""
         return self._low + unit * (self._high - self._low)
 
-    def _renumber(self) -> None:
+    def _index_actions(self) -> None:
         """Index the actions by name, after they have changed."""
         self._index = {action: index for index, action in enumerate(self.actions)}
         self._all = np.ones(len(self.actions), dtype=np.bool_)
 
-    def _mask(self, available: Iterable[Action]) -> NDArray[np.bool_]:
+    def _available_mask(self, available: Iterable[Action]) -> NDArray[np.bool_]:
         """Which actions are available, by index."""
         if isinstance(available, str) or not isinstance(available, Iterable):
             raise ValueError(f"available is {shown(available)}; it must be a list of actions")
@@ -311,16 +341,10 @@ class Policy(Model):
         return mask
 
 
-def _each(contexts: Any, n: int) -> Iterable[Context]:
-    """Each of `n` contexts, or as many times None."""
-    return rows(contexts) if contexts is not None else [None] * n
-
-
-def _action_of(decision: Any) -> Any:
-    """The action of a decision; a ValueError if it is not a decision."""
-    try:
-        action, _, _ = decision
-    except (TypeError, ValueError):
-        form = "Decision(action, probability, context)"
-        raise ValueError(f"decision is {shown(decision)}; it must be a {form}") from None
-    return action
+def _counted(contexts: Any) -> tuple[Any, int]:
+    """Contexts and their number; None and a number where only that is given."""
+    if isinstance(contexts, int | np.integer) and not isinstance(contexts, bool):
+        if contexts < 0:
+            raise ValueError(f"contexts is {contexts}; a number of decisions must be 0 or more")
+        return None, int(contexts)
+    return contexts, n_rows(contexts, "contexts")

@@ -83,17 +83,20 @@ class VectorPolicy(FixedSchemaPolicy[VectorEncoder], Generic[ModelT]):
         state = (self._rng, self._rule, self._clock, self._arms, self._columns, *self._model_arrays())
         self._kernels.run(*state, self._statistics, rows, rewards, *chosen, available, mode)
 
-    def _statistics_of(self, row: Floats) -> Floats:
+    def _statistics_of(self, row: Floats, available: NDArray[np.bool_] | None = None) -> Floats:
         """Every action's score, uncertainty, value and probability for one encoded row."""
-        self._run(row[None], NO_REWARDS, ChosenActions.empty(1), self._all, 0)
+        self._run(row[None], NO_REWARDS, ChosenActions.empty(1), self._all if available is None else available, 0)
         return self._statistics.copy()
+
+    def _row_probabilities(self, rows: Floats, available: NDArray[np.bool_]) -> Floats:
+        return np.stack([self._statistics_of(row, available)[rules.ACTION_PROBABILITY] for row in rows])
 
     def explain(self, decision: Decision | None = None) -> Explanation:
         """Every action's rewards so far, and for a decision its score, uncertainty, value and probability now."""
         said = f"After {int(self._clock[0])} rewards "
         statistics, reasons, chosen = None, "", 0
         if decision is not None:
-            chosen, probability, context = self._opened(decision)
+            chosen, probability, context = self._checked_decision(decision)
             said = f"{self.actions[chosen]!r} was chosen with probability {probability:.4g}. {said}"
             if self._encoder is not None:
                 row = self._row(context)
@@ -115,7 +118,7 @@ class VectorPolicy(FixedSchemaPolicy[VectorEncoder], Generic[ModelT]):
         n, mean, _ = self._arms[index].tolist()
         row = {
             "action": self.actions[index],
-            "rewards": int(n),
+            "n": int(n),
             "mean": self._reward(mean) if n else math.nan,
         }
         if statistics is None:

@@ -59,7 +59,7 @@ class DeepTree(DeclaredColumns):
         check_whole("memory", self.memory, 1, 10_000_000)
         check_whole("seed", self.seed, 0, 2**63 - 1)
         register_virtual_subclass(type(self), "Classifier")
-        self._rows: OnlineEncoder | None = None
+        self._encoder: OnlineEncoder | None = None
         self._classes: list[Label] = []
         self._warm_up_rows: list[tuple[Floats, Integers]] = []  # and their labels
         self._counts: Floats = np.zeros(0)  # of classes in the warm-up
@@ -75,8 +75,8 @@ class DeepTree(DeclaredColumns):
         return tuple(self._classes)
 
     def _start(self, schema: Schema) -> None:
-        self._rows = OnlineEncoder.from_schema(schema, self.max_categories)
-        self._set_option("schema", self._rows.schema)
+        self._encoder = OnlineEncoder.from_schema(schema, self.max_categories)
+        self._set_option("schema", self._encoder.schema)
 
     # Learning.
 
@@ -118,22 +118,22 @@ class DeepTree(DeclaredColumns):
         if n != len(codes):
             raise ValueError(f"there are {n} rows and {len(codes)} labels")
         if n == 0:
-            return self._rows, np.zeros((0, 1)), self._classes, np.zeros(0, np.int64)
-        encoder = OnlineEncoder.from_rows(X, self.max_categories) if self._rows is None else self._rows
+            return self._encoder, np.zeros((0, 1)), self._classes, np.zeros(0, np.int64)
+        encoder = OnlineEncoder.from_rows(X, self.max_categories) if self._encoder is None else self._encoder
         encoder, rows = encoder.extend(X)
         return encoder, rows[:], classes, codes.astype(np.int64)
 
     def _extend(self, encoder: OnlineEncoder, classes: list[Label]) -> None:
         """Adopt an extended encoder and classes; a column without values so far may become one of names."""
-        if self._rows is not None and (encoder.is_categorical != self._rows.is_categorical).any():
-            late = encoder.is_categorical & ~self._rows.is_categorical
+        if self._encoder is not None and (encoder.is_categorical != self._encoder.is_categorical).any():
+            late = encoder.is_categorical & ~self._encoder.is_categorical
             self._warm_up_rows = [(np.where(late, 0.0, rows), labels) for rows, labels in self._warm_up_rows]
-        self._rows, self._classes = encoder, classes
+        self._encoder, self._classes = encoder, classes
         self._set_option("schema", encoder.schema)
 
     def _collect_warm_up(self, rows: Floats, labels: Integers, log: TrainingLog) -> int:
         """Store the rows that belong to the warm-up, and end it with its last one; returns how many there were."""
-        if self._agent is not None or self._rows is None:
+        if self._agent is not None or self._encoder is None:
             return 0
         n = min(self.warm_up - int(self._counts.sum()), len(rows))
         ones = (labels[:n, np.newaxis] == np.arange(len(self._classes))).astype(np.float64)
@@ -143,7 +143,7 @@ class DeepTree(DeclaredColumns):
         self._warm_up_rows.append((rows[:n].copy(), labels[:n]))
         self._counts = counts + ones.sum(axis=0)
         if self._counts.sum() == self.warm_up:
-            self._end_warm_up(self._rows)
+            self._end_warm_up(self._encoder)
         return n
 
     def _end_warm_up(self, encoder: OnlineEncoder) -> None:
@@ -174,10 +174,10 @@ class DeepTree(DeclaredColumns):
     def predict_proba_many(self, X: Any) -> Floats:  # noqa: N803
         """The probabilities of `classes` where the policy reports, (rows, classes)."""
         n = frames.n_rows(X, "X")
-        if self._rows is None or not self._classes:
+        if self._encoder is None or not self._classes:
             return np.zeros((n, len(self._classes)))
         single = isinstance(X, list) and n == 1
-        rows = self._rows.encode_one(X[0]).reshape(1, -1) if single else self._rows.encode_many(X)[:]
+        rows = self._encoder.encode_one(X[0]).reshape(1, -1) if single else self._encoder.encode_many(X)[:]
         if self._agent is None:
             return np.tile(self._counts / self._counts.sum(), (n, 1))
         return self._class_probabilities(self._agent.rollout(rows)[0])
@@ -192,9 +192,9 @@ class DeepTree(DeclaredColumns):
 
     def depths_many(self, X: Any) -> Integers:  # noqa: N803
         """The depth of each row: how many columns the policy queries."""
-        if self._rows is None or self._agent is None:
+        if self._encoder is None or self._agent is None:
             return np.zeros(frames.n_rows(X, "X"), np.int64)
-        return self._agent.rollout(self._rows.encode_many(X)[:])[1]
+        return self._agent.rollout(self._encoder.encode_many(X)[:])[1]
 
     def tree(self, X: Any = None, *, merge: bool = True, max_nodes: int = 500_000) -> PolicyTree:  # noqa: N803
         """Extract the policy as an explicit decision tree: all of it, or the branches that the rows X take.
@@ -204,10 +204,10 @@ class DeepTree(DeclaredColumns):
         """
         check_bool("merge", merge)
         check_whole("max_nodes", max_nodes, 1, 2**31)
-        if self._rows is None or not self._classes:
+        if self._encoder is None or not self._classes:
             raise ValueError("nothing has been learned yet: there is no tree")
         if self._agent is None:
-            return saved_agent.single_leaf(self._rows, self.classes, self._counts)
+            return saved_agent.single_leaf(self._encoder, self.classes, self._counts)
         agent, cells = self._agent, self._agent.cells
         if cells.as_they_are and cells.is_number.any():
             raise ValueError(
@@ -216,10 +216,10 @@ class DeepTree(DeclaredColumns):
         if X is None:
             codes = np.asarray(agent.state.memory.codes)[: agent.n_replay_rows]
         else:
-            codes = cells.coded(self._rows.encode_many(X)[:]).codes
+            codes = cells.coded(self._encoder.encode_many(X)[:]).codes
         missed = agent.missed if X is None else None
         nodes = tree_extraction.extract_tree(agent.network(), cells, codes, missed, max_nodes)
-        tree = PolicyTree(self._rows, cells, self.classes, nodes)
+        tree = PolicyTree(self._encoder, cells, self.classes, nodes)
         return tree.merged() if merge else tree
 
     # Files.
@@ -228,21 +228,21 @@ class DeepTree(DeclaredColumns):
         return {**super()._options(), "_classes": list(self._classes)}
 
     def _arrays(self) -> Arrays:
-        found: Arrays = {} if self._rows is None else {"seen": self._rows.seen}
+        arrays: Arrays = {} if self._encoder is None else {"seen": self._encoder.seen}
         if self._warm_up_rows:
             rows, labels = zip(*self._warm_up_rows, strict=True)
-            found |= {"waiting.rows": np.concatenate(rows), "waiting.labels": np.concatenate(labels)}
-        return found if self._agent is None else found | self._agent.arrays()
+            arrays |= {"waiting.rows": np.concatenate(rows), "waiting.labels": np.concatenate(labels)}
+        return arrays if self._agent is None else arrays | self._agent.arrays()
 
     def _restore(self, arrays: Arrays, learned: Options) -> None:
         self._classes = checked_classes(learned.pop("_classes"))
         n_classes = len(self._classes)
-        if self._rows is None:
+        if self._encoder is None:
             check(not arrays and not n_classes, "there are arrays or classes but no columns")
             return
-        self._rows = saved_agent.checked_rows(self._rows, arrays)
-        self._warm_up_rows = saved_agent.checked_warm_up(arrays, len(self._rows.seen), n_classes, self.warm_up)
-        self._agent = saved_agent.checked_agent(arrays, self._rows.is_categorical, n_classes, self)
+        self._encoder = saved_agent.checked_rows(self._encoder, arrays)
+        self._warm_up_rows = saved_agent.checked_warm_up(arrays, len(self._encoder.seen), n_classes, self.warm_up)
+        self._agent = saved_agent.checked_agent(arrays, self._encoder.is_categorical, n_classes, self)
         labels = np.concatenate([np.zeros(0, np.int64), *(labels for _, labels in self._warm_up_rows)])
         self._counts = np.bincount(labels, minlength=n_classes).astype(float)
         check(not arrays, f"unknown arrays {sorted(arrays)}")

@@ -1,7 +1,7 @@
 """Decision tree built by deep Q-learning (DQN)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,6 +9,9 @@ from stumpery.options import check_bool, check_number, check_one_of, check_whole
 from stumpery.reinforcement.deep_tree import DeepTree
 from stumpery.reinforcement.training.agent_state import AgentState, Chunk, ChunkResult, Spans
 from stumpery.types import Floats
+
+if TYPE_CHECKING:
+    from stumpery.reinforcement.training.dqn import DQNOptions, DQNSettings
 
 REPORTS = ("all", "one")  # allowed values of `reports`
 
@@ -84,14 +87,14 @@ class DQNTree(DeepTree):
         trained: tuple[AgentState, ChunkResult] = dqn.run(state, spans, options, rows, n, settings)
         return trained
 
-    def _dqn_settings(self) -> Any:
+    def _dqn_settings(self) -> "DQNSettings":
         from stumpery.reinforcement.training.dqn import DQNSettings
 
         return DQNSettings(
             2 * (self.batch_size // 2), self.double, self.reports == "all", float(self.priority), self.drift
         )
 
-    def _dqn_options(self) -> Any:
+    def _dqn_options(self) -> "DQNOptions":
         from stumpery.reinforcement.training.dqn import DQNOptions
 
         n_columns = 0 if self.schema is None else len(self.schema)

@@ -68,18 +68,18 @@ class OptimalTree(DeclaredColumns):
         check_number("depth_penalty", self.depth_penalty, 0, 1)
         check_whole("max_states", self.max_states, 2, 100_000_000)
         register_virtual_subclass(type(self), "Classifier")
-        self._rows: OnlineEncoder | None = None
+        self._encoder: OnlineEncoder | None = None
         self._classes: list[Label] = []
         self._table: RowCounts = {}
         self._solution: OptimalSolution | None = None
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
-            self._rows = _categorical_encoder(self.schema)
+            self._encoder = _categorical_encoder(self.schema)
 
     def _start(self, schema: Schema) -> None:
-        self._rows = _categorical_encoder(schema)
-        self._set_option("schema", self._rows.schema)
+        self._encoder = _categorical_encoder(schema)
+        self._set_option("schema", self._encoder.schema)
 
     @property
     def classes(self) -> tuple[Label, ...]:
@@ -103,16 +103,16 @@ class OptimalTree(DeclaredColumns):
             raise ValueError(f"there are {n} rows and {len(labels)} labels")
         if not n:
             return
-        encoder = self._rows
+        encoder = self._encoder
         if encoder is None:
             first = Schema.infer(X[:N_FIRST_ROWS] if hasattr(X, "__getitem__") else X)
             encoder = _categorical_encoder(Schema.of(dict.fromkeys(first.names, "categorical")))
         encoder, rows = encoder.extend(X)
         codes = rows[:].astype(np.int64)
         has_missing = (codes == 0).any(axis=0) | self._has_missing(codes.shape[1])
-        n_states = float(np.prod(_n_names(encoder) + has_missing + 1.0))
+        n_states = float(np.prod(_n_categories(encoder) + has_missing + 1.0))
         self._check_size(n_states, len(classes))
-        self._rows, self._classes = encoder, classes
+        self._encoder, self._classes = encoder, classes
         self._set_option("schema", encoder.schema)
         self._solution = None
         for row, label in zip(map(tuple, codes.tolist()), labels.astype(int).tolist(), strict=True):
@@ -158,9 +158,9 @@ class OptimalTree(DeclaredColumns):
         return self._solution
 
     def _solve(self) -> OptimalSolution:
-        if self._rows is None or not self._table:
+        if self._encoder is None or not self._table:
             raise ValueError("nothing has been learned yet: there is no tree")
-        n_names = _n_names(self._rows)
+        n_names = _n_categories(self._encoder)
         n_codes = n_names + self._has_missing(len(n_names))
         strides = np.cumprod(np.append(1, n_codes[:-1] + 1))
         counts = np.zeros((int(np.prod(n_codes + 1)), len(self._classes)))
@@ -172,7 +172,7 @@ class OptimalTree(DeclaredColumns):
         kernels.solve(counts, strides, n_codes, n_names, float(self.depth_penalty), values, actions)
         nodes, states = _extract_nodes(counts, actions, strides, n_codes, n_names)
         cells = Discretisation.of_names(n_names)
-        tree = PolicyTree(self._rows, cells, self.classes, nodes)
+        tree = PolicyTree(self._encoder, cells, self.classes, nodes)
         return OptimalSolution(tree, float(values[-1] / counts[-1].sum()), counts[states])
 
     def _has_missing(self, n_columns: int) -> NDArray[np.bool_]:
@@ -198,20 +198,20 @@ class OptimalTree(DeclaredColumns):
         return {**super()._options(), "_classes": list(self._classes)}
 
     def _arrays(self) -> Arrays:
-        if self._rows is None:
+        if self._encoder is None:
             return {}
-        rows = np.array(list(self._table), np.int64).reshape(-1, len(self._rows.seen))
+        rows = np.array(list(self._table), np.int64).reshape(-1, len(self._encoder.seen))
         counts = [own + [0.0] * (len(self._classes) - len(own)) for own in self._table.values()]
         return {"rows": rows, "counts": np.array(counts).reshape(len(rows), len(self._classes))}
 
     def _restore(self, arrays: Arrays, learned: Options) -> None:
         self._classes = checked_classes(learned.pop("_classes"))
         n_classes = len(self._classes)
-        if self._rows is None:
+        if self._encoder is None:
             check(not arrays and not n_classes, "there are arrays or classes but no columns")
             return
         rows, counts = arrays.pop("rows"), arrays.pop("counts")
-        names = _n_names(self._rows)
+        names = _n_categories(self._encoder)
         is_valid = (
             rows.dtype == np.int64 and rows.ndim == 2 and rows.shape[1] == len(names) and counts.dtype == np.float64
         )
@@ -236,8 +236,8 @@ def _categorical_encoder(schema: Schema) -> OnlineEncoder:
     return OnlineEncoder.from_schema(Schema(columns=columns), MAX_NAMES)
 
 
-def _n_names(rows: OnlineEncoder) -> Integers:
-    return np.array([len(getattr(column, "categories", ())) for column in rows.schema.columns])
+def _n_categories(encoder: OnlineEncoder) -> Integers:
+    return np.array([len(getattr(column, "categories", ())) for column in encoder.schema.columns])
 
 
 def _extract_nodes(

@@ -33,7 +33,7 @@ class PolicyTree(Saveable):
     which occurred in no row, ends at the query itself, which then reports its own best class.
 
     Args:
-        rows: Encoder of rows.
+        encoder: Encoder of rows.
         cells: Discretisation of the encoded rows.
         classes: Class labels.
         nodes: Nodes as arrays.
@@ -52,7 +52,7 @@ class PolicyTree(Saveable):
     (3, 1.5)
     """
 
-    rows: OnlineEncoder
+    encoder: OnlineEncoder
     cells: Discretisation
     classes: tuple[Label, ...]
     nodes: TreeNodes
@@ -99,7 +99,7 @@ class PolicyTree(Saveable):
     def leaf_of_many(self, X: Any) -> Integers:  # noqa: N803
         """The node at which each row ends, usually a leaf."""
         single = isinstance(X, list) and len(X) == 1
-        floats = self.rows.encode_one(X[0]).reshape(1, -1) if single else self.rows.encode_many(X)[:]
+        floats = self.encoder.encode_one(X[0]).reshape(1, -1) if single else self.encoder.encode_many(X)[:]
         return self._descend(self.cells.coded(floats).codes)
 
     # Rendering.
@@ -124,20 +124,20 @@ class PolicyTree(Saveable):
     def merged(self) -> "PolicyTree":
         """A pruned copy: queries whose branches all report the same class become leaves."""
         return PolicyTree(
-            self.rows, self.cells, self.classes, policy_tree_nodes.merge_equal_leaves(self.nodes, self.cells.n_codes)
+            self.encoder, self.cells, self.classes, policy_tree_nodes.merge_equal_leaves(self.nodes, self.cells.n_codes)
         )
 
     # Files.
 
     def _options(self) -> Options:
         return {
-            "max_categories": self.rows.max_categories,
+            "max_categories": self.encoder.max_categories,
             "classes": list(self.classes),
             "as_they_are": self.cells.as_they_are,
         }
 
     def _members(self) -> Mapping[str, Any]:
-        return {"schema": self.rows.schema}
+        return {"schema": self.encoder.schema}
 
     @classmethod
     def _member_kinds(cls, options: Options) -> Mapping[str, type[Saveable]]:
@@ -149,14 +149,14 @@ class PolicyTree(Saveable):
 
     @classmethod
     def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
-        rows = OnlineEncoder.from_schema(options["schema"], options["max_categories"])
+        encoder = OnlineEncoder.from_schema(options["schema"], options["max_categories"])
         own = taken(arrays, "cells.")
-        cells = Discretisation.from_arrays(own, rows.is_categorical, as_they_are=bool(options["as_they_are"]))
+        cells = Discretisation.from_arrays(own, encoder.is_categorical, as_they_are=bool(options["as_they_are"]))
         classes = tuple(checked_classes(options["classes"]))
         check(classes, "there are no classes")
         nodes = TreeNodes(**taken(arrays, "nodes."))
         policy_tree_nodes.validate(nodes, cells.n_codes, len(classes))
-        return {"rows": rows, "cells": cells, "classes": classes, "nodes": nodes}
+        return {"encoder": encoder, "cells": cells, "classes": classes, "nodes": nodes}
 
     def _restore(self, arrays: Arrays, learned: Options) -> None:
         """All of it was given to the constructor."""
@@ -186,4 +186,4 @@ class PolicyTree(Saveable):
 
     @property
     def _rendering(self) -> PolicyTreeRendering:
-        return PolicyTreeRendering(self.rows.schema, self.cells, self.classes, self.nodes)
+        return PolicyTreeRendering(self.encoder.schema, self.cells, self.classes, self.nodes)

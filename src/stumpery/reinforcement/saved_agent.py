@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
 from stumpery.validation import check, check_within, corrupt
 
+if TYPE_CHECKING:
+    from stumpery.reinforcement.deep_tree import DeepTree
+
 
 def checked_rows(rows: OnlineEncoder, arrays: Arrays) -> OnlineEncoder:
     """The encoder with the saved flags of columns that had a value."""
@@ -46,8 +49,10 @@ def checked_warm_up(arrays: Arrays, n_columns: int, n_classes: int, warm_up: int
     return [(rows.copy(), labels.copy())]
 
 
-def checked_agent(arrays: Arrays, is_categorical: NDArray[np.bool_], n_classes: int, options: Any) -> Agent | None:
-    """The agent, or None if the warm-up was unfinished; `options` is a `DeepTree`."""
+def checked_agent(
+    arrays: Arrays, is_categorical: NDArray[np.bool_], n_classes: int, options: "DeepTree"
+) -> Agent | None:
+    """The agent, or None if the warm-up was unfinished."""
     if "missed" not in arrays:
         return None
     missed = _flags(arrays.pop("missed"), least=np.zeros(len(is_categorical), bool))
@@ -57,7 +62,7 @@ def checked_agent(arrays: Arrays, is_categorical: NDArray[np.bool_], n_classes: 
     return Agent(options.seed, cells, _checked_learner(own, cells, n_classes, options), missed)
 
 
-def _checked_learner(arrays: Arrays, cells: Discretisation, n_classes: int, options: Any) -> AgentState:
+def _checked_learner(arrays: Arrays, cells: Discretisation, n_classes: int, options: "DeepTree") -> AgentState:
     n_spans, n_reports = len(arrays["weights.into"]), arrays["weights.reports"].shape[1]
     if (len(arrays["memory.labels"]), len(arrays["weights.first"])) != (options.memory, options.width):
         raise corrupt("the network or the replay memory has another size than width and memory")

@@ -53,8 +53,8 @@ class FeatureSelector(Model):
     Args:
         features: Names of the features, or their number.
         n_features: Size of a set; leave it out with a `budget` or a chooser that has its own.
-        chooser: How features are chosen; see `stumpery.choosers`.
-        classifier: One of `stumpery.classifiers`, or any learner with river's verbs.
+        chooser: How features are chosen; see `stumpery.selection.choosers`.
+        classifier: One of `stumpery.selection.classifiers`, or any learner with river's verbs.
         classes: The negative and the positive class. None allows any label, for learners with more than two classes.
         standardise: Whether values are standardised by the mean and the deviation of the values looked at so far.
         prices: The price of every feature, above 0; needed for a `budget`.
@@ -147,13 +147,13 @@ class FeatureSelector(Model):
         """Predict the class of an event from its selected features; others are not read."""
         return self._predict(*self._look(x))[0]
 
-    def play(self, rows: Any, labels: Any, order: Integers | None = None) -> Rounds:
-        """Ask, predict and learn along all rows, or those of `order`; equals the loop.
+    def play(self, X: Any, y: Any, order: Integers | None = None) -> Rounds:  # noqa: N803 - as river and scikit-learn name it
+        """Ask, predict and learn along all rows of `X`, or those of `order`; equals the loop.
 
         Invalid input changes nothing; an error of a learner that is not ours ends the run there.
         """
-        table = as_feature_matrix(rows, self._names)
-        classes = checked_known_classes(labels, len(table), self._labels)
+        table = as_feature_matrix(X, self._names)
+        classes = checked_known_classes(y, len(table), self._labels)
         turns = selector_options.checked_order(order, len(table))
         result = Rounds(
             np.empty(len(turns), dtype=object if self._is_other else class_type(self._labels)),

@@ -137,8 +137,8 @@ class TreeProblem:
             return values
         words = np.array([*CATEGORIES, None], dtype=object)
         codes = np.nan_to_num(values[:, self._n_numbers :], nan=-1).astype(np.int64)
-        numbers = {f"x{column}": column for column, column in enumerate(values[:, : self._n_numbers].T)}
-        names = {f"name{column}": words[column].tolist() for column, column in enumerate(codes.T)}
+        numbers = {f"x{index}": column for index, column in enumerate(values[:, : self._n_numbers].T)}
+        names = {f"name{index}": words[column].tolist() for index, column in enumerate(codes.T)}
         return make_frame(numbers | names)
 
     def _values(self, contexts: Any) -> Floats:
@@ -149,7 +149,7 @@ class TreeProblem:
                 raise ValueError(f"contexts has the shape {values.shape}; it must have {self.n_columns} columns")
             return values
         frame = open_frame("contexts", contexts, "a frame, as `batches` gives it")
-        code = {name: column for column, name in enumerate(CATEGORIES)}
+        code_of = {name: code for code, name in enumerate(CATEGORIES)}
         numbers = [frame[f"x{column}"].to_numpy() for column in range(self._n_numbers)]
-        names = [[code.get(name, np.nan) for name in frame[f"name{column}"]] for column in range(self.n_names)]
+        names = [[code_of.get(name, np.nan) for name in frame[f"name{column}"]] for column in range(self.n_names)]
         return np.column_stack([*numbers, *names]).astype(np.float64)

@@ -1,4 +1,4 @@
-"""A stream as a few numbers; every summary merges with its like."""
+"""Stream summaries (sketches) in fixed memory: moments, quantiles, count-min; those of equal options merge."""
 
 import lazy_loader
 

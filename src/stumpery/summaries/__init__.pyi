@@ -1,5 +1,5 @@
 from .count_min import CountMin
 from .moments import Moments
-from .quantiles import QuantileSummary
+from .quantile_summary import QuantileSummary
 
 __all__ = ["CountMin", "Moments", "QuantileSummary"]

@@ -1,4 +1,4 @@
-"""Counts of names in a fixed table, with a count per class."""
+"""Count-min sketch: approximate counts of items, with a count per class."""
 
 import math
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from stumpery.hashing import hash_name, hash_names
+from stumpery.hashing import hash_item, hash_items
 from stumpery.labels.class_codes import checked_class_codes
 from stumpery.locks import merging
 from stumpery.models import Model
@@ -17,15 +17,20 @@ from stumpery.system.allocation import reserve
 from stumpery.types import Integers
 from stumpery.validation import check, check_total
 
-MOST_CELLS = 2**28
+MAX_CELLS = 2**28
 
 
 @dataclass(kw_only=True, eq=False)
 class CountMin(Model):
-    """How often each name came, however many names there are: never too low, seldom much too high.
+    """A count-min sketch: approximate counts of any number of items in fixed memory, never too low.
 
-    The count-min sketch (Cormode and Muthukrishnan 2005) with a count per class. Names are strings or whole numbers.
-    A count is too high by more than `overcount` with a probability of at most `risk`; both can be read at any time.
+    The sketch of Cormode and Muthukrishnan (2005) with a count per class. Items are strings or whole numbers. With
+    a probability of at most `risk`, a count is too high by more than `overcount`; both can be read at any time.
+
+    Args:
+        width: buckets of each hash function, from 1 to 16,777,216: `overcount` is e / width of the total.
+        depth: hash functions, from 1 to 64: `risk` is exp(-depth).
+        n_classes: how many labels there are, from 1 to 1,000: each item is counted for each label.
 
     >>> sketch = CountMin(width=256, depth=4, n_classes=2)
     >>> sketch.add_many(["phone", "watch", "phone"], labels=[0, 0, 1])
@@ -43,55 +48,55 @@ class CountMin(Model):
         check_whole("width", self.width, 1, 2**24)
         check_whole("depth", self.depth, 1, 64)
         check_whole("n_classes", self.n_classes, 1, 1000)
-        if self.width * self.depth * self.n_classes > MOST_CELLS:
-            raise ValueError(f"width * depth * n_classes is above {MOST_CELLS}; the table must have fewer cells")
+        if self.width * self.depth * self.n_classes > MAX_CELLS:
+            raise ValueError(f"width * depth * n_classes is above {MAX_CELLS}; the table must have fewer cells")
         reserve(8 * self.depth * self.width * self.n_classes)
         self._counts = np.zeros((self.depth, self.width, self.n_classes), np.int64)
 
-    def add(self, name: str | int, label: int = 0, weight: int = 1) -> None:
-        """Count one name, `weight` times."""
+    def add(self, item: str | int, label: int = 0, weight: int = 1) -> None:
+        """Count one item, `weight` times."""
         check_whole("weight", weight, 1, 2**31)
         labels = checked_class_codes([label], 1, self.n_classes)
-        kernels.add_all(self._counts, np.array([hash_name(name)], np.uint64), labels, int(weight))
+        kernels.add_all(self._counts, np.array([hash_item(item)], np.uint64), labels, int(weight))
 
-    def add_many(self, names: Any, labels: Any = None) -> None:
-        """Count many names, a label for each: equals the loop of `add`."""
-        hashes = hash_names(names)
+    def add_many(self, items: Any, labels: Any = None) -> None:
+        """Count many items, a label for each: equals the loop of `add`."""
+        hashes = hash_items(items)
         kernels.add_all(self._counts, hashes, checked_class_codes(labels, len(hashes), self.n_classes), 1)
 
     @merging
     def merge(self, other: Self) -> None:
-        """Fold another sketch of the same options in; the result is exactly that of one stream after the other."""
+        """Merge another sketch of the same options into this one, exactly as if its stream had followed."""
         if not isinstance(other, CountMin):
-            raise ValueError(f"a CountMin merges with its like, not with {type(other).__name__!r}")
+            raise ValueError(f"a CountMin merges with another CountMin, not with {type(other).__name__!r}")
         if self._counts.shape != other._counts.shape:
             raise ValueError(f"sketches of different options do not merge: {self} and {other}")
         check_total(self.total + other.total)
         self._counts += other._counts
 
-    def class_counts(self, name: str | int) -> Integers:
-        """At most how often a name came with each label."""
-        found = np.zeros(self.n_classes, np.int64)
-        kernels.least(found, self._counts, np.array([hash_name(name)], np.uint64))
-        return found
+    def class_counts(self, item: str | int) -> Integers:
+        """Upper bounds of the counts of an item with each label."""
+        counts = np.zeros(self.n_classes, np.int64)
+        kernels.read_counts(counts, self._counts, np.array([hash_item(item)], np.uint64))
+        return counts
 
-    def count(self, name: str | int) -> int:
-        """At most how often a name came."""
-        return int(self.class_counts(name).sum())
+    def count(self, item: str | int) -> int:
+        """An upper bound of the count of an item."""
+        return int(self.class_counts(item).sum())
 
     @property
     def total(self) -> int:
-        """How many names were counted."""
+        """The sum of all counts."""
         return int(self._counts[0].sum())
 
     @property
     def overcount(self) -> float:
-        """By how much a count may be too high, but for the `risk`: e / width of the total."""
+        """The error bound of a count, which holds except with the probability `risk`: e / width of the total."""
         return math.e * self.total / self.width
 
     @property
     def risk(self) -> float:
-        """The probability that a given name's count is too high by more than `overcount`: exp(-depth)."""
+        """The probability that a count is too high by more than `overcount`: exp(-depth)."""
         return math.exp(-self.depth)
 
     def _options(self) -> Options:
@@ -103,4 +108,4 @@ class CountMin(Model):
     def _validate_state(self) -> None:
         check((self._counts >= 0).all(), "a count is negative")
         totals = self._counts.sum(axis=1)
-        check((totals == totals[0]).all(), "the rows of counts have other totals")
+        check((totals == totals[0]).all(), "the rows of counts have different totals")

@@ -1,4 +1,4 @@
-"""Count, mean and variance of a stream of numbers."""
+"""Moments of a stream of numbers: count, mean and variance."""
 
 import math
 from collections.abc import Iterable
@@ -14,13 +14,13 @@ from stumpery.summaries import moments_kernels as kernels
 from stumpery.types import Floats
 from stumpery.validation import check_total
 
-LARGEST = 1e100  # beyond it, squares and sums of them would overflow
-MOST_WEIGHT = 1e106  # of merged summaries; beyond it, sums of squares would overflow
+MAX_VALUE = 1e100  # beyond it, squares and sums of them would overflow
+MAX_TOTAL_WEIGHT = 1e106  # of merged summaries; beyond it, sums of squares would overflow
 
 
 @dataclass(kw_only=True, eq=False)
 class Moments(Model):
-    """Count, mean and variance of a stream of numbers, in 24 bytes.
+    """Moments of a stream of numbers: its count, mean and variance in 24 bytes, by Welford's update (1962).
 
     >>> summary = Moments()
     >>> summary.add_many([1.0, 2.0, 3.0, 4.0])
@@ -31,44 +31,44 @@ class Moments(Model):
     _row: Floats = field(init=False, repr=False, default_factory=lambda: kernels.new_moments(1))
 
     def add(self, value: float, weight: float = 1.0) -> None:
-        """Fold one value in."""
+        """Add one value, with a weight above 0."""
         number, w = _finite("value", value), _finite("weight", weight)
         if w <= 0.0:
             raise ValueError(f"weight is {weight!r}; it must be above 0")
         kernels.add(self._row, 0, number, w)
 
     def add_many(self, values: Any) -> None:
-        """Fold many values in: equals the loop of `add`."""
+        """Add many values: equals the loop of `add`."""
         if not isinstance(values, Iterable):
             raise ValueError(f"values is {values!r}; it must be a list or an array of finite numbers")
         numbers = np.asarray(values if isinstance(values, np.ndarray) else list(values))
         if numbers.dtype.kind not in "biuf":
             numbers = np.array([_finite("a value", value) for value in numbers.ravel()])
-        if not (np.abs(numbers.astype(np.float64)) <= LARGEST).all():
-            raise ValueError(f"values hold NaN or are too large; Moments takes finite numbers up to {LARGEST:g}")
+        if not (np.abs(numbers.astype(np.float64)) <= MAX_VALUE).all():
+            raise ValueError(f"values hold NaN or are too large; Moments takes finite numbers up to {MAX_VALUE:g}")
         kernels.add_all(self._row, 0, numbers.astype(np.float64).ravel(), 1.0)
 
     @merging
     def merge(self, other: Self) -> None:
-        """Fold another summary in, as if its stream had followed this one."""
+        """Merge another summary into this one, as if its stream had followed."""
         if not isinstance(other, Moments):
             raise ValueError(f"Moments merges with Moments, not with {type(other).__name__!r}")
-        check_total(self.count + other.count, MOST_WEIGHT)
+        check_total(self.count + other.count, MAX_TOTAL_WEIGHT)
         kernels.merge(self._row, 0, other._row, 0)
 
     @property
     def count(self) -> float:
-        """The total weight seen."""
+        """The total weight of the values."""
         return float(self._row[0, kernels.COUNT])
 
     @property
     def mean(self) -> float:
-        """The mean; NaN while nothing was seen."""
+        """The mean; NaN while there is no value."""
         return float(self._row[0, kernels.MEAN]) if self.count else math.nan
 
     @property
     def variance(self) -> float:
-        """The population variance; NaN while nothing was seen."""
+        """The population variance; NaN while there is no value."""
         return float(self._row[0, kernels.SQUARES]) / self.count if self.count else math.nan
 
     def _arrays(self) -> Arrays:
@@ -83,6 +83,6 @@ def _finite(name: str, value: Any) -> float:
         number = math.nan if isinstance(value, str | bytes | np.complexfloating) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if not abs(number) <= LARGEST:
-        raise ValueError(f"{name} is {value!r}; it must be a finite number up to {LARGEST:g}")
+    if not abs(number) <= MAX_VALUE:
+        raise ValueError(f"{name} is {value!r}; it must be a finite number up to {MAX_VALUE:g}")
     return number

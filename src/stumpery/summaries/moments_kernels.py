@@ -14,30 +14,30 @@ N_FIELDS = 3
 
 
 def new_moments(n_rows: int) -> Floats:
-    """Rows that have seen nothing."""
+    """Rows without values."""
     return np.zeros((n_rows, N_FIELDS))
 
 
 def validate(moments: Floats) -> None:
-    """A ValueError says what no stream could have left."""
+    """A ValueError says what no stream could have led to."""
     check(np.isfinite(moments).all(), "a count, mean or sum of squares is not finite")
     check((moments[:, [COUNT, SQUARES]] >= 0.0).all(), "a count or sum of squares is negative")
-    check(not moments[moments[:, COUNT] == 0.0].any(), "there is a mean of no values")
+    check(not moments[moments[:, COUNT] == 0.0].any(), "a row without values has a mean")
 
 
 def validate_rewards(moments: Floats) -> None:
-    """A ValueError says what no whole number of rewards from 0 to 1 could have left."""
+    """A ValueError says what no whole number of rewards from 0 to 1 could have led to."""
     validate(moments)
     count, mean, squares = moments.T
     check((count == np.rint(count)).all(), "a number of rewards is not whole")
     check_within(mean, 0.0, 1.0, "the mean of rewards")
-    most = count * mean * (1.0 - mean) + 1e-6 * (count + 1.0)
-    check((squares <= most).all(), "a sum of squares is more than rewards from 0 to 1 can have")
+    max_squares = count * mean * (1.0 - mean) + 1e-6 * (count + 1.0)
+    check((squares <= max_squares).all(), "a sum of squares is larger than that of rewards from 0 to 1")
 
 
 @kernel
 def add(moments: Floats, row: int, value: float, weight: float) -> None:
-    """Fold one value into a row, in place."""
+    """Add one value to a row, in place."""
     count = moments[row, COUNT] + weight
     step = value - moments[row, MEAN]
     mean = moments[row, MEAN] + step * (weight / count)
@@ -48,14 +48,14 @@ def add(moments: Floats, row: int, value: float, weight: float) -> None:
 
 @kernel
 def add_all(moments: Floats, row: int, values: Floats, weight: float) -> None:
-    """Fold many values into a row, in place and in order."""
+    """Add many values to a row, in place and in order."""
     for value in values:
         add(moments, row, value, weight)
 
 
 @kernel
 def merge(moments: Floats, row: int, other: Floats, other_row: int) -> None:
-    """Fold another stream's row into a row, in place, as if one stream had followed the other (Chan et al. 1979)."""
+    """Merge another stream's row into a row, in place, as if one stream had followed the other (Chan et al. 1979)."""
     n, m = moments[row, COUNT], other[other_row, COUNT]
     if m == 0.0:
         return

@@ -1,4 +1,4 @@
-"""Numbers, as summaries take them."""
+"""Checks of the numbers that summaries take."""
 
 import math
 from typing import Any
@@ -11,7 +11,7 @@ from stumpery.types import Floats
 
 
 def checked_numbers(values: Any) -> Floats:
-    """A list, a range, an array or a series as floats, NaN where missing; what holds anything else is refused."""
+    """A list, a range, an array or a series of numbers as floats, NaN where missing."""
     try:
         given: NDArray[Any] = np.asarray(values if hasattr(values, "__len__") else list(values))
         if np.ma.is_masked(values):
@@ -22,7 +22,7 @@ def checked_numbers(values: Any) -> Floats:
         given = np.array("")
     if given.ndim != 1 or (given.dtype.kind not in "biuf" and given.size):
         raise ValueError(f"values is {shown(values)}; it must be a list or an array of numbers")
-    return np.require(given, np.float64, ["C", "W"]) + 0.0  # there is one zero
+    return np.require(given, np.float64, ["C", "W"]) + 0.0  # -0.0 becomes 0.0
 
 
 def checked_number(name: str, value: Any) -> float:

@@ -50,7 +50,7 @@ def with_rng(policy, seed):
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("name", TWINS)
-def test_the_kernels_decide_as_their_slow_twin(name):
+def test_the_kernels_decide_as_the_reference(name):
     kind, options, twin_options = TWINS[name]
     options, twin_options = {**LOOSE, **options}, {"epsilons": (0.9, 0.9), "delta": 1.0, **twin_options}
     if kind is st.BanditForest:
@@ -102,7 +102,7 @@ def test_a_policy_saved_half_way_goes_on_as_if_never_stopped(name, tmp_path):
 
 @pytest.mark.parametrize("vote", ["any", "all", 0.4])
 @pytest.mark.parametrize("leaf", ["elimination", "ucb", "thompson"])
-def test_stated_chances_are_frequencies(vote, leaf):
+def test_stated_probabilities_are_frequencies(vote, leaf):
     contexts, rewards = events(seed=2, n_rows=1500)
     policy = st.BanditForest(actions=range(3), n_trees=5, max_depth=2, vote=vote, leaf=leaf, delta=1.0, epsilon=0.8)
     policy.play(contexts, rewards)
@@ -250,9 +250,9 @@ def test_a_removed_action_is_forgotten_and_the_others_compete_where_it_won(kind,
     contexts, rewards = events(seed=1, n_rows=10_000)
     policy = kind(actions=["a", "b", "c"], seed=1, **LOOSE, **options)
     policy.play(contexts, rewards)
-    known = {row["action"]: row["rewards"] for row in policy.explain().rows}
+    known = {row["action"]: row["n"] for row in policy.explain().rows}
     policy.remove_action("a")
-    assert {row["action"]: row["rewards"] for row in policy.explain().rows} == {k: known[k] for k in "bc"}
+    assert {row["action"]: row["n"] for row in policy.explain().rows} == {k: known[k] for k in "bc"}
     with pytest.raises(ValueError, match=r"^action is 'a'; it must be one of 'b', 'c'$"):
         policy.learn(Decision("a", 1.0, contexts[0]), 1.0)
     st.save(policy, tmp_path / "policy.safetensors")
@@ -406,7 +406,7 @@ def test_a_state_that_no_stream_led_to_is_refused():
         broken("nodes", put(-1, arena.NODE_CHOICE, value=3)),
         broken("arms", put(1, 0, 0, value=np.nan)),
         broken("arms", put(1, 0, 0, value=-1.0)),
-        broken("room", put(0, value=10**9)),
+        broken("capacity", put(0, value=10**9)),
         broken("pool", put(arena.POOL_N_NODES, value=10**6)),
         broken("clock", put(0, value=2.0)),
         State(options, {name: array for name, array in arrays.items() if name != "pool"}),

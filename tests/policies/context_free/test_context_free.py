@@ -57,7 +57,7 @@ def test_the_initial_value_is_in_units_of_the_reward():
 def test_the_share_of_exploring_decays_to_its_floor(options, shares):
     policy = EpsilonGreedy(actions=["a", "b"], initial=0.5, **options)
     for rewards, share in zip((0, 9, 99), shares, strict=True):
-        while sum(row["rewards"] for row in policy.explain().rows) < rewards:
+        while sum(row["n"] for row in policy.explain().rows) < rewards:
             policy.learn(Decision("a", 1.0), 1.0)
         leading = policy.explain().rows[0]["probability"]
         assert leading == pytest.approx(0.5 if rewards == 0 else 1 - share / 2)
@@ -85,7 +85,7 @@ def test_ucb_overtakes_epsilon_greedy_in_the_long_run():
     assert best == sorted(best, reverse=True)
 
 
-def test_beta_beliefs_count_a_reward_as_successes_and_failures():
+def test_beta_posteriors_count_a_reward_as_successes_and_failures():
     policy = ThompsonSampling(actions=["a", "b"], prior=(2.0, 3.0), seed=4)
     for reward in (1.0, 1.0, 0.25):
         policy.learn(Decision("a", 1.0), reward)
@@ -94,8 +94,8 @@ def test_beta_beliefs_count_a_reward_as_successes_and_failures():
     assert share == pytest.approx(np.mean(draws[:, 0] > draws[:, 1]), abs=0.015)
 
 
-def test_gaussian_beliefs_narrow_with_the_square_root_of_the_rewards():
-    policy = ThompsonSampling(actions=["a", "b"], belief="gaussian", sd=0.2, prior=(0.5, 0.5), seed=4)
+def test_gaussian_posteriors_narrow_with_the_square_root_of_the_rewards():
+    policy = ThompsonSampling(actions=["a", "b"], posterior="gaussian", sd=0.2, prior=(0.5, 0.5), seed=4)
     for reward in (0.5, 0.75, 0.25, 0.5):
         policy.learn(Decision("a", 1.0), reward)
     policy.learn(Decision("b", 1.0), 0.6)

@@ -61,10 +61,10 @@ def test_an_action_goes_exactly_at_the_play_that_the_bound_predicts(gap, epsilon
     run(policy, paid, 1)
     assert policy.remaining == ("good",)
     run(policy, paid, 10)
-    assert [row["rewards"] for row in policy.explain().rows] == [plays + 10, plays]
+    assert [row["n"] for row in policy.explain().rows] == [plays + 10, plays]
 
 
-def test_the_best_action_survives_with_the_promised_chance():
+def test_the_best_action_survives_with_the_promised_probability():
     n_problems, delta = (20, 0.5) if INTERPRETED else (400, 0.5)
     lost = 0
     for seed in range(n_problems):
@@ -96,7 +96,7 @@ def test_an_action_added_after_the_end_stands_the_same_test():
     assert policy.remaining == ("late",)
 
 
-def test_drawn_choices_have_equal_chances_among_those_that_remain():
+def test_drawn_choices_have_equal_probabilities_among_those_that_remain():
     policy = SuccessiveElimination(actions=["a", "b", "c", "d"], explore="drawn", epsilon=0.0, seed=3)
     assert {policy.decide().probability for _ in range(50)} == {0.25}
     n = 300 if INTERPRETED else 4000
@@ -123,10 +123,10 @@ def test_where_none_of_the_available_remains_any_of_them_is_drawn(explore):
 def test_a_late_reward_of_a_dropped_action_is_kept_but_does_not_bring_it_back():
     policy = SuccessiveElimination(actions=["a", "b"])
     run(policy, {"a": 1.0, "b": 0.0}, 300)
-    before = policy.explain().rows[1]["rewards"]
+    before = policy.explain().rows[1]["n"]
     policy.learn(Decision("b", 1.0), 1.0)
     assert policy.remaining == ("a",)
-    assert policy.explain().rows[1]["rewards"] == before + 1
+    assert policy.explain().rows[1]["n"] == before + 1
 
 
 def test_in_turn_every_available_action_is_played_equally_often():

@@ -81,7 +81,7 @@ def situations(draw):
 @pytest.mark.parametrize("explorer", EXACT.values(), ids=EXACT)
 @few
 @given(situation=situations())
-def test_chances_equal_the_definition(explorer, situation):
+def test_probabilities_equal_the_definition(explorer, situation):
     counts, means, initial, available, time = situation
     found = probabilities_of(explorer, action_statistics_of(counts, means, initial), available, time)
     assert found == pytest.approx(twin(explorer, *situation), abs=1e-9)
@@ -93,7 +93,7 @@ def test_chances_equal_the_definition(explorer, situation):
 @pytest.mark.parametrize("explorer", EXACT.values(), ids=EXACT)
 @few
 @given(situation=situations(), seed=st.integers(0, 2**63 - 1))
-def test_a_choice_reports_exactly_the_chance_of_its_action(explorer, situation, seed):
+def test_a_choice_reports_exactly_the_probability_of_its_action(explorer, situation, seed):
     counts, means, initial, available, time = situation
     probabilities = probabilities_of(explorer, action_statistics_of(counts, means, initial), available, time)
     statistics = action_statistics_of(counts, means, initial)
@@ -111,7 +111,7 @@ def test_a_choice_reports_exactly_the_chance_of_its_action(explorer, situation, 
     [([4, 5, 6, 7], [0.2, 0.6, 0.6, 0.5]), ([0, 3, 0, 1], [0.0, 0.5, 0.0, 1.0])],
     ids=["all tried", "two untried"],
 )
-def test_choices_come_as_often_as_their_chances_say(explorer, counts, means):
+def test_choices_come_as_often_as_their_probabilities_say(explorer, counts, means):
     available = np.array([True, True, True, True])
     statistics = action_statistics_of(counts, means)
     probabilities = probabilities_of(explorer, statistics, available, 20)
@@ -179,7 +179,7 @@ def posteriors(kind):
     ],
     ids=str,
 )
-def test_a_thompson_chance_is_mostly_within_2_and_always_within_8_percent_of_the_frequency(explorer, kind):
+def test_a_thompson_probability_is_mostly_within_2_and_always_within_8_percent_of_the_frequency(explorer, kind):
     errors = []
     for counts, means in posteriors(kind):
         found = probabilities_of(explorer, action_statistics_of(counts, means), np.ones(len(counts), dtype=bool), 1)
@@ -192,7 +192,7 @@ def test_a_thompson_chance_is_mostly_within_2_and_always_within_8_percent_of_the
 
 
 @pytest.mark.parametrize("explorer", THOMPSON.values(), ids=THOMPSON)
-def test_a_hopeless_action_keeps_the_least_chance_of_thompson(explorer):
+def test_a_poor_action_keeps_the_minimum_probability_of_thompson_sampling(explorer):
     counts, means = [10_000, 10_000], [0.9, 0.1]
     found = probabilities_of(explorer, action_statistics_of(counts, means), [True, True], 1)
     least = explorer.epsilon / 2 + (1 - explorer.epsilon) * thompson.MIN_THOMPSON_PROBABILITY

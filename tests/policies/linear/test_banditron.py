@@ -30,7 +30,7 @@ def test_every_probability_and_weight_equals_the_twin(gamma):
         assert policy._model.weights == pytest.approx(twin.weights, abs=1e-9)
 
 
-def test_chances_are_the_frequencies():
+def test_probabilities_are_the_frequencies():
     policy = Banditron(actions=range(3), gamma=0.3, seed=3)
     row, n = np.array([1.0, 0.0]), 300 if INTERPRETED else 10_000
     policy.learn(Decision(1, 0.5, row), 1.0)

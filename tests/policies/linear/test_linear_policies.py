@@ -7,8 +7,7 @@ from tests.reference.ridge_regression import RidgeRegression
 from stumpery.encoding import Schema
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.policies import LinearPolicy, LinearThompson, LinUCB, standardisation_kernels
-from stumpery.policies.exploration import explorer_kernels as statistic_rows
-from stumpery.policies.exploration import explorers
+from stumpery.policies.exploration import explorer_kernels, explorers
 from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.policies.linear import linear_policy_kernels as kernels
 from stumpery.random import new_generator
@@ -90,7 +89,7 @@ def test_the_inverse_stays_the_inverse_over_many_updates():
     ],
     ids=lambda explorer: explorer.kind,
 )
-def test_any_explorers_chances_are_the_frequencies(explorer):
+def test_any_explorers_probabilities_are_the_frequencies(explorer):
     rows = contexts(50)
     policy = LinearPolicy(actions=range(N_ACTIONS), explorer=explorer, seed=4)
     policy.play(rows, rewards_of(rows))
@@ -128,13 +127,13 @@ def test_a_score_beyond_the_rewards_is_no_matter_to_beta_thompson():
     statistics[rules.ACTION_SCORE] = -3.0, 4.0
     statistics[rules.ACTION_UNCERTAINTY] = 0.1, 0.1
     rng, both = new_generator(1), np.ones(2, dtype=bool)
-    assert {statistic_rows.choose(rng, rule, statistics, both, 1.0)[0] for _ in range(20)} == {1}
+    assert {explorer_kernels.choose(rng, rule, statistics, both, 1.0)[0] for _ in range(20)} == {1}
 
 
 def test_an_untried_action_gets_draws_around_a_half():
     explorer, statistics = explorers.uncertainty_thompson(scale=0.5), rules.new_action_statistics(2)
     statistics[:2, 0] = 0.5, 1.0
-    statistic_rows.fill_probabilities(explorer.rule(), statistics, np.ones(2, dtype=bool), 1.0)
+    explorer_kernels.fill_probabilities(explorer.rule(), statistics, np.ones(2, dtype=bool), 1.0)
     assert statistics[rules.ACTION_PROBABILITY] == pytest.approx([0.5, 0.5], abs=1e-3)
 
 

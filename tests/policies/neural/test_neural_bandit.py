@@ -65,7 +65,7 @@ def test_a_heavy_reward_never_overshoots():
 
 
 @pytest.mark.kernels
-def test_chances_are_the_frequencies():
+def test_probabilities_are_the_frequencies():
     rng = np.random.default_rng(4)
     rows = rng.integers(0, 2, (60, 4)).astype(float)
     policy = NeuralBandit(actions=range(3), committee=COMMITTEE, gamma=0.3, seed=3)

@@ -1,4 +1,4 @@
-"""Features of actions: the scorer that all share against its twin, actions that come and go, files, bad input."""
+"""Features of actions: shrinkage against its slow twin, actions that come and go, files, bad input."""
 
 import copy
 
@@ -108,9 +108,13 @@ def test_an_action_that_is_new_starts_with_what_its_like_have_earned():
         scores.append({row["action"]: row["score"] for row in said.rows})
     assert np.mean([each["liked"] for each in scores]) > 0.7
     assert np.mean([each["disliked"] for each in scores]) < 0.3
-    assert said.rows[0].keys() == {"action", "score", "own", "like it", "uncertainty", "probability"}
+    assert said.rows[0].keys() == {"action", "score", "own", "similar actions", "uncertainty", "probability"}
     for row in said.rows:
-        assert min(row["own"], row["like it"]) - 1e-9 <= row["score"] <= max(row["own"], row["like it"]) + 1e-9
+        assert (
+            min(row["own"], row["similar actions"]) - 1e-9
+            <= row["score"]
+            <= max(row["own"], row["similar actions"]) + 1e-9
+        )
     without = st.RewardForest(actions=["a", "b"], n_trees=2)
     plain = without.explain(without.decide({"hour": 1}))
     assert plain.rows[0].keys() == {"action", "score", "uncertainty", "probability"}
@@ -126,7 +130,7 @@ def test_an_action_without_features_among_others_is_tried_as_any():
     assert (policy.play(rows[2000:], rewards[2000:]).actions == 12).mean() > 0.8
 
 
-def test_what_is_borrowed_can_be_chosen():
+def test_the_strength_of_shrinkage_is_an_option():
     rows, rewards, _, features = problem(500, 12)
     played = [new(features, shrinkage=each).play(rows, rewards).probabilities for each in (0.0, 4.0, 50.0)]
     assert np.array_equal(played[0], new(features, features=None).play(rows, rewards).probabilities)
@@ -165,12 +169,12 @@ def test_weights_predict_the_same_when_terms_move_or_change_their_scale():
     linear[:, 1] = rng.random((6, 4)) * 9.0
     more = {"new": {"weight": 3.0, "size": 8.0}, **described}
     after = ActionFeatures.of(more, ["new", "a", "b"])
-    moved = before.followed(linear, after)
+    moved = before.transferred(linear, after)
     assert moved.shape[2] == 1 + len(after.terms) > linear.shape[2]
     old, now = before.vectors(), after.vectors()[1:]
     assert moved[:, 0] @ now.T == pytest.approx(linear[:, 0] @ old.T, rel=1e-6)
     assert (moved[:, 1, list(after.terms).index(("size", None)) + 1] == linear[:, 1, 1] / 16.0).all()
-    assert after.followed(moved, ActionFeatures.of(None, ["a"])).shape[2] == 0
+    assert after.transferred(moved, ActionFeatures.of(None, ["a"])).shape[2] == 0
 
 
 def test_a_policy_with_features_is_saved_copied_and_goes_on(tmp_path):
@@ -282,9 +286,9 @@ def test_a_file_whose_features_do_not_fit_is_refused(damage):
     policy.play(rows, rewards)
     options, arrays = policy.state()
     if damage == "features":
-        arrays["shared.features"] = arrays["shared.features"] + 1.0
+        arrays["shared_model.features"] = arrays["shared_model.features"] + 1.0
     elif damage == "number":
-        arrays["shared.linear"] = np.full_like(arrays["shared.linear"], np.nan)
+        arrays["shared_model.linear"] = np.full_like(arrays["shared_model.linear"], np.nan)
     else:
         options["features"] = options["features"][:2]
     with pytest.raises(ValueError, match=r"^[^\n]+$"):

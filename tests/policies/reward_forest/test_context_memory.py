@@ -1,4 +1,4 @@
-"""Contexts that come again: the kernel against its slow twin, and forests that remember what a context earned."""
+"""Context memory: the kernel against its slow twin, and forests whose contexts come again."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_what_never_comes_again_goes_at_last():
 
 
 @pytest.mark.kernels
-def test_of_more_contexts_in_turn_than_there_is_room_for_the_most_telling_are_known_again():
+def test_where_contexts_exceed_the_buckets_entries_with_large_residuals_stay():
     rng = np.random.default_rng(6)
     n_buckets = 4
     memory, scores = new_context_memory(n_buckets), np.zeros(N_ACTIONS)
@@ -125,7 +125,7 @@ def test_an_error_beyond_all_measure_is_the_largest_there_is(error):
 
 
 @pytest.mark.kernels
-def test_an_action_is_known_once_where_there_are_more_of_them_than_places():
+def test_an_action_has_one_entry_where_actions_exceed_the_buckets():
     n_actions = 100
     memory, scores, row = new_context_memory(2), np.zeros(n_actions), np.zeros(N_COLUMNS, np.float32)
     memory.shrinkage[contexts.SHRINKAGE_FACTOR] = 1.0
@@ -138,7 +138,7 @@ def test_an_action_is_known_once_where_there_are_more_of_them_than_places():
 
 
 @pytest.mark.kernels
-def test_of_very_many_actions_the_first_are_known_again():
+def test_of_very_many_actions_the_first_have_entries():
     n_actions, row = 65_540, np.zeros(N_COLUMNS, np.float32)
     memory, scores = new_context_memory(2**14), np.zeros(n_actions)
     memory.shrinkage[contexts.SHRINKAGE_FACTOR] = 1.0
@@ -162,7 +162,7 @@ def test_a_mean_does_not_stay_with_rare_errors():
 
 
 @pytest.mark.kernels
-def test_missing_values_and_zeros_have_one_print_each():
+def test_missing_values_and_zeros_have_one_hash_each():
     memory, scores = new_context_memory(2**10), np.zeros(N_ACTIONS)
     kinds = np.array([trees.CATEGORICAL, trees.NUMERICAL, trees.BINARY, trees.CATEGORICAL], np.uint8)
 
@@ -176,7 +176,7 @@ def test_missing_values_and_zeros_have_one_print_each():
 
 
 @pytest.mark.kernels
-def test_values_that_only_64_bits_tell_apart_have_prints_of_their_own():
+def test_values_that_differ_in_64_bits_only_have_different_hashes():
     memory, scores = new_context_memory(2**10), np.zeros(N_ACTIONS)
 
     def print_of(row, kind=np.float64):
@@ -257,7 +257,7 @@ def test_a_forest_knows_contexts_that_come_again():
     assert distrust == 0.0
 
 
-def test_a_forest_trusts_nothing_where_no_context_comes_again():
+def test_the_context_shrinkage_is_zero_where_no_context_comes_again():
     policy = RewardForest(actions=range(N_ACTIONS), seed=1)
     assert policy.context_shrinkage == 0.0
     rng = np.random.default_rng(2)
@@ -287,5 +287,5 @@ def test_an_explanation_shows_what_the_same_context_earned_before():
     rows, rewards = returning(20, 60 if INTERPRETED else 600, seed=3)
     policy.play(rows, rewards)
     known, unknown = policy.explain(policy.decide(rows[0])), policy.explain(policy.decide(rows[0] + 0.001))
-    assert any(row["came before"] for row in known.rows)
-    assert all("came before" not in row for row in unknown.rows)
+    assert any(row["context memory"] for row in known.rows)
+    assert all("context memory" not in row for row in unknown.rows)

@@ -1,4 +1,4 @@
-"""What leaves know in two bytes: counts, means and weights that many small steps bring where they belong."""
+"""Leaf statistics in two bytes: counts, means and corrections after many small updates."""
 
 import numpy as np
 import pytest

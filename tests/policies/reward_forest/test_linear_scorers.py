@@ -1,4 +1,4 @@
-"""The linear scorers' steps against their slow twin, and where many features share few weights."""
+"""Steps of the linear scorers against their slow twin, and where many features share few weights."""
 
 import math
 from itertools import pairwise

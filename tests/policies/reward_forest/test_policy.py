@@ -1,4 +1,4 @@
-"""The reward forest: bounded memory, growth that changes nothing, its mixture, and actions that went."""
+"""The reward forest: bounded memory, growth that changes nothing, its stacking, and removed actions."""
 
 import copy
 import re
@@ -77,19 +77,19 @@ def test_twenty_megabytes_are_enough_for_a_long_stream(problem):
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_forest_without_room_left_follows_a_stream_that_changes(seed):
+def test_a_forest_at_its_maximum_capacity_follows_a_drift(seed):
     rows, rewards = stream(24_000, seed)
     rewards[8000:] = rewards[8000:, ::-1]  # what paid best now pays least
     policy = new(max_bytes=150_000)
     actions = policy.play(rows[:8000], rewards[:8000]).actions
-    assert not policy._may_grow
+    assert not policy._arena.may_grow
     assert len(policy._arena.state.ring.bytes) < 8000
     before = rewards[np.arange(5000, 8000), actions[5000:]].mean()
     later = policy.play(rows[8000:], rewards[8000:]).actions
     assert rewards[np.arange(21_000, 24_000), later[-3000:]].mean() > before - 0.02
 
 
-def test_a_forest_without_room_left_follows_contexts_that_move_on():
+def test_a_forest_at_its_maximum_capacity_follows_contexts_that_move_on():
     n = 100_000
     rng = np.random.default_rng(1)
     rows = np.column_stack([np.arange(n) / 20_000 + rng.random(n), rng.random((n, 2))])
@@ -235,7 +235,7 @@ def test_what_nodes_do_not_need_goes_to_events(tmp_path):
         parts = st.load(tmp_path / "policy.safetensors")
         known = parts.explain().rows
         remembered = stored_events(parts._arena.state)
-        assert sum(row["rewards"] for row in known) == len(remembered) <= sizes[-1][0]
+        assert sum(row["n"] for row in known) == len(remembered) <= sizes[-1][0]
         numbers = start + 400 - len(remembered) + np.arange(len(remembered))
         expected_rows = np.where(np.isnan(rows[numbers]), -np.inf, rows[numbers])
         assert np.array_equal(ring.event_rows(parts._arena.state.ring, remembered), expected_rows)
@@ -311,7 +311,7 @@ def recycled():
     return policy
 
 
-def test_a_forest_in_which_splits_were_undone_is_saved_and_goes_on(recycled, tmp_path):
+def test_a_forest_with_pruned_splits_is_saved_and_goes_on(recycled, tmp_path):
     rows, rewards = stream(4000, seed=2)
     st.save(recycled, tmp_path / "policy.safetensors")
     loaded = st.load(tmp_path / "policy.safetensors")
@@ -401,7 +401,7 @@ def full():
     sizes = [capacity_within(300_000, N_TREES, n_actions, 0, np.ones(4, np.uint8)) for n_actions in (2, 3)]
     assert sizes[0].n_slots > sizes[1].n_slots
     policy.play(*stream(12_000))
-    assert not policy._may_grow
+    assert not policy._arena.may_grow
     assert policy._arena.state.forest.counters[trees.COUNTER_TIME] > len(policy._arena.state.ring.bytes)
     assert policy._arena.state.clock[CLOCK_NEXT_REBALANCING] == 0.0  # memory has been shared anew
     return policy
@@ -496,7 +496,7 @@ def test_events_of_a_removed_action_are_of_no_action():
     assert (policy._arena.state.forest.stats[: policy.n_leaves, trees.STAT_UNCERTAINTY] > 0).all()
 
 
-def test_what_is_known_of_the_others_survives_a_removal():
+def test_statistics_of_other_actions_survive_a_removal():
     policy = new()
     rows, rewards = stream(900)
     policy.play(rows, rewards)
@@ -589,7 +589,7 @@ def test_explaining_a_first_number_does_not_make_its_column_one_of_numbers():
     assert policy.schema.kinds == {"x": "numerical", "z": "categorical"}
 
 
-def test_a_schema_with_the_default_room_for_names_is_taken():
+def test_a_schema_with_the_default_number_of_categories_is_taken():
     policy = new(schema=st.Schema.of({"name": "categorical"}))
     for place in range(80):
         policy.learn(policy.decide({"name": f"name {place}"}), 1.0)
@@ -598,7 +598,8 @@ def test_a_schema_with_the_default_room_for_names_is_taken():
 
 def test_a_schema_with_too_many_names_says_what_to_do():
     with pytest.raises(
-        ValueError, match=r"column 'name' has 64 names; 62 is the most: give max_categories=62 to Schema"
+        ValueError,
+        match=r"column 'name' has 64 categories; this model takes at most 62: give max_categories=62 to Schema",
     ):
         new(schema=st.Schema.infer([{"name": f"name {place}"} for place in range(70)]))
 
@@ -627,6 +628,6 @@ def test_a_mean_stays_where_it_belongs_however_many_plays_there_are(probability)
     for _ in range(8):
         policy.play(np.full((250_000, 1), 3.0), (rng.random((250_000, 1)) < probability).astype(float))
         means.append(policy.leaves(0)[0]["mean"])
-    assert 0.9 * 2**20 < policy.leaves(0)[0]["rewards"] < 1.1 * 2**20
+    assert 0.9 * 2**20 < policy.leaves(0)[0]["n"] < 1.1 * 2**20
     assert means == pytest.approx([probability] * 8, abs=0.01)
     assert np.mean(means) == pytest.approx(probability, abs=0.002)

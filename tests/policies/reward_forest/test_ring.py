@@ -1,4 +1,4 @@
-"""The ring of remembered events: what goes in comes out, however wide the columns are, and become."""
+"""Event ring: what is written is read, however wide the columns are, and become."""
 
 import numpy as np
 import pytest
@@ -110,9 +110,9 @@ def test_events_come_out_as_they_went_in(n_kept):
     assert np.array_equal(values[:-2].T, rows[found])
     assert set(values[-2]) == {2.0}
     assert set(values[-1]) == {0.25}
-    assert np.array_equal(ring.rows(events, found % n_kept), rows[found])
+    assert np.array_equal(ring.event_rows(events, found % n_kept), rows[found])
     for column in range(rows.shape[1]):
-        assert np.array_equal(ring.values(events, column)[found % n_kept], rows[found, column])
+        assert np.array_equal(ring.column_values(events, column)[found % n_kept], rows[found, column])
 
 
 @pytest.mark.parametrize(("n_kept", "n_after"), [(N, N), (20, 20), (N, 13), (20, 13), (20, 70), (2 * N, 70)])
@@ -123,7 +123,7 @@ def test_a_ring_laid_out_anew_has_the_latest_events(n_kept, n_after, widths):
     put_all(events, 0, rows)
     after = ring.with_layout(events, np.array(widths, np.uint8), n_after, N)
     numbers = np.arange(max(N - min(n_kept, n_after), 0), N)
-    assert np.array_equal(ring.rows(after, numbers % n_after), rows[numbers])
+    assert np.array_equal(ring.event_rows(after, numbers % n_after), rows[numbers])
     assert set(after.floats[numbers % n_after, EVENT_ACTION]) == {2.0}
     ring.validate(after, 3, np.zeros(6, np.bool_))
 
@@ -173,7 +173,7 @@ def test_64_bits_come_out_as_they_went_in():
     events = ring.new_ring(N, ring.widths_of(rows))
     put_all(events, 0, rows)
     assert events.bytes.shape[1] % 8 == 0
-    assert np.array_equal(ring.rows(events, np.arange(N)), rows)
+    assert np.array_equal(ring.event_rows(events, np.arange(N)), rows)
     values = np.zeros((rows.shape[1], N))
     read_all(events, values)
     assert np.array_equal(values.T, rows)
@@ -190,7 +190,7 @@ def test_columns_become_wider_with_the_same_values(n_after):
     put_all(events, 0, rows)
     wider = ring.with_layout(events, np.full(rows.shape[1], DOUBLE, np.uint8), n_after, N)
     numbers = np.arange(N - n_after, N)
-    assert np.array_equal(ring.rows(wider, numbers % n_after), rows[numbers])
+    assert np.array_equal(ring.event_rows(wider, numbers % n_after), rows[numbers])
 
 
 @pytest.mark.parametrize("widths", [[SINGLE, SINGLE], [DOUBLE, SINGLE], [DOUBLE, DOUBLE]])

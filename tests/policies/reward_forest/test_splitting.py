@@ -32,7 +32,7 @@ KINDS = {
 
 @pytest.mark.parametrize("shape", [(0,), (0, 4), (3, 0), (1,), (5, 3), (2, 3, 4)])
 @pytest.mark.parametrize("kind", [np.float32, np.int32, np.float64])
-def test_lined_arrays_begin_with_a_line(shape, kind):
+def test_aligned_arrays_begin_with_a_cache_line(shape, kind):
     array = trees.aligned_zeros(shape, kind)
     assert array.shape == shape
     assert array.dtype == kind
@@ -285,7 +285,7 @@ def test_a_leaf_knows_its_events_however_far_apart_they_are(gaps, n):
 
 
 @pytest.mark.parametrize(("gap", "places"), [(1, 1), (REACH - 1, 1), (REACH, 2), (5 * REACH, 6)])
-def test_a_long_gap_takes_little_room(gap, places):
+def test_a_long_gap_takes_few_blocks(gap, places):
     n = 300
     forest = trees.new_forest(N_TREES, N_ACTIONS, np.array([False]), 10, 200)
     note_all(forest, 1, gap * np.arange(n))

@@ -1,4 +1,4 @@
-"""The plain average."""
+"""The average of click predictors."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,14 @@ from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 
 @dataclass(kw_only=True, eq=False)
 class Average(PredictorEnsemble):
-    """The plain average of many predictors' probabilities, which the paper found hard to beat (Salperwyck and Urvoy 2011).
+    """The average of many predictors' probabilities, hard to beat in the paper (Salperwyck and Urvoy 2011).
+
+    Args:
+        schema: the columns; None takes them from the first rows to learn from.
+        seed: of the random draws, from 0 to 2^63 - 1.
+        predictors: such as `Stump()`, for one predictor of each usable column, or pairs such as `(Stump(), 800)`, for
+            that many, with the columns in turn. They are configurations and are not trained. Other objects with
+            `learn_one` and `predict_proba_one`, of river for instance, are copied and called one by one.
 
     >>> from stumpery.clicks import HashedStump, Stump
     >>> model = Average(predictors=[Stump(), HashedStump()])

@@ -1,4 +1,4 @@
-"""Every predictor sees every event a random number of times."""
+"""Online bagging of click predictors."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,9 +14,16 @@ from stumpery.validation import check_random_state
 
 @dataclass(kw_only=True, eq=False)
 class BaggedPredictors(PredictorEnsemble):
-    """The average of predictors that see each event Poisson(1) times (Oza 2005).
+    """Online bagging of click predictors: their average, where each sees an event Poisson(1) times (Oza 2005).
 
-    These are predictors of clicks; `OnlineBagging` bags learners of any classes or numbers.
+    `OnlineBagging` bags learners of any classes or numbers.
+
+    Args:
+        schema: the columns; None takes them from the first rows to learn from.
+        seed: of the random draws, from 0 to 2^63 - 1.
+        predictors: such as `Stump()`, for one predictor of each usable column, or pairs such as `(Stump(), 800)`, for
+            that many, with the columns in turn. They are configurations and are not trained. Other objects with
+            `learn_one` and `predict_proba_one`, of river for instance, are copied and called one by one.
 
     >>> from stumpery.clicks import RandomHoeffdingTree, Stump
     >>> model = BaggedPredictors(predictors=[(Stump(), 8), (RandomHoeffdingTree(), 2)], seed=7)
@@ -30,11 +37,11 @@ class BaggedPredictors(PredictorEnsemble):
 
     def _allocate(self, n: int) -> None:
         self._rng = new_generator(self.seed)
-        self._drawn = np.zeros(n, np.int64)
+        self._event_weights = np.zeros(n, np.int64)
 
-    def _times(self, weight: int) -> NDArray[np.int64]:
-        kernels.draw_weights(self._drawn, self._rng, weight)
-        return self._drawn
+    def _event_weights_of(self, weight: int) -> NDArray[np.int64]:
+        kernels.draw_weights(self._event_weights, self._rng, weight)
+        return self._event_weights
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays = super()._arrays()
@@ -42,5 +49,5 @@ class BaggedPredictors(PredictorEnsemble):
 
     def _validate_state(self) -> None:
         super()._validate_state()
-        if self._team is not None:
+        if self._bank is not None:
             check_random_state(self._rng)

@@ -1,13 +1,13 @@
-"""Many predictors' outputs as one score a row, and what the combinations learn from an event.
+"""Weighted sums of predictors' outputs, and the updates of ensembles' weights.
 
-Sums go in the order of the predictors, so that they give the same bits everywhere.
+Sums have the order of the predictors, so that they give the same bits everywhere.
 """
 
 import math
 
 import numpy as np
 
-from stumpery.clicks.partition_kernels import CERTAIN, lifted
+from stumpery.clicks.partition_kernels import MIN_PROBABILITY, log_ratio
 from stumpery.jit import kernel
 from stumpery.random import poisson
 from stumpery.types import Floats, Integers, RandomState
@@ -24,12 +24,12 @@ def weighted_sums(scores: Floats, outputs: Floats, weights: Floats) -> None:
 
 
 @kernel
-def lift(outputs: Floats, bases: Floats) -> None:
-    """Turn the last outputs of every row into their logarithms beside those of the bases, in place."""
-    first = outputs.shape[1] - bases.shape[0]
-    for p in range(bases.shape[0]):
+def take_log_ratios(outputs: Floats, averages: Floats) -> None:
+    """Replace the last outputs of every row by their log ratios over `averages`, in place."""
+    first = outputs.shape[1] - averages.shape[0]
+    for p in range(averages.shape[0]):
         for row in range(outputs.shape[0]):
-            outputs[row, first + p] = lifted(outputs[row, first + p], bases[p])
+            outputs[row, first + p] = log_ratio(outputs[row, first + p], averages[p])
 
 
 @kernel
@@ -42,30 +42,30 @@ def draw_weights(weights: Integers, rng: RandomState, times: int) -> None:
 
 
 @kernel
-def reward(weights: Floats, outputs: Floats, label: int, strength: float) -> None:
-    """Multiply each weight by exp(strength * log probability of what came) and bring the sum to 1, in place."""
+def update_weights(weights: Floats, outputs: Floats, label: int, eta: float) -> None:
+    """Multiply each weight by exp(eta * log likelihood of the label) and normalise the sum to 1, in place."""
     n = weights.shape[0]
-    greatest = -np.inf
+    largest = -np.inf
     logs = np.empty(n)
     for p in range(n):
-        probability = min(max(outputs[p], CERTAIN), 1.0 - CERTAIN)
-        logs[p] = math.log(max(weights[p], 1e-300)) + strength * math.log(
-            probability if label == 1 else 1.0 - probability
-        )
-        greatest = max(greatest, logs[p])
+        probability = min(max(outputs[p], MIN_PROBABILITY), 1.0 - MIN_PROBABILITY)
+        logs[p] = math.log(max(weights[p], 1e-300)) + eta * math.log(probability if label == 1 else 1.0 - probability)
+        largest = max(largest, logs[p])
     total = 0.0
     for p in range(n):
-        weights[p] = math.exp(logs[p] - greatest)
+        weights[p] = math.exp(logs[p] - largest)
         total += weights[p]
     for p in range(n):
         weights[p] /= total
 
 
 @kernel
-def move_centroid(weights: Floats, centroids: Floats, seen: Integers, outputs: Floats, label: int, times: int) -> None:
-    """Fold outputs into the centroid of their class and set the weights to the difference of the two, in place.
+def update_centroids(
+    weights: Floats, centroids: Floats, seen: Integers, outputs: Floats, label: int, times: int
+) -> None:
+    """Update the centroid of the label with outputs and set the weights to the difference of the two, in place.
 
-    The weights' absolute values sum to 1. They stay as they are while a class has not been seen or nothing differs.
+    The weights' absolute values sum to 1. They do not change while a class is unseen or the centroids are equal.
     """
     n = weights.shape[0]
     seen[label] += times

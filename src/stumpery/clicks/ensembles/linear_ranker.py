@@ -1,4 +1,4 @@
-"""The line from the centroid of what was not clicked to that of what was."""
+"""Nearest-centroid linear ranker over click predictors."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,10 +14,17 @@ from stumpery.validation import MAX_EVENT_COUNT, check_learned, check_within
 
 @dataclass(kw_only=True, eq=False)
 class LinearRanker(PredictorEnsemble):
-    """Weights are the difference of the click and no-click centroids of the outputs; they may be negative.
+    """A linear ranker: the predictors' weights are the difference of the centroids of clicks and of no clicks.
 
-    Their absolute values sum to 1 (Salperwyck and Urvoy 2011). Scores rank rows and are no probabilities: as such they are
-    given moved from -1 .. 1 to 0 .. 1.
+    Weights may be negative, and their absolute values sum to 1 (Salperwyck and Urvoy 2011). Scores rank rows and are no
+    probabilities; probabilities are scores mapped from [-1, 1] to [0, 1].
+
+    Args:
+        schema: the columns; None takes them from the first rows to learn from.
+        seed: of the random draws, from 0 to 2^63 - 1.
+        predictors: such as `Stump()`, for one predictor of each usable column, or pairs such as `(Stump(), 800)`, for
+            that many, with the columns in turn. They are configurations and are not trained. Other objects with
+            `learn_one` and `predict_proba_one`, of river for instance, are copied and called one by one.
 
     >>> from stumpery.clicks import OneRule
     >>> model = LinearRanker(predictors=[OneRule(max_tuples=4)])
@@ -33,7 +40,7 @@ class LinearRanker(PredictorEnsemble):
         self._seen: Integers = np.zeros(2, np.int64)
 
     def _learn_weights(self, outputs: Floats, label: int, weight: int) -> None:
-        kernels.move_centroid(self._weights, self._centroids, self._seen, outputs, label, weight)
+        kernels.update_centroids(self._weights, self._centroids, self._seen, outputs, label, weight)
 
     def _probabilities(self, scores: Floats) -> Floats:
         return (scores + 1.0) / 2.0
@@ -44,6 +51,6 @@ class LinearRanker(PredictorEnsemble):
 
     def _validate_state(self) -> None:
         super()._validate_state()
-        if self._team is not None:
+        if self._bank is not None:
             check_learned(self._centroids, "a centroid")
             check_within(self._seen, 0, MAX_EVENT_COUNT, "the number of events of a class")

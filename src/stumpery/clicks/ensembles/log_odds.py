@@ -1,4 +1,4 @@
-"""The sum of what each predictor adds to the logarithm of the probability of a click."""
+"""Log-linear ensemble: the sum of the log ratios of click predictors."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -6,25 +6,36 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.clicks import tree_bank_kernels as trees
+from stumpery.clicks.cut_search_kernels import SETTING_OUTPUT
 from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
-from stumpery.clicks.partition_kernels import CERTAIN, LIFT, OUTPUT
+from stumpery.clicks.partition_kernels import MIN_PROBABILITY, OUTPUT_LOG_RATIO
 from stumpery.clicks.predictor_bank import PredictorBank
 from stumpery.clicks.predictors.predictor import Predictor
+from stumpery.clicks.tree_bank_kernels import add_contributions
 from stumpery.encoding import Schema
 from stumpery.options import check_whole
 from stumpery.types import Floats, Integers
 from stumpery.validation import MAX_EVENT_COUNT, check_within
 
+MAX_EXPONENT = 700.0  # exp of more is infinite
+
 
 @dataclass(kw_only=True, eq=False)
 class LogOdds(PredictorEnsemble):
-    """The sum over predictors of log(probability / average probability), as if they told independent things of a click.
+    """A log-linear ensemble, like naive Bayes: the sum over predictors of log(probability / average probability).
 
-    Averaging probabilities lets the many columns that tell nothing drown the few that tell something; here a column that
-    tells nothing adds nothing. A large `m` keeps what few clicks seem to tell small. Where clicks are rare, rows
-    without one tell little: with `thin`, one in so many is learned and counts for all.
+    In an average of probabilities, many uninformative columns outweigh a few informative ones; here an uninformative
+    column adds nothing. A large `m` of the predictors keeps the log ratios of few clicks small.
+
+    Args:
+        schema: the columns; None takes them from the first rows to learn from.
+        seed: of the random draws, from 0 to 2^63 - 1.
+        predictors: such as `Stump()`, for one predictor of each usable column, or pairs such as `(Stump(), 800)`, for
+            that many, with the columns in turn. They are configurations and are not trained. Other objects with
+            `learn_one` and `predict_proba_one`, of river for instance, are copied and called one by one.
+        thin: learn one in so many rows without a click, from 1 to 1,000, and count it for all of them: where clicks are
+            rare, this saves time and loses little.
 
     >>> from stumpery.clicks import UnivariateTree
     >>> model = LogOdds(predictors=[UnivariateTree(categories=True, m=20.0)])
@@ -43,24 +54,24 @@ class LogOdds(PredictorEnsemble):
         check_whole("thin", self.thin, 1, 1000)
         super().__post_init__()
 
-    def _new_team(self, schema: Schema) -> PredictorBank:
-        team = super()._new_team(schema)
-        if team.stumps is not None:  # their outputs are logarithms from the start
-            team.stumps.settings[:, OUTPUT] = LIFT
-            team.stumps.partitions.probabilities[:] = 0.0
-        self._weights = np.ones(team.n_outputs)
-        self._means: Floats = np.zeros(len(team.learners))
-        return team
+    def _new_bank(self, schema: Schema) -> PredictorBank:
+        bank = super()._new_bank(schema)
+        if bank.univariate is not None:  # their outputs are log ratios from the start
+            bank.univariate.settings[:, SETTING_OUTPUT] = OUTPUT_LOG_RATIO
+            bank.univariate.partitions.probabilities[:] = 0.0
+        self._weights = np.ones(bank.n_outputs)
+        self._means: Floats = np.zeros(len(bank.learners))
+        return bank
 
     def _allocate(self, n: int) -> None:
         self._seen: Integers = np.zeros(2, np.int64)
         self._left_out: Integers = np.zeros(1, np.int64)
 
     def _learn(self, row: Floats, raw: Any, label: int, weight: int) -> None:
-        team: Any = self._team
-        if team.learners:
-            said = team.outputs(row[np.newaxis], [raw])[0, -len(team.learners) :]
-            self._means += (said - self._means) * (weight / (self._seen.sum() + weight))
+        bank = self._predictors()
+        if bank.learners:
+            outputs = bank.outputs(row[np.newaxis], [raw])[0, -len(bank.learners) :]
+            self._means += (outputs - self._means) * (weight / (self._seen.sum() + weight))
         self._seen[label] += weight
         if label == 0 and self.thin > 1:
             left_out = int(self._left_out[0]) + weight
@@ -71,39 +82,41 @@ class LogOdds(PredictorEnsemble):
         super()._learn(row, raw, label, weight)
 
     def _outputs(self, matrix: Floats, rows: Any) -> Floats:
-        team: Any = self._team
-        found = super()._outputs(matrix, rows)
-        if team.groves or team.learners:
-            bases = [*(grove.probabilities[: len(grove.features)] for grove in team.groves), self._means]
-            kernels.lift(found, np.concatenate(bases))
-        return found
+        bank = self._predictors()
+        outputs = super()._outputs(matrix, rows)
+        if bank.tree_banks or bank.learners:
+            averages = [*(trees.probabilities[: len(trees.features)] for trees in bank.tree_banks), self._means]
+            kernels.take_log_ratios(outputs, np.concatenate(averages))
+        return outputs
 
-    def _blank(self, n: int) -> Floats:
+    def _initial_scores(self, n: int) -> Floats:
         return np.zeros(n)
 
     def _probabilities(self, scores: Floats) -> Floats:
-        recipe = self.predictors[0][0]
-        prior, m = (recipe.prior, recipe.m) if isinstance(recipe, Predictor) else (0.5, 1.0)
-        clicks, count = (0, 0) if self._team is None else (int(self._seen[1]), int(self._seen.sum()))
-        base = (clicks + m * prior) / (count + m)
-        probabilities: Floats = np.minimum(base * np.exp(np.minimum(scores, 700.0)), 1.0)
+        first = self.predictors[0][0]
+        prior, m = (first.prior, first.m) if isinstance(first, Predictor) else (0.5, 1.0)
+        clicks, count = (0, 0) if self._bank is None else (int(self._seen[1]), int(self._seen.sum()))
+        average = (clicks + m * prior) / (count + m)
+        probabilities: Floats = np.minimum(average * np.exp(np.minimum(scores, MAX_EXPONENT)), 1.0)
         return probabilities
 
-    def _shares(self, row: Floats) -> Floats:
-        team: Any = self._team
-        probabilities = team.outputs(row[np.newaxis], None)[0]
-        found = np.zeros(len(row))
-        start = 0 if team.stumps is None else len(team.stumps.columns)
-        if team.stumps is not None:
-            np.add.at(found, team.stumps.columns, probabilities[:start])
-        for grove in team.groves:
-            end = start + len(grove.features)
-            roots = grove.probabilities[: end - start]
-            moved = probabilities[start:end] - roots
-            lifts = np.log(np.maximum(probabilities[start:end], CERTAIN) / np.maximum(roots, CERTAIN))
-            trees.attribute(found, grove, row, np.where(moved == 0.0, 0.0, lifts / np.where(moved == 0.0, 1.0, moved)))
+    def _contributions(self, row: Floats) -> Floats:
+        bank = self._predictors()
+        outputs = bank.outputs(row[np.newaxis], None)[0]
+        contributions = np.zeros(len(row))
+        start = 0
+        if bank.univariate is not None:
+            start = len(bank.univariate.columns)
+            np.add.at(contributions, bank.univariate.columns, outputs[:start])
+        for trees in bank.tree_banks:  # a tree's log ratio is shared out as its change of probability is
+            end = start + len(trees.features)
+            roots = trees.probabilities[: end - start]
+            moved = outputs[start:end] - roots
+            ratios = np.log(np.maximum(outputs[start:end], MIN_PROBABILITY) / np.maximum(roots, MIN_PROBABILITY))
+            weights = np.where(moved == 0.0, 0.0, ratios / np.where(moved == 0.0, 1.0, moved))
+            add_contributions(contributions, trees, row, weights)
             start = end
-        return found
+        return contributions
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays = super()._arrays()
@@ -111,6 +124,6 @@ class LogOdds(PredictorEnsemble):
 
     def _validate_state(self) -> None:
         super()._validate_state()
-        if self._team is not None:
-            check_within(self._left_out, 0, self.thin - 1, "the number of events that were left out")
+        if self._bank is not None:
+            check_within(self._left_out, 0, self.thin - 1, "the number of rows left out by thinning")
             check_within(self._seen, 0, MAX_EVENT_COUNT, "the number of events of a class")

@@ -1,4 +1,4 @@
-"""Weights that grow exponentially with what a predictor was right about."""
+"""Exponentially weighted click predictors."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,18 @@ from stumpery.types import Floats
 
 @dataclass(kw_only=True, eq=False)
 class WeightedPredictors(PredictorEnsemble):
-    """Each weight is multiplied by exp(eta * reward) with every event, and their sum brought back to 1.
+    """Exponentially weighted average of click predictors: an event multiplies each weight by exp(eta * log likelihood).
 
-    The reward is the logarithm of the probability that the predictor gave to what came, so eta = 1 weighs predictors as
-    Bayes' rule does. The paper leaves the reward open (Salperwyck and Urvoy 2011).
+    Weights sum to 1. With eta = 1 they are those of Bayes' rule. The paper leaves the reward open (Salperwyck and Urvoy
+    2011). `ExponentialWeights` weighs learners of any classes or numbers.
 
-    These are predictors of clicks; `ExponentialWeights` weighs learners of any classes or numbers.
+    Args:
+        schema: the columns; None takes them from the first rows to learn from.
+        seed: of the random draws, from 0 to 2^63 - 1.
+        predictors: such as `Stump()`, for one predictor of each usable column, or pairs such as `(Stump(), 800)`, for
+            that many, with the columns in turn. They are configurations and are not trained. Other objects with
+            `learn_one` and `predict_proba_one`, of river for instance, are copied and called one by one.
+        eta: the learning rate of the weights, above 0 and up to 1,000.
 
     >>> from stumpery.clicks import Stump
     >>> model = WeightedPredictors(predictors=[Stump()], eta=0.5)
@@ -32,4 +38,4 @@ class WeightedPredictors(PredictorEnsemble):
         super().__post_init__()
 
     def _learn_weights(self, outputs: Floats, label: int, weight: int) -> None:
-        kernels.reward(self._weights, outputs, label, float(self.eta * weight))
+        kernels.update_weights(self._weights, outputs, label, float(self.eta * weight))

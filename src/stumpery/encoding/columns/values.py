@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stumpery.options import shown
 
-LONG, SMALL = 2.0**16, 1e-37  # of numbers, whatever the sign: beyond these all digits may matter
+MAX_ROUNDED, MIN_ROUNDED = 2.0**16, 1e-37  # absolute cut points outside are shown with all digits
 
 Data = Sequence[Any] | NDArray[Any]  # a column's values: Python values, or an array of numbers
 
@@ -41,9 +41,9 @@ def text_of(value: Any) -> str:
 
 
 def cut_text(threshold: float, n_digits: int = 4) -> str:
-    """A cut point for readers: a few digits, or all where these would not tell ids, timestamps or money apart."""
+    """A cut point as text: a few digits, or all where they may distinguish ids, timestamps or amounts."""
     size = abs(threshold)
-    if size == 0.0 or SMALL <= size <= LONG:
+    if size == 0.0 or MIN_ROUNDED <= size <= MAX_ROUNDED:
         return f"{threshold:.{n_digits}g}"
     return repr(float(threshold)).removesuffix(".0")
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.array_forest.forest_kernels import as_int64
 from stumpery.jit import internal
 from stumpery.types import Bits, Floats
 
@@ -58,12 +59,6 @@ class BanditArena(NamedTuple):
     pool: Int32s  # (POOL_FREE_BLOCKS + blocks,)
     trees: Floats  # (trees, 4)
     options: Floats  # (7,)
-
-
-@internal
-def as_int64(number: int) -> int:
-    """A 32-bit number of an array as a 64-bit one: functions called with one width are compiled once."""
-    return number + 0
 
 
 @internal

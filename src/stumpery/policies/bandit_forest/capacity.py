@@ -32,7 +32,7 @@ from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 from stumpery.validation import check
 
-SAVED_ARRAYS = ("nodes", "leaves", "arms", "sums", "marks", "pool", "room")
+SAVED_ARRAYS = ("nodes", "leaves", "arms", "sums", "marks", "pool", "capacity")
 LEAF_MEMORY_SHARE = 0.25  # of max_bytes that leaves may take where blocks can use the rest
 MAX_COUNTED_DEPTH = 40  # 2^depth leaves are more than memory ever holds
 
@@ -93,7 +93,7 @@ def new_arena(plan: CapacityPlan, n_actions: int, width: int, trees: Floats, opt
 
 def saved_arrays(arena: BanditArena) -> dict[str, NDArray[Any]]:
     """The arrays of a file: the parts in use, and the capacity."""
-    return {**used_arrays(arena), "room": np.array([len(arena.leaves), len(arena.sums)])}
+    return {**used_arrays(arena), "capacity": np.array([len(arena.leaves), len(arena.sums)])}
 
 
 def load_arena(
@@ -101,7 +101,7 @@ def load_arena(
 ) -> BanditArena:
     """The arena of a file; a ValueError says what is inconsistent."""
     check(set(saved) == set(SAVED_ARRAYS), f"the arrays of its trees are {sorted(saved)}, not {sorted(SAVED_ARRAYS)}")
-    capacity, pool = saved["room"], saved["pool"]
+    capacity, pool = saved["capacity"], saved["pool"]
     check(capacity.dtype == np.int64 and capacity.shape == (2,), "the capacity of its trees is not two integers")
     check(
         pool.dtype == np.int32 and pool.ndim == 1 and len(pool) >= POOL_FREE_BLOCKS,

@@ -36,10 +36,10 @@ class TreeExplanation:
 
     def overall(self, exploring: float) -> Explanation:
         """Every action's number and mean of rewards over all contexts."""
-        rows = sorted(self._rows(), key=lambda row: -row["mean"] if row["rewards"] else math.inf)
-        said = f"After {sum(row['rewards'] for row in rows)} rewards {exploring:.0%} of recent decisions explore"
+        rows = sorted(self._rows(), key=lambda row: -row["mean"] if row["n"] else math.inf)
+        said = f"After {sum(row['n'] for row in rows)} rewards {exploring:.0%} of recent decisions explore"
         for row, verb in zip(rows[:2], ("has the highest mean over all contexts,", "follows with"), strict=False):
-            if row["rewards"]:
+            if row["n"]:
                 said += f"; {row['action']!r} {verb} {row['mean']:.4g}"
         return Explanation(said + ".", tuple(rows))
 
@@ -81,7 +81,7 @@ class TreeExplanation:
             half_width = math.sqrt(math.log(2 / self.delta) / (2 * plays)) if plays else math.inf
             rows.append(
                 {
-                    "rewards": int(plays),
+                    "n": int(plays),
                     "mean": self.reward(mean) if plays else math.nan,
                     "from": self.reward(max(0.0, mean - half_width)),
                     "to": self.reward(min(1.0, mean + half_width)),
@@ -97,9 +97,9 @@ class TreeExplanation:
         rule = f"where {' and '.join(path)}" if path else "everywhere"
         rows = self._rows()
         for row, leaf in zip(rows, self._leaf(node), strict=True):
-            row["rewards here"], row["mean here"] = leaf.pop("rewards"), leaf.pop("mean")
+            row["n_leaf"], row["mean_leaf"] = leaf.pop("n"), leaf.pop("mean")
             row.update(leaf)
-        rows.sort(key=lambda row: (not row["remains"], -row["mean here"] if row["rewards here"] else math.inf))
+        rows.sort(key=lambda row: (not row["remains"], -row["mean_leaf"] if row["n_leaf"] else math.inf))
         return Explanation(f"{said}: {rule}, {self._state(node)}.", tuple(rows))
 
     def _by_votes(self, said: str, bits: Bits, reached: list[int]) -> Explanation:
@@ -111,8 +111,8 @@ class TreeExplanation:
         means = np.array([self._means(self.arena.nodes[node, NODE_LEAF]) for node in reached]).mean(axis=0)
         for action, row in enumerate(rows):
             row["votes"] = votes[action]
-            row["mean here"] = self.reward(float(means[action]))
-        rows.sort(key=lambda row: (-row["votes"], -row["mean here"]))
+            row["mean_leaf"] = self.reward(float(means[action]))
+        rows.sort(key=lambda row: (-row["votes"], -row["mean_leaf"]))
         said += f"; {votes.total()} of {len(reached)} trees have chosen an action for it"
         if votes.total():
             ranked = [f"{row['votes']} vote for {row['action']!r}" for row in rows[:2] if row["votes"]]
@@ -129,7 +129,7 @@ class TreeExplanation:
             arm = self.arena.arms[layout.ALL_EVENTS, action]
             plays = int(arm[layout.ARM_PLAYS])
             mean = self.reward(float(arm[layout.ARM_SUM]) / plays) if plays else math.nan
-            rows.append({"action": name, "rewards": plays, "mean": mean})
+            rows.append({"action": name, "n": plays, "mean": mean})
         return rows
 
     def _means(self, leaf: int) -> Floats:

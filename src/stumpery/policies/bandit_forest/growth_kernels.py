@@ -5,6 +5,7 @@ Where the arena has no free block, or no nodes for children, a leaf does not spl
 
 import numpy as np
 
+from stumpery.array_forest.forest_kernels import as_int64
 from stumpery.jit import internal, kernel
 from stumpery.policies.bandit_forest.arena_kernels import (
     ARM_PLAYS,
@@ -38,7 +39,6 @@ from stumpery.policies.bandit_forest.arena_kernels import (
     TREE_MAX_DEPTH,
     BanditArena,
     allocate_block,
-    as_int64,
     free_blocks,
     leaf_of,
 )

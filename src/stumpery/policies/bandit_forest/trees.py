@@ -1,5 +1,6 @@
 """Base of the Bandit Stump, Tree and Forest: trees over bits that eliminate variables and actions."""
 
+import logging
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -30,6 +31,8 @@ from stumpery.validation import check
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+logger = logging.getLogger(__name__)
 
 LEAF_KINDS = {"elimination": layout.ELIMINATION_LEAF, "ucb": layout.UCB_LEAF, "thompson": layout.THOMPSON_LEAF}
 WEIGHTINGS = {"self-normalised": layout.SELF_NORMALISED, "ips": layout.INVERSE_PROPENSITY, "none": layout.UNWEIGHTED}
@@ -105,7 +108,7 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
         """Every action's rewards and, for a decision, the rule of the tree or the votes of the forest behind it."""
         if decision is None:
             return self._explanation().overall(self.exploring)
-        action, probability, context = self._opened(decision)
+        action, probability, context = self._checked_decision(decision)
         if self._encoder is None:  # an explanation infers no schema
             return self._explanation().overall(self.exploring)
         row = self._row(context)
@@ -153,6 +156,7 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
         trees, plan = self._plan_capacity(width)
         arena = capacity.new_arena(plan, len(self.actions), width, trees, self._kernel_options())
         growth.begin_trees(arena, rng)
+        logger.debug("%s has memory for %d leaves and %d blocks", type(self).__name__, plan.n_leaves, plan.n_blocks)
         return arena
 
     def _plan_capacity(self, width: int) -> tuple[Floats, capacity.CapacityPlan]:
@@ -222,7 +226,7 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
         arena = {name: arrays.pop(name) for name in capacity.SAVED_ARRAYS if name in arrays}
         restore(self._own_arrays(), arrays)
         if (self._arena is None) != (not arena):
-            raise CorruptFile("it has columns without trees, or trees without columns")
+            raise CorruptFile("its columns have no trees, or its trees no columns")
         if self._arena is not None:
             width, own = self._arena.marks.shape[1], (self._arena.trees, self._arena.options)
             self._arena = None  # frees its memory before the next is taken

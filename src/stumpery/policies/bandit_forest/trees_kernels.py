@@ -6,6 +6,7 @@ has chosen its action learns no more, and a reward of 0 changes no sums.
 
 import numpy as np
 
+from stumpery.array_forest.forest_kernels import as_int64
 from stumpery.jit import internal, kernel
 from stumpery.policies.bandit_forest import growth_kernels as growth
 from stumpery.policies.bandit_forest import votes_kernels as voting
@@ -33,10 +34,9 @@ from stumpery.policies.bandit_forest.arena_kernels import (
     BanditArena,
     Float32s,
     Int32s,
-    as_int64,
 )
 from stumpery.policies.bandit_forest.votes_kernels import NodeIndices
-from stumpery.policies.mode_kernels import DECIDES, LEARNS
+from stumpery.policies.mode_kernels import DECIDES, LEARNS, reward_of
 from stumpery.types import Bits, Floats, Integers, RandomState
 
 _U = np.uint32
@@ -169,7 +169,7 @@ def run(
             actions[row], probabilities[row] = voting.choose(arena, rng, clock, reached, available, votes)
         if mode & LEARNS:
             action = actions[row]
-            reward = rewards[row, action if mode & DECIDES else 0]
+            reward = reward_of(rewards, row, action, mode)
             for index in range(learn_event(arena, reached, due, ones, action, reward, probabilities[row])):
                 tree = as_int64(due[index])
                 growth.check_leaf(arena, rng, tree, as_int64(reached[tree]))

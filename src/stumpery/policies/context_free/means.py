@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from stumpery.options import is_number
 from stumpery.policies.context_free import means_kernels
-from stumpery.policies.exploration import explorer_kernels as statistic_rows
-from stumpery.policies.exploration import explorers
+from stumpery.policies.exploration import explorer_kernels, explorers
 from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.policies.exploration.explorers import Explorer
 from stumpery.policies.policy import ChosenActions, Policy
@@ -64,7 +63,7 @@ class MeansPolicy(Policy):
         """Every action's number and mean of rewards with a 95 % interval, its value and its probability now."""
         time = self._clock[0] + 1.0
         statistics = self._statistics.copy()
-        statistic_rows.fill_probabilities(self._rule, statistics, self._all, time)
+        explorer_kernels.fill_probabilities(self._rule, statistics, self._all, time)
         values, probabilities = statistics[rules.ACTION_VALUE], statistics[rules.ACTION_PROBABILITY]
         order = np.argsort(-values, kind="stable")
         shown = [self._explained(index, float(values[index]), float(probabilities[index])) for index in order.tolist()]
@@ -72,7 +71,7 @@ class MeansPolicy(Policy):
         if len(shown) > 1:
             said += f", {_standing(shown[1], 'follows')}"
         if decision is not None:
-            chosen, probability, _ = self._opened(decision)
+            chosen, probability, _ = self._checked_decision(decision)
             said = f"{self.actions[chosen]!r} was chosen with probability {probability:.4g}. {said}"
         return Explanation(said + ".", tuple(shown))
 
@@ -81,7 +80,7 @@ class MeansPolicy(Policy):
         half_width = math.sqrt(math.log(2 / 0.05) / (2 * n)) if n else math.inf  # Hoeffding, 95 %
         return {
             "action": self.actions[index],
-            "rewards": int(n),
+            "n": int(n),
             "mean": self._reward(mean) if n else math.nan,
             "from": self._reward(max(0.0, mean - half_width)),
             "to": self._reward(min(1.0, mean + half_width)),
@@ -91,6 +90,11 @@ class MeansPolicy(Policy):
 
     def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
         return means_kernels.decide(self._rng, self._rule, self._statistics, available, self._clock)
+
+    def _probabilities(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Floats:
+        statistics = self._statistics.copy()
+        explorer_kernels.fill_probabilities(self._rule, statistics, available, self._clock[0] + 1.0)
+        return np.tile(statistics[rules.ACTION_PROBABILITY], (n, 1))
 
     def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
         means_kernels.learn(self._arms, self._statistics, self._clock, action, reward)

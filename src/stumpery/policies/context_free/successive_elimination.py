@@ -67,7 +67,7 @@ class SuccessiveElimination(Policy):
             gap = kernels.elimination_bound(len(self.actions), plays, self.delta) - self.epsilon
             said += f"; one is eliminated when its mean is {gap * (self._high - self._low):.4g} below the best"
         if decision is not None:
-            chosen, probability, _ = self._opened(decision)
+            chosen, probability, _ = self._checked_decision(decision)
             said = f"{self.actions[chosen]!r} was chosen with probability {probability:.4g}. {said}"
         order = np.lexsort([-self._arms[:, moments.MEAN], ~self._remaining])
         return Explanation(said + ".", tuple(self._explained(index) for index in order.tolist()))
@@ -76,7 +76,7 @@ class SuccessiveElimination(Policy):
         n, mean, _ = self._arms[index].tolist()
         return {
             "action": self.actions[index],
-            "rewards": int(n),
+            "n": int(n),
             "mean": self._reward(mean) if n else math.nan,
             "remains": bool(self._remaining[index]),
         }

@@ -20,7 +20,7 @@ class ThompsonSampling(MeansPolicy):
         actions: Names of the actions: strings, numbers or booleans, each once.
         seed: Seed of all random draws; the same seed gives the same decisions.
         reward_range: The least and the greatest reward.
-        belief: The posterior. "beta" is for rewards of 0 or 1 and any bounded ones: a reward r of the range counts as r
+        posterior: Its kind. "beta" is for rewards of 0 or 1 and any bounded ones: a reward r of the range counts as r
             successes and 1 - r failures. "gaussian" is for normal rewards of standard deviation `sd`.
         prior: Successes and failures that every action starts with, each from 0.1 to 1e6; (1, 1) is uniform. For
             "gaussian" as many rewards of 1 and of 0.
@@ -32,17 +32,17 @@ class ThompsonSampling(MeansPolicy):
     0.5
     """
 
-    belief: str = "beta"
+    posterior: str = "beta"
     prior: tuple[float, float] = (1.0, 1.0)
     sd: float = 0.5
     explorer: Explorer = field(init=False, repr=False)
     initial: float | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
-        check_one_of("belief", self.belief, ("beta", "gaussian"))
+        check_one_of("posterior", self.posterior, ("beta", "gaussian"))
         check_number("sd", self.sd, *explorers.SD_RANGE)
         self.sd = float(self.sd)
-        if self.belief == "beta":
+        if self.posterior == "beta":
             self.explorer = explorers.beta_thompson(prior=self.prior)
         else:
             self.explorer = explorers.gaussian_thompson(prior=self.prior, sd=self.sd)

@@ -28,9 +28,9 @@ class UCB(MeansPolicy):
     ...     policy.learn(decision, reward=1.0 if decision.action == "b" else 0.0)
     >>> print(policy.explain())
     After 100 rewards 'b' leads with 1.313, 'a' follows with 1.24.
-      action  rewards  mean    from      to  value  probability
-           b       94     1  0.8599       1  1.313       1
-           a        6     0       0  0.5544   1.24       0
+      action   n  mean    from      to  value  probability
+           b  94     1  0.8599       1  1.313            1
+           a   6     0       0  0.5544   1.24            0
     """
 
     rho: float = 2.0

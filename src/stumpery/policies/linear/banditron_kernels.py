@@ -11,7 +11,7 @@ from stumpery.policies import standardisation_kernels as features
 from stumpery.policies.exploration import explorer_kernels as explorers
 from stumpery.policies.exploration.ranking_kernels import rank
 from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, ACTION_UNCERTAINTY, ACTION_VALUE
-from stumpery.policies.mode_kernels import DECIDES, LEARNS
+from stumpery.policies.mode_kernels import DECIDES, LEARNS, reward_of
 from stumpery.policies.standardisation_kernels import SparseRow
 from stumpery.types import Floats, Integers, RandomState
 
@@ -71,6 +71,6 @@ def run(
             explorers.fill_probabilities(rule, statistics, available, 1.0)
         if mode & LEARNS:
             action = actions[row]
-            reward = rewards[row, action if mode & DECIDES else 0]
+            reward = reward_of(rewards, row, action, mode)
             update(weights, statistics, rule, seen, action, reward, probabilities[row])
             features.count_event(clock, arms, columns, rows[row], action, reward)

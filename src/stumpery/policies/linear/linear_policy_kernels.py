@@ -15,7 +15,7 @@ from stumpery.jit import internal, kernel
 from stumpery.policies import standardisation_kernels as features
 from stumpery.policies.exploration import explorer_kernels as explorers
 from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, ACTION_UNCERTAINTY
-from stumpery.policies.mode_kernels import DECIDES, LEARNS
+from stumpery.policies.mode_kernels import DECIDES, LEARNS, reward_of
 from stumpery.policies.standardisation_kernels import SparseRow, dot, sparse_row
 from stumpery.types import Floats, Integers, RandomState
 
@@ -96,6 +96,6 @@ def run(
             explorers.fill_probabilities(rule, statistics, available, time)
         if mode & LEARNS:
             action = actions[row]
-            reward = rewards[row, action if mode & DECIDES else 0]
+            reward = reward_of(rewards, row, action, mode)
             update(inverses[action], thetas[action], seen, reward)
             features.count_event(clock, arms, columns, rows[row], action, reward)

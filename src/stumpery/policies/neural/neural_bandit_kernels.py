@@ -17,7 +17,7 @@ from stumpery.policies.exploration.rule_kernels import (
     ACTION_UNCERTAINTY,
     ACTION_VALUE,
 )
-from stumpery.policies.mode_kernels import DECIDES, LEARNS
+from stumpery.policies.mode_kernels import DECIDES, LEARNS, reward_of
 from stumpery.policies.neural.network_kernels import MEMBER_LOG_WEIGHT, Networks, backpropagate, forward
 from stumpery.random import choice
 from stumpery.types import Floats, Integers, RandomState
@@ -128,7 +128,7 @@ def run(
             probabilities[row] = statistics[ACTION_PROBABILITY, actions[row]]
         if mode & LEARNS:
             action, probability = actions[row], probabilities[row]
-            reward = rewards[row, action if mode & DECIDES else 0]
+            reward = reward_of(rewards, row, action, mode)
             update_credits(options, committee, passed.predictions, action, reward, probability)
             backpropagate(committee, networks, passed, action, reward, probability)
             features.count_event(clock, arms, columns, rows[row], action, reward)

@@ -66,7 +66,7 @@ class RewardForestCapacity(NamedTuple):
             )
         for n, what in ((capacity.n_slots, "slots of the quadratic scorer"), (capacity.n_buckets, "buckets")):
             if n & (n - 1):
-                raise CorruptFile(f"it has {n} {what}, which is no power of two")
+                raise CorruptFile(f"corrupt file: it has {n} {what}, which is no power of two")
         return capacity
 
 

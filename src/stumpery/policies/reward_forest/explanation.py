@@ -67,8 +67,8 @@ class RewardForestExplainer:
         for index, action in enumerate(self.actions):
             rewards = events[events[:, EVENT_ACTION] == index, EVENT_REWARD].astype(np.float64)
             mean = self.reward(float(rewards.mean())) if len(rewards) else math.nan
-            rows.append({"action": action, "rewards": len(rewards), "mean": mean})
-        rows.sort(key=lambda row: -row["mean"] if row["rewards"] else math.inf)
+            rows.append({"action": action, "n": len(rewards), "mean": mean})
+        rows.sort(key=lambda row: -row["mean"] if row["n"] else math.inf)
         text = f"{len(events)} events are remembered; decided now, {self.exploring():.0%} of the latest would explore."
         return Explanation(text, tuple(rows))
 
@@ -81,10 +81,10 @@ class RewardForestExplainer:
             {
                 "action": self.actions[index],
                 "score": self.reward(float(statistics[ACTION_SCORE, index])),
-                **{name: self.reward(float(scores[index])) for name, scores in sources.items()},
-                **{name: float(changes[index]) * self._reward_width for name, changes in residuals.items()},
                 "uncertainty": float(statistics[ACTION_UNCERTAINTY, index]) * self._reward_width,
                 "probability": float(statistics[ACTION_PROBABILITY, index]),
+                **{name: self.reward(float(scores[index])) for name, scores in sources.items()},
+                **{name: float(changes[index]) * self._reward_width for name, changes in residuals.items()},
             }
             for index in order
         )
@@ -104,8 +104,8 @@ class RewardForestExplainer:
         if self.state.shared_model.features.ndim == 1:
             return {}
         return {
-            "own": self.statistics_of(row, 0.0)[ACTION_SCORE],
-            "similar actions": self.statistics_of(row, FULL_SHRINKAGE)[ACTION_SCORE],
+            "own": self.statistics_of(row, shrinkage=0.0)[ACTION_SCORE],
+            "similar actions": self.statistics_of(row, shrinkage=FULL_SHRINKAGE)[ACTION_SCORE],
         }
 
     def _residuals(self, row: Floats, statistics: Floats) -> dict[str, Floats]:
@@ -173,7 +173,7 @@ class RewardForestExplainer:
         return [
             {
                 "action": action,
-                "rewards": int(plays[index]),
+                "n": int(plays[index]),
                 "mean": self.reward(float(means[index])),
                 "uncertainty": float(uncertainties[index]) * self._reward_width,
             }

@@ -1,37 +1,32 @@
 """RewardForest: an incremental forest for contextual bandits."""
 
-import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest import rendering
-from stumpery.drift.reward_drop_kernels import DROP_N_DRIFTS
 from stumpery.encoding import Schema
 from stumpery.encoding.chunks import chunks
 from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.errors import CorruptFile
 from stumpery.options import check_number, check_whole
 from stumpery.policies.arguments import checked_actions
-from stumpery.policies.contextual import NO_REWARDS, ContextualPolicy
+from stumpery.policies.contextual import NO_REWARDS
 from stumpery.policies.exploration import explorers
 from stumpery.policies.exploration.explorer_kernels import fill_probabilities
 from stumpery.policies.exploration.explorers import Explorer
-from stumpery.policies.exploration.rule_kernels import new_action_statistics
+from stumpery.policies.exploration.rule_kernels import ACTION_PROBABILITY, new_action_statistics
 from stumpery.policies.policy import ChosenActions
 from stumpery.policies.reward_forest import policy_kernels as kernels
 from stumpery.policies.reward_forest.action_features import ActionFeatures
 from stumpery.policies.reward_forest.capacity import default_n_trees
-from stumpery.policies.reward_forest.explanation import RewardForestExplainer
 from stumpery.policies.reward_forest.growth import RewardForestArena, initial_state
-from stumpery.policies.reward_forest.importances import column_gains
+from stumpery.policies.reward_forest.inspection import RewardForestInspection
 from stumpery.policies.reward_forest.saving import arrays_of, check_arrays, state_for
-from stumpery.policies.reward_forest.scorers.context_memory_kernels import SHRINKAGE_FACTOR
 from stumpery.policies.reward_forest.scorers.shrinkage_kernels import SharedModel
 from stumpery.policies.reward_forest.state import new_shared_model, with_actions
 from stumpery.policies.reward_forest.trees import ring
@@ -39,18 +34,14 @@ from stumpery.policies.reward_forest.trees.ring_kernels import BYTE
 from stumpery.policies.reward_forest.validation import validate
 from stumpery.saveable import Arrays, Options, restore
 from stumpery.system.allocation import provisional
-from stumpery.types import Action, Context, Decision, Explanation, Floats
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from stumpery.types import Action, Context, Floats
 
 MAX_SHRINKAGE = 1e9
 MAX_NAMES = trees.MAX_CODES - 2  # with missing and other, the codes of a column are the bits of one word
-SCORERS = ("forest", "linear", "quadratic", "fast linear", "residual")
 
 
 @dataclass(kw_only=True, eq=False)
-class RewardForest(ContextualPolicy[OnlineEncoder]):
+class RewardForest(RewardForestInspection):
     """An incremental forest for contextual bandits, stacked online with linear scorers.
 
     Every leaf holds the numbers of stored events and splits when a split of its own events separates the actions'
@@ -86,7 +77,6 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
     'news'
     """
 
-    n_trees: int | None = None
     explorer: Explorer = field(default_factory=lambda: explorers.inverse_gap(scale=100.0, bonus=1.0))
     max_bytes: int = 512_000_000
     features: Mapping[Any, Mapping[str, Any]] | None = None
@@ -105,118 +95,10 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
         check_number("shrinkage", self.shrinkage, 0.0, MAX_SHRINKAGE)
         self.shrinkage = float(self.shrinkage)  # an int would compile another kernel
         self._rule = self.explorer.rule()
-        self._arena: RewardForestArena | None = None
         self._action_features = ActionFeatures.of(self.features, self.actions)
         self.features = deepcopy(self._action_features.described)
         super().__post_init__()
         self._statistics = new_action_statistics(len(self.actions))
-
-    # What has been learned.
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """The stacking weight of each scorer."""
-        weights = kernels.INITIAL_WEIGHTS if self._arena is None else self._arena.state.weights.tolist()
-        return dict(zip(SCORERS, weights, strict=True))
-
-    @property
-    def context_shrinkage(self) -> float:
-        """The factor, from 0 to 1, by which residuals of the context memory are added to scores."""
-        return 0.0 if self._arena is None else float(self._arena.state.context_memory.shrinkage[SHRINKAGE_FACTOR])
-
-    @property
-    def n_drifts(self) -> int:
-        """The number of drifts detected so far."""
-        return 0 if self._arena is None else int(self._arena.state.drift[DROP_N_DRIFTS])
-
-    @property
-    def n_leaves(self) -> int:
-        """The number of leaves of all trees."""
-        if self._arena is None:
-            return self.n_trees or default_n_trees(0)
-        forest = self._arena.state.forest
-        return int((forest.leaves[: forest.counters[trees.COUNTER_LEAVES], trees.LEAF_NODE] != trees.NO_INDEX).sum())
-
-    @property
-    def exploring(self) -> float:
-        """The probability that decisions for the latest 200 events take another action than the best; 1 before any."""
-        return 1.0 if self._arena is None else self._explainer().exploring()
-
-    def feature_importances(self) -> dict[str, float]:
-        """Each column's share of the decrease in impurity by all present splits; all 0 before the first split.
-
-        The decrease of a split is n1 n0 / (n1 + n0) (mean1 - mean0)^2, with the plays and means of an action on its two
-        sides, summed over the actions.
-        """
-        if self._arena is None or self.schema is None:
-            return {}
-        gains = column_gains(self._arena.state.forest, self._arena.n_trees)
-        return dict(zip(self.schema.names, (gains / max(float(gains.sum()), 1e-300)).tolist(), strict=True))
-
-    def explain(self, decision: Decision | None = None) -> Explanation:
-        """Every action's score, uncertainty and probability for a decision's context, and the columns that mattered.
-
-        Without a decision: every action's rewards among the stored events, and the share of exploration.
-        """
-        if self._arena is None:
-            rows = tuple({"action": action, "rewards": 0, "mean": math.nan} for action in self.actions)
-            return Explanation("No context has come yet: every decision explores.", rows)
-        if decision is None:
-            return self._explainer().overall()
-        chosen, probability, context = self._opened(decision)
-        row = self._known_encoder.encode_one(context)  # no new category is learned
-        return self._explainer().decision(row, chosen, probability)
-
-    def to_text(self, tree: int = 0, max_depth: int = 4) -> str:
-        """One tree as an indented list of rules, with the statistics below each.
-
-        Of more than 600 plays of an action a leaf has an estimate, as `leaves` says: "about 1,234".
-        """
-        return rendering.text(self._shown_nodes(tree, max_depth))
-
-    def draw(self, tree: int = 0, max_depth: int = 3, ax: "Axes | None" = None) -> "Axes":
-        """One tree as a picture."""
-        return rendering.draw(self._shown_nodes(tree, max_depth), f"tree {tree}", ax)
-
-    def leaves(self, tree: int = 0) -> list[dict[str, Any]]:
-        """The leaf statistics of one tree: a row for each leaf and action, with rule, rewards, mean and uncertainty.
-
-        More than 600 rewards of an action are an estimate, off by 3 in a hundred at 5,000 and 10 at 500,000; it ends at
-        about a million.
-        """
-        return self._explainer(tree).leaves(tree)
-
-    def _shown_nodes(self, tree: int, max_depth: int) -> list[rendering.ShownNode]:
-        check_whole("max_depth", max_depth, 0, 20)
-        return self._explainer(tree).shown_nodes(tree, max_depth)
-
-    def _explainer(self, tree: int = 0) -> RewardForestExplainer:
-        n_trees = self.n_trees or default_n_trees(0) if self._arena is None else self._arena.n_trees
-        check_whole("tree", tree, 0, n_trees - 1)
-        if self._arena is None or self.schema is None:
-            raise ValueError("this forest has seen no context yet: there is no tree to show")
-        state = self._arena.state
-        return RewardForestExplainer(state, self.schema, self.actions, self._reward, self._statistics_of)
-
-    def _statistics_of(self, row: Floats, shrinkage: float | None = None, has_memory: bool = True) -> Floats:
-        """New action statistics for one row, as if with another `shrinkage`, or without context memory."""
-        assert self._arena is not None  # noqa: S101 - there is a row
-        state = changed = self._arena.state
-        if shrinkage is not None:
-            changed = changed._replace(shared_model=changed.shared_model._replace(strength=shrinkage))
-        if not has_memory:
-            memory = changed.context_memory
-            changed = changed._replace(context_memory=memory._replace(shrinkage=np.zeros_like(memory.shrinkage)))
-        try:
-            if changed is not state:
-                self._arena.state = changed
-            self._run(row[None], NO_REWARDS, ChosenActions.empty(1), self._all, 0)
-        finally:
-            if changed is not state:
-                self._arena.state = state
-        statistics = self._statistics.copy()
-        fill_probabilities(self._rule, statistics, self._all, float(state.clock[kernels.CLOCK_EVENTS] + 1.0))
-        return statistics
 
     # Contexts: numbers with -inf for missing, categories as codes with 0 for missing; new categories get a code.
 
@@ -256,11 +138,8 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
 
     def _allocate(self, width: int) -> None:
         n_trees, widths = self.n_trees or default_n_trees(width), np.full(width, BYTE, np.uint8)
-        is_categorical, n_actions, shared_model = (
-            self._known_encoder.is_categorical,
-            len(self.actions),
-            self._new_shared(),
-        )
+        is_categorical, n_actions = self._known_encoder.is_categorical, len(self.actions)
+        shared_model = self._new_shared()
         state = initial_state(n_trees, n_actions, is_categorical, widths, shared_model, self.max_bytes)
         self._arena = RewardForestArena(state, n_trees, self.max_bytes)
         self._arena.plan()
@@ -268,17 +147,16 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
     def _new_shared(self) -> SharedModel:
         return new_shared_model(self._known_encoder.width, self._action_features.vectors(), self.shrinkage)
 
-    def _run(self, rows: Any, rewards: Floats, played: ChosenActions, available: NDArray[np.bool_], does: int) -> None:
+    def _run(self, rows: Any, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int) -> None:
         for part, chunk in chunks(rows):
-            played_part = ChosenActions(played.actions[part], played.probabilities[part])
-            self._run_chunk(chunk, rewards[part], played_part, available, does)
+            chosen_part = ChosenActions(chosen.actions[part], chosen.probabilities[part])
+            self._run_chunk(chunk, rewards[part], chosen_part, available, mode)
 
     def _run_chunk(
-        self, rows: Floats, rewards: Floats, played: ChosenActions, available: NDArray[np.bool_], does: int
+        self, rows: Floats, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int
     ) -> None:
         assert self._arena is not None  # noqa: S101 - there are rows
         arena = self._arena
-        arena.renumber()
 
         def process(state: Any, workspace: Any, start: int) -> int:
             rest = slice(start, None)
@@ -291,14 +169,56 @@ class RewardForest(ContextualPolicy[OnlineEncoder]):
                 self._statistics,
                 rows[rest],
                 rewards[rest],
-                played.actions[rest],
-                played.probabilities[rest],
+                chosen.actions[rest],
+                chosen.probabilities[rest],
                 available,
-                does | (kernels.MAY_GROW if arena.may_grow else 0),
+                mode | (kernels.MAY_GROW if arena.may_grow else 0),
             )
             return n
 
         arena.run(rows, process)
+
+    def _statistics_of(
+        self,
+        row: Floats,
+        available: NDArray[np.bool_] | None = None,
+        *,
+        shrinkage: float | None = None,
+        has_memory: bool = True,
+    ) -> Floats:
+        """New action statistics for one row, as if with another `shrinkage`, or without context memory."""
+        assert self._arena is not None  # noqa: S101 - there is a row
+        state = changed = self._arena.state
+        if shrinkage is not None:
+            changed = changed._replace(shared_model=changed.shared_model._replace(strength=shrinkage))
+        if not has_memory:
+            memory = changed.context_memory
+            changed = changed._replace(context_memory=memory._replace(shrinkage=np.zeros_like(memory.shrinkage)))
+        try:
+            if changed is not state:
+                self._arena.state = changed
+            self._run(row[None], NO_REWARDS, ChosenActions.empty(1), self._all, 0)
+        finally:
+            if changed is not state:
+                self._arena.state = state
+        statistics = self._statistics.copy()
+        time = float(state.clock[kernels.CLOCK_EVENTS] + 1.0)
+        fill_probabilities(self._rule, statistics, self._all if available is None else available, time)
+        return statistics
+
+    def _probabilities(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Floats:
+        if self._encoder is None:
+            return super()._probabilities(contexts, n, available)
+        encoder, rows = self._encoder.extend(self._table(contexts))  # not taken over: new categories stay unknown
+        if (encoder.is_categorical & ~self._encoder.is_categorical).any():
+            copy = self._copied()
+            copy._extend(encoder)
+            return copy._row_probabilities(rows, available)
+        return self._row_probabilities(rows, available)
+
+    def _row_probabilities(self, rows: Any, available: NDArray[np.bool_]) -> Floats:
+        each_row = (row for _, chunk in chunks(rows) for row in chunk)
+        return np.stack([self._statistics_of(row, available)[ACTION_PROBABILITY] for row in each_row])
 
     # Actions that come and go.
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from stumpery.reinforcement.training.agent_state import (
 )
 from stumpery.system.interruption import defer_interrupts
 from stumpery.types import Floats, Integers
+
+if TYPE_CHECKING:
+    from stumpery.reinforcement.deep_tree import DeepTree
 
 logger = logging.getLogger(__name__)
 
@@ -75,8 +78,8 @@ class Agent:
         self._network: InferenceNetwork | None = None
 
     @classmethod
-    def of(cls, schema: Schema, rows: Floats, n_classes: int, options: Any) -> "Agent":
-        """An untrained agent; numbers are discretised by the quantiles of `rows`. `options` is a `DeepTree`."""
+    def of(cls, schema: Schema, rows: Floats, n_classes: int, options: "DeepTree") -> "Agent":
+        """An untrained agent; numbers are discretised by the quantiles of `rows`."""
         cells = Discretisation.of(schema, rows, options.n_cells)
         n_spans = span_capacity(len(cells.extended(rows, cells.is_categorical).spans))
         n_columns = rows.shape[1]

@@ -43,7 +43,7 @@ class ReferenceForest:
         self._threads = settings.threads
         self._n_actions = int(codes.max()) + 1
         classes = forest.classes_.astype(np.int64)
-        self._trees = [(each.tree_, classes[each.tree_.value[:, 0].argmax(axis=1)]) for each in forest.estimators_]
+        self._trees = [(tree.tree_, classes[tree.tree_.value[:, 0].argmax(axis=1)]) for tree in forest.estimators_]
         self._bags = forest.estimators_samples_
 
     def vote(self, contexts: Any) -> Integers:
@@ -55,18 +55,18 @@ class ReferenceForest:
         unseen = [np.setdiff1d(np.arange(len(contexts)), bag) for bag in self._bags]
         return self._votes(contexts, unseen)
 
-    def _votes(self, contexts: Any, chosen: list[Any]) -> Integers:
+    def _votes(self, contexts: Any, selected: list[Any]) -> Integers:
         rows = np.ascontiguousarray(contexts, dtype=np.float32)
         votes = np.zeros((len(rows), self._n_actions), dtype=np.int64)
 
-        def ballots(place: int) -> tuple[Any, Integers]:
-            tree, labels = self._trees[place]
-            who = np.arange(len(rows)) if chosen[place] is None else chosen[place]
-            return who, labels[tree.apply(rows[who])]
+        def ballots(index: int) -> tuple[Any, Integers]:
+            tree, labels = self._trees[index]
+            voters = np.arange(len(rows)) if selected[index] is None else selected[index]
+            return voters, labels[tree.apply(rows[voters])]
 
         with ThreadPoolExecutor(self._threads) as pool:
-            for who, ballot in pool.map(ballots, range(len(self._trees))):
-                votes[who, ballot] += 1
+            for voters, ballot in pool.map(ballots, range(len(self._trees))):
+                votes[voters, ballot] += 1
         majority: Integers = votes.argmax(axis=1)
         return majority
 
@@ -88,10 +88,10 @@ def compare_with_reference(
 def _reference(
     stream: ClassificationBandit, settings: Settings, parts: Parts, progress: Progress
 ) -> tuple[Floats, list[dict[str, Any]]]:
-    """The reference's gains at the checkpoints, trial by trial, and its lines of the table."""
+    """The cumulative rewards of the reference, (trials, checkpoints), and its rows of the table."""
     n_rows = min(len(stream.contexts), max(settings.steps, MIN_ROWS))
     of_what = f"of a reference of {n_rows} rows on {stream!r}"
-    trained = cache(lambda: _trained(stream, n_rows, settings))  # only where a part is not there
+    trained = cache(lambda: _trained(stream, n_rows, settings))  # only if a part is missing
     gains = np.empty((settings.trials, len(log_grid(settings.steps))))
     for trial in range(settings.trials):
         make = partial(_gains, trained, stream, settings, trial, progress)
@@ -106,16 +106,16 @@ def _reference(
 
 
 def _trained(stream: ClassificationBandit, n_rows: int, settings: Settings) -> tuple[ReferenceForest, float]:
-    """A forest of rows without noise, and its average reward on noisy rows that its trees did not see."""
+    """A forest trained on rows without noise, and its out-of-bag average reward on noisy rows."""
     rng = np.random.default_rng(settings.seed)
     rows = rng.permutation(len(stream.contexts))[:n_rows]
-    place = {action: code for code, action in enumerate(stream.actions)}
+    code_of = {action: code for code, action in enumerate(stream.actions)}
     labels = list(stream.labels)
-    codes = np.array([place[labels[row]] for row in rows.tolist()])
+    codes = np.array([code_of[labels[row]] for row in rows.tolist()])
     contexts = stream.contexts[rows]
     forest = ReferenceForest(contexts, codes, settings)
-    few = contexts[:MAX_UNSEEN]
-    noisy = few ^ (rng.random(few.shape) < stream.flip).astype(few.dtype)
+    sample = contexts[:MAX_UNSEEN]
+    noisy = sample ^ (rng.random(sample.shape) < stream.flip).astype(sample.dtype)
     return forest, float((forest.vote_unseen(noisy) == codes[:MAX_UNSEEN]).mean())
 
 
@@ -126,13 +126,13 @@ def _gains(
     trial: int,
     progress: Progress,
 ) -> list[float]:
-    """What the majority earned up to each checkpoint of a trial."""
+    """The cumulative reward of the majority vote at each checkpoint of a trial."""
     forest, _ = trained()
     events_seed, _ = trial_seeds(settings.seed, trial)
-    earned = []
+    rewards = []
     for batch in exactly(stream.batches(seed=events_seed, size=BATCH), settings.steps):
         votes = forest.vote(batch.contexts)
-        earned.append(batch.rewards[np.arange(len(votes)), votes])
+        rewards.append(batch.rewards[np.arange(len(votes)), votes])
         progress(len(votes))
-    gains: list[float] = np.cumsum(np.concatenate(earned))[log_grid(settings.steps) - 1].tolist()
+    gains: list[float] = np.cumsum(np.concatenate(rewards))[log_grid(settings.steps) - 1].tolist()
     return gains

@@ -23,7 +23,7 @@ BANDITRON, NEURAL, OURS = "Banditron", "NeuralBandit", "RewardForest"
 
 
 class Chapter(NamedTuple):
-    """A dataset, its figure, and who has less regret than whom there by the paper."""
+    """A dataset, its figure, and pairs of policies of which the first has less regret in the paper."""
 
     name: str
     dataset: str

@@ -25,7 +25,7 @@ POINTS = (
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
-    """Measure every point in every trial, with at most `steps` events each."""
+    """Measure the stopping times of every point in every trial, with at most `steps` events each."""
     found = []
     for point in POINTS:
         trials = []
@@ -51,7 +51,7 @@ def measured(point: Point, settings: Settings, trial: int, progress: Progress) -
 
 
 def rows_of(point: Point, trials: list[Measured]) -> list[dict[str, Any]]:
-    """What a point's trials needed on average, and in how many the answer was right and within the bound."""
+    """A row per target of a point: mean and maximum stopping time, bound, and number of correct answers."""
     rows = []
     for what, bound in bounds(point).items():
         times = [trial[what][0] for trial in trials]
@@ -73,7 +73,7 @@ def rows_of(point: Point, trials: list[Measured]) -> list[dict[str, Any]]:
 
 
 def line(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """A point's rows side by side: what each answer took, and its bound."""
+    """The rows of a point as one row of the printed table: stopping times and bounds."""
     first = rows[0]
     shown = {"M": first["n_variables"], "K": first["n_actions"], "gap": first["gap"]}
     for row in rows:
@@ -88,12 +88,12 @@ def claims(rows: list[dict[str, Any]], trials: int) -> list[Finding]:
 
 
 def claim_on_bound(rows: list[dict[str, Any]], what: str, trials: int) -> Finding:
-    """Whether all trials were within a bound, and enough of them right."""
-    mine = [row for row in rows if row["target"] == what]
-    shares = [(row["max_events"] or np.nan) / row["bound"] for row in mine]
-    right = sum(row["n_correct"] for row in mine) / (trials * len(mine))
+    """The claim that all trials are within a bound, and enough of their answers correct."""
+    selected = [row for row in rows if row["target"] == what]
+    shares = [(row["max_events"] or np.nan) / row["bound"] for row in selected]
+    right = sum(row["n_correct"] for row in selected) / (trials * len(selected))
     return finding(
-        f"the {what} is known within the bound of {SOURCES[what]}, with probability {1 - DELTA:g}",
+        f"the {what} is identified within the bound of {SOURCES[what]}, with probability {1 - DELTA:g}",
         holds=max(shares) <= 1 and right >= 1 - DELTA,
         evidence=f"at most {max(shares):.0%} of the bound was needed, and {right:.1%} of the answers were correct",
     )
@@ -106,12 +106,12 @@ def claims_on_growth(rows: list[dict[str, Any]]) -> list[Finding]:
     return [
         *(claim_on_variables(rows, what) for what in ("best variable", "best forest")),
         finding(
-            "the events to know the best variable grow in proportion to K, but for a logarithm",
+            "the events to identify the best variable grow linearly with K, up to a logarithm",
             holds=0.9 < power_k < 1.3,
             evidence=f"they grow with K to the power {power_k:.2f}",
         ),
         finding(
-            "they grow with the inverse square of the gap, but for a logarithm",
+            "they grow with the inverse square of the gap, up to a logarithm",
             holds=-2.4 < power_gap < -1.8,
             evidence=f"they grow with the gap to the power {power_gap:.2f}",
         ),
@@ -123,7 +123,7 @@ def claim_on_variables(rows: list[dict[str, Any]], what: str) -> Finding:
     m, by_m = curve(rows, what, "M")
     fit = float(np.corrcoef(np.log(m), by_m)[0, 1])
     return finding(
-        f"the events to know the {what} grow with the logarithm of M",
+        f"the events to identify the {what} grow with the logarithm of M",
         holds=fit > 0.95 and by_m[-1] < 2 * by_m[0],
         evidence=f"{m[-1] / m[0]:.0f} times the variables took {by_m[-1] / by_m[0]:.2f} times the events; "
         f"they correlate by {fit:.3f} with log M",
@@ -131,10 +131,10 @@ def claim_on_variables(rows: list[dict[str, Any]], what: str) -> Finding:
 
 
 def curve(rows: list[dict[str, Any]], what: str, varied: str, column: str = "events") -> tuple[Any, Any]:
-    """What is varied, and a column that goes with it."""
+    """The varied parameter and a column of its rows, as arrays."""
     name = {"M": "n_variables", "K": "n_actions", "gap": "gap"}[varied]
-    mine = [row for row in rows if row["varied"] == varied and row["target"] == what]
-    numbers = [[row[name] for row in mine], [np.nan if row[column] is None else row[column] for row in mine]]
+    selected = [row for row in rows if row["varied"] == varied and row["target"] == what]
+    numbers = [[row[name] for row in selected], [np.nan if row[column] is None else row[column] for row in selected]]
     return np.array(numbers[0], dtype=np.float64), np.array(numbers[1], dtype=np.float64)
 
 

@@ -1,6 +1,6 @@
-"""Problems of known gaps, and after how many events elimination is sure of their answers.
+"""Stopping times of successive elimination on problems with known gaps.
 
-One bit decides: where it is set the first action pays most, elsewhere the second. Its gap to the other bits is `gap`
+One bit decides: where it is set the first action is best, elsewhere the second. Its gap to the other bits is `gap`
 (Delta_1 of the paper). Where the bit is known, the best action pays `2 gap` more than the others, and each value comes
 half of the time: the gap that Theorem 1 counts, of means and values together, is `gap` again (Delta_2). A stump tests
 actions while it looks for the variable (Algorithm 4), so that both may be known at once.
@@ -25,14 +25,14 @@ from stumpery.types import Bits, Floats
 DELTA = 0.05
 DEPTH, N_TREES = 2, 10  # of the forest
 SPREAD = 1.25  # of the forest's problem, for a gap of 1 of the others'
-N_LOOKS = 100  # at a policy, in the time that it should need
+N_CHECKS = 100  # of a policy, within its expected stopping time
 Events = Iterator[tuple[Bits, Floats]]
 Known = Mapping[str, Callable[[], bool]]
-Measured = dict[str, list[Any]]  # by what was to be known: after how many events it was, and whether it was right
+Measured = dict[str, list[Any]]  # by target: stopping time, and whether the answer was correct
 
 
 class Point(NamedTuple):
-    """A problem, and the letter of the number that is varied with it."""
+    """A problem, and the name of the varied parameter."""
 
     varied: str
     n_variables: int = 16
@@ -64,7 +64,7 @@ def bounds(point: Point) -> dict[str, float]:
 
 
 def measure(point: Point, seed: int, trial: int, most: int) -> Measured:
-    """Watch successive elimination, a stump and a forest for at most so many events each."""
+    """The stopping times of successive elimination, a stump and a forest, with at most `most` events each."""
     events_seed, policy_seed = trial_seeds(seed, trial)
     lone = SuccessiveElimination(actions=range(point.n_actions), delta=DELTA, seed=policy_seed)
     paper: Any = {"epsilon": 0, "delta": DELTA, "explore": "in turn", "weights": "none", "seed": policy_seed}
@@ -95,36 +95,36 @@ def measure(point: Point, seed: int, trial: int, most: int) -> Measured:
 
 
 def is_complete(tree: str) -> bool:
-    """Whether every leaf of a tree in words has found its action."""
+    """Whether every leaf of a tree, given as text, has identified its action."""
     return " remain after " not in tree
 
 
 def is_as_made(tree: str) -> bool:
-    """Whether a tree asks for the first bit, and then for the second."""
+    """Whether a tree splits by the first bit, and then by the second."""
     return tree.startswith("x0?\n  no: x1?\n") and "\n  yes: x1?\n" in tree
 
 
 def stopping_times(policy: Policy, events: Events, known: Known, most: int) -> dict[str, int | None]:
-    """After how many events each thing was known; None where `most` were not enough."""
+    """The number of events after which each target was identified; None if `most` were not enough."""
     times: dict[str, int | None] = dict.fromkeys(known)
     n_played = 0
     while n_played < most and None in times.values():
         contexts, rewards = next(events)
-        left = most - n_played
-        policy.play(contexts[:left], rewards[:left])
-        n_played += min(left, len(rewards))
+        remaining = most - n_played
+        policy.play(contexts[:remaining], rewards[:remaining])
+        n_played += min(remaining, len(rewards))
         times |= {what: n_played for what, is_known in known.items() if times[what] is None and is_known()}
     return times
 
 
 def _events(point: Point, seed: int, *, blind: bool = False) -> Events:
-    """Events between two looks, without end; the `blind` meet only contexts whose first bit is set."""
+    """Endless batches of events, one per check; with `blind` the first bit of all contexts is set."""
     rng = np.random.default_rng(seed)
     n_hypotheses, gap = point.n_actions * point.n_variables, point.gap
     plays = plays_until_elimination(gap=2 * gap, n_hypotheses=point.n_actions, width=2.0, delta=DELTA)
     if not blind:
         plays = plays_until_elimination(gap=gap, n_hypotheses=n_hypotheses, width=4.0, delta=DELTA)
-    size = max(1, plays * point.n_actions // N_LOOKS)
+    size = max(1, plays * point.n_actions // N_CHECKS)
     while True:
         contexts = rng.integers(0, 2, size=(size, point.n_variables), dtype=np.uint8)
         contexts[:, 0] |= blind
@@ -134,11 +134,11 @@ def _events(point: Point, seed: int, *, blind: bool = False) -> Events:
 
 
 def _forest_events(point: Point, seed: int) -> Events:
-    """Events of the problem in which two bits decide, without end."""
+    """Endless batches of events of the problem with two deciding bits."""
     rng = np.random.default_rng(seed)
     spread, n_hypotheses = SPREAD * point.gap, point.n_actions * point.n_variables * DEPTH * N_TREES
     plays = plays_until_elimination(gap=spread / 4, n_hypotheses=n_hypotheses, width=4.0, delta=DELTA)
-    size = max(1, plays * point.n_actions // N_LOOKS)
+    size = max(1, plays * point.n_actions // N_CHECKS)
     while True:
         contexts = rng.integers(0, 2, size=(size, point.n_variables), dtype=np.uint8)
         lead = np.where(contexts[:, 1], spread, spread / 2)

@@ -49,7 +49,7 @@ class Toy:
 
 
 def policies() -> dict[str, Policy]:
-    """One that sees nothing, and the stump that looks for the best variable."""
+    """A policy without context, and the stump that selects the best variable."""
     return {
         "UCB, no context": UCB(actions=ACTIONS, reward_range=(0.0, MAX_REWARD)),
         "Bandit Stump": BanditStump(actions=ACTIONS, reward_range=(0.0, MAX_REWARD), epsilon=0.1),
@@ -57,7 +57,7 @@ def policies() -> dict[str, Policy]:
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
-    """Compute what each player earns, and let the stump find out."""
+    """Compute the best reward with each variable, and play the stump."""
     result = compare(policies(), Toy(), settings, parts, progress)
     long_run = settings.steps >= LONG_RUN
     return Outcome(
@@ -69,15 +69,15 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 
 
 def claims() -> list[Finding]:
-    """The numbers of section 3.1, exactly, and what Table 1 asks of the rewards."""
+    """The claims of section 3.1, computed exactly, and on the rewards of table 1."""
     blind = optimal_greedy_tree(contexts=CONTEXTS, probabilities=PROBABILITIES, rewards=MEANS, max_depth=0).reward
-    earned = dict(zip(PLAYERS, (blind, *variable_rewards(CONTEXTS, PROBABILITIES, MEANS).tolist()), strict=True))
+    rewards = dict(zip(PLAYERS, (blind, *variable_rewards(CONTEXTS, PROBABILITIES, MEANS).tolist()), strict=True))
     return [
         *(
             finding(
-                f"with {player} the best play earns {said}",
-                holds=bool(np.isclose(earned[player], float(said))),
-                evidence=f"it earns {Fraction(earned[player]).limit_denominator(1000)}",
+                f"the optimal policy with {player} earns {said} per event",
+                holds=bool(np.isclose(rewards[player], float(said))),
+                evidence=f"it earns {Fraction(rewards[player]).limit_denominator(1000)}",
             )
             for player, said in PLAYERS.items()
         ),
@@ -98,18 +98,18 @@ def claim_on_stump(settings: Settings) -> Finding:
         play(stump, stream=Toy(), steps=settings.steps, seed=events_seed)
         first += isinstance(stump, BanditStump) and stump.to_text().startswith("x0?")
     return finding(
-        "the stump picks the first variable",
+        "the stump selects the first variable",
         holds=first == settings.trials,
         evidence=f"it did in {first} of {settings.trials} trials of {settings.steps:,} steps",
     )
 
 
 def draw(result: RegretResult, trials: int) -> "Figure":
-    """Average reward so far, beside what the three players earn."""
+    """Plot average reward, and the best rewards with each variable."""
     figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(8, 4.4), layout="constrained")
     axes = figure.subplots()
-    for (player, earned), style in zip(PLAYERS.items(), ("--", "-.", ":"), strict=True):
-        axes.axhline(float(earned), color="0.4", linestyle=style, label=f"optimal policy, {player}: {earned}")
+    for (player, rewards), style in zip(PLAYERS.items(), ("--", "-.", ":"), strict=True):
+        axes.axhline(float(rewards), color="0.4", linestyle=style, label=f"optimal policy, {player}: {rewards}")
     result.plot(axes, per_step=True)
     axes.set(xlim=(10, None), ylim=(0.2, 0.95))
     axes.legend(loc="upper left", ncols=2, fontsize="small")

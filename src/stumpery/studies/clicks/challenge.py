@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 N_PLAYERS = sum(map(len, GROUPS))
 BLOCK = 1000  # batches at a time
-LONG_RUN = 50_000  # batches without which claims are not weighed
+LONG_RUN = 50_000  # batches needed to test claims
 MIN_RATIO = 1.8
 
 
 def play(source: Source, settings: Settings, parts: Parts, progress: Progress) -> ChallengeResult:
-    """All groups of submissions over all trials, each kept when it is done."""
+    """Play all groups of submissions in all trials, in threads; finished ones are stored."""
     block = BATCH * min(BLOCK, settings.steps)
 
     def run(trial: int, group: tuple[str, ...]) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def play(source: Source, settings: Settings, parts: Parts, progress: Progress) -
 
 
 def table(result: ChallengeResult) -> list[dict[str, Any]]:
-    """What is printed: scores and ratios beside the paper's on Adobe."""
+    """The printed table: clicks and ratios, with those of the paper on Adobe's log."""
     rows = []
     for row in result.final():
         paper = PAPER.get(row["player"])
@@ -84,7 +84,7 @@ def table(result: ChallengeResult) -> list[dict[str, Any]]:
 
 
 def claims(result: ChallengeResult) -> list[Finding]:
-    """What the paper found, and what we add."""
+    """The claims of the paper, and ours."""
     scores = {row["player"]: row for row in result.final()}
     order = [name for name in scores if name in PAPER]
     ratios = {name: scores[name]["ratio_to_random"] for name in ("SimpleStumps", "UTree")}
@@ -110,7 +110,7 @@ def claims(result: ChallengeResult) -> list[Finding]:
             + ", ".join(f"{name} {score:,.0f}" for name, score in rivals.items()),
         ),
         finding(
-            "a cut whose sides are weighted by their shares is no worse than one by the printed, unweighted sum",
+            "splits by weighted Gini impurity are no worse than splits by the printed, unweighted sum",
             holds=averaged >= scores[PRINTED]["score"],
             evidence=f"SimpleStumps {averaged:,.0f} and {scores[PRINTED]['score']:,.0f}",
         ),

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 CAMPAIGNS = ("all", "men", "women")
-USER = [f"user_feature_{place}" for place in range(4)]
-ITEM = [f"item_feature_{place}" for place in range(4)]
+USER = [f"user_feature_{index}" for index in range(4)]
+ITEM = [f"item_feature_{index}" for index in range(4)]
 IMPRESSION = ["campaign", "position", "item", "affinity", *USER, *ITEM]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STAGES = (0.02, 0.1, 0.5, 1.0)  # of all batches
-N_COLUMNS = 5  # the most telling ones
+N_COLUMNS = 5  # the most informative ones
 LONG_RUN = 50_000
 M, PRIOR = 100.0, 0.0025
 
@@ -44,7 +44,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
             evidence=f"{first:.3f} of all rows lie between the two at first, {last:.3f} in the end",
         ),
         finding(
-            "the click rate of what was picked is higher than that of all rows",
+            "the click rate of picked rows is higher than that of all rows",
             holds=higher,
             evidence=f"{table[-1]['online rate']:.4f} and {table[-1]['offline rate']:.4f}",
         ),
@@ -58,12 +58,12 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 
 
 def _stages(source: Source, n_batches: int, rows_seed: int, own_seed: int) -> list[dict[str, Any]]:
-    """Play SimpleStumps; note its stumps at each stage beside the offline ones of the columns that tell most."""
+    """Play SimpleStumps and compare its stumps at each stage with offline ones, for the most informative columns."""
     player = selector("SimpleStumps", source, own_seed)
-    team: Any = player.model._team
+    bank: Any = player.model._bank
     n_numbers = source.stream.n_numbers
     stages = [max(1, round(stage * n_batches)) for stage in STAGES]
-    noted: dict[int, Any] = {}
+    snapshots: dict[int, Any] = {}
     values, labels = [], []
     n_picked_clicks = done = 0
     size = min(1000, n_batches)
@@ -72,23 +72,23 @@ def _stages(source: Source, n_batches: int, rows_seed: int, own_seed: int) -> li
         values.append(block.matrix[:, :n_numbers].astype(np.float32))
         labels.append(block.clicks)
         for batch in range(min(size, n_batches - done)):
-            place = player.pick_row(rows[batch])
-            player.learn_row(rows[batch, place], int(clicks[batch, place]))
-            n_picked_clicks += int(clicks[batch, place])
+            row = player.pick_row(rows[batch])
+            player.learn_row(rows[batch, row], int(clicks[batch, row]))
+            n_picked_clicks += int(clicks[batch, row])
             done += 1
             if done in stages:
-                partitions = team.stumps.partitions
-                noted[done] = (partitions.cuts[:n_numbers, 0].copy(), n_picked_clicks / done)
+                partitions = bank.univariate.partitions
+                snapshots[done] = (partitions.cuts[:n_numbers, 0].copy(), n_picked_clicks / done)
         if done >= n_batches:
             break
-    every, clicked = np.concatenate(values), np.concatenate(labels)
-    offline = [offline_stump(every[:, column], clicked) for column in range(n_numbers)]
-    telling = np.argsort([-gain for _, gain in offline])[:N_COLUMNS]
+    all_values, clicked = np.concatenate(values), np.concatenate(labels)
+    offline = [offline_stump(all_values[:, column], clicked) for column in range(n_numbers)]
+    informative = np.argsort([-gain for _, gain in offline])[:N_COLUMNS]
     found = []
     for stage, when in zip(STAGES, stages, strict=True):
-        cuts, rate = noted[when]
-        for column in telling.tolist():
-            known = np.sort(every[:, column][~np.isnan(every[:, column])])
+        cuts, rate = snapshots[when]
+        for column in informative.tolist():
+            known = np.sort(all_values[:, column][~np.isnan(all_values[:, column])])
             ranks = [
                 float(np.searchsorted(known, cut, side="right")) / len(known)
                 for cut in (cuts[column], offline[column][0])
@@ -107,7 +107,7 @@ def _stages(source: Source, n_batches: int, rows_seed: int, own_seed: int) -> li
 
 
 def offline_stump(values: Floats, clicks: Integers) -> tuple[float, float]:
-    """The threshold of the lowest weighted Gini impurity over all values, and what it gains a row.
+    """The threshold of lowest weighted Gini impurity over all values, and its gain per row.
 
     >>> offline_stump(np.array([1.0, 2.0, 3.0, 4.0] * 500), np.array([0, 0, 1, 1] * 500))[0]
     2.0
@@ -130,13 +130,13 @@ def offline_stump(values: Floats, clicks: Integers) -> tuple[float, float]:
 
 
 def _summary(rows: list[dict[str, Any]], stage: float) -> dict[str, Any]:
-    here = [row for row in rows if row["stage"] == stage]
-    apart = [abs(row["online_rank"] - row["offline_rank"]) for row in here]
+    selected = [row for row in rows if row["stage"] == stage]
+    differences = [abs(row["online_rank"] - row["offline_rank"]) for row in selected]
     return {
         "fraction of batches": stage,
-        "rank difference": float(np.median(apart)),
-        "online rate": float(np.mean([row["online_rate"] for row in here])),
-        "offline rate": float(np.mean([row["offline_rate"] for row in here])),
+        "rank difference": float(np.median(differences)),
+        "online rate": float(np.mean([row["online_rate"] for row in selected])),
+        "offline rate": float(np.mean([row["offline_rate"] for row in selected])),
     }
 
 
@@ -145,9 +145,9 @@ def draw(rows: list[dict[str, Any]]) -> "Figure":
     figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(7, 4.2), layout="constrained")
     ax = figure.subplots()
     for stream, column in sorted({(row["stream"], row["column"]) for row in rows}):
-        mine = [row for row in rows if (row["stream"], row["column"]) == (stream, column)]
-        apart = [abs(row["online_rank"] - row["offline_rank"]) for row in mine]
-        ax.plot([row["stage"] for row in mine], apart, color="tab:blue", alpha=0.3)
+        selected = [row for row in rows if (row["stream"], row["column"]) == (stream, column)]
+        differences = [abs(row["online_rank"] - row["offline_rank"]) for row in selected]
+        ax.plot([row["stage"] for row in selected], differences, color="tab:blue", alpha=0.3)
     medians = [_summary(rows, stage)["rank difference"] for stage in STAGES]
     ax.plot(STAGES, medians, color="black", linewidth=2, label="median")
     ax.set(xlabel="fraction of batches", ylabel="rank difference of online and offline cut", xscale="log", ylim=(0, 1))

@@ -46,7 +46,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     rows = [_row(result, name) for name in NAMES]
     claims = [
         finding(
-            f"{name} frozen half-way stays within a twentieth of one that learns on",
+            f"{name} frozen half-way stays within 5 % of one that keeps learning",
             holds=abs(row["gain"]) < 0.05,
             evidence=f"in the second half learning earned {row['learning']} clicks, the frozen model {row['frozen']}; "
             "these rows do not drift, so the difference is what was left to learn",
@@ -62,11 +62,11 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 
 
 def second_half(result: ChallengeResult, name: str) -> Floats:
-    """What each trial earned after the middle."""
+    """The clicks of each trial in the second half."""
     clicks = result.clicks[name]
     middle = int(np.searchsorted(result.checkpoints, result.checkpoints[-1] // 2))
-    earned: Floats = clicks[:, -1] - clicks[:, middle]
-    return earned
+    late: Floats = clicks[:, -1] - clicks[:, middle]
+    return late
 
 
 def draw(result: ChallengeResult) -> "Figure":

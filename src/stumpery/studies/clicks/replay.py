@@ -37,7 +37,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
                     return {"lines": result.n_lines, "counted": result.n_counted, "clicks": result.n_clicks}
 
                 found.append(load_or_run(parts, f"{campaign}, {name}, trial {trial}", settings.steps, progress, made))
-            rows.append({"campaign": campaign, "submission": name, **_together(found, log)})
+            rows.append({"campaign": campaign, "submission": name, **_pooled(found, log)})
     rows += [_all_campaigns(rows, name) for name in NAMES]
     return Outcome(
         result=TableResult(rows),
@@ -55,11 +55,11 @@ class Log(NamedTuple):
     shown: list[int]
     clicks: list[int]
 
-    def line(self, place: int) -> tuple[list[dict[str, Any]], int, int]:
-        """A candidate for every item, which of them was shown, and the click."""
-        each = zip(self.items, self.affinities[place], strict=True)
-        candidates = [{**self.visitors[place], **item, "affinity": affinity} for item, affinity in each]
-        return candidates, self.shown[place], self.clicks[place]
+    def line(self, index: int) -> tuple[list[dict[str, Any]], int, int]:
+        """The candidates of a line, the index of the shown one, and its click."""
+        pairs = zip(self.items, self.affinities[index], strict=True)
+        candidates = [{**self.visitors[index], **item, "affinity": affinity} for item, affinity in pairs]
+        return candidates, self.shown[index], self.clicks[index]
 
 
 def _replayed(name: str, log: Log, settings: Settings, trial: int) -> ReplayResult:
@@ -67,7 +67,7 @@ def _replayed(name: str, log: Log, settings: Settings, trial: int) -> ReplayResu
     order = np.random.default_rng(order_seed).permutation(len(log.clicks))[: settings.steps]
     source = Source(None, Schema.of(KINDS), 0.005)
     selector = ContentSelector(model=models(source, own_seed)[name](), seed=own_seed)
-    return replay(selector, (log.line(place) for place in order.tolist()))
+    return replay(selector, (log.line(index) for index in order.tolist()))
 
 
 def _log(campaign: str) -> Log:
@@ -84,8 +84,8 @@ def _log(campaign: str) -> Log:
     )
 
 
-def _together(found: list[dict[str, float]], log: Log) -> dict[str, Any]:
-    """All trials as one rate; its interval is that of one trial, since all of them read the same lines."""
+def _pooled(found: list[dict[str, float]], log: Log) -> dict[str, Any]:
+    """The mean rate of all trials, with the interval of one trial, as all replay the same lines."""
     n = len(found)
     counted, clicks = (sum(each[what] for each in found) / n for what in ("counted", "clicks"))
     log_rate = sum(log.clicks) / len(log.clicks)
@@ -94,10 +94,10 @@ def _together(found: list[dict[str, float]], log: Log) -> dict[str, Any]:
 
 
 def _all_campaigns(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    """The campaigns together, beside what random picks earn on the lines that counted."""
-    mine = [row for row in rows if row["submission"] == name]
-    lines, counted, clicks = (sum(row[what] for row in mine) for what in ("lines", "counted", "clicks"))
-    log_rate = sum(row["log_rate"] * row["counted"] for row in mine) / max(1.0, counted)
+    """All campaigns together, relative to the click rate of random picks on the matching lines."""
+    selected = [row for row in rows if row["submission"] == name]
+    lines, counted, clicks = (sum(row[what] for row in selected) for what in ("lines", "counted", "clicks"))
+    log_rate = sum(row["log_rate"] * row["counted"] for row in selected) / max(1.0, counted)
     one = ReplayResult(lines, counted, clicks, log_rate)
     return {"campaign": "all together", "submission": name, **one.summary(), "log_rate": log_rate}
 

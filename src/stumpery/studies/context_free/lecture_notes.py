@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ACTIONS = range(10)
-LONG_RUN = 20_000  # steps without which claims on the long run are not weighed
+LONG_RUN = 20_000  # steps needed to test claims on the long run
 STREAM = BernoulliArms(n_actions=len(ACTIONS))
 
 
 def policies() -> dict[str, Policy]:
-    """The notes' policies, the greedy one with its three kinds of start, and Thompson sampling beside them."""
+    """The policies of the notes, greedy with three initial values, and Thompson sampling."""
     return {
         "greedy, pessimistic": Greedy(actions=ACTIONS, initial=-10),
         "greedy, in between": Greedy(actions=ACTIONS, initial=0.5),
@@ -36,7 +36,7 @@ def policies() -> dict[str, Policy]:
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
-    """Play every policy over the same trials, count what greedy tries, and weigh the claims."""
+    """Play every policy on the same trials, count the actions that greedy tries, and test the claims."""
     result = compare(policies(), STREAM, settings, parts, progress)
     tried = {name: actions_tried(policy, settings) for name, policy in policies().items() if isinstance(policy, Greedy)}
     return Outcome(
@@ -59,7 +59,7 @@ def actions_tried(policy: Policy, settings: Settings) -> list[int]:
 
 
 def claims_on_greedy(tried: dict[str, list[int]]) -> list[Finding]:
-    """What the start does to pure greedy."""
+    """The claims on the initial values of greedy."""
     low, middle, high = (tried[f"greedy, {start}"] for start in ("pessimistic", "in between", "optimistic"))
     return [
         finding(
@@ -81,7 +81,7 @@ def claims_on_greedy(tried: dict[str, list[int]]) -> list[Finding]:
 
 
 def claims_on_regret(result: RegretResult) -> tuple[Finding, ...]:
-    """What exploring earns."""
+    """The claims on regret."""
     curves = {name: trials.mean(axis=0) for name, trials in result.regrets.items()}
     last = {name: curve[-1] for name, curve in curves.items()}
     explorer = "epsilon-greedy 0.1"
@@ -96,7 +96,7 @@ def claims_on_regret(result: RegretResult) -> tuple[Finding, ...]:
     found = [
         *(
             finding(
-                f"{name} does better than greedy in the long run, whatever its start",
+                f"{name} has less regret than greedy in the long run, for all initial values",
                 holds=last[name] < min(greedy.values()),
                 evidence=f"regret {last[name]:.0f} against {rivals}",
             )

@@ -53,14 +53,14 @@ OURS = (
 
 
 class Player(Protocol):
-    """What a contest needs of a policy."""
+    """The interface of a compared policy."""
 
     @property
     def n_bytes(self) -> int:
         """The memory that it holds."""
 
     def play(self, contexts: Any, rewards: Floats) -> ChosenActions:
-        """Decide and learn along rows whose every reward is known."""
+        """Decide and learn row by row; the rewards of all actions are known."""
 
 
 def players() -> dict[str, Callable[..., Player]]:
@@ -86,17 +86,17 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
                 make = partial(play_trial, maker, stream, settings, trial, progress)
                 trials.append(load_or_run(parts, f"{name} on {title}, trial {trial}", settings.steps, progress, make))
             of_stream.append(row(title, name, trials, marks))
-        rows += sorted(of_stream, key=lambda each: -np.nan_to_num(each[reward_at(marks[-1])], nan=-1.0))
+        rows += sorted(of_stream, key=lambda entry: -np.nan_to_num(entry[reward_at(marks[-1])], nan=-1.0))
     return Outcome(
         result=TableResult(rows),
-        table=[line(each, marks) for each in rows],
+        table=[line(entry, marks) for entry in rows],
         findings=(*verdicts(claims(rows, marks), enough=settings.steps >= CHECKPOINTS[0]), *missing_participants()),
         draw=lambda: draw(rows, marks[-1], settings.trials),
     )
 
 
 def checkpoints(steps: int) -> list[int]:
-    """Where average rewards are read: at powers of ten, and in the end."""
+    """The steps at which average rewards are reported: powers of ten, and the last step."""
     return sorted({mark for mark in CHECKPOINTS if mark < steps} | {steps})
 
 
@@ -105,7 +105,7 @@ def reward_at(mark: int) -> str:
     return f"reward_at_{mark}"
 
 
-def reach_at(mark: int) -> str:
+def half_width_at(mark: int) -> str:
     """The column of half of its 95 % interval over trials."""
     return f"plus_minus_at_{mark}"
 
@@ -116,23 +116,27 @@ def play_trial(
     """One player's average rewards at the marks that it reached, its events, its seconds and its bytes."""
     events_seed, policy_seed = trial_seeds(settings.seed, trial)
     first = next(exactly(stream.batches(seed=events_seed, size=BATCH), N_FIRST))
-    player, paces = maker(actions=stream.actions, seed=policy_seed), []
-    for _ in range(3):  # the first compiles, and takes memory: only the others say how many steps there is time for
+    player, times = maker(actions=stream.actions, seed=policy_seed), []
+    for _ in range(3):  # the first compiles; the others measure the speed
         start = perf_counter()
         player.play(first.contexts, first.rewards)
-        paces.append((perf_counter() - start) / N_FIRST)
-    pace = min(paces[1:])
-    steps = settings.steps if pace * settings.steps <= MAX_SECONDS else max(int(MAX_SECONDS / pace), N_FIRST)
+        times.append((perf_counter() - start) / N_FIRST)
+    seconds_per_event = min(times[1:])
+    steps = (
+        settings.steps
+        if seconds_per_event * settings.steps <= MAX_SECONDS
+        else max(int(MAX_SECONDS / seconds_per_event), N_FIRST)
+    )
     player = maker(actions=stream.actions, seed=policy_seed)
-    seconds, earned = 0.0, []
+    seconds, rewards = 0.0, []
     for batch in exactly(stream.batches(seed=events_seed, size=BATCH), steps):
         start = perf_counter()
         actions = player.play(batch.contexts, batch.rewards).actions
         seconds += perf_counter() - start
-        earned.append(batch.rewards[np.arange(len(actions)), actions])
+        rewards.append(batch.rewards[np.arange(len(actions)), actions])
         progress(len(actions))
     progress(settings.steps - steps)
-    gains = np.cumsum(np.concatenate(earned))
+    gains = np.cumsum(np.concatenate(rewards))
     averages = [float(gains[mark - 1]) / mark for mark in checkpoints(settings.steps) if mark <= steps]
     return {"averages": averages, "events": steps, "seconds": seconds, "bytes": player.n_bytes}
 
@@ -140,15 +144,15 @@ def play_trial(
 def row(title: str, name: str, trials: list[dict[str, Any]], marks: list[int]) -> dict[str, Any]:
     """A player's line for a stream: average rewards with half their 95 % intervals, speed and memory."""
     averages = np.full((len(trials), len(marks)), np.nan)
-    for line, each in zip(averages, trials, strict=True):
-        line[: len(each["averages"])] = each["averages"]
+    for line, entry in zip(averages, trials, strict=True):
+        line[: len(entry["averages"])] = entry["averages"]
     mean, _, high = band(averages)
     found: dict[str, Any] = {"stream": title, "policy": name}
-    for place, mark in enumerate(marks):
-        found[reward_at(mark)] = float(mean[place])
-        found[reach_at(mark)] = float(high[place] - mean[place])
-    found["events_per_s"] = float(np.median([each["events"] / each["seconds"] for each in trials]))
-    found["bytes"] = max(each["bytes"] for each in trials)
+    for index, mark in enumerate(marks):
+        found[reward_at(mark)] = float(mean[index])
+        found[half_width_at(mark)] = float(high[index] - mean[index])
+    found["events_per_s"] = float(np.median([entry["events"] / entry["seconds"] for entry in trials]))
+    found["bytes"] = max(entry["bytes"] for entry in trials)
     return found
 
 
@@ -157,26 +161,28 @@ def line(row: dict[str, Any], marks: list[int]) -> dict[str, Any]:
     shown: dict[str, Any] = {"dataset_and_policy": f"{row['stream']}: {row['policy']}"}
     for mark in marks:
         mean = row[reward_at(mark)]
-        shown[f"{mark:,}"] = TOO_SLOW if isnan(mean) else estimate(mean, row[reach_at(mark)], ".4f")
+        shown[f"{mark:,}"] = TOO_SLOW if isnan(mean) else estimate(mean, row[half_width_at(mark)], ".4f")
     return {**shown, "events_per_s": row["events_per_s"], "kB": row["bytes"] / 1000}
 
 
 def claims(rows: list[dict[str, Any]], marks: list[int]) -> list[Finding]:
-    """Whether our forest is level with or ahead of everybody, at each mark."""
+    """The claims that our forest is not behind any policy, at entry checkpoint."""
     found = []
     for mark in marks:
         column = reward_at(mark)
         behind = []
-        for title in dict.fromkeys(each["stream"] for each in rows):
+        for title in dict.fromkeys(entry["stream"] for entry in rows):
             scores = {
-                each["policy"]: each[column] for each in rows if each["stream"] == title and not isnan(each[column])
+                entry["policy"]: entry[column]
+                for entry in rows
+                if entry["stream"] == title and not isnan(entry[column])
             }
             best = max(scores, key=lambda name: scores[name])
             if scores[best] > scores[CANDIDATE] + TOLERANCE:
                 behind.append(f"{title} ({scores[CANDIDATE]:.4f}, {best} {scores[best]:.4f})")
         found.append(
             finding(
-                f"{CANDIDATE} is at most {TOLERANCE:g} behind anybody on any stream after {mark:,} events",
+                f"{CANDIDATE} is at most {TOLERANCE:g} behind any policy on any stream after {mark:,} events",
                 holds=not behind,
                 evidence=f"behind on {'; '.join(behind)}" if behind else "behind on none",
             )
@@ -185,7 +191,7 @@ def claims(rows: list[dict[str, Any]], marks: list[int]) -> list[Finding]:
 
 
 def missing_participants() -> list[Finding]:
-    """The streams and peers that are not here."""
+    """Findings that name missing datasets and peers."""
     absent = {
         "streams": [title for title in datasets.CONTEST if title not in streams()],
         "peers": [name for name in peers.PEERS if name not in players()],
@@ -198,8 +204,8 @@ def missing_participants() -> list[Finding]:
 
 
 def draw(rows: list[dict[str, Any]], mark: int, trials: int) -> "Figure":
-    """A panel for each stream: average reward in the end, with its interval, everybody on a line."""
-    titles = list(dict.fromkeys(each["stream"] for each in rows))
+    """Plot the final average reward of every policy, a panel for entry stream."""
+    titles = list(dict.fromkeys(entry["stream"] for entry in rows))
     names = list(players())
     n_columns = min(5, len(titles))
     n_rows = -(-len(titles) // n_columns)
@@ -207,13 +213,13 @@ def draw(rows: list[dict[str, Any]], mark: int, trials: int) -> "Figure":
     figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=size, layout="constrained")
     panels = figure.subplots(n_rows, n_columns, sharey=True, squeeze=False).flatten()
     for panel, title in zip(panels, titles, strict=False):
-        for each in (each for each in rows if each["stream"] == title):
-            reward, height = each[reward_at(mark)], names.index(each["policy"])
-            colour = "tab:orange" if each["policy"] in peers.PEERS else "tab:blue"
-            panel.errorbar(reward, height, xerr=each[reach_at(mark)], fmt="o", markersize=5, color=colour)
+        for entry in (entry for entry in rows if entry["stream"] == title):
+            reward, height = entry[reward_at(mark)], names.index(entry["policy"])
+            colour = "tab:orange" if entry["policy"] in peers.PEERS else "tab:blue"
+            panel.errorbar(reward, height, xerr=entry[half_width_at(mark)], fmt="o", markersize=5, color=colour)
             shown = TOO_SLOW if isnan(reward) else f"{reward:.4f}"
             panel.text(1.02, height, shown, transform=panel.get_yaxis_transform(), va="center", fontsize=7)
-        best = np.nanmax([each[reward_at(mark)] for each in rows if each["stream"] == title])
+        best = np.nanmax([entry[reward_at(mark)] for entry in rows if entry["stream"] == title])
         panel.axvline(best, color="0.8", zorder=0)
         panel.set_title(title, fontsize="medium")
         panel.set_yticks(range(len(names)), names)

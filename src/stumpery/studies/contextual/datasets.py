@@ -18,7 +18,7 @@ UNKNOWN = "?"  # the name of a missing name, as in the origin of Adult
 
 
 class Problem(NamedTuple):
-    """A stream, and the dataset without which there is none."""
+    """A stream, and the dataset that it needs."""
 
     dataset: str
     open: Callable[[], ClassificationBandit]
@@ -83,17 +83,17 @@ CONTEST: dict[str, Problem] = {
 
 
 def load(dataset: str) -> "pl.DataFrame":
-    """A dataset of this machine, whole; one that is not here is refused, not downloaded."""
+    """Load a local dataset; a missing one raises an error and is not downloaded."""
     if not is_available(dataset):
-        dataset_path(dataset)  # says so
+        dataset_path(dataset)  # raises an error
     return load_dataset(find_dataset(dataset))
 
 
 def _opened(dataset: str) -> tuple["pl.DataFrame", str]:
-    """A dataset of this machine and its target; one that is not here is refused, not downloaded."""
+    """Load a local dataset and its target; a missing one raises an error and is not downloaded."""
     entry = find_dataset(dataset)
     if not is_available(dataset):
-        dataset_path(dataset)  # says so
+        dataset_path(dataset)  # raises an error
     return load_dataset(entry), TARGETS.get(dataset) or str(entry.target)
 
 

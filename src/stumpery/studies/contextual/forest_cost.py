@@ -32,7 +32,7 @@ MAX_POWER = 1.15  # exponent of the number of trees; above 1, as larger forests 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is varied, and to what."""
+    """A varied parameter and its value."""
 
     varied: str
     n_trees: int = DEFAULT_TREES
@@ -47,7 +47,7 @@ SETTINGS = (
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
-    """Measure every setting, one after the other so that all have the same machine."""
+    """Measure every setting, one after the other so that each has the whole machine."""
     rows = []
     for setting in SETTINGS:
         trials = []
@@ -64,7 +64,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 
 
 def measure_costs(setting: Setting, settings: Settings, trial: int, progress: Progress) -> list[float]:
-    """Microseconds of processor time for an event, window by window."""
+    """Microseconds of processor time per event, by window."""
     events_seed, policy_seed = trial_seeds(settings.seed, trial)
     stream = TreeProblem(n_names=0, n_columns=12, depth=8, n_actions=setting.n_actions)
     policy = RewardForest(actions=stream.actions, n_trees=setting.n_trees, seed=policy_seed)
@@ -84,7 +84,7 @@ def measure_costs(setting: Setting, settings: Settings, trial: int, progress: Pr
 
 
 def n_windows(steps: int) -> int:
-    """As many as have a piece each."""
+    """The number of windows: at most one per batch."""
     return min(N_WINDOWS, math.ceil(steps / BATCH_EVENTS))
 
 
@@ -112,18 +112,18 @@ def of_setting(setting: Setting, rows: Sequence[dict[str, Any]]) -> list[float]:
 
 def line(setting: Setting, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """A setting in one line."""
-    found = of_setting(setting, rows)
+    window_costs = of_setting(setting, rows)
     return {
         "varied": setting.varied,
         "trees": setting.n_trees,
         "actions": setting.n_actions,
-        "us_per_event": round(float(np.mean(found)), 1),
-        "events_per_s": 1e6 / float(np.mean(found)),
+        "us_per_event": round(float(np.mean(window_costs)), 1),
+        "events_per_s": 1e6 / float(np.mean(window_costs)),
     }
 
 
 def power(varied: str, numbers: Sequence[int], rows: Sequence[dict[str, Any]]) -> float:
-    """The power of a number that the cost grows by, from the least to the most of it."""
+    """The exponent with which the cost grows with a parameter, between its extremes."""
     settings = [setting for setting in SETTINGS if setting.varied == varied]
     ends = [float(np.mean(of_setting(setting, rows))) for setting in (settings[0], settings[-1])]
     return math.log(ends[1] / ends[0]) / math.log(numbers[-1] / numbers[0])
@@ -137,19 +137,19 @@ def claims(rows: Sequence[dict[str, Any]]) -> list[Finding]:
     trees, actions = power("trees", N_TREES, rows), power("actions", N_ACTIONS, rows)
     return [
         finding(
-            "an event costs the same however long the stream",
+            "the time per event does not depend on the length of the stream",
             holds=late <= MAX_GROWTH * early,
             evidence=f"{early:.1f} us in the second quarter, {late:.1f} us in the last one",
         ),
         finding(
             "the cost is linear in the trees",
             holds=trees <= MAX_POWER,
-            evidence=f"from {N_TREES[0]} to {N_TREES[-1]} trees it grows like their number to the power {trees:.2f}",
+            evidence=f"from {N_TREES[0]} to {N_TREES[-1]} trees it grows with their number to the power {trees:.2f}",
         ),
         finding(
             "the cost is less than linear in the actions",
             holds=actions < 1.0,
-            evidence=f"from {N_ACTIONS[0]} to {N_ACTIONS[-1]} actions it grows like their number to the power "
+            evidence=f"from {N_ACTIONS[0]} to {N_ACTIONS[-1]} actions it grows with their number to the power "
             f"{actions:.2f}",
         ),
     ]

@@ -1,7 +1,7 @@
-"""Other libraries' contextual bandits behind `play`, where they are installed.
+"""Adapters of other libraries' contextual bandits, if installed.
 
-All are shown the same rows: numbers standardised by the first thousand, names one-hot, missing values as 0. Their
-speed is what a user would see who calls them row by row from Python, with the making of their row included.
+All receive the same rows: numbers standardised by the first thousand rows, categories one-hot, missing values as 0.
+Their speed is that of calls from Python row by row, including the conversion of the row.
 """
 
 import pickle
@@ -25,15 +25,15 @@ ALPHA = 0.25  # of every LinUCB, as of ours
 
 
 class Vectors:
-    """Rows as vectors, by what the first of them teach."""
+    """Encoder of rows as vectors, standardised by the first rows."""
 
     def __init__(self, contexts: Any) -> None:
         first = contexts[:N_FIRST_ROWS]
         self._encoder = VectorEncoder(schema=Schema.infer(first), one_hot=True)
         values = np.nan_to_num(self._encoder.encode_many(first))
-        stays = ((values == 0) | (values == 1)).all(axis=0) | (values.std(axis=0) == 0)
-        self._mean = np.where(stays, 0.0, values.mean(axis=0))
-        self._spread = np.where(stays, 1.0, values.std(axis=0))
+        is_binary = ((values == 0) | (values == 1)).all(axis=0) | (values.std(axis=0) == 0)
+        self._mean = np.where(is_binary, 0.0, values.mean(axis=0))
+        self._spread = np.where(is_binary, 1.0, values.std(axis=0))
 
     def __call__(self, contexts: Any) -> Floats:
         """Standardised columns, and a constant."""
@@ -53,7 +53,7 @@ class Peer(ABC):
 
     @abstractmethod
     def _new_model(self) -> Any:
-        """The library's object; an ImportError where there is no library."""
+        """The library's object; raises an ImportError if it is not installed."""
 
     @abstractmethod
     def decide(self, row: Any) -> tuple[int, float]:
@@ -73,14 +73,14 @@ class Peer(ABC):
         return len(pickle.dumps(self._model))
 
     def play(self, contexts: Any, rewards: Floats) -> ChosenActions:
-        """Decide and learn along rows whose every reward is known."""
+        """Decide and learn row by row; the rewards of all actions are known."""
         self._vectors = self._vectors or Vectors(contexts)
         played = ChosenActions.empty(len(rewards))
-        for place, vector in enumerate(self._vectors(contexts)):
+        for index, vector in enumerate(self._vectors(contexts)):
             row = self.form(vector)
             action, probability = self.decide(row)
-            self.learn(row, action, float(rewards[place, action]), probability)
-            played.actions[place], played.probabilities[place] = action, probability
+            self.learn(row, action, float(rewards[index, action]), probability)
+            played.actions[index], played.probabilities[index] = action, probability
         return played
 
 
@@ -102,7 +102,7 @@ class VowpalWabbit(Peer):
 
     def form(self, vector: Floats) -> str:
         """A line of its text format, without the constant, which it adds; bare numbers as names would collide."""
-        return "| " + " ".join(f"x{place}:{vector[place]:.6g}" for place in np.flatnonzero(vector[:-1]).tolist())
+        return "| " + " ".join(f"x{index}:{vector[index]:.6g}" for index in np.flatnonzero(vector[:-1]).tolist())
 
     def decide(self, row: str) -> tuple[int, float]:
         """Draw from the distribution that it gives."""
@@ -160,7 +160,7 @@ class RiverLinUCB(Peer):
         return import_module("river.bandit").LinUCBDisjoint(alpha=ALPHA, seed=self._seed)
 
     def form(self, vector: Floats) -> dict[int, float]:
-        """Every place, also those that are 0."""
+        """All features, zeros included."""
         return dict(enumerate(vector.tolist()))
 
     def decide(self, row: dict[int, float]) -> tuple[int, float]:

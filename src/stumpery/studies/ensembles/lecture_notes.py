@@ -29,7 +29,7 @@ Row = dict[str, Any]
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
-    """The three claims, trial after trial."""
+    """Measure variances and accuracies in every trial."""
     rows: list[Row] = []
     for trial in range(settings.trials):
         for part in (variances, accuracies):
@@ -45,7 +45,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 
 
 def accuracies(settings: Settings, trial: int, progress: Progress) -> list[Row]:
-    """Every model on one stream, test then learn."""
+    """The prequential accuracy of every model on one stream."""
     rows: list[Row] = []
     rng = np.random.default_rng([settings.seed, trial, 1])
     matrix, labels = problem(rng, settings.steps)
@@ -75,21 +75,21 @@ def figure(name: str, value: float, trial: int) -> Row:
 
 
 def variances(settings: Settings, trial: int, progress: Progress) -> list[Row]:
-    """The variance, over repeats, of the mean of k trees' predictions, each tree from events of its own."""
+    """The variance of the mean prediction of k trees that learned independent samples."""
     rng = np.random.default_rng([settings.seed, trial, 0])
     n = min(settings.steps, 300)
     asked = rng.random((20, 2))
-    found = []
+    rows: list[Row] = []
     single = np.array([own_tree(rng, n, asked) for _ in range(N_REPEATS * SIZES[-1])])
     for k in SIZES:
         groups = single.reshape(-1, k, len(asked)).mean(axis=1)  # no tree is in two groups
-        found.append(figure(f"variance of {k}", groups.var(axis=0).mean(), trial))
+        rows.append(figure(f"variance of {k}", groups.var(axis=0).mean(), trial))
     progress(settings.steps)
-    return found
+    return rows
 
 
 def own_tree(rng: np.random.Generator, n: int, asked: Floats) -> Floats:
-    """What a tree that learned n events of its own predicts."""
+    """The predictions of a tree that learned n independent events."""
     rows = rng.random((n, 2))
     model = HoeffdingTreeRegressor(leaf_prediction="mc")
     model.learn_many(rows, rows.sum(axis=1) + rng.normal(size=n))
@@ -101,17 +101,17 @@ def problem(rng: np.random.Generator, n: int) -> tuple[Floats, list[str]]:
     matrix = rng.random((n, 5))
     true = (matrix[:, 0] + matrix[:, 1] > 1.0).astype(int) + (matrix[:, 0] - matrix[:, 1] > 0.3)
     given = np.where(rng.random(n) < LABEL_NOISE, rng.integers(0, 3, n), true)
-    return matrix, [f"class {each}" for each in given.tolist()]
+    return matrix, [f"class {label}" for label in given.tolist()]
 
 
 def trial_means(rows: list[Row]) -> list[Row]:
-    """The mean of every figure over the trials."""
+    """The mean of each figure over the trials."""
     names = dict.fromkeys(row["figure"] for row in rows)
     return [{"figure": n, "mean": float(np.mean([r["value"] for r in rows if r["figure"] == n]))} for n in names]
 
 
 def claims(table: list[Row]) -> list[Finding]:
-    """The statements of the lecture notes."""
+    """The claims of the lecture notes."""
     mean = {row["figure"]: row["mean"] for row in table}
     fall = mean["variance of 1"] / mean[f"variance of {SIZES[-1]}"]
     gap = mean[OUT_OF_BAG] - mean["bagged trees"]
@@ -123,9 +123,9 @@ def claims(table: list[Row]) -> list[Finding]:
             evidence=f"with {SIZES[-1]} trees it is {fall:.1f} times smaller",
         ),
         finding(
-            "the online out-of-bag estimate agrees with test-then-learn",
+            "the online out-of-bag estimate agrees with prequential accuracy",
             holds=abs(gap) < 0.02,
-            evidence=f"{mean[OUT_OF_BAG]:.4f} out of bag, {mean['bagged trees']:.4f} test then learn",
+            evidence=f"{mean[OUT_OF_BAG]:.4f} out of bag, {mean['bagged trees']:.4f} prequential",
         ),
         finding(
             "boosting beats the model that it boosts",
@@ -145,12 +145,12 @@ def draw(table: list[Row]) -> "Figure":
     figure: Figure
     figure, (left, right) = need("matplotlib.pyplot", "study").subplots(1, 2, figsize=(11, 4), layout="constrained")
     mean = {row["figure"]: row["mean"] for row in table}
-    found = [mean[f"variance of {k}"] for k in SIZES]
-    left.loglog(SIZES, found, "o-", label="measured")
-    left.loglog(SIZES, [found[0] / k for k in SIZES], "--", label="1/k")
+    variances = [mean[f"variance of {k}"] for k in SIZES]
+    left.loglog(SIZES, variances, "o-", label="measured")
+    left.loglog(SIZES, [variances[0] / k for k in SIZES], "--", label="1/k")
     left.set_xticks(SIZES, labels=[str(k) for k in SIZES])
     left.minorticks_off()
-    left.set_yticks(found, labels=[f"{each:.3f}" for each in found])
+    left.set_yticks(variances, labels=[f"{variance:.3f}" for variance in variances])
     left.set(title="variance of averaged predictions", xlabel="number of models", ylabel="variance")
     left.legend()
     names = [

@@ -13,13 +13,13 @@ from stumpery.studies.streaming.datasets import Source, source
 
 WINDOW = 1000
 N_MARKS = 40
-N_VALUES = 256  # of a column whose numbers are taken as names
+N_VALUES = 256  # per column whose numbers are categories
 GREEDY = "Hoeffding tree"
 DQN, DOUBLE, CRITIC = "DQN", "Double DQN", "actor-critic"
 
 
 class Problem(NamedTuple):
-    """A dataset, and whether its numbers are names."""
+    """A dataset, and whether its numbers are categories."""
 
     name: str
     as_names: bool = False
@@ -51,7 +51,7 @@ LEARNERS: dict[str, Callable[[int, Schema | None], Any]] = {
 
 
 def load_problem(title: str, steps: int, seed: int) -> tuple[Source, Schema | None]:
-    """The first rows of a problem's stream, shuffled, and the schema that its numbers need to be names."""
+    """The first rows of a problem's stream, shuffled, and a schema if its numbers are categories."""
     problem = PROBLEMS[title]
     data = source(problem.name, steps, seed)
     columns: dict[str, Any] = dict.fromkeys(data.rows.columns, "categorical number")
@@ -59,7 +59,7 @@ def load_problem(title: str, steps: int, seed: int) -> tuple[Source, Schema | No
 
 
 def train(model: Any, data: Source) -> dict[str, Any]:
-    """Let a model test and then learn a stream: accuracy over a window, columns looked at, and losses, on the way."""
+    """Train a model prequentially: windowed accuracy, number of queries and losses at the checkpoints."""
     start = perf_counter()
     if hasattr(model, "learn_logged"):
         probabilities, n_queries, losses = model.learn_logged(data.rows, data.labels)
@@ -67,8 +67,8 @@ def train(model: Any, data: Source) -> dict[str, Any]:
         probabilities = model.test_then_learn(data.rows, data.labels)
         n_queries, losses = np.zeros(len(probabilities)), np.full((len(probabilities), 2), np.nan)
     seconds = perf_counter() - start
-    places = {label: place for place, label in enumerate(model.classes)}
-    right = probabilities.argmax(axis=1) == [places[label] for label in data.labels]
+    code_of = {label: code for code, label in enumerate(model.classes)}
+    right = probabilities.argmax(axis=1) == [code_of[label] for label in data.labels]
     marks = np.unique(np.linspace(0, len(right), N_MARKS + 1).astype(int))[1:]
     spans = [slice(max(0, mark - WINDOW), mark) for mark in marks.tolist()]
     return {
@@ -81,5 +81,5 @@ def train(model: Any, data: Source) -> dict[str, Any]:
 
 
 def _means(losses: Any) -> list[float | None]:
-    """The mean of each loss where there was one."""
+    """The mean of each loss, ignoring NaN."""
     return [float(np.nanmean(column)) if np.isfinite(column).any() else None for column in losses.T]

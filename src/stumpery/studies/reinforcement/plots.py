@@ -17,7 +17,7 @@ MARKERS = ("o", "s", "*")
 
 
 def draw(runs: dict[str, dict[str, list[dict[str, Any]]]], by_penalty: Sequence[dict[str, Any]]) -> "Figure":
-    """A column for each problem: accuracies above, losses below; at the right what depth buys."""
+    """Plot accuracies, losses and accuracy by expected depth, a column for each problem."""
     titles = list(dict.fromkeys(row["problem"] for row in by_penalty))
     n_used = (len(runs), len(runs), len(titles) + 1)
     figure: Figure
@@ -47,7 +47,7 @@ def mean(trials: Sequence[dict[str, Any]], what: str) -> Any:
 
 
 def accuracies(panel: "Axes", title: str, of_problem: dict[str, list[dict[str, Any]]]) -> None:
-    """Figure 2: accuracy on the way."""
+    """Figure 2: accuracy by rows."""
     for name, trials in of_problem.items():
         panel.plot(trials[0]["marks"], mean(trials, "accuracy"), label=name, color=COLOURS[name])
     panel.axhline(PAPER[title][DQN] / 100, color=COLOURS[DQN], ls=":", lw=1)
@@ -55,7 +55,7 @@ def accuracies(panel: "Axes", title: str, of_problem: dict[str, list[dict[str, A
 
 
 def loss_of(trials: Sequence[dict[str, Any]], index: int) -> Any:
-    """One of the two losses on the way, NaN before the first."""
+    """One of the two loss curves, NaN before the first update."""
     table = [[np.nan if losses[index] is None else losses[index] for losses in trial["losses"]] for trial in trials]
     return np.mean(table, axis=0)
 
@@ -80,7 +80,7 @@ def critics(panel: "Axes", runs: dict[str, dict[str, list[dict[str, Any]]]]) -> 
 
 
 def depths(panel: "Axes", title: str, rows: Sequence[dict[str, Any]]) -> None:
-    """What a price on queries buys: accuracy against the columns looked at."""
+    """Accuracy by expected depth for several depth penalties."""
     for marker, tree in zip(MARKERS, dict.fromkeys(row["tree"] for row in rows), strict=False):
         own = sorted((row["depth"], row["accuracy"]) for row in rows if row["tree"] == tree)
         panel.plot(*zip(*own, strict=True), marker=marker, label=tree, lw=1, ms=5)

@@ -12,8 +12,8 @@ OURS = "ours"
 ONE_REPORT = "one random report"
 VARIANTS: dict[str, dict[str, Any]] = {
     OURS: {},
-    "as printed": {"reports": "one", "n_updates": None, "n_cells": None},
-    ONE_REPORT: {"reports": "one"},  # where there are no numbers: as printed, with as many updates as ours
+    "settings of the paper": {"reports": "one", "n_updates": None, "n_cells": None},
+    ONE_REPORT: {"reports": "one"},  # without numbers: as printed, but with one update per row
     "an update for each column": {"n_updates": None},
     "prioritised replay": {"priority": 0.6},
 }
@@ -25,20 +25,20 @@ DRIFT_VARIANTS: dict[str, dict[str, Any]] = {
 }
 VARIANT_PROBLEMS = ("Nursery", "Mushroom")
 PENALTIES = (0.001, 0.003, 0.01, 0.03, 0.1)
-N_PASSES, N_UPDATES = 3, 3  # for a readable tree it pays to train longer
+N_PASSES, N_UPDATES = 3, 3  # shallow trees need longer training
 MERGED = "DQN, equal leaves merged"
 Row = dict[str, Any]
 
 
 def run_variant(title: str, name: str, steps: int, seed: int) -> Row:
-    """One setting of DQN on one problem: accuracy in the end, depth, time."""
+    """Train one variant of DQN on one problem: final accuracy, depth, time."""
     data, schema = load_problem(title, steps, seed)
     model = DQNTree(seed=seed, schema=schema, warm_up=warm_up(len(data.labels)), **VARIANTS[name])
     return {"problem": title, "setting": name, **final_figures(train(model, data))}
 
 
 def after_drift(name: str, steps: int, seed: int) -> Row:
-    """One way to meet a change: in the middle of Nursery the classes are exchanged in a circle."""
+    """Train one variant under drift: in the middle of Nursery the classes are rotated."""
     data, schema = load_problem("Nursery", steps, seed)
     classes = list(dict.fromkeys(data.labels))
     following = dict(zip(classes, classes[1:] + classes[:1], strict=True))
@@ -52,12 +52,12 @@ def after_drift(name: str, steps: int, seed: int) -> Row:
 
 
 def final_figures(found: Row) -> Row:
-    """The last figures of a run."""
+    """The final figures of a run."""
     return {"accuracy": found["accuracy"][-1], "depth": found["depth"][-1], "seconds": found["seconds"]}
 
 
 def by_penalty(title: str, penalty: float, steps: int, seed: int) -> list[Row]:
-    """Accuracy of the extracted tree against its expected depth, on the rows learned, and of the best tree there is."""
+    """Accuracy and expected depth of the extracted tree and of the optimal tree, on the rows learned."""
     data, schema = load_problem(title, steps, seed)
     options: dict[str, Any] = {"n_updates": N_UPDATES, "warm_up": warm_up(len(data.labels)), "schema": schema}
     model = DQNTree(depth_penalty=penalty, seed=seed, **options)
@@ -72,12 +72,12 @@ def by_penalty(title: str, penalty: float, steps: int, seed: int) -> list[Row]:
 
 
 def of_tree(title: str, penalty: float, name: str, tree: Any, data: Source) -> Row:
-    """One point of the picture."""
+    """Accuracy, depth and leaves of a tree."""
     right = float(np.mean(tree.predict_many(data.rows) == np.array(data.labels)))
     figures = {"accuracy": right, "depth": tree.expected_depth, "leaves": tree.n_leaves}
     return {"problem": title, "penalty": penalty, "tree": name, **figures}
 
 
 def warm_up(n: int) -> int:
-    """A thousand rows, or a tenth of a short stream."""
+    """The warm-up: 1000 rows, or a tenth of a short stream."""
     return max(1, min(1000, n // 10))

@@ -1,7 +1,7 @@
 """Online feature selection, figure 1 of Durand and Gagné 2014: error rates when 10 % of the features may be observed.
 
-The paper says of its network no more than its two hidden neurons and its rate: here it has tanh units, and beside it
-stands the reading with logistic ones. Of three epsilons the best is reported, as in the paper.
+The paper specifies only two hidden neurons and the learning rate of its network: here it has tanh units, and a variant
+has logistic ones. The best of three epsilons is reported, as in the paper.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class FeatureResult(TableResult):
     money: list[dict[str, Any]] = field(default_factory=list)
 
     def summary(self) -> dict[str, Any]:
-        """What was looked at, and accuracy against money."""
+        """The shares of selected features, and accuracy by budget."""
         return {**super().summary(), "kept": self.kept, "money": self.money}
 
 
@@ -74,7 +74,7 @@ def all_trials(
 def in_threads(
     makes: list[tuple[str, Callable[[], Any]]], steps: int, threads: int, parts: Parts, progress: Progress
 ) -> list[Any]:
-    """All parts of the work, each kept when it is done; the first error ends the rest."""
+    """The results of all parts, run in threads; finished ones are stored, and the first error cancels the rest."""
 
     def part(name: str, make: Callable[[], Any]) -> Any:
         def made() -> Any:
@@ -92,17 +92,17 @@ def in_threads(
 
 
 def rates(trials: list[dict[str, Any]]) -> Any:
-    """A row for each trial: the rate of mistakes at the marks."""
+    """Error rates, (trials, checkpoints)."""
     return np.array([trial["rates"] for trial in trials])
 
 
 def last(trials: list[dict[str, Any]]) -> float:
-    """The final rate of mistakes, averaged over trials."""
+    """The final error rate, averaged over trials."""
     return float(rates(trials)[:, -1].mean())
 
 
 def feature_shares(trials: list[dict[str, Any]]) -> list[float]:
-    """For each feature the share of the rounds in which it was looked at."""
+    """The share of rounds in which each feature was selected."""
     shares: list[float] = np.mean([trial["looks"] for trial in trials], axis=0).tolist()
     return shares
 
@@ -120,7 +120,7 @@ def shown_methods(of_problem: dict[str, list[dict[str, Any]]]) -> dict[str, str]
 
 
 def curves(title: str, of_problem: dict[str, list[dict[str, Any]]], steps: int) -> list[dict[str, Any]]:
-    """The rate of mistakes of every method at every mark, with its 95 % interval."""
+    """The error rates of every method at every checkpoint, with 95 % confidence intervals."""
     marks = methods.checkpoints(methods.n_events(methods.PROBLEMS[title], steps)).tolist()
     rows = []
     for name, trials in of_problem.items():
@@ -131,7 +131,7 @@ def curves(title: str, of_problem: dict[str, list[dict[str, Any]]], steps: int) 
 
 
 def line(label: str, shown: dict[str, dict[str, str]], trials: Trials) -> dict[str, Any]:
-    """A method's final rate of mistakes on every dataset, with half its 95 % interval."""
+    """A method's final error rate on every dataset, with the half-width of its 95 % interval."""
     found: dict[str, Any] = {"method": label}
     for title, of_problem in trials.items():
         mean, _, high = band(rates(of_problem[shown[title][label]]))
@@ -140,12 +140,12 @@ def line(label: str, shown: dict[str, dict[str, str]], trials: Trials) -> dict[s
 
 
 def tenth(n_marks: int, n: int) -> int:
-    """The place of the mark nearest above a tenth of the events."""
+    """The index of the first checkpoint after a tenth of the events."""
     return min(int(np.searchsorted(methods.checkpoints(n), n / 10)), n_marks - 1)
 
 
 def claims(trials: Trials, steps: int, threads: int) -> list[Finding]:
-    """The paper's two, ours, and what standardising online costs."""
+    """The claims of the paper, ours, and on online standardisation."""
     return [
         *(claim_on_thompson(trials, steps, reading) for reading in ("", LOGISTIC)),
         *(
@@ -171,7 +171,7 @@ def against(of_problem: dict[str, list[dict[str, Any]]], one: str, other: str) -
 
 def claim_on_thompson(trials: Trials, steps: int, reading: str) -> Finding:
     """Whether it has the lowest rate of those that do not look at everything, in the end or after a tenth."""
-    told, holds = [], True
+    evidence, holds = [], True
     for title, of_problem in trials.items():
         rivals = [best(of_problem, name) for name in (OFS, PERCEPTRON)]
         finals = [last(of_problem[name]) for name in (THOMPSON + reading, *rivals)]
@@ -179,31 +179,31 @@ def claim_on_thompson(trials: Trials, steps: int, reading: str) -> Finding:
         place = tenth(len(means[0]), methods.n_events(methods.PROBLEMS[title], steps))
         early = [float(mean[place]) for mean in means]
         holds = holds and (finals[0] == min(finals) or early[0] == min(early))
-        told.append(f"{title} {finals[0]:.4f} against {min(finals[1:]):.4f}")
+        evidence.append(f"{title} {finals[0]:.4f} against {min(finals[1:]):.4f}")
     return finding(
-        f"{THOMPSON}{reading} has fewer mistakes in the end, or sooner, than OFS and the perceptron",
+        f"{THOMPSON}{reading} has a lower error rate, finally or after a tenth, than OFS and the perceptron",
         holds=holds,
-        evidence="; ".join(told),
+        evidence="; ".join(evidence),
     )
 
 
 def claim_on_ours(trials: Trials, reading: str) -> Finding:
     """Whether ours beats all four of the paper on three datasets of four."""
-    told, n_won = [], 0
+    evidence, n_won = [], 0
     for title, of_problem in trials.items():
         rivals = [THOMPSON + reading, ALL + reading, best(of_problem, OFS), best(of_problem, PERCEPTRON)]
         rival = min(rivals, key=lambda name: last(of_problem[name]))
         n_won += last(of_problem[OURS]) < last(of_problem[rival])
-        told.append(f"{title} {against(of_problem, OURS, rival)} of {rival}")
+        evidence.append(f"{title} {against(of_problem, OURS, rival)} of {rival}")
     return finding(
-        f"ours has fewer mistakes than each of the paper's four{reading} on three datasets of four",
+        f"ours has a lower error rate than each of the paper's four methods{reading} on three datasets of four",
         holds=n_won >= 3,
-        evidence="; ".join(told),
+        evidence="; ".join(evidence),
     )
 
 
 def claim_on_online(trials: Trials, name: str) -> Finding:
-    """What it costs to know means and deviations only from what was looked at."""
+    """The claim on standardising by means and deviations of observed values only."""
     costs = {title: last(each[name + ONLINE]) - last(each[name]) for title, each in trials.items()}
     return finding(
         f"standardising online costs {name} at most 0.01",

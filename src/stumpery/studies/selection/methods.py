@@ -16,11 +16,11 @@ from stumpery.types import Floats, Integers
 
 SHARE = 0.1  # of the features, as in the paper
 EPSILONS = (0.05, 0.2, 0.5)
-N_MARKS = 60
+N_CHECKPOINTS = 60
 
 
 class Problem(NamedTuple):
-    """A dataset and the class that stands against all others."""
+    """A dataset and its positive class; all other classes are negative."""
 
     dataset: str
     positive: int
@@ -77,7 +77,7 @@ def logistic() -> Classifier:
 
 
 def methods() -> dict[str, Method]:
-    """The paper's four, the network's other reading, ours, and some of them standardised online."""
+    """The paper's four methods, a logistic variant of the network, ours, and some of them standardised online."""
     network = classifiers.SmallNetwork
     found = {
         THOMPSON: Method(choosers.thompson, network),
@@ -99,10 +99,10 @@ def methods() -> dict[str, Method]:
 
 
 def load_problem(problem: Problem) -> Data:
-    """A problem's events; a dataset that is not here is refused, not downloaded."""
+    """Load a problem's dataset; a missing one raises an error and is not downloaded."""
     entry = find_dataset(problem.dataset)
     if not is_available(problem.dataset):
-        dataset_path(problem.dataset)  # says so
+        dataset_path(problem.dataset)  # raises an error
     frame = load_dataset(entry)
     numeric = [name for name, kind in frame.schema.items() if kind.is_numeric() and name != entry.target]
     rows = np.ascontiguousarray(frame.select(numeric).to_numpy(), dtype=np.float64)
@@ -123,13 +123,13 @@ def n_events(problem: Problem, steps: int) -> int:
 
 
 def checkpoints(n: int) -> Integers:
-    """Where the rate of mistakes is read."""
-    marks: Integers = np.unique(np.geomspace(min(20, n), n, N_MARKS).astype(np.int64))
+    """The steps at which error rates are reported."""
+    marks: Integers = np.unique(np.geomspace(min(20, n), n, N_CHECKPOINTS).astype(np.int64))
     return marks
 
 
 def play_trial(data: Data, method: Method, steps: int, seed: int, trial: int, **options: Any) -> dict[str, Any]:
-    """One permutation of the events: the rate of mistakes at the marks, what was looked at, money and time."""
+    """Play one permutation of the events: error rates at the checkpoints, shares of features, spending and time."""
     events_seed, own_seed = trial_seeds(seed, trial)
     order = np.random.default_rng(events_seed).permutation(len(data.rows))[:steps]
     chooser = method.chooser()

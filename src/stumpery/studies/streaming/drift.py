@@ -35,8 +35,8 @@ def drift_rows(settings: Settings) -> list[Row]:
             ADAPTIVE: ForestClassifier(),
             STATIC: ForestClassifier(warning_delta=NO_DETECTION, drift_delta=NO_DETECTION),
         }
-        every = max(1, len(data.labels) // N_POINTS)
-        found = prequential(forests, data.rows, data.labels, window=every, every=every)
+        window = max(1, len(data.labels) // N_POINTS)
+        found = prequential(forests, data.rows, data.labels, window=window, every=window)
         for forest, ways in found.curves.items():
             for event, accuracy in zip(found.checkpoints.tolist(), ways["windowed"]["accuracy"].tolist(), strict=True):
                 rows.append({"about": name, "learner": forest, "events": event, "accuracy": accuracy})
@@ -44,7 +44,7 @@ def drift_rows(settings: Settings) -> list[Row]:
 
 
 def generated(settings: Settings) -> Source:
-    """Contexts of the generator, and the class of the leaf that each is in; half-way the leaves get new classes."""
+    """Contexts of the generator, labelled by their leaf; half-way the leaves get new labels."""
     problem = TreeProblem(n_names=2, n_actions=4, drift="abrupt", drift_every=max(1, settings.steps // 2))
     batch = next(problem.batches(seed=settings.seed, size=settings.steps))
     best = problem.best_action(batch.contexts, seed=settings.seed, event=np.arange(settings.steps))

@@ -1,6 +1,6 @@
 """Prequential accuracy of streaming trees and forests on all datasets, with river's and MOA's if installed.
 
-MOA's forest and river's tree are slow: they see at most `FEW` rows of a stream. So does our forest, beside MOA's.
+MOA's forest and river's tree are slow: they learn at most `MAX_SLOW_ROWS` rows of a stream, and so does our forest.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ Row = dict[str, Any]
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
-    """Every learner on every dataset, then what an event costs along a stream and by columns."""
+    """Measure every learner on every dataset, the time per event, and the accuracy under drift."""
     rows: list[Row] = []
     for name in TARGETS:
         rows += load_or_run(parts, name, settings.steps, progress, partial(on_dataset, name, settings, progress))
@@ -54,7 +54,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 
 
 def learners() -> dict[str, tuple[int | None, Callable[[Source], dict[str, float]]]]:
-    """Who learns, on at most how many rows."""
+    """The learners, and on how many rows at most each is measured."""
     found: dict[str, tuple[int | None, Callable[[Source], dict[str, float]]]] = {
         "tree": (None, lambda data: ours(HoeffdingTreeClassifier(), data)),
         "forest": (MAX_SLOW_ROWS, lambda data: ours(ForestClassifier(n_models=N_TREES), data)),
@@ -89,13 +89,13 @@ def on_dataset(name: str, settings: Settings, progress: Progress) -> list[Row]:
 
 @cache
 def compile_first() -> None:
-    """Let both kernels be compiled before anything is timed."""
+    """Compile both kernels before anything is timed."""
     for model in (HoeffdingTreeClassifier(), ForestClassifier(n_models=N_TREES)):
         model.test_then_learn(np.zeros((2, 1)), [0, 1])
 
 
 def within(data: Source, n_bytes: float) -> dict[str, float]:
-    """Our tree within so many bytes, twice as many where it cannot work with them, and so on."""
+    """Our tree with a memory limit, doubled until the tree can work with it."""
     while n_bytes < HoeffdingTreeClassifier.max_bytes:
         with suppress(ValueError):
             return ours(HoeffdingTreeClassifier(max_bytes=int(n_bytes)), data)
@@ -104,7 +104,7 @@ def within(data: Source, n_bytes: float) -> dict[str, float]:
 
 
 def all_drifts(settings: Settings, progress: Progress) -> list[Row]:
-    """How forests follow a stream that changes."""
+    """Measure forests under drift."""
     rows = drift_rows(settings)
     progress(settings.steps)
     return rows
@@ -124,7 +124,7 @@ def of_moa(learner: str, data: Source, **options: Any) -> dict[str, float]:
 
 
 def all_costs(settings: Settings, progress: Progress) -> list[Row]:
-    """Processor time of an event along a stream, and by the number of columns."""
+    """Processor time per event by position in the stream, and by number of columns."""
     rng = np.random.default_rng(settings.seed)
     n = max(settings.steps // N_WINDOWS, 1) * N_WINDOWS
     matrix = rng.random((n, max(WIDTHS)), dtype=np.float32)
@@ -146,13 +146,13 @@ def all_costs(settings: Settings, progress: Progress) -> list[Row]:
 
 
 def cost_row(about: str, number: int, seconds: float, n: int) -> Row:
-    """What an event costs, in the columns of the other rows; its speed is there, nothing else is."""
+    """The speed of a cost measurement as a row with the columns of other rows."""
     speed = n / max(seconds, 1e-9)
     return {"about": about, "learner": str(number), "events": n, "accuracy": 0.0, "events_per_s": speed, "n_bytes": 0.0}
 
 
 def of(rows: Sequence[Row], name: str, learner: str, what: str) -> float:
-    """One figure; NaN where a learner is not installed."""
+    """A figure of a learner; NaN if it is not installed."""
     found = [row[what] for row in rows if (row["about"], row["learner"]) == (name, learner)]
     return float(found[0]) if found else nan
 
@@ -184,9 +184,13 @@ def claims(rows: Sequence[Row], costs: Sequence[Row]) -> list[Finding]:
         found.append(finding(claim, holds=not less, evidence=evidence))
     along = [1e6 / row["events_per_s"] for row in costs if row["about"] == "events"]
     early, late = float(np.mean(along[1 : N_WINDOWS // 2])), float(np.mean(along[N_WINDOWS // 2 :]))
-    evidence = f"{early:.2f} us an event before the middle, {late:.2f} us after it"
+    evidence = f"{early:.2f} us per event before the middle, {late:.2f} us after it"
     found.append(
-        finding("an event costs the same however long the stream", holds=late < 1.5 * early, evidence=evidence)
+        finding(
+            "the time per event does not depend on the length of the stream",
+            holds=late < 1.5 * early,
+            evidence=evidence,
+        )
     )
     wide = [1e6 / row["events_per_s"] for row in costs if row["about"] == "columns"]
     ratio = wide[-1] / wide[0] / (WIDTHS[-1] / WIDTHS[0])
@@ -196,7 +200,7 @@ def claims(rows: Sequence[Row], costs: Sequence[Row]) -> list[Finding]:
 
 
 def draw(rows: Sequence[Row], costs: Sequence[Row], drifts: Sequence[Row]) -> "Figure":
-    """Accuracies by dataset, what an event costs, and how forests follow a change."""
+    """Plot accuracies by dataset, time per event, and windowed accuracy under drift."""
     figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(13, 8), layout="constrained")
     halves: Any = figure.subfigures(2, 1)
     wide, panels = halves[0].subplots(), halves[1].subplots(1, 4)
@@ -217,8 +221,8 @@ def draw(rows: Sequence[Row], costs: Sequence[Row], drifts: Sequence[Row]) -> "F
 def draw_accuracies(rows: Sequence[Row], panel: "Axes") -> None:
     """A group of bars for each dataset."""
     names = list(dict.fromkeys(row["learner"] for row in rows))
-    for place, learner in enumerate(names):
-        across = np.arange(len(TARGETS)) + (place - len(names) / 2) * 0.8 / len(names)
+    for index, learner in enumerate(names):
+        across = np.arange(len(TARGETS)) + (index - len(names) / 2) * 0.8 / len(names)
         panel.bar(across, [of(rows, n, learner, "accuracy") for n in TARGETS], 0.8 / len(names), label=learner)
     panel.set(xticks=range(len(TARGETS)), xticklabels=TARGETS, ylim=(0.4, 1.0), ylabel="prequential accuracy")
     panel.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))

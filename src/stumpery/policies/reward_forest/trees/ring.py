@@ -1,4 +1,4 @@
-"""The ring of remembered events in Python: how it is laid out, widened, read and validated."""
+"""Event ring in Python: layout, widening, reading and validation."""
 
 from typing import Any
 
@@ -30,22 +30,22 @@ Widths = NDArray[np.uint8]
 
 
 def event_bytes(widths: Widths) -> int:
-    """How many bytes an event takes, with action and reward: whole words, by which it is copied."""
+    """The bytes of an event with action and reward: a multiple of eight, since it is copied by words."""
     return -(-(int(widths.sum()) + 2 * FLOAT) // 8) * 8
 
 
 def new_ring(n_events: int, widths: Widths) -> Ring:
-    """Room for so many events."""
+    """An empty ring."""
     return ring_over(aligned_zeros((n_events, event_bytes(widths)), np.int8), widths)
 
 
 def new_event_copies(ring: Ring) -> Ring:
-    """Room for copies of as many events as are looked at, with bytes behind each, since loops go past the last."""
+    """A ring for the copies of a leaf's events, with padding after each, since loops run past the last byte."""
     return ring_over(aligned_zeros((scratch_size(len(ring.bytes)), ring.bytes.shape[1] + LANES), np.int8), ring.widths)
 
 
 def ring_over(memory: NDArray[np.int8], widths: Widths) -> Ring:
-    """A ring over the memory of its events."""
+    """A ring as views of the memory of its events."""
     starts, end = np.empty(len(widths), np.int32), 2 * FLOAT
     for width in (DOUBLE, FLOAT, SHORT, BYTE):
         of_width = np.flatnonzero(widths == width)
@@ -56,57 +56,57 @@ def ring_over(memory: NDArray[np.int8], widths: Widths) -> Ring:
 
 
 def widths_of(rows: NDArray[Any]) -> Widths:
-    """How many bytes the columns of some rows need."""
+    """The widths in bytes that the columns of some rows need."""
     values = np.where(rows == -np.inf, 0.0, rows)
     most = np.abs(values).max(axis=0, initial=0.0)
     is_whole = (values == np.floor(values)).all(axis=0)
-    found = np.where(most <= MAX_BYTE, BYTE, np.where(most <= MAX_SHORT, SHORT, FLOAT))
-    found = np.where(is_whole, found, FLOAT)
-    return np.where(needs_double(values).any(axis=0), DOUBLE, found).astype(np.uint8)
+    widths = np.where(most <= MAX_BYTE, BYTE, np.where(most <= MAX_SHORT, SHORT, FLOAT))
+    widths = np.where(is_whole, widths, FLOAT)
+    return np.where(needs_double(values).any(axis=0), DOUBLE, widths).astype(np.uint8)
 
 
 def column(ring: Ring, index: int) -> NDArray[Any]:
-    """A column of all events as it lies in memory, live."""
+    """A column of all events in its own type, live."""
     views: dict[int, NDArray[Any]] = {BYTE: ring.bytes, SHORT: ring.shorts, FLOAT: ring.floats, DOUBLE: ring.doubles}
     return views[int(ring.widths[index])][:, ring.starts[index]]
 
 
 def column_values(ring: Ring, index: int) -> Floats:
-    """A column of all events, as floats."""
-    found = column(ring, index)
+    """A column of all events as 64-bit floats."""
+    stored = column(ring, index)
     missing = {BYTE: MISSING_BYTE, SHORT: MISSING_SHORT}.get(int(ring.widths[index]))
-    wide = found.astype(np.float64)
-    return wide if missing is None else np.where(found == missing, -np.inf, wide)
+    wide = stored.astype(np.float64)
+    return wide if missing is None else np.where(stored == missing, -np.inf, wide)
 
 
-def event_rows(ring: Ring, places: NDArray[np.integer]) -> Floats:
-    """The rows of some events."""
-    memory = ring_over(np.ascontiguousarray(ring.bytes[places]), ring.widths)
-    found = [column_values(memory, index) for index in range(len(ring.widths))]
-    return np.stack(found, axis=1) if found else np.zeros((len(places), 0))
+def event_rows(ring: Ring, indices: NDArray[np.integer]) -> Floats:
+    """The rows of some events, given by their indices."""
+    memory = ring_over(np.ascontiguousarray(ring.bytes[indices]), ring.widths)
+    columns = [column_values(memory, index) for index in range(len(ring.widths))]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(indices), 0))
 
 
 def with_layout(ring: Ring, widths: Widths, n_events: int, time: int) -> Ring:
-    """The latest of `time` events, as many as fit into `n_events`, with columns that are no less wide than now."""
+    """A ring of `n_events` with the latest of `time` events, its columns at least as wide as now."""
     new = new_ring(n_events, widths)
     numbers = np.arange(max(time - min(len(ring.bytes), n_events), 0), time)
     before, now = numbers % len(ring.bytes), numbers % n_events
     for index in range(len(widths)):
-        found = column(ring, index)[before]
+        stored = column(ring, index)[before]
         if widths[index] == DOUBLE > ring.widths[index]:
-            found = doubles_of(column_values(ring, index)[before])
+            stored = doubles_of(column_values(ring, index)[before])
         elif widths[index] >= FLOAT:
-            found = column_values(ring, index)[before]
+            stored = column_values(ring, index)[before]
         elif widths[index] > ring.widths[index]:
-            found = np.where(found == MISSING_BYTE, MISSING_SHORT, found)
-        column(new, index)[now] = found
-    for each in (EVENT_ACTION, EVENT_REWARD):
-        new.floats[now, each] = ring.floats[before, each]
+            stored = np.where(stored == MISSING_BYTE, MISSING_SHORT, stored)
+        column(new, index)[now] = stored
+    for field in (EVENT_ACTION, EVENT_REWARD):
+        new.floats[now, field] = ring.floats[before, field]
     return new
 
 
 def validate(ring: Ring, n_actions: int, is_categorical: NDArray[np.bool_]) -> None:
-    """A ValueError says what is wrong with an event: a code, its action, its reward, or a byte that is not in use."""
+    """Refuse events with an impossible code, action or reward, or with padding that is not 0."""
     actions, rewards = ring.floats[:, EVENT_ACTION], ring.floats[:, EVENT_REWARD]
     check(np.isin(actions, np.arange(-1, n_actions)).all(), "the action of an event does not exist")
     check_within(rewards, 0.0, 1.0, "the reward of an event")
@@ -118,7 +118,7 @@ def validate(ring: Ring, n_actions: int, is_categorical: NDArray[np.bool_]) -> N
 
 
 def check_widths(widths: NDArray[np.generic] | None, is_categorical: NDArray[np.bool_]) -> None:
-    """A ValueError says that saved widths are none of these columns."""
+    """Refuse saved widths that do not fit the columns."""
     if widths is None:
         raise CorruptFile("its array 'ring.widths' is missing, as in a file of another version of Stumpery")
     fits = widths.dtype == np.uint8 and widths.shape == is_categorical.shape

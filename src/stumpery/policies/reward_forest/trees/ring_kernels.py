@@ -1,10 +1,9 @@
-"""The ring of remembered events, each column in as few bytes as its values so far need.
+"""Event ring: the latest events, each column in as few bytes as its values so far need.
 
-Whole numbers from -127 to 127, bits and codes of names among them, take one byte, those up to 32,767 two, others four,
-or eight where 32-bit floats lose too much (`precision_kernels.py`); the lowest number of a byte or a short stands for a
-missing value. So an event reads back as equal floats.
-A column of bits always takes a byte, since any other value, or none, makes it one of numbers.
-In memory come its action and its reward, then the doubles, the floats, the shorts, and the bytes side by side.
+Whole numbers from -127 to 127, bits and codes among them, take one byte, those up to 32,767 two, others four, or eight
+where 32-bit floats lose too much (`precision_kernels.py`); the lowest number of a byte or a short stands for a missing
+value. So an event reads back as equal floats. A binary column always takes a byte, since any other value makes it
+numerical. An event's action and reward come first, then its doubles, floats, shorts and bytes.
 """
 
 from typing import NamedTuple
@@ -16,9 +15,9 @@ from stumpery.array_forest.forest_kernels import Float32s, Int32s
 from stumpery.jit import internal
 from stumpery.types import Floats
 
-BYTE, SHORT, FLOAT = 1, 2, 4  # widths of columns; the widest, of 8, is `precision_kernels.DOUBLE`
-MAX_BYTE, MAX_SHORT = 2**7 - 1, 2**15 - 1  # what they can tell, of either sign
-MISSING_BYTE, MISSING_SHORT = np.int8(-(2**7)), np.int16(-(2**15))  # a missing value
+BYTE, SHORT, FLOAT = 1, 2, 4  # widths of columns in bytes; the widest is `precision_kernels.DOUBLE`
+MAX_BYTE, MAX_SHORT = 2**7 - 1, 2**15 - 1  # magnitudes
+MISSING_BYTE, MISSING_SHORT = np.int8(-(2**7)), np.int16(-(2**15))  # missing values
 EVENT_ACTION, EVENT_REWARD = range(2)  # the first floats of an event
 
 
@@ -26,18 +25,18 @@ class Ring(NamedTuple):
     """Events of one layout."""
 
     bytes: NDArray[np.int8]  # (events, bytes of an event)
-    shorts: NDArray[np.int16]  # the same memory in twos
-    floats: Float32s  # in fours
-    words: NDArray[np.int64]  # in eights
-    doubles: Floats  # the same
+    shorts: NDArray[np.int16]  # views of the same memory
+    floats: Float32s
+    words: NDArray[np.int64]
+    doubles: Floats
     widths: NDArray[np.uint8]  # (columns,)
-    starts: Int32s  # (columns,): the place of each among the bytes, the shorts, the floats or the doubles
-    span: Int32s  # (2,): where the columns of a byte begin and end
+    starts: Int32s  # (columns,): the index of each in the view of its width
+    span: Int32s  # (2,): begin and end of the one-byte columns
 
 
 @internal
 def fits_widths(ring: Ring, row: Floats) -> bool:
-    """Whether every value of a row that columns can `hold` can be told by the bytes of its own."""
+    """Whether every value of a rounded row fits the width of its column."""
     for column in range(row.shape[0]):
         value, width = row[column], ring.widths[column]
         if width >= FLOAT or value == -np.inf:
@@ -50,20 +49,20 @@ def fits_widths(ring: Ring, row: Floats) -> bool:
 
 @internal
 def write_event(ring: Ring, time: int, row: Floats, action: float, reward: float) -> None:
-    """Put one event that fits into the ring, in place."""
-    place = time % ring.bytes.shape[0]
-    ring.floats[place, EVENT_ACTION] = action
-    ring.floats[place, EVENT_REWARD] = reward
+    """Write one event that fits into the ring, in place."""
+    index = time % ring.bytes.shape[0]
+    ring.floats[index, EVENT_ACTION] = action
+    ring.floats[index, EVENT_REWARD] = reward
     for column in range(row.shape[0]):
         value, width, start = row[column], ring.widths[column], ring.starts[column]
         if width == BYTE:
-            ring.bytes[place, start] = np.int8(value) if value > -np.inf else MISSING_BYTE
+            ring.bytes[index, start] = np.int8(value) if value > -np.inf else MISSING_BYTE
         elif width == SHORT:
-            ring.shorts[place, start] = np.int16(value) if value > -np.inf else MISSING_SHORT
+            ring.shorts[index, start] = np.int16(value) if value > -np.inf else MISSING_SHORT
         elif width == FLOAT:
-            ring.floats[place, start] = value
+            ring.floats[index, start] = value
         else:
-            ring.doubles[place, start] = value
+            ring.doubles[index, start] = value
 
 
 @internal
@@ -79,21 +78,21 @@ def short_value(short: np.int16) -> np.float32:
 
 
 @internal
-def value_of(ring: Ring, place: int, column: int) -> float:
-    """What the event at a place has in a column."""
+def value_of(ring: Ring, index: int, column: int) -> float:
+    """The value of a column of one event, given by its index."""
     width, start = ring.widths[column], ring.starts[column]
     if width == BYTE:
-        return np.float64(byte_value(ring.bytes[place, start]))
+        return np.float64(byte_value(ring.bytes[index, start]))
     if width == SHORT:
-        return np.float64(short_value(ring.shorts[place, start]))
+        return np.float64(short_value(ring.shorts[index, start]))
     if width == FLOAT:
-        return np.float64(ring.floats[place, start])
-    return float(ring.doubles[place, start])
+        return np.float64(ring.floats[index, start])
+    return float(ring.doubles[index, start])
 
 
 @internal
 def fill_values(ring: Ring, column: int, n: int, values: Float32s) -> None:
-    """Write what the first n events have in a column of at most 32 bits, in place."""
+    """Write the values of the first n events in a column of at most 32 bits, in place."""
     width, start = ring.widths[column], ring.starts[column]
     if width == BYTE:
         for index in range(n):
@@ -108,7 +107,7 @@ def fill_values(ring: Ring, column: int, n: int, values: Float32s) -> None:
 
 @internal
 def fill_doubles(ring: Ring, column: int, n: int, values: Floats) -> None:
-    """Write what the first n events have in a column of 64 bits, in place."""
+    """Write the values of the first n events in a column of 64 bits, in place."""
     start = ring.starts[column]
     for index in range(n):
         values[index] = ring.doubles[index, start]

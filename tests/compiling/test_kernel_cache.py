@@ -112,7 +112,11 @@ def test_the_cache_name_changes_with_every_kernel_source_and_setting(tmp_path, m
 
 
 def test_the_cache_lies_under_the_named_folder_one_for_each_mode(tmp_path):
-    code = "from stumpery import jit; from stumpery.compiling import kernel_cache; print(kernel_cache.kernel_store(jit.BOUNDS_CHECK).folder)"
+    code = """
+from stumpery.compiling.kernel_cache import kernel_store
+from stumpery.jit import BOUNDS_CHECK
+print(kernel_store(BOUNDS_CHECK).folder)
+"""
     fast = Path(run_code(code, tmp_path / "cache"))
     checked = Path(run_code(code, tmp_path / "cache", STUMPERY_BOUNDS_CHECK="1"))
     assert fast == Path(run_code(code, tmp_path / "cache", STUMPERY_BOUNDS_CHECK="0"))
