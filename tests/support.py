@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from stumpery.saveable import FAMILIES
+from stumpery.saving.saveable import FAMILIES
 from stumpery.types import State
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -107,10 +107,10 @@ def assert_same_play(found, expected):
 
 
 @contextmanager
-def refused(model=None, naming="."):
-    """Expect a ValueError of one short sentence, and the model's state as it was, bit for bit."""
+def refused(model=None, naming=".", error=ValueError):
+    """Expect an error of one short sentence, and the model's state as it was, bit for bit."""
     before = bits_of(model) if model else None
-    with pytest.raises(ValueError, match=naming) as caught:
+    with pytest.raises(error, match=naming) as caught:
         yield
     sentence = str(caught.value)
     assert "\n" not in sentence

@@ -19,12 +19,12 @@ from safetensors.numpy import save as serialise
 from tests.support import assert_same_state, names_in, public, run
 
 import stumpery as st
-from stumpery import files, former_names
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.drift import reward_drop_kernels as reward_drop
 from stumpery.policies import ContextualPolicy
 from stumpery.policies.reward_forest.trees.ring_kernels import BYTE, EVENT_ACTION, EVENT_REWARD, FLOAT
-from stumpery.saveable import Saveable, restore
+from stumpery.saving import files, former_names
+from stumpery.saving.saveable import Saveable, restore
 from stumpery.types import State
 
 ACTIONS = ["a", "b", "c"]
@@ -191,7 +191,7 @@ def forged(folder, kind, *, options=None, arrays=None, drop=(), header=None):
 
 def refusal(path):
     """The sentence with which a file is refused."""
-    with pytest.raises(ValueError, match=r".+") as error:
+    with pytest.raises(st.StumperyError, match=r".+") as error:
         st.load(path)
     sentence = str(error.value)
     assert sentence.startswith(str(path))
@@ -788,6 +788,12 @@ def test_files_of_the_second_format_still_load(path, tmp_path):
     assert type(model).__name__ == path.stem
     assert_same_state(st.load(saved(model, tmp_path)), model)
     use(model, slice(60, 120))
+
+
+def test_the_conversion_of_a_former_format_is_logged(caplog):
+    with caplog.at_level("INFO", logger="stumpery"):
+        st.load(FIXTURES[0])
+    assert f"{FIXTURES[0]} has format 1 of Stumpery" in caplog.text
 
 
 def test_what_users_named_keeps_its_name_in_files_of_former_formats():

@@ -1,5 +1,8 @@
 """Exceptions of the library: each is a `StumperyError` and the built-in exception that it refines."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class StumperyError(Exception):
     """Base of all exceptions that the library itself raises.
@@ -32,8 +35,19 @@ class CorruptFile(StumperyError, ValueError):  # noqa: N818
 
 
 class CapacityError(StumperyError, MemoryError):
-    """There is not enough memory for what was asked.
+    """More memory is needed than `max_bytes` allows, or than there is; the model stays as it was.
+
+    It is raised while a model is used or loaded. Options that cannot work from the start are `InvalidInput`.
 
     >>> issubclass(CapacityError, MemoryError)
     True
     """
+
+
+@contextmanager
+def capacity_errors() -> Iterator[None]:
+    """Turn refusals within this block into CapacityErrors: the options were valid, but the model cannot grow."""
+    try:
+        yield
+    except ValueError as error:
+        raise CapacityError(str(error)) from None

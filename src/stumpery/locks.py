@@ -18,16 +18,16 @@ from typing import Any, Self, TypeVar
 Method = TypeVar("Method", bound=Callable[..., Any])
 LOCKED = "_takes_lock"  # marks methods that take the lock themselves
 CONCURRENT = "_is_concurrent"
-LOOK_AGAIN_S = 0.1
+POLL_S = 0.1
 
 
 class Readers(set[int]):
-    """The threads that run concurrent methods of a model; whoever holds its mutex while there are none is alone."""
+    """The threads that run concurrent methods of a model; the holder of its mutex is alone while there are none."""
 
     def __init__(self) -> None:
         super().__init__()
         self._is_awaited = False
-        self._somebody_left = Event()
+        self._has_left = Event()
 
     def refuse_own(self) -> None:
         """Refuse to wait for the thread itself."""
@@ -40,17 +40,17 @@ class Readers(set[int]):
         self._is_awaited = True
         try:
             while True:
-                self._somebody_left.clear()
+                self._has_left.clear()
                 if not self:
                     return
-                self._somebody_left.wait(LOOK_AGAIN_S)
+                self._has_left.wait(POLL_S)
         finally:
             self._is_awaited = False
 
     def notify(self) -> None:
-        """Say that one has left; where an interruption keeps a thread from doing so, who waits looks again soon."""
+        """Wake the waiting thread after one has left; it also polls, in case an interruption prevents this call."""
         if self._is_awaited:
-            self._somebody_left.set()
+            self._has_left.set()
 
 
 def exclusive(method: Method) -> Method:
@@ -92,7 +92,7 @@ def concurrent(method: Method) -> Method:
 
 
 def merging(method: Method) -> Method:
-    """A method that takes another model in: that one is copied first, so that no thread ever waits for two locks."""
+    """A method that merges another model: it is copied first, so that no thread ever waits for two locks."""
     alone = exclusive(method)
 
     @wraps(method)
@@ -103,9 +103,9 @@ def merging(method: Method) -> Method:
 
 
 def locking(method: Method) -> Method:
-    """A method that takes the model's mutex itself, as the shortest ones do: a wrapper would cost more than the lock.
+    """A method that takes the model's mutex itself: for very short ones, a wrapper would cost more than the lock.
 
-    Where a model has concurrent methods this is not enough: it must also wait for the readers.
+    In a model with concurrent methods this is not enough: the method must also wait for the readers.
     """
     setattr(method, LOCKED, True)
     return method

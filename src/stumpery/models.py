@@ -1,7 +1,7 @@
-"""The base of all models: frozen options, and state that can be copied and saved.
+"""Base class of all models: frozen options, and state that can be copied and saved.
 
-The options of a model, the fields of its dataclass, stay as they were given; all else is state, in attributes whose
-names start with an underscore. Copies, clones and pickles are made through the state (see `saveable.py`). Several
+Options are the fields of a model's dataclass and stay as they were given; all else is state, in attributes whose names
+start with an underscore. Copies, clones and pickles are made through the state (see `saving/saveable.py`). Several
 threads may share a model (see `locks.py`).
 """
 
@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Self, TypeVar
 from stumpery.errors import InvalidInput
 from stumpery.locks import Locked, exclusive
 from stumpery.options import listed
-from stumpery.reseeding import reseeded
-from stumpery.saveable import Saveable
+from stumpery.saving.reseeding import reseeded
+from stumpery.saving.saveable import Saveable
 from stumpery.types import State
 
 Kind = TypeVar("Kind", bound="Model")

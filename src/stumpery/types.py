@@ -1,6 +1,6 @@
-"""Records that travel between the layers, and the protocols that parts obey.
+"""Records and protocols that all layers share: decisions, batches, streams, states, explanations.
 
-Everything here is plain data: a decision can be written to a log today and learned from next week.
+Records are plain data: a decision can be written to a log today and learned from next week.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,12 @@ Context = Any  # a mapping from column to value, one encoded row, or None
 
 
 class Decision(NamedTuple):
-    """What a policy chose, with which probability, and for which context.
+    """Decision of a policy: the action, the probability with which it was chosen, and the context.
+
+    Args:
+        action: The action.
+        probability: Probability with which the policy chose it, in (0, 1]; the propensity of off-policy estimators.
+        context: The context as it came, a copy; None where there is none.
 
     >>> Decision("news", probability=0.5)
     Decision(action='news', probability=0.5, context=None)
@@ -37,7 +42,12 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Decisions:
-    """Many decisions as columns; iterating gives each as a `Decision`.
+    """Decisions as columns; iterating gives each as a `Decision`.
+
+    Args:
+        actions: The actions.
+        probabilities: Probability of each action, in (0, 1].
+        contexts: The contexts as a sequence of rows or a frame; None where there are none.
 
     >>> list(Decisions(["news", "film"], np.array([0.5, 0.25])))[1]
     Decision(action='film', probability=0.25, context=None)
@@ -45,7 +55,7 @@ class Decisions:
 
     actions: Sequence[Action]
     probabilities: Floats
-    contexts: Any = None  # a sequence of rows, a frame, or None
+    contexts: Any = None
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -61,7 +71,7 @@ class Decisions:
 
 
 class Batch(NamedTuple):
-    """A run of events of which we, unlike the policy, know every action's reward."""
+    """Batch of simulated events, with the rewards of all actions, which the policy does not see."""
 
     contexts: Any  # a frame or an array of n rows; None where there is no context
     rewards: Floats  # (n, actions): what each action would have paid
@@ -69,7 +79,7 @@ class Batch(NamedTuple):
 
 
 class Stream(Protocol):
-    """Where simulated events come from: the same seed gives the same events."""
+    """Source of simulated events: the same seed gives the same events."""
 
     @property
     def actions(self) -> Sequence[Action]:
@@ -84,7 +94,7 @@ class Stream(Protocol):
 
 
 class State(NamedTuple):
-    """All there is to know about a model: its recipe as plain JSON values, and its arrays."""
+    """State of a model: its options as plain JSON values, and its arrays."""
 
     options: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
@@ -92,7 +102,12 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Why a decision was taken: one sentence, and a row per action."""
+    """Explanation of a decision or a prediction: one sentence, and a table.
+
+    Args:
+        summary: The sentence.
+        rows: The table, such as a row per action, each a mapping from column to value.
+    """
 
     summary: str
     rows: tuple[Mapping[str, Any], ...]

@@ -341,7 +341,7 @@ def test_an_action_for_which_there_is_no_memory_is_refused(kind, new):
     policy = new(max_bytes=int(str(caught.value).split()[-1].replace(",", "")))
     policy.play(ROWS, np.ones((60, 2)))
     n_added = 0
-    with refused(naming="^max_bytes is "):
+    with refused(naming="^max_bytes is ", error=st.CapacityError):
         for n_added in range(1000):
             policy.add_action(n_added)
     assert len(policy.actions) == 2 + n_added

@@ -11,7 +11,7 @@ from tests.test_files import ACTIONS, BUILDERS, KINDS, SCHEMA, use
 
 import stumpery as st
 from stumpery.models import Model
-from stumpery.saveable import Saveable
+from stumpery.saving.saveable import Saveable
 
 MODELS = [kind for kind in KINDS if issubclass(getattr(public, kind), Model)]
 SEEDED = [kind for kind in MODELS if "seed" in getattr(public, kind).__dataclass_fields__]

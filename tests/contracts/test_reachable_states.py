@@ -7,7 +7,6 @@ import pytest
 from tests.support import public
 
 import stumpery as st
-from stumpery import files
 from stumpery.clicks import ClickModel
 from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.encoding.encoder import Encoder
@@ -16,6 +15,7 @@ from stumpery.ensembles.online_ensemble import OnlineEnsemble
 from stumpery.policies import ContextualPolicy, Policy
 from stumpery.policies.bandit_forest import arena_kernels as arena
 from stumpery.reinforcement import DeepTree
+from stumpery.saving import files
 from stumpery.selection import choosers, classifiers
 from stumpery.streaming import StreamModel
 from stumpery.streaming.classifier import StreamClassifier
@@ -367,7 +367,7 @@ def test_a_forest_of_512_mb_loads_with_what_its_file_may_take(kind, tmp_path):
 @pytest.mark.parametrize("n_used", [0, 2**24, 2**25, 2**27, 512_000_000])
 def test_a_file_may_take_a_model_of_512_mb_beside_the_arrays_that_it_unpacks(n_used):
     """However well they are packed: padding keeps the file in proportion."""
-    n_bytes = max(n_used - files.FREE_UNPACKED, 0) / files.MOST_UNPACKED
+    n_bytes = max(n_used - files.FREE_UNPACKED, 0) / files.MAX_RATIO
     assert n_used + 512_000_000 <= files.FREE_BYTES + files.MULTIPLE * n_bytes
 
 
@@ -376,5 +376,5 @@ def test_arrays_that_others_replace_are_not_counted_twice():
         with allocation.provisional():
             allocation.reserve(80)
         allocation.reserve(80)
-        with pytest.raises(ValueError, match="ask for 80 bytes more"), allocation.provisional():
+        with pytest.raises(st.CapacityError, match="ask for 80 bytes more"), allocation.provisional():
             allocation.reserve(80)

@@ -231,7 +231,7 @@ def test_classes_that_come_late_stay_within_the_memory_or_are_refused(late):
         before = model.state().arrays["events"].tobytes()
         try:
             model.learn_many(matrix[:late], list(range(late)))
-        except ValueError as error:
+        except st.CapacityError as error:
             assert str(error).startswith("max_bytes is 400000; ")
             assert model.classes == (False, True) or set(model.classes) == {True, False}
             assert model.state().arrays["events"].tobytes() == before

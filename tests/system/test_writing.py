@@ -13,7 +13,7 @@ import pytest
 from tests.support import command_of, names_in
 
 import stumpery as st
-from stumpery import files
+from stumpery.saving import files
 from stumpery.system import writing
 
 

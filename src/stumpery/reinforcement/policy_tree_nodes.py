@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery import validation
+from stumpery.saving import validation
 from stumpery.types import Floats, Integers
 
 LEAF = NO_CHILD = -1

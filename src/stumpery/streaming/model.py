@@ -13,12 +13,14 @@ from stumpery.encoding import Schema
 from stumpery.encoding.chunks import Rows
 from stumpery.encoding.declared_columns import DeclaredColumns
 from stumpery.encoding.online_encoder import OnlineEncoder
+from stumpery.errors import capacity_errors
 from stumpery.labels.weights import checked_weights
 from stumpery.locks import concurrent
 from stumpery.options import check_whole
 from stumpery.random import new_generator
 from stumpery.river import register_virtual_subclass
-from stumpery.saveable import Arrays, Options
+from stumpery.saving.saveable import Arrays, Options
+from stumpery.saving.validation import check, check_random_state, corrupt
 from stumpery.streaming import state as states
 from stumpery.streaming.arena import StreamArena
 from stumpery.streaming.capacity import Capacity, StreamShape, max_capacity
@@ -28,7 +30,6 @@ from stumpery.streaming.trees.hoeffding_kernels import LEARNS, PREDICTS
 from stumpery.streaming.trees.state_kernels import StreamState
 from stumpery.streaming.validation import validate
 from stumpery.types import Explanation, Floats
-from stumpery.validation import check, check_random_state, corrupt
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -186,7 +187,8 @@ class StreamModel(StreamOptions, DeclaredColumns):
         if self._arena is None:
             max_capacity(self.max_bytes, self._shape(encoder, n_values))
         elif encoder is not self._encoder or n_values != self._arena.shape.n_values:
-            self._arena.check_shape(self._shape(encoder, n_values))
+            with capacity_errors():
+                self._arena.check_shape(self._shape(encoder, n_values))
 
     def _start(self, schema: Schema) -> None:
         """Take columns before the first row; numerical ones may still turn out to be categorical."""

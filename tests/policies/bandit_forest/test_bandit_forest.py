@@ -224,7 +224,7 @@ def test_no_room_for_another_action_changes_nothing():
     contexts, rewards = events(seed=1, n_rows=500)
     policy.play(contexts, rewards)
     before = policy.state()
-    with pytest.raises(ValueError, match=r"^max_bytes is 900"):
+    with pytest.raises(st.CapacityError, match=r"^max_bytes is 900"):
         for action in range(3, 30):
             policy.add_action(action)
             before = policy.state()

@@ -421,7 +421,7 @@ def test_a_full_forest_goes_on_without_an_action(full, tmp_path):
 
 def test_a_full_forest_takes_actions_while_it_can_still_be_loaded(full, tmp_path):
     n_added = 0
-    with pytest.raises(ValueError, match=r"^max_bytes is 300000; 5 trees [^\n]+$"):
+    with pytest.raises(st.CapacityError, match=r"^max_bytes is 300000; 5 trees [^\n]+$"):
         for n_added in range(100):
             full.add_action(n_added)
     assert len(full.actions) == 3 + n_added > 3

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stumpery.array_forest import rendering
 from stumpery.encoding import BitEncoder, Schema
 from stumpery.encoding.columns.numerical import Numerical
-from stumpery.errors import CorruptFile
+from stumpery.errors import CorruptFile, capacity_errors
 from stumpery.options import check_number, check_one_of, check_whole
 from stumpery.policies.bandit_forest import arena_kernels as layout
 from stumpery.policies.bandit_forest import capacity
@@ -24,10 +24,10 @@ from stumpery.policies.bandit_forest.sample_complexity import plays_until_elimin
 from stumpery.policies.fixed_schema import FixedSchemaPolicy
 from stumpery.policies.policy import ChosenActions
 from stumpery.random import integer, new_generator, uniform
-from stumpery.saveable import Arrays, Options, restore
+from stumpery.saving.saveable import Arrays, Options, restore
+from stumpery.saving.validation import check
 from stumpery.system.allocation import provisional
 from stumpery.types import Bits, Decision, Explanation, Floats, RandomState
-from stumpery.validation import check
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -248,11 +248,8 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
 
     def _grow(self) -> None:
         """The new action remains in every leaf: leaves that had chosen compare it with their choice."""
-        try:
+        with capacity_errors():
             self._replace_actions([*range(len(self.actions) - 1), layout.NO_INDEX])
-        except ValueError:
-            self._set_option("actions", self.actions[:-1])
-            raise
 
     def _shrink(self, action: int) -> None:
         """The action's sums are removed; in leaves where it was the last one, all others remain again."""

@@ -12,7 +12,7 @@ from stumpery.array_forest import forest_kernels as trees
 from stumpery.encoding import Schema
 from stumpery.encoding.chunks import chunks
 from stumpery.encoding.online_encoder import OnlineEncoder
-from stumpery.errors import CorruptFile
+from stumpery.errors import CorruptFile, capacity_errors
 from stumpery.options import check_number, check_whole
 from stumpery.policies.arguments import checked_actions
 from stumpery.policies.contextual import NO_REWARDS
@@ -32,7 +32,7 @@ from stumpery.policies.reward_forest.state import new_shared_model, with_actions
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring_kernels import BYTE
 from stumpery.policies.reward_forest.validation import validate
-from stumpery.saveable import Arrays, Options, restore
+from stumpery.saving.saveable import Arrays, Options, restore
 from stumpery.system.allocation import provisional
 from stumpery.types import Action, Context, Floats
 
@@ -246,7 +246,8 @@ class RewardForest(RewardForestInspection):
             state = self._arena.state
             linear = self._action_features.transferred(state.shared_model.linear, features)
             shared_model = SharedModel(features.vectors(), linear, self.shrinkage)
-            self._arena.replace(with_actions(state, keep, shared_model))
+            with capacity_errors():
+                self._arena.replace(with_actions(state, keep, shared_model))
         self._action_features = features
         self._set_option("features", deepcopy(features.described))
         self._statistics = new_action_statistics(len(self.actions))

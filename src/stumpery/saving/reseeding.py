@@ -1,4 +1,4 @@
-"""Copies that keep what was learned but draw from random streams of their own: one for each process or fork."""
+"""Reseeding: copies that keep what was learned but draw from random streams of their own, one per process or fork."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ Options = dict[str, Any]
 
 
 def reseeded(state: State, seed: int) -> State:
-    """The same state with other random streams, which `seed` decides.
+    """The same state with new random streams, derived from `seed`.
 
     The options keep the seed of the first model. Only a model, or a member, that has no random stream yet gets another
     `seed`, since that decides what it will draw.

@@ -57,7 +57,7 @@ class Saveable:
         model._validate_state()
         return model
 
-    # What a model says of its state.
+    # Hooks by which a model describes its state.
 
     def _options(self) -> Options:
         """The options as plain values; what was learned and is no array has a name that starts with `_`."""
@@ -91,57 +91,57 @@ class Saveable:
         return cls(**arguments)
 
     def _restore(self, arrays: Arrays, learned: Options) -> None:
-        """Take saved arrays, and take what was learned besides out of `learned`."""
+        """Restore saved arrays and learned values; those used are taken out of `learned`, in place."""
         restore(self._arrays(), arrays)
 
     def _validate_state(self) -> None:
-        """Refuse a state that no stream could have led to; make anew what is not saved."""
+        """Validate the restored state, and rebuild what is not saved."""
 
 
-def restore(into: Arrays, found: Mapping[str, NDArray[Any]]) -> None:
-    """Copy saved arrays over a new model's own, in place, once every name, type and shape is seen to fit."""
-    if into.keys() != found.keys():
-        raise CorruptFile(f"its arrays are {sorted(found)}, not {sorted(into)}")
+def restore(into: Arrays, saved: Mapping[str, NDArray[Any]]) -> None:
+    """Copy saved arrays over a new model's own, in place, after all names, types and shapes were compared."""
+    if into.keys() != saved.keys():
+        raise CorruptFile(f"its arrays are {sorted(saved)}, not {sorted(into)}")
     for name, array in into.items():
-        if found[name].dtype != array.dtype or found[name].shape != array.shape:
-            what = f"{found[name].dtype}{found[name].shape}"
+        if saved[name].dtype != array.dtype or saved[name].shape != array.shape:
+            what = f"{saved[name].dtype}{saved[name].shape}"
             raise CorruptFile(f"its array {name!r} is {what}, not {array.dtype}{array.shape}")
-        if array.dtype == np.bool_ and (found[name].view(np.uint8) > 1).any():
+        if array.dtype == np.bool_ and (saved[name].view(np.uint8) > 1).any():
             raise CorruptFile(f"its array {name!r} holds what is neither true nor false")
     for name, array in into.items():
-        np.copyto(array, found[name])
+        np.copyto(array, saved[name])
 
 
 def taken(arrays: Arrays, start: str) -> Arrays:
-    """The arrays whose names start so, without that start; they are taken out of `arrays`, in place."""
+    """The arrays whose names have this prefix, without it; they are taken out of `arrays`, in place."""
     return {name.removeprefix(start): arrays.pop(name) for name in list(arrays) if name.startswith(start)}
 
 
 def snapshot_of(model: Any) -> State:
-    """The state of a model within another, as it is at one moment: it may be used from outside, too."""
+    """A consistent copy of the state of a model within another, which other threads may be using."""
     state: State = model.snapshot() if hasattr(model, "snapshot") else model.state()
     return state
 
 
 def states_of(members: Sequence[Any], mark: str = "") -> tuple[list[Any], Arrays]:
-    """Kinds and options, and all arrays, each under its member's number; a ValueError names one that is not ours."""
-    listed_states: list[Any] = []
+    """Kinds and options of all members, and their arrays by member index; an InvalidInput names a foreign member."""
+    states: list[Any] = []
     arrays: Arrays = {}
-    for place, member in enumerate(members):
+    for index, member in enumerate(members):
         options, own = snapshot_of(checked_ours(member))
-        listed_states.append([type(member).__name__, options])
-        arrays |= {f"{mark}{place}:{name}": array for name, array in own.items()}
-    return listed_states, arrays
+        states.append([type(member).__name__, options])
+        arrays |= {f"{mark}{index}:{name}": array for name, array in own.items()}
+    return states, arrays
 
 
 def restored(states: Sequence[Any], arrays: Arrays, mark: str = "") -> list[Any]:
-    """The members again; their arrays are taken out of `arrays`, in place."""
+    """The members rebuilt; their arrays are taken out of `arrays`, in place."""
     own: list[Arrays] = [{} for _ in states]
-    places = {f"{mark}{place}": place for place in range(len(states))}
+    indices = {f"{mark}{index}": index for index in range(len(states))}
     for name in list(arrays):
         start, _, rest = name.partition(":")
-        if start in places:
-            own[places[start]][rest] = arrays.pop(name)
+        if start in indices:
+            own[indices[start]][rest] = arrays.pop(name)
     reserve(MEMBER_BYTES * len(states))
     return [
         class_named(kind).from_state(State(options, mine)) for (kind, options), mine in zip(states, own, strict=True)
@@ -149,7 +149,7 @@ def restored(states: Sequence[Any], arrays: Arrays, mark: str = "") -> list[Any]
 
 
 def class_named(kind: str) -> Any:
-    """The public class of that name, whose models can be saved; a CorruptFile if there is none."""
+    """The public class with this name, whose models can be saved; a CorruptFile if there is none."""
     for family in FAMILIES:
         package = import_module(f"stumpery.{family}")
         found = getattr(package, kind) if kind in package.__all__ else None
@@ -159,7 +159,7 @@ def class_named(kind: str) -> Any:
 
 
 def checked_ours(member: Any) -> Any:
-    """A model within another; one of a class of others cannot be saved."""
+    """A model within another; an InvalidInput says that one of a foreign class cannot be saved."""
     if not is_ours(member):
         kind = type(member).__name__
         raise InvalidInput(f"a {kind} among the models is none of Stumpery's own, so this cannot be saved")
@@ -167,7 +167,7 @@ def checked_ours(member: Any) -> Any:
 
 
 def is_ours(model: Any) -> bool:
-    """Whether a model's class is one of the public ones that can be saved, and not only called like it."""
+    """Whether a model's class is a public one that can be saved, not just one of the same name."""
     try:
         return class_named(type(model).__name__) is type(model)
     except CorruptFile:

@@ -1,4 +1,4 @@
-"""Save a model and go on later, bit for bit as if it had never stopped.
+"""Save and load models: a loaded model goes on bit for bit as if it had never stopped.
 
 A file is a safetensors file: the model's arrays, and in the header a versioned JSON text with its kind, its options
 and a digest of it all. Arrays that are mostly zeros are packed. No pickle: nothing in a file is ever run.
@@ -6,6 +6,7 @@ and a digest of it all. Arrays that are mostly zeros are packed. No pickle: noth
 
 import hashlib
 import json
+import logging
 import math
 import os
 import re
@@ -18,22 +19,24 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery import former_names, packing
-from stumpery.errors import CorruptFile, InvalidInput
+from stumpery.errors import CapacityError, CorruptFile, InvalidInput
 from stumpery.options import check_whole, shown
-from stumpery.reseeding import reseeded
-from stumpery.saveable import Saveable, class_named, is_ours, snapshot_of
+from stumpery.saving import former_names, packing
+from stumpery.saving.reseeding import reseeded
+from stumpery.saving.saveable import Saveable, class_named, is_ours, snapshot_of
 from stumpery.system.allocation import limited, reserve
 from stumpery.system.writing import as_path, kind_of, resolved, write_whole
 from stumpery.types import State
+
+logger = logging.getLogger(__name__)
 
 FORMAT = 3
 SECOND_FORMAT = 2  # with former names of arrays and options
 FIRST_FORMAT = 1  # with former names; its digest covers kind, options and arrays, and no array is packed
 MAX_HEADER_BYTES = 2**26
 MAX_DEPTH = 100  # of lists and objects within each other
-FREE_BYTES, MULTIPLE = 2**29, 32  # what loading a file of n bytes may take: FREE_BYTES + MULTIPLE * n
-FREE_UNPACKED, MOST_UNPACKED = 2**24, 8  # what arrays may unpack to: FREE_UNPACKED + MOST_UNPACKED * n
+FREE_BYTES, MULTIPLE = 2**29, 32  # loading a file of n bytes may take FREE_BYTES + MULTIPLE * n bytes
+FREE_UNPACKED, MAX_RATIO = 2**24, 8  # arrays may unpack to FREE_UNPACKED + MAX_RATIO * n bytes
 PADDING = "padding"
 _KEY = "stumpery"
 Kind = TypeVar("Kind", bound=Saveable)
@@ -41,9 +44,13 @@ _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+\\?(?:"|\Z)', re.DOTALL)
 
 
 def save(model: Saveable, path: str | os.PathLike[str]) -> None:
-    """Write `model` to `path`, whole or not at all: a file that was there stays until the new one is complete.
+    """Save a model to a file, whole or not at all: a file that was there stays until the new one is complete.
 
     A link is followed. Only a regular file is replaced. When this returns, the file is on the disk.
+
+    Args:
+        model: A model of Stumpery's own.
+        path: The file.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import save as serialise
@@ -89,13 +96,15 @@ def load(path: str | os.PathLike[str], *, seed: int | None = ..., max_bytes: int
 def load(
     path: str | os.PathLike[str], *, kind: Any = None, seed: int | None = None, max_bytes: int | None = None
 ) -> Any:
-    """Read the model that `save` wrote; a CorruptFile says what is wrong with any other file.
+    """Load the model that `save` wrote; a CorruptFile says what is wrong with any other file.
 
-    `kind` is the class of the model, or a base class of it, as `stumpery.RewardForest`: a model of another kind is
-    refused, and a type checker knows what comes.
-
-    With a `seed` the model draws from random streams of its own, as each of several processes should. A file of n bytes
-    may take 512 MB and 32 n bytes of memory, unless `max_bytes` allows more.
+    Args:
+        path: The file.
+        kind: Class of the model, or a base class of it, such as `stumpery.RewardForest`. A model of another kind is
+            refused, and type checkers know what is returned.
+        seed: Seed of random streams of its own, as each of several processes that load one file should have.
+        max_bytes: Memory that loading may take; by default 512 MB and 32 times the size of the file. A CapacityError
+            says that the model needs more.
     """
     source = as_path(path)
     if kind is not None and not isinstance(kind, type):
@@ -133,10 +142,12 @@ def _load(path: Path, wanted: type | None, seed: int | None, max_bytes: int | No
         with limited(FREE_BYTES + MULTIPLE * n_bytes if max_bytes is None else max_bytes):
             state = State(options, _unpacked(tensors, {} if is_first else header.get("packed")))
             if format_ != FORMAT:
+                logger.info("%s has format %d of Stumpery %s; its names are converted", path, format_, writer)
                 state = former_names.renamed_state(kind, state)
             return class_named(kind).from_state(state if seed is None else reseeded(state, seed))
-    except MemoryError:
-        raise CorruptFile(f"{path} does not hold a usable {kind}: it needs more memory than there is") from None
+    except MemoryError as error:
+        reason = error if isinstance(error, CapacityError) else "it needs more memory than there is"
+        raise CapacityError(f"{path} holds a {kind} that cannot be loaded: {reason}") from None
     except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
         sentence = " ".join(str(error).split())
         raise CorruptFile(f"{path} does not hold a usable {kind}: {sentence}") from error
@@ -176,7 +187,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]], int]:
 def _packed(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The tensors of a file, and the types and shapes of the arrays that are packed in it.
 
-    Where very little would unpack to very much, padding keeps the file in proportion to what loading it takes.
+    Padding keeps the size of the file in proportion to the memory that loading it takes.
     """
     tensors: dict[str, NDArray[Any]] = {}
     forms: dict[str, Any] = {}
@@ -190,14 +201,14 @@ def _packed(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]]
             tensors |= {f"{name}|{part}": each for part, each in packed._asdict().items()}
     n_unpacked = sum(array.nbytes for array in arrays.values())
     n_bytes = sum(tensor.nbytes for tensor in tensors.values())
-    missing = (n_unpacked - FREE_UNPACKED) // MOST_UNPACKED - n_bytes
+    missing = (n_unpacked - FREE_UNPACKED) // MAX_RATIO - n_bytes
     if missing > 0:
         tensors[PADDING] = np.zeros(missing, np.uint8)
     return tensors, forms
 
 
 def _unpacked(tensors: dict[str, NDArray[Any]], forms: Any) -> dict[str, NDArray[Any]]:
-    """The arrays of a file again; sizes are summed up before the first is unpacked."""
+    """The unpacked arrays of a file; the memory for all of them is counted before the first is unpacked."""
     if not isinstance(forms, dict):
         raise CorruptFile("corrupt file: its packed arrays have no types and shapes")
     reserve(sum(packing.size_of(form) for form in forms.values()))
@@ -212,12 +223,12 @@ def _unpacked(tensors: dict[str, NDArray[Any]], forms: Any) -> dict[str, NDArray
 
 
 def _digest(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> str:
-    """A digest of the whole header, but for the digest itself, and of all tensors as they stand in the file."""
+    """A digest of the whole header without the digest itself, and of all tensors as they are in the file."""
     return _hashed(header, tensors)
 
 
 def _first_digest(kind: str, options: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
-    """The digest of files of the first format, which says nothing of the version."""
+    """The digest of files of the first format, which covers no version."""
     return _hashed([kind, options], arrays)
 
 
@@ -231,7 +242,7 @@ def _hashed(content: Any, arrays: dict[str, NDArray[Any]]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers and other real ones as JSON knows them."""
+    """Convert NumPy's and other real numbers for JSON."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Real):
@@ -240,7 +251,7 @@ def _plain(value: Any) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; a name that comes twice could be read in two ways."""
+    """A JSON object; a name that occurs twice is refused, as it could be read in two ways."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise CorruptFile("a name comes twice in its header")
@@ -256,7 +267,7 @@ def _check_nesting(text: str) -> None:
 
 
 def _check_finite(options: Any) -> None:
-    """Refuse numbers that JSON does not know."""
+    """Refuse numbers that are not finite, which strict JSON does not have."""
     waiting = [options]
     while waiting:
         value = waiting.pop()
