@@ -1,4 +1,4 @@
-"""One name, one meaning: upper-case constants of a package."""
+"""One name, one meaning: upper-case constants of a package, and classes of the whole code base."""
 
 import ast
 from collections import defaultdict
@@ -37,3 +37,12 @@ def test_every_upper_case_name_stands_for_one_thing_within_its_package():
         f"{'/'.join(package)}: {name}": sorted(paths) for (package, name), paths in found.items() if len(paths) > 1
     }
     assert twice == {}
+
+
+def test_every_class_name_stands_for_one_class():
+    found = defaultdict(list)
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(path.relative_to(SOURCE).as_posix())
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}

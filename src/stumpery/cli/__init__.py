@@ -1,0 +1,33 @@
+"""Command line: `stumpery demo`, `study`, `plan`, `bench` and `data`, a file for each.
+
+Heavy imports stand inside the commands, so that help and shell completion need neither NumPy nor Numba.
+"""
+
+from typing import Annotated
+
+import typer
+
+from stumpery.cli import bench, data, demo, plan, study
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+app.command(epilog="Example: stumpery demo --steps 10000 --trials 5")(demo.demo)
+app.command(epilog="Example: stumpery study bandits-101 --trials 20 --out out/quick")(study.study)
+app.command(epilog="Example: stumpery plan --actions 7 --variables 94 --depth 14 --trees 100 --epsilon 0.4")(plan.plan)
+app.command(epilog="Example: stumpery bench --only bandits")(bench.bench)
+app.add_typer(data.app, name="data")
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"stumpery {version('stumpery')}")
+        raise typer.Exit
+
+
+Version = Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")]
+
+
+@app.callback()
+def main(version: Version = False) -> None:
+    """Learning and deciding on streams with trees."""

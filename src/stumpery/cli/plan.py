@@ -1,0 +1,50 @@
+"""Command `stumpery plan`: sample complexity of the elimination algorithms (Feraud et al. 2016)."""
+
+from typing import Annotated, Any
+
+from typer import Option
+
+from stumpery.cli.errors import user_errors
+from stumpery.cli.tables import print_table
+
+
+def plan(
+    actions: Annotated[int, Option(help="K, number of actions.")] = 7,
+    variables: Annotated[int, Option(help="M, number of binary variables.")] = 94,
+    depth: Annotated[int, Option(help="D, maximum depth of a tree.")] = 5,
+    trees: Annotated[int, Option(help="L, number of trees.")] = 100,
+    variable_gap: Annotated[float, Option(help="Reward gap between the best variable and the next.")] = 0.1,
+    action_gap: Annotated[float, Option(help="Reward gap between the best action and the next.")] = 0.1,
+    epsilon: Annotated[float, Option(help="Tolerated distance from the best, for the second table.")] = 0.0,
+    delta: Annotated[float, Option(help="Probability of an error.")] = 0.05,
+) -> None:
+    """Print how many events the elimination algorithms need (Feraud et al. 2016)."""
+    from stumpery.policies.bandit_forest import sample_complexity as needed
+
+    stump: dict[str, Any] = {
+        "n_actions": actions,
+        "n_variables": variables,
+        "variable_gap": variable_gap,
+        "delta": delta,
+    }
+    tree: dict[str, Any] = {**stump, "action_gap": action_gap}
+    with user_errors():
+        events = {
+            "best action (Lemma 3)": needed.action_selection(n_actions=actions, action_gap=action_gap, delta=delta),
+            "best variable (Lemma 1)": needed.variable_selection(**stump),
+            "best stump (Theorem 1)": needed.decision_stump(**tree),
+            "best forest (Theorem 3)": needed.bandit_forest(**tree, depth=depth, n_trees=trees),
+        }
+        tests = {
+            "drop an action (2)": (action_gap, actions, 2.0),
+            "drop a variable (1)": (variable_gap, actions * variables, 4.0),
+            "drop an action of a forest's leaf (4)": (action_gap, actions * trees, 2.0),
+            "drop a variable of a forest's node (3)": (variable_gap, actions * variables * depth * trees, 4.0),
+        }
+        plays = {
+            name: needed.plays_until_elimination(gap=gap, epsilon=epsilon, n_hypotheses=n, width=width, delta=delta)
+            for name, (gap, n, width) in tests.items()
+        }
+    print_table("Upper bounds on events", [{"to identify the": k, "events": f"{v:,.0f}"} for k, v in events.items()])
+    title = "Plays of each action when the test fires, if the estimated gap equals the true one"
+    print_table(title, [{"test (equation)": name, "plays": f"{n:,}"} for name, n in plays.items()])
