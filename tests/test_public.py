@@ -52,6 +52,13 @@ def test_importing_the_package_alone_is_light():
     assert run(code).stdout.strip() == "[]"
 
 
+def test_importing_the_package_configures_no_logging():
+    code = (
+        "import logging, stumpery as st; st.UCB; print(logging.root.handlers, logging.getLogger('stumpery').handlers)"
+    )
+    assert run(code).stdout.strip() == "[] []"
+
+
 def test_a_policy_brings_no_other_and_no_library_of_frames():
     code = "import sys, stumpery; stumpery.RewardForest; print(*(m for m in sys.modules if m.startswith('stumpery.')))"
     brought = run(code).stdout.split()

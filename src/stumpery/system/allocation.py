@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from stumpery.errors import CorruptFile
+from stumpery.errors import CapacityError
 
 _REMAINING: ContextVar[list[int] | None] = ContextVar("remaining bytes", default=None)
 
@@ -34,12 +34,12 @@ def provisional() -> Iterator[None]:
 
 
 def reserve(n_bytes: int) -> None:
-    """Reserve bytes before allocating them; raises CorruptFile while a file is loaded and its limit is exceeded."""
+    """Reserve bytes before allocating them; raises CapacityError while a file is loaded and its limit is exceeded."""
     remaining = _REMAINING.get()
     if remaining is None:
         return
     if n_bytes > remaining[0]:
-        raise CorruptFile(
+        raise CapacityError(
             f"its options and arrays ask for {n_bytes:,} bytes more, which is out of proportion to the size of the "
             "file; load(path, max_bytes=...) allows more"
         )
