@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from stumpery import packing
+from stumpery.saving import packing
 
 
 @settings(deadline=None, derandomize=True, max_examples=60)

@@ -3,7 +3,6 @@ from .clicks import ContentSelector
 from .encoding import Schema
 from .errors import CapacityError, CorruptFile, InvalidInput, StumperyError
 from .evaluation import play, prequential, regret
-from .files import load, save
 from .policies import (
     UCB,
     BanditForest,
@@ -17,6 +16,7 @@ from .policies import (
     explorers,
 )
 from .reinforcement import DQNTree
+from .saving.files import load, save
 from .selection import FeatureSelector
 from .streaming import ForestClassifier, ForestRegressor, HoeffdingTreeClassifier, HoeffdingTreeRegressor
 from .types import Decision, Decisions

@@ -1,4 +1,4 @@
-"""Small tables for people: aligned text, and HTML for notebooks."""
+"""Small tables as aligned text and as HTML for notebooks."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -34,7 +34,7 @@ def as_html(title: str, table: Table) -> str:
 
 
 def cell(value: Any) -> str:
-    """A value in a few characters."""
+    """A value as a short text."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

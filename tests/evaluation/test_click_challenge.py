@@ -5,9 +5,16 @@ import pytest
 
 import stumpery as st
 from stumpery.evaluation import ClickTable, play_challenge, replay
-from stumpery.evaluation.click_challenge import BEST_PROBABILITY, PERFECT, RANDOM, checkpoints_of, result_of
+from stumpery.evaluation.click_challenge.result import BEST_PROBABILITY, PERFECT, RANDOM, checkpoints_of, combine_trials
+from stumpery.evaluation.click_challenge.submissions import (
+    GROUPS,
+    OURS,
+    PAPER,
+    generated_clicks,
+    selector,
+    submission_models,
+)
 from stumpery.evaluation.replay import ReplayResult
-from stumpery.evaluation.submissions import GROUPS, OURS, PAPER, generated, models, selector
 from stumpery.streams import ClickRows
 
 
@@ -98,14 +105,14 @@ def curves(clicks):
 
 def test_ratios_have_intervals_over_trials_or_of_one_count():
     trials = [{RANDOM: curves([1, 10]), "a": curves([2, twice])} for twice in (18, 20, 22)]
-    result = result_of(trials, 2)
+    result = combine_trials(trials, 2)
     mean, low, high = result.ratio("a")
     assert mean == pytest.approx(2.0)
     assert high - mean == pytest.approx(4.303 * 0.2 / np.sqrt(3), rel=1e-3)
-    alone = result_of(trials[:1], 2).ratio("a")
+    alone = combine_trials(trials[:1], 2).ratio("a")
     assert alone == pytest.approx((1.8, 1.8 - 1.96 * np.sqrt(18) / 10, 1.8 + 1.96 * np.sqrt(18) / 10))
-    assert result_of(trials[:1], 2).ratio(RANDOM) == (1.0, 1.0, 1.0)
-    _, low_of_two, _ = result_of([{"b": curves([1, 100]), "a": curves([1, 100])}], 2).ratio("a", "b")
+    assert combine_trials(trials[:1], 2).ratio(RANDOM) == (1.0, 1.0, 1.0)
+    _, low_of_two, _ = combine_trials([{"b": curves([1, 100]), "a": curves([1, 100])}], 2).ratio("a", "b")
     assert low_of_two == pytest.approx(1 - 1.96 * np.sqrt(2 / 100))
     assert [row["player"] for row in result.final()] == [RANDOM, "a"]
     assert result.final()[1]["us_per_batch"] == pytest.approx(1e6)
@@ -123,8 +130,8 @@ def test_checkpoints_end_with_the_last_batch():
 
 
 def test_every_submission_of_the_table_plays():
-    source = generated()
-    assert set(models(source, 0)) == {name for group in GROUPS for name in group} >= {*PAPER, OURS}
+    source = generated_clicks()
+    assert set(submission_models(source, 0)) == {name for group in GROUPS for name in group} >= {*PAPER, OURS}
     players = {name: selector(name, source, 3) for group in GROUPS for name in group}
     found = play_challenge(players, source.stream.blocks(seed=1, size=600), n_batches=40)
     again = play_challenge(
@@ -178,7 +185,7 @@ def test_replay_counts_only_lines_whose_pick_was_shown():
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (([{"item": "a"}], 1, 0), r"^the place that was shown is 1; .* from 0 to 0"),
+        (([{"item": "a"}], 1, 0), r"^the index that was shown is 1; .* from 0 to 0"),
         (([{"item": "a"}], 0, float("nan")), r"^a label is nan"),
         (([], 0, 0), r"^candidates is empty"),
     ],

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import stumpery as st
-from stumpery.evaluation.play import BATCH
+from stumpery.evaluation.events import BATCH_SIZE
 from stumpery.policies import Policy
 from stumpery.streams import BernoulliArms, ClassificationBandit, GaussianArms
 from stumpery.types import Batch, Explanation
@@ -104,7 +104,7 @@ def test_rewards_keep_their_own_range():
 
 
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
-@pytest.mark.parametrize("n", [7, BATCH + 3])
+@pytest.mark.parametrize("n", [7, BATCH_SIZE + 3])
 def test_contexts_come_row_by_row(make, n):
     policy = InOrder(actions=["a", "b"])
     result = st.play(policy, contexts=make(list(range(n))), rewards=np.ones((n, 2)), steps=n + 4)
@@ -112,7 +112,7 @@ def test_contexts_come_row_by_row(make, n):
     assert result.n_steps == n + 4
 
 
-@pytest.mark.parametrize("steps", [1, 99, 100, 101, 2 * BATCH + 1])
+@pytest.mark.parametrize("steps", [1, 99, 100, 101, 2 * BATCH_SIZE + 1])
 def test_steps_loop_over_the_data(steps):
     result = st.play(InOrder(actions=["a", "b", "c"]), rewards=LABELS, steps=steps)
     expected = [float("abc"[step % 3] == LABELS[step % 100]) for step in range(steps)]
@@ -121,9 +121,9 @@ def test_steps_loop_over_the_data(steps):
 
 def test_a_stream_gives_its_events_in_order():
     stream = BernoulliArms(means=[0.3, 0.6])
-    result = st.play(InOrder(actions=[0, 1]), stream=stream, steps=BATCH + 50, seed=4)
-    batches = stream.batches(seed=4, size=BATCH)
-    rewards = np.concatenate([next(batches).rewards, next(batches).rewards])[: BATCH + 50]
+    result = st.play(InOrder(actions=[0, 1]), stream=stream, steps=BATCH_SIZE + 50, seed=4)
+    batches = stream.batches(seed=4, size=BATCH_SIZE)
+    rewards = np.concatenate([next(batches).rewards, next(batches).rewards])[: BATCH_SIZE + 50]
     assert result.rewards.tolist() == rewards[np.arange(len(rewards)), np.arange(len(rewards)) % 2].tolist()
 
 
@@ -199,7 +199,7 @@ class Unbounded:
         ({"stream": BernoulliArms(n_actions=3), "steps": 5}, r"the stream's actions are \[0, 1, 2\], the policy's .*"),
         ({"stream": GaussianArms(n_actions=2), "steps": 5}, "the stream's rewards go from -5 to 5, the policy's .*"),
         ({"stream": BernoulliArms(n_actions=2), "steps": 5, "seed": -1}, "seed is -1; .*"),
-        ({"stream": Unbounded(), "steps": 2 * BATCH}, "a reward is 2.0; it must be a number from 0 to 1"),
+        ({"stream": Unbounded(), "steps": 2 * BATCH_SIZE}, "a reward is 2.0; it must be a number from 0 to 1"),
         ({"rewards": [0, 1], "steps": 0}, "steps is 0; it must be a whole number of 1 or more"),
         ({"rewards": [0, 1], "steps": 2.5}, "steps is 2.5; it must be a whole number of 1 or more"),
         ({"rewards": []}, r"rewards have shape \(0,\); .*"),

@@ -42,7 +42,7 @@ def test_the_figures_are_those_of_a_plain_loop():
     right = [guess == label for guess, label in zip(guesses, LABELS, strict=True)]
     curves = result.curves["echo"]
     assert result.checkpoints.tolist() == [20, 40, 60, 80, 100]
-    assert curves["accumulated"]["accuracy"][-1] == pytest.approx(np.mean(right))
+    assert curves["cumulative"]["accuracy"][-1] == pytest.approx(np.mean(right))
     assert curves["windowed"]["accuracy"][2] == pytest.approx(np.mean(right[50:60]))
     weights = 0.9 ** np.arange(99, -1, -1)
     assert curves["fading"]["accuracy"][-1] == pytest.approx((weights * right).sum() / weights.sum())
@@ -51,7 +51,7 @@ def test_the_figures_are_those_of_a_plain_loop():
         -math.log(max(probability if g != "c" or y != "c" else 0.2, 1e-15))
         for g, y, probability in zip(guesses, LABELS, probabilities, strict=True)
     ]
-    assert curves["accumulated"]["log_loss"][-1] == pytest.approx(np.mean(lost))
+    assert curves["cumulative"]["log_loss"][-1] == pytest.approx(np.mean(lost))
 
 
 def test_kappa_agrees_with_scikit_learn():
@@ -62,7 +62,7 @@ def test_kappa_agrees_with_scikit_learn():
     faded = 0.97 ** np.arange(99, -1, -1)
     for place, end in enumerate(result.checkpoints.tolist()):
         parts = {
-            "accumulated": (slice(end), None),
+            "cumulative": (slice(end), None),
             "windowed": (slice(max(end - 45, 0), end), None),
             "fading": (slice(end), faded[100 - end :]),
         }
@@ -90,7 +90,7 @@ def test_our_models_are_measured_the_same_in_stretches_and_one_by_one():
     models = {"ours": st.HoeffdingTreeClassifier(), "slow": OneByOne()}
     result = st.prequential(models, ROWS, LABELS, every=30)
     for metric in ("accuracy", "kappa"):
-        ours, slow = (result.curves[name]["accumulated"][metric] for name in models)
+        ours, slow = (result.curves[name]["cumulative"][metric] for name in models)
         assert ours == pytest.approx(slow)
     assert math.isnan(result.n_bytes["slow"][-1])
     assert result.n_bytes["ours"][-1] == models["ours"].n_bytes
@@ -110,7 +110,7 @@ def test_it_becomes_a_frame_a_picture_and_lines_of_progress():
     result = st.prequential({"echo": Echo()}, ROWS, LABELS, every=50, progress=lines.append)
     assert [line.split("]")[0] for line in lines] == ["echo [50", "echo [100"]
     assert result.to_frame().shape == (2, 13)
-    assert result.plot(metric="kappa", way="fading").get_ylabel() == "fading kappa"
+    assert result.plot(metric="kappa", estimate="fading").get_ylabel() == "fading kappa"
 
 
 @pytest.mark.parametrize(

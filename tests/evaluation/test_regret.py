@@ -7,8 +7,9 @@ import pytest
 from scipy import stats
 
 import stumpery as st
-from stumpery.evaluation.play import BATCH
-from stumpery.evaluation.regret import band, log_grid, trial_seeds
+from stumpery.evaluation.events import BATCH_SIZE
+from stumpery.evaluation.intervals import mean_and_interval
+from stumpery.evaluation.regret import log_grid, trial_seeds
 from stumpery.policies import Policy
 from stumpery.streams import BernoulliArms, GaussianArms
 from stumpery.types import Batch
@@ -78,7 +79,7 @@ def test_regret_equals_the_sum_by_hand(known, reference, lost):
 
 
 def test_regret_adds_up_across_batches():
-    stream, steps = BernoulliArms(means=[0.2, 0.9]), 2 * BATCH + 5
+    stream, steps = BernoulliArms(means=[0.2, 0.9]), 2 * BATCH_SIZE + 5
     result = st.regret({"random": st.policies.RandomPolicy(actions=[0, 1])}, stream, steps=steps, trials=1, seed=3)
     events_seed, policy_seed = trial_seeds(3, 0)
     played = st.play(
@@ -105,7 +106,7 @@ def test_checkpoints_go_from_the_first_to_the_last_step(steps):
 @pytest.mark.parametrize("trials", [2, 3, 5, 10, 11, 12, 20, 40, 1000])
 def test_the_band_is_students_interval(trials):
     sample = np.random.default_rng(trials).normal(5.0, 2.0, size=(trials, 3))
-    mean, low, high = band(sample)
+    mean, low, high = mean_and_interval(sample)
     expected = stats.t.interval(0.95, trials - 1, sample.mean(axis=0), stats.sem(sample, axis=0))
     assert mean == pytest.approx(sample.mean(axis=0))
     assert high - mean == pytest.approx(expected[1] - mean, rel=0.01)
@@ -113,7 +114,7 @@ def test_the_band_is_students_interval(trials):
 
 
 def test_a_single_trial_has_no_band():
-    mean, low, high = band(np.array([[1.0, 2.0]]))
+    mean, low, high = mean_and_interval(np.array([[1.0, 2.0]]))
     assert mean.tolist() == [1.0, 2.0]
     assert np.isnan([low, high]).all()
 

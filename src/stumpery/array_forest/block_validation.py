@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.forest_kernels import GAPS_PER_BLOCK, ForestState
-from stumpery.validation import chain, check, check_within
+from stumpery.saving.validation import chain, check, check_within
 
 
 def validate_blocks(forest: ForestState, n_kept: int) -> None:

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.forest_kernels import ForestState
-from stumpery.validation import chain, check, check_all, check_within, depths
+from stumpery.saving.validation import chain, check, check_all, check_within, depths
 
 
 def validate_nodes(forest: ForestState, n_roots: int, is_categorical: NDArray[np.bool_]) -> None:

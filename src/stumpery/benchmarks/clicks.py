@@ -9,7 +9,7 @@ import numpy as np
 
 from stumpery.benchmarks.runner import Figure, Measure
 from stumpery.clicks.univariate_bank_kernels import BUFFER_SIZE
-from stumpery.evaluation.submissions import OURS, generated, selector
+from stumpery.evaluation.click_challenge.submissions import OURS, generated_clicks, selector
 from stumpery.streams import ClickLog
 from stumpery.summaries import CountMin, QuantileSummary
 from stumpery.summaries.quantile_streams_kernels import new_quantile_streams
@@ -124,7 +124,7 @@ def batch(name: str) -> Measure:
     """Microseconds to decide and learn on a batch of six dicts with 120 columns, after a thousand batches."""
 
     def run() -> float:
-        player, rounds = selector(name, generated(), 7), dicts()
+        player, rounds = selector(name, generated_clicks(), 7), dicts()
         for place in range(N_FIRST + N_BATCHES):
             if place == N_FIRST:
                 start = perf_counter()
@@ -138,7 +138,7 @@ def batch(name: str) -> Measure:
 
 def memory(name: str) -> Measure:
     """The bytes of a submission; they are taken at the start and never grow."""
-    return lambda: float(selector(name, generated(), 7).n_bytes)
+    return lambda: float(selector(name, generated_clicks(), 7).n_bytes)
 
 
 @cache

@@ -21,7 +21,7 @@ from stumpery.labels.weights import checked_repeats
 from stumpery.models import Model
 from stumpery.options import check_whole, shown
 from stumpery.river import register_virtual_subclass
-from stumpery.saveable import Arrays, Options, restore
+from stumpery.saving.saveable import Arrays, Options, restore
 from stumpery.types import Floats
 
 N_FIRST_ROWS = 1000  # of a frame, from which the columns' kinds are inferred

@@ -14,9 +14,9 @@ from stumpery.labels.binary import checked_click
 from stumpery.models import Model
 from stumpery.options import check_number, check_whole, shown
 from stumpery.random import new_generator
-from stumpery.saveable import Arrays, Options, Saveable, class_named
+from stumpery.saving.saveable import Arrays, Options, Saveable, class_named
+from stumpery.saving.validation import check_random_state
 from stumpery.types import Decision, Explanation, Floats
-from stumpery.validation import check_random_state
 
 N_SHOWN, N_NAMED = 10, 3  # columns in an explanation's table, and in its sentence
 

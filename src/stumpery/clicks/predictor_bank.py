@@ -13,9 +13,9 @@ from stumpery.clicks.predictor_bank_validation import validate_tree_bank, valida
 from stumpery.clicks.tree_bank_kernels import TreeBank
 from stumpery.clicks.univariate_bank_kernels import UnivariateBank
 from stumpery.options import is_number, shown
+from stumpery.saving.validation import check
 from stumpery.summaries.quantile_streams_kernels import new_scratch_tuples
 from stumpery.types import Floats, Integers
-from stumpery.validation import check
 
 FIXED_ARRAYS = frozenset({"columns", "hashes", "kinds", "limits", "settings", "features"})  # set by options
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from stumpery.clicks.tree_bank_kernels import NO_CHILD, NO_FEATURE, NO_SLOT, TreeBank
 from stumpery.clicks.univariate_bank_kernels import UnivariateBank
+from stumpery.saving.validation import check, check_all, check_within, corrupt
 from stumpery.summaries import quantile_streams_validation
-from stumpery.validation import check, check_all, check_within, corrupt
 
 
 def validate_univariate_bank(bank: UnivariateBank) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from stumpery.encoding.schema import Schema
 from stumpery.models import Model
 from stumpery.options import shown
-from stumpery.saveable import Options, Saveable
+from stumpery.saving.saveable import Options, Saveable
 
 
 class SchemaModel(Model):

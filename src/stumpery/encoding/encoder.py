@@ -9,7 +9,7 @@ from stumpery.encoding.reader import Reader
 from stumpery.encoding.schema import Schema
 from stumpery.errors import CorruptFile
 from stumpery.options import listed, shown
-from stumpery.saveable import Arrays, Options, Saveable
+from stumpery.saving.saveable import Arrays, Options, Saveable
 from stumpery.types import State
 
 

@@ -13,7 +13,7 @@ from stumpery.encoding.columns.values import Data, value_kind
 from stumpery.encoding.tables import open_table
 from stumpery.errors import CorruptFile
 from stumpery.options import check_one_of, check_whole, listed, shown
-from stumpery.saveable import Arrays, Options, Saveable
+from stumpery.saving.saveable import Arrays, Options, Saveable
 
 Column = Numerical | Categorical
 Declared = str | Sequence[str] | Sequence[float]

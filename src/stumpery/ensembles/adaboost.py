@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.ensembles.bagging import CopiedModelEnsemble
 from stumpery.ensembles.batch_ensemble import fit_copy
-from stumpery.saveable import Arrays
+from stumpery.saving.saveable import Arrays
 from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
 

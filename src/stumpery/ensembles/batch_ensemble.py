@@ -20,9 +20,9 @@ from stumpery.ensembles.one_versus_rest import OneVersusRest, grouped, ungrouped
 from stumpery.labels.classes import class_array, encode_classes
 from stumpery.models import Model, unlearned
 from stumpery.options import check_whole, shown
-from stumpery.saveable import Arrays, Options, restore
+from stumpery.saving.saveable import Arrays, Options, restore
+from stumpery.saving.validation import check, corrupt
 from stumpery.types import Floats, Integers
-from stumpery.validation import check, corrupt
 
 
 @dataclass(kw_only=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from stumpery.ensembles.online_ensemble import OnlineEnsemble
 from stumpery.options import check_number
-from stumpery.saveable import Arrays
+from stumpery.saving.saveable import Arrays
 
 MIN_PROBABILITY = 1e-6
 

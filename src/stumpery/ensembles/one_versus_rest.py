@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from stumpery.clicks.click_model import ClickModel
+from stumpery.saving.validation import corrupt
 from stumpery.types import Floats
-from stumpery.validation import corrupt
 
 
 class OneVersusRest:

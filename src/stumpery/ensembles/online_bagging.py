@@ -11,7 +11,7 @@ from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.ensembles.averaging import ClassProbabilities, likeliest
 from stumpery.ensembles.online_ensemble import OnlineEnsemble, takes_weights
 from stumpery.random import new_generator
-from stumpery.saveable import Arrays
+from stumpery.saving.saveable import Arrays
 
 ESTIMATE_EVENTS, ESTIMATE_SUM = range(2)  # events out of some bag, and those predicted right (or squared errors)
 

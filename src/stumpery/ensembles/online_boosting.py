@@ -10,7 +10,7 @@ import numpy as np
 from stumpery.ensembles.averaging import likeliest
 from stumpery.ensembles.online_ensemble import OnlineEnsemble, takes_weights
 from stumpery.random import new_generator, poisson
-from stumpery.saveable import Arrays
+from stumpery.saving.saveable import Arrays
 
 MAX_POISSON_MEAN = 100.0
 MIN_MEMBER_ERROR = 1e-6  # the error of a member stays within this and 1 minus this

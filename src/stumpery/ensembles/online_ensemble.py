@@ -29,7 +29,7 @@ from stumpery.labels.numbers import is_target
 from stumpery.models import Model, unlearned
 from stumpery.options import check_whole, shown
 from stumpery.river import register_virtual_subclass
-from stumpery.saveable import Arrays, Options
+from stumpery.saving.saveable import Arrays, Options
 from stumpery.types import Floats
 
 MAX_MODELS = 1000

@@ -8,7 +8,7 @@ import numpy as np
 
 from stumpery.ensembles.online_ensemble import OnlineEnsemble
 from stumpery.ensembles.softmax_regression import SoftmaxRegression
-from stumpery.saveable import Arrays, Options
+from stumpery.saving.saveable import Arrays, Options
 from stumpery.types import Floats
 
 

@@ -10,7 +10,7 @@ from stumpery import frames
 from stumpery.ensembles.batch_ensemble import BatchEnsemble, fit_copy
 from stumpery.ensembles.softmax_regression import SoftmaxRegression
 from stumpery.options import check_whole
-from stumpery.saveable import Arrays
+from stumpery.saving.saveable import Arrays
 from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
 

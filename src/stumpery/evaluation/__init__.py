@@ -1,4 +1,4 @@
-"""How good a policy or a model is: play over known rewards, compare regrets, replay a log, test then learn."""
+"""Evaluation of policies and models: simulation over known rewards, regret, prequential evaluation, replay of logs."""
 
 import lazy_loader
 

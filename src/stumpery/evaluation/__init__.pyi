@@ -1,5 +1,6 @@
-from .click_challenge import ChallengeResult, play_challenge
-from .click_table import ClickTable
+from .click_challenge.challenge import play_challenge
+from .click_challenge.result import ChallengeResult, combine_trials
+from .click_challenge.table import ClickTable
 from .play import PlayResult, play
 from .prequential import PrequentialResult, prequential
 from .regret import RegretResult, regret
@@ -12,6 +13,7 @@ __all__ = [
     "PrequentialResult",
     "RegretResult",
     "ReplayResult",
+    "combine_trials",
     "play",
     "play_challenge",
     "prequential",

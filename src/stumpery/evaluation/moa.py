@@ -1,7 +1,7 @@
-"""MOA's learners, through CapyMOA, on the same rows: test, then learn, in MOA's own loop.
+"""Prequential evaluation of MOA's learners through CapyMOA, as peers of ours on the same rows.
 
-MOA asks a Java agent for the sizes of its objects. The agent's classes are in MOA's jar, but a jar must name its agent
-to be one, so a small jar is made of them before Java starts.
+MOA asks a Java agent for the sizes of its objects. The agent's classes are in MOA's jar, but Java loads an
+agent only from a jar whose manifest names it, so a small jar is written before Java starts.
 """
 
 import atexit
@@ -25,11 +25,11 @@ JAVA_OPTIONS = "-Xmx8g -Xss10M"  # as CapyMOA starts it
 
 
 class MoaRun(NamedTuple):
-    """What MOA's loop gave."""
+    """Accuracy, speed and memory of one of MOA's learners."""
 
     accuracy: float
     events_per_s: float
-    n_bytes: float  # of the learner's Java objects; NaN where Java had been started without the agent
+    n_bytes: float  # of the learner's Java objects; NaN where Java was started without the agent
 
 
 def run_moa(
@@ -40,9 +40,9 @@ def run_moa(
     from_python: bool = False,
     **options: Any,
 ) -> MoaRun:
-    """In MOA's own loop, or `from_python` event by event through CapyMOA's verbs.
+    """Evaluate a learner of `capymoa.classifier`: each event tests it, then it learns the event.
 
-    The accuracy over all events and the events a second of a learner of `capymoa.classifier`.
+    It runs in MOA's own loop; with `from_python` every event is a call from Python.
     """
     start_with_agent()
     streams, classifiers = need("capymoa.stream", "moa"), need("capymoa.classifier", "moa")
@@ -52,39 +52,39 @@ def run_moa(
         stream = streams.ARFFStream(str(path))
         model = getattr(classifiers, learner)(schema=stream.get_schema(), **options)
         if from_python:
-            return one_by_one(stream, model, len(labels))
+            return run_from_python(stream, model, len(labels))
         start = perf_counter()
-        found = need("capymoa.evaluation", "moa").prequential_evaluation(stream, model, window_size=WINDOW)
+        results = need("capymoa.evaluation", "moa").prequential_evaluation(stream, model, window_size=WINDOW)
         seconds = perf_counter() - start
-    measured = float(found.cumulative.accuracy()) / 100.0
-    return MoaRun(measured, len(labels) / seconds, size_of(model))
+    accuracy = float(results.cumulative.accuracy()) / 100.0
+    return MoaRun(accuracy, len(labels) / seconds, bytes_of(model))
 
 
-def one_by_one(stream: Any, model: Any, n: int) -> MoaRun:
-    """Predict and train, called from Python for every event."""
+def run_from_python(stream: Any, model: Any, n: int) -> MoaRun:
+    """Predict and train with a call from Python for every event."""
     right, start = 0, perf_counter()
     while stream.has_more_instances():
         event = stream.next_instance()
         right += model.predict(event) == event.y_index
         model.train(event)
-    return MoaRun(right / n, n / (perf_counter() - start), size_of(model))
+    return MoaRun(right / n, n / (perf_counter() - start), bytes_of(model))
 
 
-def size_of(model: Any) -> float:
-    """The bytes of a learner's objects, as MOA measures them."""
+def bytes_of(model: Any) -> float:
+    """Memory of a learner's objects in bytes, as MOA measures it."""
     return float(model.moa_learner.measureByteSize()) or float("nan")
 
 
 @cache
 def start_with_agent() -> None:
-    """Let Java start with the agent; where it runs already, nothing can be done."""
-    found = find_spec("capymoa")
-    if found is None or found.origin is None or "capymoa" in sys.modules:
+    """Make CapyMOA start Java with the agent, unless Java runs already."""
+    spec = find_spec("capymoa")
+    if spec is None or spec.origin is None or "capymoa" in sys.modules:
         return
     folder = tempfile.TemporaryDirectory(prefix="stumpery-")
     atexit.register(folder.cleanup)
     jar = Path(folder.name) / "sizes.jar"
-    with zipfile.ZipFile(Path(found.origin).parent / "jar" / "moa.jar") as moa, zipfile.ZipFile(jar, "w") as agent:
+    with zipfile.ZipFile(Path(spec.origin).parent / "jar" / "moa.jar") as moa, zipfile.ZipFile(jar, "w") as agent:
         agent.writestr("META-INF/MANIFEST.MF", f"Manifest-Version: 1.0\nPremain-Class: {AGENT.replace('/', '.')}\n")
         for name in moa.namelist():
             if name.startswith(AGENT.rpartition("/")[0]) and name.endswith(".class"):
@@ -94,14 +94,14 @@ def start_with_agent() -> None:
 
 
 def arff(columns: Mapping[str, Sequence[Any]], labels: Sequence[Any]) -> str:
-    """Rows in MOA's format: strings as names, everything else as numbers; names and classes are numbered."""
+    """Rows in the ARFF format: strings and labels as nominal attributes, everything else as numbers."""
     lines = ["@relation stream"]
-    written: list[list[str]] = []
-    for place, values in enumerate([*columns.values(), labels]):
-        is_categorical = place == len(columns) or isinstance(values[0], str)
+    texts: list[list[str]] = []
+    for index, values in enumerate([*columns.values(), labels]):
+        is_categorical = index == len(columns) or isinstance(values[0], str)
         codes = {value: f"v{code}" for code, value in enumerate(dict.fromkeys(values))} if is_categorical else {}
-        lines.append(f"@attribute a{place} " + (f"{{{','.join(codes.values())}}}" if is_categorical else "numeric"))
-        written.append([codes[value] if is_categorical else repr(float(value)) for value in values])
+        lines.append(f"@attribute a{index} " + (f"{{{','.join(codes.values())}}}" if is_categorical else "numeric"))
+        texts.append([codes[value] if is_categorical else repr(float(value)) for value in values])
     lines.append("@data")
-    lines += [",".join(row) for row in zip(*written, strict=True)]
+    lines += [",".join(row) for row in zip(*texts, strict=True)]
     return "\n".join(lines) + "\n"

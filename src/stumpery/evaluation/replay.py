@@ -1,36 +1,44 @@
-"""Replay: what a selector would have earned, from a log whose choices were drawn at random.
+"""Replay: off-policy evaluation of a content selector on a log whose choices were drawn uniformly.
 
 A log line says which candidate was shown and whether it was clicked. The selector picks among all candidates; where it
-picks the one that was shown, the line counts and is learned from, else it is left out. On a log of uniform choices the
-lines that count are a fair sample of what the selector would have seen (Li et al. 2011).
+picks the one that was shown, the line counts and is learned from, else it is skipped. On a log of uniform choices the
+lines that count are an unbiased sample of what the selector would have seen (Li et al. 2011).
 """
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from stumpery.clicks.content_selector import ContentSelector
+from stumpery.evaluation.intervals import wilson_interval
 from stumpery.evaluation.result import Result
 from stumpery.frames import n_rows
 from stumpery.labels.binary import checked_click
 from stumpery.options import check_whole, shown
 
-Z = 1.96  # of a 95 % interval
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReplayResult(Result):
-    """How many lines counted, and their clicks."""
+    """Click rate of a selector replayed on a log, with Wilson's 95 % interval.
+
+    Args:
+        n_lines: Lines of the log.
+        n_counted: Lines on which the selector's pick was the one shown; a mean over replays may be fractional.
+        n_clicks: Clicks on the lines that count.
+        log_rate: Clicks per line of the whole log, which is what a random pick earns, in 0..1.
+
+    >>> ReplayResult(n_lines=1000, n_counted=100, n_clicks=2, log_rate=0.01).rate
+    0.02
+    """
 
     n_lines: int
-    n_counted: float  # a mean over replays may be no whole number
+    n_counted: float
     n_clicks: float
-    log_rate: float  # clicks a line of the whole log, which is what a random pick earns
+    log_rate: float
 
     @property
     def rate(self) -> float:
-        """Clicks a line that counted."""
+        """Clicks per line that counts."""
         return self.n_clicks / max(1, self.n_counted)
 
     @property
@@ -40,17 +48,14 @@ class ReplayResult(Result):
         >>> [round(end, 4) for end in ReplayResult(1000, 100, 2, 0.01).interval]
         [0.0055, 0.07]
         """
-        n, p = max(1, self.n_counted), self.rate
-        middle = (p + Z * Z / (2 * n)) / (1 + Z * Z / n)
-        reach = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n)) / (1 + Z * Z / n)
-        return max(0.0, middle - reach), min(1.0, middle + reach)
+        return wilson_interval(self.rate, max(1, self.n_counted))
 
     def columns(self) -> dict[str, Any]:
         """One row."""
         return {name: [value] for name, value in self.summary().items()}
 
     def summary(self) -> dict[str, Any]:
-        """Counts, and the rate beside the log's with its interval."""
+        """Counts, the rate, and its ratio to the log's rate with a 95 % interval."""
         low, high = self.interval
         base = max(self.log_rate, 1e-12)
         return {
@@ -65,11 +70,15 @@ class ReplayResult(Result):
 
 
 def replay(selector: ContentSelector, lines: Iterable[tuple[Any, int, int]]) -> ReplayResult:
-    """Replay lines of (candidates, place that was shown at random, click); candidates as `decide` takes them.
+    """Replay a log of (candidates, index that was shown at random, click) through a selector, which learns on the way.
 
-    The selector is a `ContentSelector`, whose model is a click predictor, as `OneVersusAll`, `Stump` or
-    `UnivariateTree`, or an ensemble of these, as `Average` or `LogOdds`. Policies with named actions, as
-    `RewardForest`, cannot be replayed here: a line's candidates are rows, not actions.
+    Policies with named actions, such as `RewardForest`, cannot be replayed here: a line's candidates are rows, not
+    actions.
+
+    Args:
+        selector: A `ContentSelector`, whose model is a click predictor, such as `OneVersusAll`, `Stump` or
+            `UnivariateTree`, or an ensemble of these, such as `Average` or `LogOdds`.
+        lines: The log's lines; candidates as `ContentSelector.decide` takes them.
 
     >>> from stumpery.clicks import OneVersusAll
     >>> items = [{"item": "news"}, {"item": "film"}]
@@ -82,15 +91,15 @@ def replay(selector: ContentSelector, lines: Iterable[tuple[Any, int, int]]) -> 
             f"selector is {shown(selector)}; it must be a ContentSelector, "
             "whose model is a click predictor or an ensemble of them"
         )
-    n_lines = n_counted = n_clicks = all_clicks = 0
-    for candidates, place, click in lines:
+    n_lines = n_counted = n_clicks = n_log_clicks = 0
+    for candidates, index, click in lines:
         click = checked_click(click)  # noqa: PLW2901 - a bool or a float may stand for it
-        check_whole("the place that was shown", place, 0, max(0, n_rows(candidates, "candidates") - 1))
+        check_whole("the index that was shown", index, 0, max(0, n_rows(candidates, "candidates") - 1))
         decision = selector.decide(candidates)
         n_lines += 1
-        all_clicks += click
-        if decision.action == place:
+        n_log_clicks += click
+        if decision.action == index:
             n_counted += 1
             n_clicks += click
             selector.learn(decision, click)
-    return ReplayResult(n_lines, n_counted, n_clicks, all_clicks / max(1, n_lines))
+    return ReplayResult(n_lines, n_counted, n_clicks, n_log_clicks / max(1, n_lines))

@@ -1,4 +1,4 @@
-"""What every result of an evaluation can do: become a frame, a CSV file, a JSON file."""
+"""Base class of results: a table that becomes a frame, a CSV file, a JSON file, and a short summary."""
 
 import csv
 import io
@@ -7,22 +7,26 @@ import math
 import os
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stumpery.display import as_html, as_text, cell
 from stumpery.frames import make_frame
 from stumpery.options import MAX_LISTED
+from stumpery.system.extras import need
 from stumpery.system.writing import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class Result(ABC):
-    """A table of columns and a summary of plain values, in the forms that people use."""
+    """Result of an evaluation: a table of columns, and a summary of plain values."""
 
     @abstractmethod
     def columns(self) -> dict[str, Any]:
-        """The whole table, a sequence a column."""
+        """The whole table: a sequence per column."""
 
     @abstractmethod
     def summary(self) -> dict[str, Any]:
@@ -34,16 +38,16 @@ class Result(ABC):
     def __repr__(self) -> str:
         rows = self._overview()
         if len(rows) == 1:
-            said = [f"{name}={cell(value)}" for name, value in rows[0].items()]
+            parts = [f"{name}={cell(value)}" for name, value in rows[0].items()]
         else:
-            said = [cell(next(iter(row.values()))) for row in rows[:MAX_LISTED]] + ["..."] * (len(rows) > MAX_LISTED)
-        return f"{type(self).__name__}({', '.join(said)})"
+            parts = [cell(next(iter(row.values()))) for row in rows[:MAX_LISTED]] + ["..."] * (len(rows) > MAX_LISTED)
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
         return as_html(type(self).__name__, self._overview())
 
     def _overview(self) -> list[dict[str, Any]]:
-        """A few rows: the final figures of each that was compared, or the summary."""
+        """A row of final figures for each model that was compared, or the summary as one row."""
         summary = self.summary()
         rows: list[dict[str, Any]] = summary.get("final", [summary])
         return rows
@@ -67,6 +71,12 @@ class Result(ABC):
         write_whole(Path(path), json_text(content).encode())
 
 
+def new_axes() -> "Axes":
+    """Axes of a new figure."""
+    axes: Axes = need("matplotlib.pyplot", "study").subplots()[1]
+    return axes
+
+
 def json_text(content: Any) -> str:
     """Strict JSON: arrays become lists, and what is not finite becomes null."""
     return json.dumps(_plain(content), indent=1, allow_nan=False)
@@ -76,9 +86,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [_plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from stumpery.labels.lists import listed_labels
 from stumpery.options import shown
+from stumpery.saving.validation import check
 from stumpery.types import Floats
-from stumpery.validation import check
 
 Label = str | int | float | bool
 MAX_CLASSES = 1000

@@ -24,8 +24,8 @@ from stumpery.policies.arguments import (
     each_context,
 )
 from stumpery.random import new_generator
+from stumpery.saving.validation import check_random_state
 from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers
-from stumpery.validation import check_random_state
 
 MAX_DRAWS = 10_000  # to see all actions of a policy that only draws
 

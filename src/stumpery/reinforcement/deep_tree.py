@@ -18,10 +18,10 @@ from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.training.agent import Agent, TrainingLog, TrainingMethod
 from stumpery.reinforcement.training.agent_state import AgentState, Chunk, ChunkResult, Spans
 from stumpery.river import register_virtual_subclass
-from stumpery.saveable import Arrays, Options
+from stumpery.saving.saveable import Arrays, Options
+from stumpery.saving.validation import check
 from stumpery.system.extras import need
 from stumpery.types import Floats, Integers
-from stumpery.validation import check
 
 MAX_CATEGORIES = 30_000  # codes are 16-bit integers
 

@@ -18,8 +18,8 @@ from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.columns.numerical import Numerical
 from stumpery.encoding.columns.values import cut_text
 from stumpery.reinforcement.training.agent_state import UNSEEN, UNUSED_SPAN, Spans
+from stumpery.saving.validation import check, check_within
 from stumpery.types import Floats, Integers
-from stumpery.validation import check, check_within
 
 Float32s = NDArray[np.float32]
 Codes = NDArray[np.int16]

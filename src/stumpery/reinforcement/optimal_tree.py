@@ -18,9 +18,9 @@ from stumpery.reinforcement.discretisation import Discretisation
 from stumpery.reinforcement.policy_tree import PolicyTree
 from stumpery.reinforcement.policy_tree_nodes import LEAF, NO_CHILD, TreeNodes
 from stumpery.river import register_virtual_subclass
-from stumpery.saveable import Arrays, Options
+from stumpery.saving.saveable import Arrays, Options
+from stumpery.saving.validation import MAX_EVENT_COUNT, check, check_within
 from stumpery.types import Floats, Integers
-from stumpery.validation import MAX_EVENT_COUNT, check, check_within
 
 MAX_NAMES = 10_000  # per column
 MAX_MEAN_CLASSES = 10  # class counts may take this many times `max_states`

@@ -17,9 +17,9 @@ from stumpery.reinforcement import policy_tree_nodes
 from stumpery.reinforcement.discretisation import Codes, Discretisation
 from stumpery.reinforcement.policy_tree_nodes import LEAF, NO_CHILD, TreeNodes
 from stumpery.reinforcement.policy_tree_rendering import PolicyTreeRendering
-from stumpery.saveable import Arrays, Options, Saveable, taken
+from stumpery.saving.saveable import Arrays, Options, Saveable, taken
+from stumpery.saving.validation import check
 from stumpery.types import Integers
-from stumpery.validation import check
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

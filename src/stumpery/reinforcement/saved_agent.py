@@ -21,10 +21,10 @@ from stumpery.reinforcement.training.agent_state import (
     named_arrays,
     new_agent_state,
 )
-from stumpery.saveable import Arrays, restore
+from stumpery.saving.saveable import Arrays, restore
+from stumpery.saving.validation import check, check_within, corrupt
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
-from stumpery.validation import check, check_within, corrupt
 
 if TYPE_CHECKING:
     from stumpery.reinforcement.deep_tree import DeepTree

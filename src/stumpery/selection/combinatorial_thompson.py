@@ -12,12 +12,12 @@ from stumpery.locks import merging
 from stumpery.models import Model
 from stumpery.options import check_number, check_whole, is_number, listed, shown
 from stumpery.random import new_generator
-from stumpery.saveable import Arrays, Options
+from stumpery.saving.saveable import Arrays, Options
+from stumpery.saving.validation import MAX_EVENT_COUNT, check, check_random_state, check_total, check_within
 from stumpery.selection import choosers_kernels as kernels
 from stumpery.selection import maximisers
 from stumpery.selection.arguments import checked_names
 from stumpery.types import Action, Context, Explanation, Floats
-from stumpery.validation import MAX_EVENT_COUNT, check, check_random_state, check_total, check_within
 
 N_DRAWS = 500  # by which an explanation estimates probabilities
 

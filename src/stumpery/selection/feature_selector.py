@@ -13,7 +13,8 @@ from stumpery.labels.known_classes import checked_known_class, checked_known_cla
 from stumpery.models import Model
 from stumpery.options import check_bool, check_whole, shown
 from stumpery.random import new_generator
-from stumpery.saveable import Arrays, Options, Saveable, class_named
+from stumpery.saving.saveable import Arrays, Options, Saveable, class_named
+from stumpery.saving.validation import check_random_state
 from stumpery.selection import additive_kernels as tables
 from stumpery.selection import choosers, choosers_kernels, classifiers, selector_options
 from stumpery.selection import feature_selector_kernels as kernels
@@ -25,7 +26,6 @@ from stumpery.selection.learner_adapter import LoadedLearner, SelectedLearner
 from stumpery.selection.validation import validate
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Action, Explanation, Floats, Integers, State
-from stumpery.validation import check_random_state
 
 
 class Rounds(NamedTuple):

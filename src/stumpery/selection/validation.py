@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from stumpery.saving.validation import MAX_EVENT_COUNT, MAX_MAGNITUDE, check, check_learned, check_within
 from stumpery.selection.additive_kernels import STAT_CURVATURES, STAT_LEVEL
 from stumpery.selection.choosers_kernels import FeatureArms
 from stumpery.selection.feature_selector_kernels import ClassifierState
 from stumpery.selection.feature_values import MAX_FEATURE_VALUE
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Integers
-from stumpery.validation import MAX_EVENT_COUNT, MAX_MAGNITUDE, check, check_learned, check_within
 
 
 def validate(arms: FeatureArms, model: ClassifierState, pending: Integers, max_size: int) -> None:

@@ -12,7 +12,7 @@ from stumpery.labels.classes import Label, checked_classes, class_array, encode_
 from stumpery.labels.weights import checked_weights
 from stumpery.locks import concurrent
 from stumpery.options import check_one_of
-from stumpery.saveable import Arrays, Options
+from stumpery.saving.saveable import Arrays, Options
 from stumpery.streaming.explanation import ClassifierRenderer
 from stumpery.streaming.model import LabelledRows, StreamModel
 from stumpery.streaming.trees.criterion_kernels import GINI, INFORMATION_GAIN

@@ -6,10 +6,10 @@ from stumpery.array_forest import forest_kernels as forests
 from stumpery.array_forest.block_validation import validate_blocks
 from stumpery.array_forest.node_validation import validate_nodes
 from stumpery.drift import adaptive_window_kernels as adaptive_windows
+from stumpery.saving.validation import check, check_learned, check_within
 from stumpery.streaming.capacity import StreamShape
 from stumpery.streaming.trees import eviction_kernels as eviction
 from stumpery.streaming.trees.state_kernels import FLAG_DEACTIVATED, FLAG_TABLE, MOMENT_WEIGHT, StreamState
-from stumpery.validation import check, check_learned, check_within
 
 MAX_FLOAT32 = float(np.finfo(np.float32).max)
 

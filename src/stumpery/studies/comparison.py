@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from stumpery.evaluation.play import Progress
+from stumpery.evaluation.events import Progress
 from stumpery.evaluation.regret import RegretResult, regret
 from stumpery.policies import Policy
 from stumpery.studies.study import Parts, Settings

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from stumpery.evaluation.play import Progress
+from stumpery.evaluation.events import Progress
 from stumpery.evaluation.regret import RegretResult
 from stumpery.policies import UCB, BanditForest, LinUCB, NeuralBandit, Policy, RandomPolicy, RewardForest
 from stumpery.streams import TreeProblem

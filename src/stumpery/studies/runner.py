@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import stumpery
-from stumpery.evaluation.play import Progress
+from stumpery.evaluation.events import Progress
 from stumpery.evaluation.result import json_text
 from stumpery.studies.finished_parts import FolderParts
 from stumpery.studies.study import Outcome, Settings, Study

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stumpery.evaluation.play import Progress
+from stumpery.evaluation.events import Progress
 from stumpery.evaluation.result import Result
 from stumpery.options import check_whole
 

@@ -11,11 +11,11 @@ from stumpery.labels.class_codes import checked_class_codes
 from stumpery.locks import merging
 from stumpery.models import Model
 from stumpery.options import check_whole
-from stumpery.saveable import Arrays, Options
+from stumpery.saving.saveable import Arrays, Options
+from stumpery.saving.validation import check, check_total
 from stumpery.summaries import count_min_kernels as kernels
 from stumpery.system.allocation import reserve
 from stumpery.types import Integers
-from stumpery.validation import check, check_total
 
 MAX_CELLS = 2**28
 

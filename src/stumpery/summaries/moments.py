@@ -9,10 +9,10 @@ import numpy as np
 
 from stumpery.locks import merging
 from stumpery.models import Model
-from stumpery.saveable import Arrays
+from stumpery.saving.saveable import Arrays
+from stumpery.saving.validation import check_total
 from stumpery.summaries import moments_kernels as kernels
 from stumpery.types import Floats
-from stumpery.validation import check_total
 
 MAX_VALUE = 1e100  # beyond it, squares and sums of them would overflow
 MAX_TOTAL_WEIGHT = 1e106  # of merged summaries; beyond it, sums of squares would overflow

@@ -6,8 +6,8 @@ Welford's update keeps the deviations, not the raw squares, so that a small spre
 import numpy as np
 
 from stumpery.jit import kernel
+from stumpery.saving.validation import check, check_within
 from stumpery.types import Floats
-from stumpery.validation import check, check_within
 
 COUNT, MEAN, SQUARES = range(3)
 N_FIELDS = 3

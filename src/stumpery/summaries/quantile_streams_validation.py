@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from stumpery.saving.validation import check, check_all, check_within
 from stumpery.summaries.quantile_streams_kernels import QuantileStreams
-from stumpery.validation import check, check_all, check_within
 
 
 def validate(streams: QuantileStreams, max_buffered: int) -> None:

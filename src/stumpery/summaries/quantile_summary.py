@@ -12,13 +12,13 @@ from stumpery.labels.class_codes import checked_class_codes
 from stumpery.locks import merging
 from stumpery.models import Model
 from stumpery.options import check_number, check_whole
-from stumpery.saveable import Arrays, Options
+from stumpery.saving.saveable import Arrays, Options
+from stumpery.saving.validation import check, check_total
 from stumpery.summaries import quantile_streams_kernels as kernels
 from stumpery.summaries import quantile_streams_validation
 from stumpery.summaries.numbers import checked_number, checked_numbers
 from stumpery.summaries.quantile_tuples_kernels import AnyIntegers, Tuples
 from stumpery.types import Floats, Integers
-from stumpery.validation import check, check_total
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.random import new_generator
-from stumpery.validation import check_random_state
+from stumpery.saving.validation import check_random_state
 
 
 @dataclass(kw_only=True, eq=False)

@@ -15,9 +15,9 @@ from stumpery.clicks.predictors.predictor import Predictor
 from stumpery.encoding import Schema
 from stumpery.errors import InvalidInput
 from stumpery.options import check_whole, listed, shown
-from stumpery.saveable import Arrays, Options, class_named
+from stumpery.saving.saveable import Arrays, Options, class_named
+from stumpery.saving.validation import check_learned, corrupt
 from stumpery.types import Floats
-from stumpery.validation import check_learned, corrupt
 
 MAX_PREDICTORS = 100_000
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
+from stumpery.saving.validation import MAX_EVENT_COUNT, check_learned, check_within
 from stumpery.types import Floats, Integers
-from stumpery.validation import MAX_EVENT_COUNT, check_learned, check_within
 
 
 @dataclass(kw_only=True, eq=False)

@@ -15,8 +15,8 @@ from stumpery.clicks.predictors.predictor import Predictor
 from stumpery.clicks.tree_bank_kernels import add_contributions
 from stumpery.encoding import Schema
 from stumpery.options import check_whole
+from stumpery.saving.validation import MAX_EVENT_COUNT, check_within
 from stumpery.types import Floats, Integers
-from stumpery.validation import MAX_EVENT_COUNT, check_within
 
 MAX_EXPONENT = 700.0  # exp of more is infinite
 

@@ -28,9 +28,9 @@ from stumpery.policies.bandit_forest.arena_kernels import (
     BanditArena,
 )
 from stumpery.policies.bandit_forest.validation import used_arrays, validate
+from stumpery.saving.validation import check
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats
-from stumpery.validation import check
 
 SAVED_ARRAYS = ("nodes", "leaves", "arms", "sums", "marks", "pool", "capacity")
 LEAF_MEMORY_SHARE = 0.25  # of max_bytes that leaves may take where blocks can use the rest

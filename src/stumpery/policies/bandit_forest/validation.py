@@ -34,8 +34,8 @@ from stumpery.policies.bandit_forest.arena_kernels import (
     BanditArena,
 )
 from stumpery.policies.bandit_forest.elimination_kernels import MAX_CHECK_PLAYS
+from stumpery.saving.validation import MAX_EVENT_COUNT, MAX_MAGNITUDE, check, check_all, check_within, depths
 from stumpery.types import Integers
-from stumpery.validation import MAX_EVENT_COUNT, MAX_MAGNITUDE, check, check_all, check_within, depths
 
 
 def used_arrays(arena: BanditArena) -> dict[str, NDArray[Any]]:

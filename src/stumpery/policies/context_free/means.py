@@ -13,10 +13,10 @@ from stumpery.policies.exploration import explorer_kernels, explorers
 from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.policies.exploration.explorers import Explorer
 from stumpery.policies.policy import ChosenActions, Policy
-from stumpery.saveable import Arrays, Options
+from stumpery.saving.saveable import Arrays, Options
+from stumpery.saving.validation import MAX_EVENT_COUNT, check_within
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Context, Decision, Explanation, Floats, Integers
-from stumpery.validation import MAX_EVENT_COUNT, check_within
 
 
 @dataclass(kw_only=True, eq=False)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from stumpery.options import check_number, check_one_of
 from stumpery.policies.context_free import successive_elimination_kernels as kernels
 from stumpery.policies.policy import ChosenActions, Policy
+from stumpery.saving.validation import MAX_EVENT_COUNT, check
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Context, Decision, Explanation, Floats
-from stumpery.validation import MAX_EVENT_COUNT, check
 
 
 @dataclass(kw_only=True, eq=False)

@@ -11,10 +11,10 @@ from stumpery.policies.exploration import explorers
 from stumpery.policies.exploration.explorers import Explorer
 from stumpery.policies.linear import linear_policy_kernels as linear_kernels
 from stumpery.policies.vector_policy import VectorKernels, VectorPolicy
-from stumpery.saveable import Arrays, Options
+from stumpery.saving.saveable import Arrays, Options
+from stumpery.saving.validation import check, check_within
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats
-from stumpery.validation import check, check_within
 
 N_NAMED_COLUMNS = 3  # in an explanation
 MIN_RIDGE = 1e-9  # with less, inverses are mostly rounding errors

@@ -11,9 +11,9 @@ from stumpery.options import check_number, check_whole
 from stumpery.policies.neural import network_kernels as networks
 from stumpery.policies.neural import neural_bandit_kernels as neural_kernels
 from stumpery.policies.vector_policy import VectorKernels, VectorPolicy
+from stumpery.saving.validation import check, check_learned
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats
-from stumpery.validation import check, check_learned
 
 MAX_UNITS = 10_000
 

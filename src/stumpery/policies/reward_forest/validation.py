@@ -14,8 +14,8 @@ from stumpery.policies.reward_forest.scorers.linear_kernels import SLOT_HISTORY
 from stumpery.policies.reward_forest.state import stored_events
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring_kernels import BYTE
+from stumpery.saving.validation import MAX_MAGNITUDE, check, check_learned, check_within
 from stumpery.types import Floats
-from stumpery.validation import MAX_MAGNITUDE, check, check_learned, check_within
 
 MIN_UNCERTAINTY = int(trees.STAT_UNIT / np.sqrt(trees.MAX_PLAYS + 1.0))
 

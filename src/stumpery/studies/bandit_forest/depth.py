@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from stumpery.evaluation.play import Progress
+from stumpery.evaluation.events import Progress
 from stumpery.evaluation.regret import RegretResult
 from stumpery.policies import BanditForest, BanditTree, Policy
 from stumpery.studies.bandit_forest.reference_forest import compare_with_reference

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stumpery.evaluation.play import BATCH, Progress, exactly
+from stumpery.evaluation.events import BATCH_SIZE, Progress, first_events
 from stumpery.evaluation.regret import RegretResult, log_grid, trial_seeds
 from stumpery.policies import Policy
 from stumpery.streams import ClassificationBandit
@@ -130,7 +130,7 @@ def _gains(
     forest, _ = trained()
     events_seed, _ = trial_seeds(settings.seed, trial)
     rewards = []
-    for batch in exactly(stream.batches(seed=events_seed, size=BATCH), settings.steps):
+    for batch in first_events(stream.batches(seed=events_seed, size=BATCH_SIZE), settings.steps):
         votes = forest.vote(batch.contexts)
         rewards.append(batch.rewards[np.arange(len(votes)), votes])
         progress(len(votes))

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from stumpery.evaluation.play import Progress
-from stumpery.evaluation.regret import RegretResult, band
+from stumpery.evaluation.events import Progress
+from stumpery.evaluation.intervals import mean_and_interval
+from stumpery.evaluation.regret import RegretResult
 from stumpery.policies import BanditForest, Banditron, BanditTree, LinUCB, NeuralBandit, Policy, RewardForest
 from stumpery.studies.bandit_forest.reference_forest import compare_with_reference
 from stumpery.studies.contextual import datasets
@@ -67,7 +68,7 @@ def run(chapter: Chapter, settings: Settings, parts: Parts, progress: Progress) 
 
 def claims(result: RegretResult, chapter: Chapter) -> list[Finding]:
     """The paper's order, pair by pair."""
-    last = {name: [float(curve[-1]) for curve in band(curves)] for name, curves in result.regrets.items()}
+    last = {name: [float(curve[-1]) for curve in mean_and_interval(curves)] for name, curves in result.regrets.items()}
     shown = {name: estimate(mean, high - mean, ",.0f") for name, (mean, _, high) in last.items()}
     return [
         finding(

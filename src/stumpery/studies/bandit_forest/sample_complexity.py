@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stumpery.evaluation.play import Progress
+from stumpery.evaluation.events import Progress
 from stumpery.studies.bandit_forest.stopping_times import DELTA, Measured, Point, bounds, measure
 from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import TableResult

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stumpery.evaluation.play import Progress, play
+from stumpery.evaluation.events import Progress
+from stumpery.evaluation.play import play
 from stumpery.evaluation.regret import RegretResult, trial_seeds
 from stumpery.policies import UCB, BanditStump, Policy
 from stumpery.policies.bandit_forest.optimal_greedy_tree import optimal_greedy_tree, variable_rewards

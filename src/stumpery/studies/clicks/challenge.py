@@ -4,20 +4,21 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from stumpery.evaluation.click_challenge import ChallengeResult, play_challenge, result_of
-from stumpery.evaluation.play import Progress
-from stumpery.evaluation.regret import trial_seeds
-from stumpery.evaluation.submissions import (
-    BATCH,
+from stumpery.evaluation.click_challenge.challenge import play_challenge
+from stumpery.evaluation.click_challenge.result import ChallengeResult, combine_trials
+from stumpery.evaluation.click_challenge.submissions import (
     EXPONENTIAL,
     GROUPS,
+    N_CANDIDATES,
     OURS,
     PAPER,
-    PRINTED,
-    Source,
-    generated,
+    SUMMED_CRITERION,
+    ClickSource,
+    generated_clicks,
     selector,
 )
+from stumpery.evaluation.events import BATCH_SIZE, Progress
+from stumpery.evaluation.regret import trial_seeds
 from stumpery.studies.clicks.datasets import covertype, open_bandit
 from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import estimate
@@ -32,16 +33,16 @@ LONG_RUN = 50_000  # batches needed to test claims
 MIN_RATIO = 1.8
 
 
-def play(source: Source, settings: Settings, parts: Parts, progress: Progress) -> ChallengeResult:
+def play(source: ClickSource, settings: Settings, parts: Parts, progress: Progress) -> ChallengeResult:
     """Play all groups of submissions in all trials, in threads; finished ones are stored."""
-    block = BATCH * min(BLOCK, settings.steps)
+    block = BATCH_SIZE * min(BLOCK, settings.steps)
 
     def run(trial: int, group: tuple[str, ...]) -> dict[str, Any]:
         def made() -> dict[str, Any]:
             rows_seed, own_seed = trial_seeds(settings.seed, trial)
             players = {name: selector(name, source, own_seed) for name in group}
             blocks = source.stream.blocks(seed=rows_seed, size=block)
-            found = play_challenge(players, blocks, n_batches=settings.steps, size=BATCH)
+            found = play_challenge(players, blocks, n_batches=settings.steps, size=N_CANDIDATES)
             progress(settings.steps * len(group))
             return found
 
@@ -61,7 +62,7 @@ def play(source: Source, settings: Settings, parts: Parts, progress: Progress) -
     trials = [
         {name: c for part in found[n * t : n * t + n] for name, c in part.items()} for t in range(settings.trials)
     ]
-    return result_of(trials, settings.steps)
+    return combine_trials(trials, settings.steps)
 
 
 def table(result: ChallengeResult) -> list[dict[str, Any]]:
@@ -111,8 +112,8 @@ def claims(result: ChallengeResult) -> list[Finding]:
         ),
         finding(
             "splits by weighted Gini impurity are no worse than splits by the printed, unweighted sum",
-            holds=averaged >= scores[PRINTED]["score"],
-            evidence=f"SimpleStumps {averaged:,.0f} and {scores[PRINTED]['score']:,.0f}",
+            holds=averaged >= scores[SUMMED_CRITERION]["score"],
+            evidence=f"SimpleStumps {averaged:,.0f} and {scores[SUMMED_CRITERION]['score']:,.0f}",
         ),
         finding(
             "ours beats Orange Best at no more than a tenth of its time",
@@ -135,7 +136,7 @@ def draw(result: ChallengeResult, title: str) -> "Figure":
     return figure
 
 
-def study(name: str, title: str, steps: int, source: Callable[[], Source]) -> Study:
+def study(name: str, title: str, steps: int, source: Callable[[], ClickSource]) -> Study:
     """The challenge on one stream."""
 
     def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
@@ -159,7 +160,7 @@ def study(name: str, title: str, steps: int, source: Callable[[], Source]) -> St
 
 
 STUDIES = (
-    study("click-challenge", "Click challenge on generated rows like Adobe's", 500_000, generated),
+    study("click-challenge", "Click challenge on generated rows like Adobe's", 500_000, generated_clicks),
     study("click-covertype", "Click challenge on Covertype, its rarest class being the click", 96_000, covertype),
     study("click-open-bandit", "Click challenge on the Open Bandit data logged at random", 5_000, open_bandit),
 )

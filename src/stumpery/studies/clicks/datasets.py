@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from stumpery.encoding import Schema
-from stumpery.evaluation.click_table import ClickTable
-from stumpery.evaluation.submissions import Source
+from stumpery.evaluation.click_challenge.submissions import ClickSource
+from stumpery.evaluation.click_challenge.table import ClickTable
 from stumpery.studies.contextual import datasets
 
 if TYPE_CHECKING:
@@ -16,14 +16,14 @@ ITEM = [f"item_feature_{index}" for index in range(4)]
 IMPRESSION = ["campaign", "position", "item", "affinity", *USER, *ITEM]
 
 
-def covertype() -> Source:
+def covertype() -> ClickSource:
     """Covertype's ten numbers and two names; its rarest class, 0.47 % of the rows, is the click."""
     bandit = datasets.covertype_columns()
     table = ClickTable(rows=bandit.contexts, clicks=[str(label) == "4" for label in bandit.labels])
     return _of(table, 0.005)
 
 
-def open_bandit() -> Source:
+def open_bandit() -> ClickSource:
     """The Open Bandit lines that were logged at random, of all three campaigns, an impression a row."""
     import polars as pl
 
@@ -53,6 +53,6 @@ def items_of(campaign: str) -> "pl.DataFrame":
     return items.drop("behavior_policy").sort("item_id")
 
 
-def _of(table: ClickTable, prior: float) -> Source:
+def _of(table: ClickTable, prior: float) -> ClickSource:
     kinds = table.schema.kinds if table.schema is not None else {}
-    return Source(table, Schema.of(kinds), prior)
+    return ClickSource(table, Schema.of(kinds), prior)

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stumpery.evaluation.play import Progress
+from stumpery.evaluation.click_challenge.submissions import N_CANDIDATES, ClickSource, generated_clicks, selector
+from stumpery.evaluation.events import Progress
 from stumpery.evaluation.regret import trial_seeds
-from stumpery.evaluation.submissions import BATCH, Source, generated, selector
 from stumpery.studies.study import Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
@@ -23,7 +23,7 @@ M, PRIOR = 100.0, 0.0025
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Compare the stumps of SimpleStumps at several stages with stumps of every row that passed."""
-    source = generated()
+    source = generated_clicks()
     rows: list[dict[str, Any]] = []
     for trial in range(settings.trials):
         for half in range(2):  # two streams per trial
@@ -57,7 +57,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     )
 
 
-def _stages(source: Source, n_batches: int, rows_seed: int, own_seed: int) -> list[dict[str, Any]]:
+def _stages(source: ClickSource, n_batches: int, rows_seed: int, own_seed: int) -> list[dict[str, Any]]:
     """Play SimpleStumps and compare its stumps at each stage with offline ones, for the most informative columns."""
     player = selector("SimpleStumps", source, own_seed)
     bank: Any = player.model._bank
@@ -67,8 +67,8 @@ def _stages(source: Source, n_batches: int, rows_seed: int, own_seed: int) -> li
     values, labels = [], []
     n_picked_clicks = done = 0
     size = min(1000, n_batches)
-    for block in source.stream.blocks(seed=rows_seed, size=BATCH * size):
-        rows, clicks = block.matrix.reshape(size, BATCH, -1), block.clicks.reshape(size, BATCH)
+    for block in source.stream.blocks(seed=rows_seed, size=N_CANDIDATES * size):
+        rows, clicks = block.matrix.reshape(size, N_CANDIDATES, -1), block.clicks.reshape(size, N_CANDIDATES)
         values.append(block.matrix[:, :n_numbers].astype(np.float32))
         labels.append(block.clicks)
         for batch in range(min(size, n_batches - done)):

@@ -4,10 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stumpery.evaluation.click_challenge import ChallengeResult, play_challenge, result_of
-from stumpery.evaluation.play import Progress
-from stumpery.evaluation.regret import band, trial_seeds
-from stumpery.evaluation.submissions import BATCH, generated, selector
+from stumpery.evaluation.click_challenge.challenge import play_challenge
+from stumpery.evaluation.click_challenge.result import ChallengeResult, combine_trials
+from stumpery.evaluation.click_challenge.submissions import N_CANDIDATES, generated_clicks, selector
+from stumpery.evaluation.events import Progress
+from stumpery.evaluation.intervals import mean_and_interval
+from stumpery.evaluation.regret import trial_seeds
 from stumpery.studies.study import Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import estimate
 from stumpery.system.extras import need
@@ -24,7 +26,7 @@ LONG_RUN = 50_000
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Play each submission twice over the same batches, the second time without learning from the half on."""
-    source = generated()
+    source = generated_clicks()
     trials = []
     for trial in range(settings.trials):
         rows_seed, own_seed = trial_seeds(settings.seed, trial)
@@ -34,15 +36,15 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
             def made(name: str = name, rows_seed: int = rows_seed, own_seed: int = own_seed) -> dict[str, Any]:
                 frozen = FROZEN.format(name)
                 players = {each: selector(name, source, own_seed) for each in (name, frozen)}
-                blocks = source.stream.blocks(seed=rows_seed, size=BATCH * min(BLOCK, settings.steps))
+                blocks = source.stream.blocks(seed=rows_seed, size=N_CANDIDATES * min(BLOCK, settings.steps))
                 freeze = {frozen: settings.steps // 2}
-                played = play_challenge(players, blocks, n_batches=settings.steps, size=BATCH, freeze=freeze)
+                played = play_challenge(players, blocks, n_batches=settings.steps, size=N_CANDIDATES, freeze=freeze)
                 progress(2 * settings.steps)
                 return played
 
             found |= load_or_run(parts, f"trial {trial}, {name}", 2 * settings.steps, progress, made)
         trials.append(found)
-    result = result_of(trials, settings.steps)
+    result = combine_trials(trials, settings.steps)
     rows = [_row(result, name) for name in NAMES]
     claims = [
         finding(
@@ -74,7 +76,7 @@ def draw(result: ChallengeResult) -> "Figure":
     figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(7, 4.2), layout="constrained")
     ax = figure.subplots()
     for name in NAMES:
-        mean, low, high = band(result.clicks[name] - result.clicks[FROZEN.format(name)])
+        mean, low, high = mean_and_interval(result.clicks[name] - result.clicks[FROZEN.format(name)])
         (line,) = ax.plot(result.checkpoints, mean, label=name)
         ax.fill_between(result.checkpoints, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
     ax.axvline(result.checkpoints[-1] // 2, color="grey", linestyle=":")
@@ -85,7 +87,7 @@ def draw(result: ChallengeResult) -> "Figure":
 
 def _row(result: ChallengeResult, name: str) -> dict[str, Any]:
     learning, frozen = second_half(result, name), second_half(result, FROZEN.format(name))
-    more = band((learning - frozen)[:, np.newaxis])
+    more = mean_and_interval((learning - frozen)[:, np.newaxis])
     return {
         "submission": name,
         "learning": f"{learning.mean():,.0f}",

@@ -6,10 +6,10 @@ import numpy as np
 
 from stumpery.clicks import ContentSelector
 from stumpery.encoding import Schema
-from stumpery.evaluation.play import Progress
+from stumpery.evaluation.click_challenge.submissions import OURS, ClickSource, submission_models
+from stumpery.evaluation.events import Progress
 from stumpery.evaluation.regret import trial_seeds
 from stumpery.evaluation.replay import ReplayResult, replay
-from stumpery.evaluation.submissions import OURS, Source, models
 from stumpery.studies.clicks.datasets import CAMPAIGNS, IMPRESSION, ITEM, USER, items_of, uniform_lines
 from stumpery.studies.study import Outcome, Parts, Settings, Study, load_or_run
 from stumpery.studies.table import TableResult
@@ -65,8 +65,8 @@ class Log(NamedTuple):
 def _replayed(name: str, log: Log, settings: Settings, trial: int) -> ReplayResult:
     order_seed, own_seed = trial_seeds(settings.seed, trial)
     order = np.random.default_rng(order_seed).permutation(len(log.clicks))[: settings.steps]
-    source = Source(None, Schema.of(KINDS), 0.005)
-    selector = ContentSelector(model=models(source, own_seed)[name](), seed=own_seed)
+    source = ClickSource(None, Schema.of(KINDS), 0.005)
+    selector = ContentSelector(model=submission_models(source, own_seed)[name](), seed=own_seed)
     return replay(selector, (log.line(index) for index in order.tolist()))
 
 

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stumpery.evaluation.play import Progress, play
+from stumpery.evaluation.events import Progress
+from stumpery.evaluation.play import play
 from stumpery.evaluation.regret import RegretResult, trial_seeds
 from stumpery.policies import UCB, EpsilonGreedy, Greedy, Policy, RandomPolicy, ThompsonSampling
 from stumpery.streams import BernoulliArms

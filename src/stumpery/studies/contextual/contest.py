@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from stumpery.evaluation.play import BATCH, Progress, exactly
-from stumpery.evaluation.regret import band, trial_seeds
+from stumpery.evaluation.events import BATCH_SIZE, Progress, first_events
+from stumpery.evaluation.intervals import mean_and_interval
+from stumpery.evaluation.regret import trial_seeds
 from stumpery.policies import (
     UCB,
     BanditForest,
@@ -115,7 +116,7 @@ def play_trial(
 ) -> dict[str, Any]:
     """One player's average rewards at the marks that it reached, its events, its seconds and its bytes."""
     events_seed, policy_seed = trial_seeds(settings.seed, trial)
-    first = next(exactly(stream.batches(seed=events_seed, size=BATCH), N_FIRST))
+    first = next(first_events(stream.batches(seed=events_seed, size=BATCH_SIZE), N_FIRST))
     player, times = maker(actions=stream.actions, seed=policy_seed), []
     for _ in range(3):  # the first compiles; the others measure the speed
         start = perf_counter()
@@ -129,7 +130,7 @@ def play_trial(
     )
     player = maker(actions=stream.actions, seed=policy_seed)
     seconds, rewards = 0.0, []
-    for batch in exactly(stream.batches(seed=events_seed, size=BATCH), steps):
+    for batch in first_events(stream.batches(seed=events_seed, size=BATCH_SIZE), steps):
         start = perf_counter()
         actions = player.play(batch.contexts, batch.rewards).actions
         seconds += perf_counter() - start
@@ -146,7 +147,7 @@ def row(title: str, name: str, trials: list[dict[str, Any]], marks: list[int]) -
     averages = np.full((len(trials), len(marks)), np.nan)
     for line, entry in zip(averages, trials, strict=True):
         line[: len(entry["averages"])] = entry["averages"]
-    mean, _, high = band(averages)
+    mean, _, high = mean_and_interval(averages)
     found: dict[str, Any] = {"stream": title, "policy": name}
     for index, mark in enumerate(marks):
         found[reward_at(mark)] = float(mean[index])

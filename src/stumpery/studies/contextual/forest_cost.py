@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stumpery.evaluation.play import Progress, exactly
-from stumpery.evaluation.regret import band, trial_seeds
+from stumpery.evaluation.events import Progress, first_events
+from stumpery.evaluation.intervals import mean_and_interval
+from stumpery.evaluation.regret import trial_seeds
 from stumpery.policies import RewardForest
 from stumpery.streams import TreeProblem
 from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
@@ -72,7 +73,7 @@ def measure_costs(setting: Setting, settings: Settings, trial: int, progress: Pr
     RewardForest(actions=stream.actions, n_trees=setting.n_trees).play(first.contexts, first.rewards)  # compiles
     seconds, events = np.zeros(n_windows(settings.steps)), np.zeros(n_windows(settings.steps))
     done = 0
-    for batch in exactly(stream.batches(seed=events_seed, size=BATCH_EVENTS), settings.steps):
+    for batch in first_events(stream.batches(seed=events_seed, size=BATCH_EVENTS), settings.steps):
         window = done * len(seconds) // settings.steps
         start = process_time()
         policy.play(batch.contexts, batch.rewards)
@@ -90,7 +91,7 @@ def n_windows(steps: int) -> int:
 
 def windows(setting: Setting, trials: Any, steps: int) -> list[dict[str, Any]]:
     """A row for each window of a setting."""
-    mean, _, high = band(trials)
+    mean, _, high = mean_and_interval(trials)
     return [
         {
             "varied": setting.varied,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stumpery.ensembles import OnlineBagging, OnlineBoosting, OnlineStacking
-from stumpery.evaluation.play import Progress
+from stumpery.evaluation.events import Progress
 from stumpery.streaming import HoeffdingTreeClassifier, HoeffdingTreeRegressor
 from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import TableResult

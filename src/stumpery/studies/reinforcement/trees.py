@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.evaluation.play import Progress
+from stumpery.evaluation.events import Progress
 from stumpery.studies.reinforcement import learners, variants
 from stumpery.studies.reinforcement.learners import CRITIC, DOUBLE, DQN, GREEDY, PAPER
 from stumpery.studies.reinforcement.plots import draw

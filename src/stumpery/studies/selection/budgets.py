@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.evaluation.play import Progress
-from stumpery.evaluation.regret import band
+from stumpery.evaluation.events import Progress
+from stumpery.evaluation.intervals import mean_and_interval
 from stumpery.studies.selection import methods
 from stumpery.studies.selection.methods import OURS, THOMPSON
 from stumpery.studies.study import Parts, Settings, load_or_run
@@ -40,7 +40,7 @@ def all_budgets(
                 terms = {"prices": prices, "budget": max(share * total, min(prices.values()))}
                 make = partial(play_budget, data, name, steps, (settings.seed, trial), terms, progress)
                 found.append(load_or_run(parts, f"{name} on {title} for {share}, trial {trial}", steps, progress, make))
-            mean, _, high = band(np.array([[each["rates"][-1], each["spent"] / total] for each in found]))
+            mean, _, high = mean_and_interval(np.array([[each["rates"][-1], each["spent"] / total] for each in found]))
             rows.append(
                 {
                     "dataset": title,

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.evaluation.play import Progress
-from stumpery.evaluation.regret import band
+from stumpery.evaluation.events import Progress
+from stumpery.evaluation.intervals import mean_and_interval
 from stumpery.studies.selection import budgets, methods
 from stumpery.studies.selection.methods import ALL, EPSILONS, LOGISTIC, OFS, ONLINE, OURS, PERCEPTRON, THOMPSON
 from stumpery.studies.selection.plots import draw
@@ -124,7 +124,7 @@ def curves(title: str, of_problem: dict[str, list[dict[str, Any]]], steps: int) 
     marks = methods.checkpoints(methods.n_events(methods.PROBLEMS[title], steps)).tolist()
     rows = []
     for name, trials in of_problem.items():
-        for mark, mean, low, high in zip(marks, *band(rates(trials)), strict=True):
+        for mark, mean, low, high in zip(marks, *mean_and_interval(rates(trials)), strict=True):
             place = {"dataset": title, "method": name, "events": mark}
             rows.append({**place, "rate": float(mean), "low": float(low), "high": float(high)})
     return rows
@@ -134,7 +134,7 @@ def line(label: str, shown: dict[str, dict[str, str]], trials: Trials) -> dict[s
     """A method's final error rate on every dataset, with the half-width of its 95 % interval."""
     found: dict[str, Any] = {"method": label}
     for title, of_problem in trials.items():
-        mean, _, high = band(rates(of_problem[shown[title][label]]))
+        mean, _, high = mean_and_interval(rates(of_problem[shown[title][label]]))
         found[title] = estimate(float(mean[-1]), float(high[-1] - mean[-1]), ".4f")
     return found
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stumpery.evaluation.events import Progress
 from stumpery.evaluation.moa import run_moa
-from stumpery.evaluation.play import Progress
 from stumpery.evaluation.prequential import prequential
 from stumpery.streaming import ForestClassifier, HoeffdingTreeClassifier
 from stumpery.studies.streaming.datasets import TARGETS, Source, source

@@ -15,8 +15,8 @@ from stumpery.policies.reward_forest.scorers.context_memory_kernels import (
     SHRINKAGE_SQUARES,
     ContextMemory,
 )
+from stumpery.saving.validation import check, check_learned, check_within
 from stumpery.types import Integers, RandomState
-from stumpery.validation import check, check_learned, check_within
 
 BUCKET_BYTES = 8 * BUCKET_SIZE
 

@@ -23,8 +23,8 @@ from stumpery.policies.reward_forest.trees.ring_kernels import (
     SHORT,
     Ring,
 )
+from stumpery.saving.validation import check, check_within
 from stumpery.types import Floats
-from stumpery.validation import check, check_within
 
 Widths = NDArray[np.uint8]
 

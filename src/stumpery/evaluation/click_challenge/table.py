@@ -1,4 +1,4 @@
-"""A table of rows and clicks as a stream of batches, shuffled anew by every seed."""
+"""Table of rows and clicks as a stream of the click challenge, shuffled by the seed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,9 +15,12 @@ from stumpery.types import Floats, Integers
 
 @dataclass(kw_only=True)
 class ClickTable:
-    """Rows of a frame and whether each was clicked, for the click challenge.
+    """Stream of a table's rows for the click challenge, shuffled anew by every seed and every pass.
 
-    Each seed shuffles the rows; when they are used up they come again in another order.
+    Args:
+        rows: Rows as a list of dicts, a frame or an array.
+        clicks: Whether each row was clicked: True or False, 1 or 0.
+        schema: The columns and their kinds; inferred from the rows by default.
 
     >>> table = ClickTable(rows=[{"age": 20}, {"age": 30}, {"age": 40}], clicks=[0, 1, 0])
     >>> next(table.blocks(seed=7, size=3)).clicks.sum()
@@ -41,12 +44,12 @@ class ClickTable:
         return len(self._matrix)
 
     def blocks(self, *, seed: int, size: int) -> Iterator[ClickRows]:
-        """Runs of `size` rows without end; their probabilities are not known."""
+        """Blocks of `size` rows, without end; their click probabilities are unknown (NaN)."""
         check_whole("size", size, 1, len(self._matrix))
         rng = np.random.default_rng(seed)
-        nothing = np.zeros((size, 0), np.int64)
+        no_categories = np.zeros((size, 0), np.int64)
         while True:
             order = rng.permutation(len(self._matrix))
             for start in range(0, len(order) - size + 1, size):
-                chosen = order[start : start + size]
-                yield ClickRows(self._matrix[chosen], self._clicks[chosen], np.full(size, np.nan), nothing)
+                rows = order[start : start + size]
+                yield ClickRows(self._matrix[rows], self._clicks[rows], np.full(size, np.nan), no_categories)

@@ -1,4 +1,4 @@
-"""The submissions of the click challenge's table, and one of our own."""
+"""Submissions of the click challenge: the models of Salperwyck and Urvoy (2011), and one of our own."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -21,11 +21,11 @@ from stumpery.clicks import (
 from stumpery.encoding import Schema
 from stumpery.streams import ClickLog
 
-BATCH = 6
+N_CANDIDATES = 6
 OURS = "LogOdds (ours)"
 EXPONENTIAL = "ExpWeights"
-PRINTED = "SimpleStumps, sum"  # by the criterion as the paper prints it
-# The paper's table from the lowest score to the highest, and what was scored there beside 1127 for Random.
+SUMMED_CRITERION = "SimpleStumps, sum"  # the Gini sum, as the paper prints the criterion
+# The paper's scores in clicks, lowest first; Random scored 1127.
 PAPER = {
     "LinRankP": 1600,
     "LinRankB": 1800,
@@ -36,28 +36,28 @@ PAPER = {
     "Orange Best": 2080,
 }
 GROUPS = (
-    ("LinRankP", "LinRankB", "Stumps1vAll", "UTree", "SimpleStumps", PRINTED, EXPONENTIAL, OURS),
+    ("LinRankP", "LinRankB", "Stumps1vAll", "UTree", "SimpleStumps", SUMMED_CRITERION, EXPONENTIAL, OURS),
     ("RHT",),
     ("Orange Best",),
 )
-TAU = 0.02  # with so few clicks, a leaf waits for 20,000 events before a cut that is no better than the next
+TAU = 0.02  # tie threshold: about 20,000 events before a split whose gain is no larger than the runner-up's
 
 
-class Source(NamedTuple):
-    """Where the rows of a challenge come from."""
+class ClickSource(NamedTuple):
+    """Source of a challenge's rows: a stream of blocks, its columns, and the prior click probability."""
 
     stream: Any  # has `blocks(seed, size)`
     schema: Schema
-    prior: float  # a bit higher than the share of clicks
+    prior: float  # somewhat above the click rate
 
 
-def selector(name: str, source: Source, seed: int) -> ContentSelector:
-    """One submission, new."""
-    return ContentSelector(model=models(source, seed)[name](), seed=seed)
+def selector(name: str, source: ClickSource, seed: int) -> ContentSelector:
+    """A new content selector with the model of a submission."""
+    return ContentSelector(model=submission_models(source, seed)[name](), seed=seed)
 
 
-def models(source: Source, seed: int) -> dict[str, Callable[[], ClickModel]]:
-    """How each submission is made."""
+def submission_models(source: ClickSource, seed: int) -> dict[str, Callable[[], ClickModel]]:
+    """Constructors of the submissions' models, by name."""
     own: dict[str, Any] = {"prior": source.prior}
     shared: dict[str, Any] = {"schema": source.schema, "seed": seed}
     stumps, tree = [Stump(**own), HashedStump(**own)], RandomHoeffdingTree(tau=TAU, **own)
@@ -72,14 +72,14 @@ def models(source: Source, seed: int) -> dict[str, Callable[[], ClickModel]]:
         "Stumps1vAll": lambda: Average(predictors=[Stump(**own), OneVersusAll(**own)], **shared),
         "UTree": lambda: Average(predictors=[UnivariateTree(**own), HashedStump(**own)], **shared),
         "SimpleStumps": lambda: Average(predictors=stumps, **shared),
-        PRINTED: lambda: Average(predictors=summed, **shared),
+        SUMMED_CRITERION: lambda: Average(predictors=summed, **shared),
         EXPONENTIAL: lambda: WeightedPredictors(predictors=stumps, **shared),
         "Orange Best": lambda: BaggedPredictors(predictors=bag, **shared),
         OURS: lambda: LogOdds(predictors=[lifted], thin=4, **shared),
     }
 
 
-def generated() -> Source:
-    """Rows of Adobe's shape, whose probabilities of a click are known."""
+def generated_clicks() -> ClickSource:
+    """Generated rows of the shape of Adobe's data, whose click probabilities are known."""
     log = ClickLog()
-    return Source(log, Schema.of(log.kinds), 0.0025)
+    return ClickSource(log, Schema.of(log.kinds), 0.0025)
