@@ -3,7 +3,7 @@ import json
 import pytest
 
 from stumpery.benchmarks import contextual, contextual_peers, covertype, run_benchmarks, selection
-from stumpery.benchmarks.runner import Figure, measure
+from stumpery.benchmarks.runner import Benchmark, measure
 
 
 def counted(values):
@@ -20,7 +20,7 @@ def counted(values):
 def test_the_medians_of_both_count_and_the_first_run_of_each_does_not():
     ours, calls = counted([99.0, 4.0, 2.0, 3.0])
     theirs, their_calls = counted([99.0, 1.0, 2.0, 1.5])
-    line = measure(Figure(name="a", unit="events/s", ours=ours, peer=theirs, peer_name="peer"), 3)
+    line = measure(Benchmark(name="a", unit="events/s", ours=ours, peer=theirs, peer_name="peer"), 3)
     assert line == {
         "name": "a",
         "unit": "events/s",
@@ -38,7 +38,7 @@ def test_the_medians_of_both_count_and_the_first_run_of_each_does_not():
     [("events/s", "higher"), ("s", "lower"), ("us", "lower"), ("bytes", "lower"), ("reward", "higher")],
 )
 def test_rates_are_better_when_higher_and_costs_when_lower(unit, better):
-    line = measure(Figure(name="a", unit=unit, ours=lambda: 1.0, peer=2.0, peer_name="target"), 1)
+    line = measure(Benchmark(name="a", unit=unit, ours=lambda: 1.0, peer=2.0, peer_name="target"), 1)
     assert (line["better"], line["ratio"]) == (better, 0.5)
 
 
@@ -46,15 +46,15 @@ def test_a_peer_that_is_not_installed_is_null_and_never_run():
     def never():
         raise AssertionError
 
-    figure = Figure(name="a", unit="s", ours=lambda: 1.0, peer=never, peer_name="peer", needs="no_such_module")
-    line = measure(figure, 2)
+    benchmark = Benchmark(name="a", unit="s", ours=lambda: 1.0, peer=never, peer_name="peer", needs="no_such_module")
+    line = measure(benchmark, 2)
     assert (line["ours"], line["peer"], line["ratio"]) == (1.0, None, None)
     assert line["peer_name"] == "peer; no_such_module is not installed"
 
 
 def test_a_long_run_is_made_once():
     ours, calls = counted([7.0])
-    line = measure(Figure(name="a", unit="s", ours=ours, peer=14.0, peer_name="target", is_slow=True), 5)
+    line = measure(Benchmark(name="a", unit="s", ours=ours, peer=14.0, peer_name="target", is_slow=True), 5)
     assert (line["ours"], line["ratio"], calls) == (7.0, 0.5, [7.0])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.benchmarks.runner import Figure, Measure
+from stumpery.benchmarks.runner import Benchmark, Measure
 from stumpery.policies import UCB, EpsilonGreedy, Policy, ThompsonSampling
 
 ACTIONS = range(10)
@@ -16,7 +16,7 @@ N_PYTHON = 30_000
 N_COMPILED = 1_000_000
 
 
-def figures() -> Iterator[Figure]:
+def benchmarks() -> Iterator[Benchmark]:
     """One decision at a time against river; the compiled loop against river and a target."""
     pairs: list[tuple[str, type[Policy], str]] = [
         ("epsilon-greedy", EpsilonGreedy, "EpsilonGreedy"),
@@ -24,7 +24,7 @@ def figures() -> Iterator[Figure]:
         ("thompson", ThompsonSampling, "ThompsonSampling"),
     ]
     for name, ours, theirs in pairs:
-        yield Figure(
+        yield Benchmark(
             name=f"bandits/{name}/python",
             unit="events/s",
             ours=one_by_one(ours),
@@ -32,7 +32,7 @@ def figures() -> Iterator[Figure]:
             peer_name=f"river {theirs}",
             needs="river",
         )
-        yield Figure(
+        yield Benchmark(
             name=f"bandits/{name}/compiled",
             unit="events/s",
             ours=compiled(ours),
@@ -40,7 +40,7 @@ def figures() -> Iterator[Figure]:
             peer_name=f"river {theirs}",
             needs="river",
         )
-    yield Figure(
+    yield Benchmark(
         name="bandits/epsilon-greedy/compiled/target",
         unit="events/s",
         ours=compiled(EpsilonGreedy),

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any
 
 from stumpery.benchmarks import covertype
-from stumpery.benchmarks.runner import Figure, Measure
+from stumpery.benchmarks.runner import Benchmark, Measure
 from stumpery.evaluation.moa import run_moa
 from stumpery.streaming import ForestClassifier, HoeffdingTreeClassifier
 from stumpery.system.extras import need
@@ -15,47 +15,47 @@ N_EVENTS, N_SHORT, N_ONE_BY_ONE = 100_000, 20_000, 5_000
 N_TREES = 10
 
 
-def figures() -> Iterator[Figure]:
+def benchmarks() -> Iterator[Benchmark]:
     """Events per second of frames and of single dicts."""
     moa: dict[str, Any] = {"needs": "capymoa", "unit": "events/s"}
     river: dict[str, Any] = {"needs": "river", "unit": "events/s"}
     tree, forest = HoeffdingTreeClassifier, ForestClassifier
-    yield Figure(
+    yield Benchmark(
         name="streams/tree/many-beside-moa",
         ours=learn_frame(tree, N_EVENTS),
         peer=of_moa("HoeffdingTree", N_EVENTS),
         peer_name="MOA HoeffdingTree, in its own Java loop",
         **moa,
     )
-    yield Figure(
+    yield Benchmark(
         name="streams/tree/many-beside-capymoa",
         ours=learn_frame(tree, N_SHORT),
         peer=of_moa("HoeffdingTree", N_SHORT, from_python=True),
         peer_name="CapyMOA HoeffdingTree, predict and train from Python",
         **moa,
     )
-    yield Figure(
+    yield Benchmark(
         name="streams/tree/many-beside-river",
         ours=learn_frame(tree, N_SHORT),
         peer=of_river("tree.HoeffdingTreeClassifier", N_ONE_BY_ONE),
         peer_name="river HoeffdingTreeClassifier, one by one",
         **river,
     )
-    yield Figure(
+    yield Benchmark(
         name="streams/tree/dicts",
         ours=learn_dicts(tree, N_ONE_BY_ONE),
         peer=of_river("tree.HoeffdingTreeClassifier", N_ONE_BY_ONE),
         peer_name="river HoeffdingTreeClassifier",
         **river,
     )
-    yield Figure(
+    yield Benchmark(
         name="streams/forest/many-beside-moa",
         ours=learn_frame(forest, N_SHORT),
         peer=of_moa("AdaptiveRandomForestClassifier", N_SHORT, ensemble_size=N_TREES),
         peer_name="MOA AdaptiveRandomForest, 10 trees",
         **moa,
     )
-    yield Figure(
+    yield Benchmark(
         name="streams/forest/dicts",
         ours=learn_dicts(forest, N_ONE_BY_ONE // 5),
         peer=of_river("forest.ARFClassifier", N_ONE_BY_ONE // 5),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.benchmarks.runner import Figure, Measure
+from stumpery.benchmarks.runner import Benchmark, Measure
 from stumpery.clicks.univariate_bank_kernels import BUFFER_SIZE
 from stumpery.evaluation.click_challenge.submissions import OURS, generated_clicks, selector
 from stumpery.streams import ClickLog
@@ -26,13 +26,13 @@ MAX_US = {"SimpleStumps": 1e3, "UTree": 1e3, OURS: 1e3, "Orange Best": 25e3}
 MAX_BYTES = {"SimpleStumps": 50e6, "UTree": 50e6, "RHT": 50e6, OURS: 50e6, "Orange Best": 500e6}
 
 
-def figures() -> Iterator[Figure]:
+def benchmarks() -> Iterator[Benchmark]:
     """Values and names per second, errors and bytes; microseconds per batch of six rows with 120 columns."""
     peer: dict[str, Any] = {"peer_name": "datasketches KLL, k=200", "needs": "datasketches"}
-    yield Figure(name="clicks/quantiles/add-many", unit="values/s", ours=quantiles, peer=kll, **peer)
-    yield Figure(name="clicks/quantiles/largest-error", unit="share", ours=quantiles_error, peer=kll_error, **peer)
-    yield Figure(name="clicks/quantiles/bytes", unit="bytes", ours=quantiles_bytes, peer=kll_bytes, **peer)
-    yield Figure(
+    yield Benchmark(name="clicks/quantiles/add-many", unit="values/s", ours=quantiles, peer=kll, **peer)
+    yield Benchmark(name="clicks/quantiles/largest-error", unit="share", ours=quantiles_error, peer=kll_error, **peer)
+    yield Benchmark(name="clicks/quantiles/bytes", unit="bytes", ours=quantiles_bytes, peer=kll_bytes, **peer)
+    yield Benchmark(
         name="clicks/count-min/add-many",
         unit="names/s",
         ours=count_min,
@@ -40,12 +40,12 @@ def figures() -> Iterator[Figure]:
         peer_name="datasketches count_min_sketch, one by one",
         needs="datasketches",
     )
-    yield Figure(name="clicks/summary/120-columns", unit="bytes", ours=summary_bytes, peer=300e3, peer_name="target")
+    yield Benchmark(name="clicks/summary/120-columns", unit="bytes", ours=summary_bytes, peer=300e3, peer_name="target")
     for name, most in MAX_US.items():
-        yield Figure(name=f"clicks/{_slug(name)}/batch", unit="us", ours=batch(name), peer=most, peer_name="target")
+        yield Benchmark(name=f"clicks/{_slug(name)}/batch", unit="us", ours=batch(name), peer=most, peer_name="target")
     for name, most in MAX_BYTES.items():
         measure = memory(name)
-        yield Figure(
+        yield Benchmark(
             name=f"clicks/{_slug(name)}/memory", unit="bytes", ours=measure, peer=most, peer_name="target", is_slow=True
         )
 

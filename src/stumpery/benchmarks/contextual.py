@@ -13,7 +13,7 @@ import numpy as np
 from stumpery.benchmarks import contextual_peers as peers
 from stumpery.benchmarks import covertype
 from stumpery.benchmarks.covertype import ACTIONS
-from stumpery.benchmarks.runner import Figure, Measure
+from stumpery.benchmarks.runner import Benchmark, Measure
 from stumpery.policies import BanditForest, Banditron, LinUCB, NeuralBandit, Policy, RewardForest
 from stumpery.streams import Catalogue
 from stumpery.types import Batch
@@ -28,16 +28,18 @@ MAX_FOREST_BYTES, MAX_DECIDE_US = 200e6, 80.0
 FOREST_EVENTS_PER_S = 150e3
 
 
-def figures() -> Iterator[Figure]:
+def benchmarks() -> Iterator[Benchmark]:
     """Decide and learn against peers; speed and memory of the paper's forest; one decision."""
     yield from reward_forests()
     yield from action_features()
     yield from linear_policies()
     yield from bandit_forests()
-    yield Figure(name="contextual/reward-forest/dict", unit="us", ours=one_dict, peer=MAX_DECIDE_US, peer_name="target")
+    yield Benchmark(
+        name="contextual/reward-forest/dict", unit="us", ours=one_dict, peer=MAX_DECIDE_US, peer_name="target"
+    )
 
 
-def reward_forests() -> Iterator[Figure]:
+def reward_forests() -> Iterator[Benchmark]:
     """Forests of several sizes on 12 columns, and the default on bits, against Vowpal Wabbit."""
     raw, bits = covertype.raw, covertype.bits
     sizes: list[tuple[str, dict[str, int], Callable[[int], Batch]]] = [
@@ -47,7 +49,7 @@ def reward_forests() -> Iterator[Figure]:
         ("bits", {}, bits),
     ]
     for name, options, rows in sizes:
-        yield Figure(
+        yield Benchmark(
             name=f"contextual/reward-forest/{name}",
             unit="events/s",
             ours=compiled(RewardForest, rows, **options),
@@ -57,17 +59,17 @@ def reward_forests() -> Iterator[Figure]:
         )
 
 
-def action_features() -> Iterator[Figure]:
+def action_features() -> Iterator[Benchmark]:
     """Actions with features, against Vowpal Wabbit and against the same forest without features."""
     vw: dict[str, Any] = {"peer_name": f"vw {peers.VW_ADF_OPTIONS}, lines of text", "needs": "vowpalwabbit"}
-    yield Figure(
+    yield Benchmark(
         name="contextual/action-features/speed",
         unit="events/s",
         ours=lambda: play_catalogue(CATALOGUES[0]).speed,
         peer=lambda: peers.vowpal_wabbit_adf(CATALOGUES[0], N_READERS)[0],
         **vw,
     )
-    yield Figure(
+    yield Benchmark(
         name="contextual/action-features/reward",
         unit="reward",
         ours=lambda: mean(play_catalogue(stream).reward for stream in CATALOGUES),
@@ -75,7 +77,7 @@ def action_features() -> Iterator[Figure]:
         is_slow=True,
         **vw,
     )
-    yield Figure(
+    yield Benchmark(
         name="contextual/action-features/reward-without",
         unit="reward",
         ours=lambda: mean(play_catalogue(stream).reward for stream in CATALOGUES),
@@ -85,33 +87,33 @@ def action_features() -> Iterator[Figure]:
     )
 
 
-class CatalogueFigures(NamedTuple):
+class CatalogueMetrics(NamedTuple):
     """Events per second, and the mean probability of a reward."""
 
     speed: float
     reward: float
 
 
-def play_catalogue(stream: Catalogue, *, with_features: bool = True) -> CatalogueFigures:
-    """Play a catalogue's first readers."""
+def play_catalogue(stream: Catalogue, *, with_features: bool = True) -> CatalogueMetrics:
+    """Events per second and mean reward of a reward forest on the first readers of a catalogue."""
     contexts, rewards, expected = next(stream.batches(seed=0, size=N_READERS))
-    assert expected is not None  # noqa: S101 - a catalogue knows
+    assert expected is not None  # noqa: S101 - a catalogue has exact expected rewards
     features = stream.features if with_features else None
     RewardForest(actions=stream.actions, features=features).play(contexts[:N_FIRST], rewards[:N_FIRST])
     policy = RewardForest(actions=stream.actions, features=features)
     start = perf_counter()
     played = policy.play(contexts, rewards)
     speed = N_READERS / (perf_counter() - start)
-    return CatalogueFigures(speed, float(expected[np.arange(N_READERS), played.actions].mean()))
+    return CatalogueMetrics(speed, float(expected[np.arange(N_READERS), played.actions].mean()))
 
 
-def linear_policies() -> Iterator[Figure]:
+def linear_policies() -> Iterator[Benchmark]:
     """LinUCB against two peers on 54 standardised numbers; Banditron and NeuralBandit against our LinUCB."""
     for peer, peer_name, needs in (
         (peers.mabwiser_linucb(N_EVENTS), "MABWiser LinUCB, batches of 100", "mabwiser"),
         (peers.river_linucb(peers.N_RIVER_EVENTS), "river LinUCBDisjoint", "river"),
     ):
-        yield Figure(
+        yield Benchmark(
             name=f"contextual/linucb/{needs}",
             unit="events/s",
             ours=compiled(LinUCB, covertype.standardised),
@@ -120,7 +122,7 @@ def linear_policies() -> Iterator[Figure]:
             needs=needs,
         )
     for name, kind in (("banditron", Banditron), ("neural-bandit", NeuralBandit)):
-        yield Figure(
+        yield Benchmark(
             name=f"contextual/{name}",
             unit="events/s",
             ours=compiled(kind, covertype.standardised),
@@ -129,11 +131,11 @@ def linear_policies() -> Iterator[Figure]:
         )
 
 
-def bandit_forests() -> Iterator[Figure]:
+def bandit_forests() -> Iterator[Benchmark]:
     """The paper's forest on 94 bits: speed and memory against targets."""
     literal: dict[str, Any] = {"n_trees": 100, "max_depth": (10, 18), "vote": "all"}
     speed = compiled(BanditForest, covertype.bits, N_FOREST_EVENTS, **literal)
-    yield Figure(
+    yield Benchmark(
         name="contextual/bandit-forest/bits", unit="events/s", ours=speed, peer=FOREST_EVENTS_PER_S, peer_name="target"
     )
 
@@ -142,7 +144,7 @@ def bandit_forests() -> Iterator[Figure]:
         policy.play(*covertype.bits(N_FOREST_EVENTS)[:2])
         return float(policy.n_bytes)
 
-    yield Figure(
+    yield Benchmark(
         name="contextual/bandit-forest/memory",
         unit="bytes",
         ours=n_bytes,

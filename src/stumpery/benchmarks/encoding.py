@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from stumpery.benchmarks import covertype
-from stumpery.benchmarks.runner import Figure
+from stumpery.benchmarks.runner import Benchmark
 from stumpery.encoding import CodeEncoder, Schema
 
 if TYPE_CHECKING:
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 N_DICTS = 5_000
 
 
-def figures() -> Iterator[Figure]:
+def benchmarks() -> Iterator[Benchmark]:
     """A whole frame of Covertype's rows, and one of them as a dict."""
-    yield Figure(name="encoding/covertype/frame", unit="s", ours=whole_frame, peer=3.0, peer_name="target")
-    yield Figure(name="encoding/covertype/dict", unit="us", ours=one_dict, peer=20.0, peer_name="target")
+    yield Benchmark(name="encoding/covertype/frame", unit="s", ours=whole_frame, peer=3.0, peer_name="target")
+    yield Benchmark(name="encoding/covertype/dict", unit="us", ours=one_dict, peer=20.0, peer_name="target")
 
 
 def whole_frame() -> float:

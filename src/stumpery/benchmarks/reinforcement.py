@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.benchmarks.runner import Figure
+from stumpery.benchmarks.runner import Benchmark
 from stumpery.reinforcement import DQNTree
 from stumpery.system.extras import need
 
@@ -18,17 +18,17 @@ N_CLASSES, N_ROWS, WARM_UP = 5, 6000, 1000
 BATCH, WIDTH, N_PEER = 512, 32, 300
 
 
-def figures() -> Iterator[Figure]:
+def benchmarks() -> Iterator[Benchmark]:
     """Training with one update per row, and with one update per column."""
     torch: dict[str, Any] = {"unit": "updates/s", "needs": "torch"}
-    yield Figure(
+    yield Benchmark(
         name="reinforcement/dqn/training",
         ours=lambda: ours(n_updates=1, n_rows=4000),
         peer=lambda: eager(trains=True),
         peer_name="eager PyTorch: rollout of a row, sampling and encoding of a batch, update",
         **torch,
     )
-    yield Figure(
+    yield Benchmark(
         name="reinforcement/dqn/updates",
         ours=lambda: ours(n_updates=None, n_rows=800),
         peer=lambda: eager(trains=False),

@@ -9,7 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
-from stumpery.benchmarks.runner import Figure, Measure
+from stumpery.benchmarks.runner import Benchmark, Measure
 from stumpery.selection import FeatureSelector, choosers, classifiers
 from stumpery.selection.choosers import Chooser
 from stumpery.selection.classifiers import Classifier
@@ -20,11 +20,11 @@ N_EVENTS, N_FEATURES, N_CHOSEN = 32_561, 123, 12
 PERCEPTRONS_PER_S = 300e3
 
 
-def figures() -> Iterator[Figure]:
+def benchmarks() -> Iterator[Benchmark]:
     """The two perceptrons against a target; the network and our method against the perceptron."""
     greedy = choosers.epsilon_greedy(epsilon=0.2)
     for name, classifier in (("ofs", classifiers.SparsePerceptron()), ("perceptron", classifiers.Perceptron())):
-        yield Figure(
+        yield Benchmark(
             name=f"selection/{name}/a8a",
             unit="events/s",
             ours=compiled(greedy, classifier),
@@ -36,7 +36,7 @@ def figures() -> Iterator[Figure]:
         ("worth-additive", choosers.worth(), classifiers.AdditiveModel()),
     ]
     for name, chooser, other in others:
-        yield Figure(
+        yield Benchmark(
             name=f"selection/{name}/a8a",
             unit="events/s",
             ours=compiled(chooser, other),

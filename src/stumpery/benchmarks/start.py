@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from time import perf_counter
 
-from stumpery.benchmarks.runner import Figure, Measure
+from stumpery.benchmarks.runner import Benchmark, Measure
 
 FIRST_ANSWER = """
 import stumpery as st
@@ -30,16 +30,16 @@ CONTEXTUAL = ("RewardForest", "BanditForest", "LinUCB", "LinearThompson", "Bandi
 MAX_COLD_S, MAX_WARM_S = 12.0, 1.2
 
 
-def figures() -> Iterator[Figure]:
+def benchmarks() -> Iterator[Benchmark]:
     """Help of the command line, and first decisions of a new process; cold means without compiled kernels."""
-    yield Figure(
+    yield Benchmark(
         name="start/help",
         unit="s",
         ours=process("-m", "stumpery", "--help"),
         peer=0.5,
         peer_name="target",
     )
-    yield Figure(
+    yield Benchmark(
         name="start/first-decision",
         unit="s",
         ours=process("-c", FIRST_ANSWER),
@@ -49,7 +49,7 @@ def figures() -> Iterator[Figure]:
     )
     for policy in CONTEXTUAL:
         script = FIRST_CONTEXTUAL_ANSWER.format(policy)
-        yield Figure(
+        yield Benchmark(
             name=f"start/cold/{policy}",
             unit="s",
             ours=cold("-c", script),
@@ -57,7 +57,7 @@ def figures() -> Iterator[Figure]:
             peer_name="target",
             is_slow=True,
         )
-        yield Figure(
+        yield Benchmark(
             name=f"start/warm/{policy}",
             unit="s",
             ours=process("-c", script),

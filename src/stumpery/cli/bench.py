@@ -8,10 +8,10 @@ from stumpery.cli.errors import user_errors
 
 
 def bench(
-    only: Annotated[str | None, typer.Option(help="Only the workloads whose name contains this.")] = None,
-    repeats: Annotated[int, typer.Option(help="Runs of each workload; the median is reported.")] = 5,
+    only: Annotated[str | None, typer.Option(help="Only the benchmarks whose name contains this text.")] = None,
+    repeats: Annotated[int, typer.Option(help="Runs of each benchmark; the median is reported.")] = 5,
 ) -> None:
-    """Benchmark ours and the installed peers: one JSON line per figure, with name, ours, peer and ratio."""
+    """Benchmark ours and the installed peers: one JSON line per benchmark, with name, ours, peer and ratio."""
     from stumpery.benchmarks import run_benchmarks
 
     with user_errors():
