@@ -28,7 +28,8 @@ def test_the_files_that_the_architecture_names_exist():
     source = ROOT / "src" / "stumpery"
     named = {name for name in re.findall(r"`([\w/]+\.py)", text) if "/" in name and not name.startswith("tests")}
     assert named
-    assert [name for name in sorted(named) if not (source / name.removeprefix("stumpery/")).exists()] == []
+    folders = (source, source / "policies" / "reward_forest")  # the section on the reward forest names its own files
+    assert [name for name in sorted(named) if not any((folder / name).exists() for folder in folders)] == []
     tests = re.findall(r"`(tests/[\w/.]+)", text)
     assert [name for name in tests if not (ROOT / name).exists()] == []
 
