@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from statistics import median
 
+from stumpery.errors import InvalidInput
 from stumpery.options import check_whole
 
 Measure = Callable[[], float]
@@ -47,7 +48,7 @@ def run_benchmarks(*, only: str | None = None, repeats: int = 5) -> Iterator[str
     figures = [figure for module in modules for figure in module.figures()]
     selected = [figure for figure in figures if only is None or only in figure.name]
     if not selected:
-        raise ValueError(f"no benchmark's name contains {only!r}; there are {', '.join(f.name for f in figures)}")
+        raise InvalidInput(f"no benchmark's name contains {only!r}; there are {', '.join(f.name for f in figures)}")
     for figure in selected:
         yield json.dumps(measure(figure, repeats))
 
