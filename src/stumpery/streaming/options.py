@@ -22,7 +22,7 @@ LEAF_PREDICTORS = {
 }
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class StreamOptions(ABC):
     """The options that all Hoeffding trees and forests have."""
 
