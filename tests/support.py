@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from stumpery.errors import StumperyError
 from stumpery.saving.saveable import FAMILIES
 from stumpery.types import State
 
@@ -107,7 +108,7 @@ def assert_same_play(found, expected):
 
 
 @contextmanager
-def refused(model=None, naming=".", error=ValueError):
+def refused(model=None, naming=".", error=StumperyError):
     """Expect an error of one short sentence, and the model's state as it was, bit for bit."""
     before = bits_of(model) if model else None
     with pytest.raises(error, match=naming) as caught:

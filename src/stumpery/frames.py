@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.options import check_one_of, shown
 from stumpery.system.extras import need
 
@@ -48,7 +49,7 @@ def as_row(row: Any) -> Any:
         return dict(zip(row.dtype.names, row.item(), strict=True))
     if hasattr(getattr(row, "index", None), "is_unique") and np.ndim(row) == 1:
         if not row.index.is_unique:
-            raise ValueError("a row has several values of the same name; their names must differ")
+            raise InvalidInput("a row has several values of the same name; their names must differ")
         return dict(zip(row.index.tolist(), row.tolist(), strict=True))
     return row
 
@@ -78,8 +79,8 @@ def open_frame(name: str, data: Any, allowed: str, *, allow_series: bool = False
     except TypeError:
         raise _refusal(name, data, allowed) from None
     except nw.exceptions.DuplicateError:
-        raise ValueError(f"{name} has several columns of the same name; their names must differ") from None
+        raise InvalidInput(f"{name} has several columns of the same name; their names must differ") from None
 
 
-def _refusal(name: str, data: Any, allowed: str) -> ValueError:
-    return ValueError(f"{name} is {shown(data)}; it must be {allowed}")
+def _refusal(name: str, data: Any, allowed: str) -> InvalidInput:
+    return InvalidInput(f"{name} is {shown(data)}; it must be {allowed}")

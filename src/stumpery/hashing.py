@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from stumpery import hashing_kernels as kernels
+from stumpery.errors import InvalidInput
 from stumpery.hashing_kernels import Hashes
 from stumpery.options import shown
 
@@ -24,7 +25,7 @@ def hash_items(items: Any) -> Hashes:
     if hasattr(items, "to_pylist"):  # pyarrow's arrays hold scalars of their own
         items = items.to_pylist()
     if isinstance(items, str | bytes | Mapping) or not hasattr(items, "__iter__"):
-        raise ValueError(f"items is {shown(items)}; it must be a list or an array of strings or whole numbers")
+        raise InvalidInput(f"items is {shown(items)}; it must be a list or an array of strings or whole numbers")
     listed = items if isinstance(items, list) else list(items)
     try:
         return _hash_texts(listed)
@@ -40,7 +41,7 @@ def hash_item(item: Any) -> np.uint64:
         bits = np.array([int(item) % 2**64], np.uint64)
         kernels.hash_numbers(bits)
         return bits[0]  # type: ignore[no-any-return]
-    raise ValueError(f"an item is {shown(item)}; it must be a string or a whole number of 64 bits")
+    raise InvalidInput(f"an item is {shown(item)}; it must be a string or a whole number of 64 bits")
 
 
 def unit_hash(text: str) -> float:

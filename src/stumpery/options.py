@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
+from stumpery.errors import InvalidInput
+
 MAX_SHOWN = 60  # characters of a value in a message
 MAX_LISTED = 10  # values of a list in a message
 
@@ -15,7 +17,7 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> N
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         allowed = f"of {least} or more" if most is None else f"from {least} to {most}"
-        raise ValueError(f"{name} is {shown(value)}; it must be a whole number {allowed}")
+        raise InvalidInput(f"{name} is {shown(value)}; it must be a whole number {allowed}")
 
 
 def check_number(
@@ -28,7 +30,7 @@ def check_number(
     if most < math.inf:
         end = f"below {most:g}" if below else f"at most {most:g}"
         allowed = f"from {least:g} to {most:g}" if not (above or below) else f"{allowed} and {end}"
-    raise ValueError(f"{name} is {shown(value)}; it must be a number {allowed}")
+    raise InvalidInput(f"{name} is {shown(value)}; it must be a number {allowed}")
 
 
 def check_one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
@@ -39,7 +41,7 @@ def check_one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
     except ValueError:  # an array is neither equal nor unequal to a value
         known = False
     if not known:
-        raise ValueError(f"{name} is {shown(value)}; it must be one of {listed(choices)}")
+        raise InvalidInput(f"{name} is {shown(value)}; it must be one of {listed(choices)}")
 
 
 def check_known(what: str, name: str, known: Iterable[str]) -> None:
@@ -48,13 +50,13 @@ def check_known(what: str, name: str, known: Iterable[str]) -> None:
     if name not in names:
         close = get_close_matches(name, names)
         hint = f"did you mean {' or '.join(close)}" if close else f"there are {', '.join(names)}"
-        raise ValueError(f"there is no {what} {name!r}: {hint}")
+        raise InvalidInput(f"there is no {what} {name!r}: {hint}")
 
 
 def check_bool(name: str, value: Any) -> None:
     """Check a bool; truthy values of other types are refused."""
     if not isinstance(value, bool):
-        raise ValueError(f"{name} is {shown(value)}; it must be True or False")
+        raise InvalidInput(f"{name} is {shown(value)}; it must be True or False")
 
 
 def check_range(name: str, value: Any) -> tuple[float, float]:
@@ -64,7 +66,7 @@ def check_range(name: str, value: Any) -> tuple[float, float]:
     except (TypeError, ValueError):  # not iterable, not two
         low = high = math.nan
     if not (low < high and math.isfinite(high - low)):
-        raise ValueError(f"{name} is {shown(value)}; it must be two finite numbers, the lower one first")
+        raise InvalidInput(f"{name} is {shown(value)}; it must be two finite numbers, the lower one first")
     return low, high
 
 

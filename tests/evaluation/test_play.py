@@ -217,7 +217,7 @@ def test_wrong_input_is_refused_in_one_sentence(options, sentence):
     with pytest.raises(ValueError, match=f"^{sentence}$"):
         st.play(policy, **options)
     if not isinstance(options.get("stream"), Unbounded):
-        assert sum(row["rewards"] for row in policy.explain().rows) == 0
+        assert sum(row["n"] for row in policy.explain().rows) == 0
 
 
 def test_only_a_policy_can_play():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from statistics import median
 
+from stumpery.errors import InvalidInput
 from stumpery.options import check_whole
 
 Measure = Callable[[], float]
@@ -47,7 +48,7 @@ def run_benchmarks(*, only: str | None = None, repeats: int = 5) -> Iterator[str
     benchmarks = [benchmark for module in modules for benchmark in module.benchmarks()]
     selected = [benchmark for benchmark in benchmarks if only is None or only in benchmark.name]
     if not selected:
-        raise ValueError(f"no benchmark's name contains {only!r}; there are {', '.join(f.name for f in benchmarks)}")
+        raise InvalidInput(f"no benchmark's name contains {only!r}; there are {', '.join(f.name for f in benchmarks)}")
     for benchmark in selected:
         yield json.dumps(measure(benchmark, repeats))
 

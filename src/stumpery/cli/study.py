@@ -12,6 +12,7 @@ from stumpery.cli.errors import user_errors
 from stumpery.cli.parameters import Out, Seed, Steps, Threads, Trials
 from stumpery.cli.progress import event_progress
 from stumpery.cli.tables import print_table
+from stumpery.errors import InvalidInput
 
 Folder = Annotated[Path | None, typer.Option("--data", help="A folder of Parquet files, as STUMPERY_DATA.")]
 
@@ -66,7 +67,7 @@ def _run(name: str, steps: int | None, trials: int | None, seed: int, threads: i
 def _use_data(folder: Path | None) -> None:
     if folder is not None:
         if not folder.is_dir():
-            raise ValueError(f"--data is {str(folder)!r}; it must be a folder of Parquet files")
+            raise InvalidInput(f"--data is {str(folder)!r}; it must be a folder of Parquet files")
         os.environ["STUMPERY_DATA"] = str(folder)
 
 

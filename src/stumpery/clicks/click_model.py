@@ -15,6 +15,7 @@ from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.declared_columns import declared
 from stumpery.encoding.schema import Column
 from stumpery.encoding.tables import open_table
+from stumpery.errors import InvalidInput
 from stumpery.labels.binary import checked_click, checked_clicks
 from stumpery.labels.lists import listed_values
 from stumpery.labels.weights import checked_repeats
@@ -55,7 +56,7 @@ class ClickModel(Model):
         self._bank: PredictorBank | None = None
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
-                raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
+                raise InvalidInput(f"schema is {shown(self.schema)}; it must be a Schema or None")
             self._begin(self.schema)
 
     def predict_proba_one(self, x: Any) -> dict[bool, float]:
@@ -95,7 +96,7 @@ class ClickModel(Model):
         labels = checked_clicks("y", y)
         weights = [1] * len(labels) if w is None else [checked_repeats(weight) for weight in listed_values("w", w)]
         if not frames.n_rows(X, "rows") == len(labels) == len(weights):
-            raise ValueError(f"there are {len(X)} rows, {len(labels)} labels and {len(weights)} weights")
+            raise InvalidInput(f"there are {len(X)} rows, {len(labels)} labels and {len(weights)} weights")
         if not labels:
             return
         matrix = self._matrix(X)
@@ -115,14 +116,14 @@ class ClickModel(Model):
     def learn_row(self, row: Floats, label: int) -> None:
         """Learn one row that is encoded by a `HashEncoder`."""
         if self._bank is None:
-            raise ValueError("encoded rows have no columns to infer; give the model a schema")
+            raise InvalidInput("encoded rows have no columns to infer; give the model a schema")
         if row.shape != (self._width,):
             raise self._shape_error(row)
         self._learn(row, next(iter(self._encoded_dicts(row[np.newaxis])), None), label, 1)
 
-    def _shape_error(self, encoded: Floats) -> ValueError:
+    def _shape_error(self, encoded: Floats) -> InvalidInput:
         what = f"encoded rows have the shape {encoded.shape}"
-        return ValueError(f"{what}; they must have the schema's {self._width} columns")
+        return InvalidInput(f"{what}; they must have the schema's {self._width} columns")
 
     def _dicts(self, rows: Any) -> list[Any]:
         """Rows as dicts, for other learners."""
@@ -147,7 +148,7 @@ class ClickModel(Model):
         try:
             model._begin(Schema.of(dict.fromkeys(names, "numerical")))
         except ValueError as error:
-            raise ValueError(f"{error}, taken as numerical; give a schema with their kinds") from None
+            raise InvalidInput(f"{error}, taken as numerical; give a schema with their kinds") from None
         if model._bank is not None:
             model._bank.learners = declared(model._bank.learners, names)
         self._become(vars(model))
@@ -206,7 +207,7 @@ class ClickModel(Model):
     def _predictors(self) -> PredictorBank:
         """The predictor bank, which is there once the columns are known."""
         if self._bank is None:
-            raise ValueError("there is no row yet; the columns are inferred from the first rows")
+            raise InvalidInput("there is no row yet; the columns are inferred from the first rows")
         return self._bank
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -244,7 +245,7 @@ def _n_rows(rows: Any) -> int:
         open_table(rows)
     for row in rows if isinstance(rows, Sequence) else ():
         if not isinstance(frames.as_row(row), Mapping | np.ndarray):
-            raise ValueError(f"row is {shown(row)}; it must be a dict, a pandas Series or a 1-D array")
+            raise InvalidInput(f"row is {shown(row)}; it must be a dict, a pandas Series or a 1-D array")
     return n
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from stumpery.clicks import content_selector_kernels as kernels
 from stumpery.clicks.click_model import ClickModel
-from stumpery.errors import CorruptFile
+from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.frames import as_row, n_rows, own_row, rows
 from stumpery.labels.binary import checked_click
 from stumpery.models import Model
@@ -51,7 +51,7 @@ class ContentSelector(Model):
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, ClickModel):
-            raise ValueError(f"model is {shown(self.model)}; it must be a click predictor or an ensemble of them")
+            raise InvalidInput(f"model is {shown(self.model)}; it must be a click predictor or an ensemble of them")
         check_number("epsilon", self.epsilon, 0, 1)
         check_whole("seed", self.seed, 0, 2**63 - 1)
         self.epsilon = float(self.epsilon)
@@ -118,7 +118,7 @@ class ContentSelector(Model):
 def _checked_candidates(candidates: Any) -> int:
     n = n_rows(candidates, "candidates")
     if n == 0:
-        raise ValueError("candidates is empty; at least one is needed")
+        raise InvalidInput("candidates is empty; at least one is needed")
     return n
 
 
@@ -127,10 +127,10 @@ def _checked_decision(decision: Any) -> Decision:
         action, probability, context = decision
     except (TypeError, ValueError):
         form = "Decision(action, probability, context)"
-        raise ValueError(f"decision is {shown(decision)}; it must be a {form}") from None
+        raise InvalidInput(f"decision is {shown(decision)}; it must be a {form}") from None
     context = as_row(context)
     if not isinstance(context, Mapping | np.ndarray):
-        raise ValueError(f"the decision's context is {shown(context)}; it must be the chosen candidate")
+        raise InvalidInput(f"the decision's context is {shown(context)}; it must be the chosen candidate")
     return Decision(action, probability, context)
 
 

@@ -12,6 +12,7 @@ from stumpery.clicks.cut_search_kernels import SETTING_M, SETTING_PRIOR
 from stumpery.clicks.predictor_bank_validation import validate_tree_bank, validate_univariate_bank
 from stumpery.clicks.tree_bank_kernels import TreeBank
 from stumpery.clicks.univariate_bank_kernels import UnivariateBank
+from stumpery.errors import InvalidInput
 from stumpery.options import is_number, shown
 from stumpery.saving.validation import check
 from stumpery.summaries.quantile_streams_kernels import new_scratch_tuples
@@ -149,7 +150,7 @@ def click_probability(learner: Learner, row: Any) -> float:
     probability: Any = probabilities.get(True, 0.0) if isinstance(probabilities, Mapping) else None
     if not is_number(probability) or not 0.0 <= probability <= 1.0 + 1e-9:
         came = f"predict_proba_one of a {type(learner).__name__} gave {shown(probabilities)}"
-        raise ValueError(f"{came}; it must be a dict of probabilities from 0 to 1")
+        raise InvalidInput(f"{came}; it must be a dict of probabilities from 0 to 1")
     return min(float(probability), 1.0)
 
 

@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 from stumpery.encoding.schema import Schema
+from stumpery.errors import InvalidInput
 from stumpery.models import Model
 from stumpery.options import shown
 from stumpery.saving.saveable import Options, Saveable
@@ -43,7 +44,7 @@ class DeclaredColumns(SchemaModel):
 def checked_column_names(names: Any) -> list[str]:
     """Names of columns as a list; a single text is refused."""
     if isinstance(names, str | bytes) or not hasattr(names, "__iter__"):
-        raise ValueError(f"names is {shown(names)}; it must be a list of column names")
+        raise InvalidInput(f"names is {shown(names)}; it must be a list of column names")
     return list(names)
 
 

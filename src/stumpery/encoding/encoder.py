@@ -7,7 +7,7 @@ import numpy as np
 
 from stumpery.encoding.reader import Reader
 from stumpery.encoding.schema import Schema
-from stumpery.errors import CorruptFile
+from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.options import listed, shown
 from stumpery.saving.saveable import Arrays, Options, Saveable
 from stumpery.types import State
@@ -25,7 +25,7 @@ class Encoder(Saveable):
 
     def __post_init__(self) -> None:
         if not isinstance(self.schema, Schema):
-            raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema, as Schema.infer gives it")
+            raise InvalidInput(f"schema is {shown(self.schema)}; it must be a Schema, as Schema.infer gives it")
 
     @cached_property
     def _reader(self) -> Reader:

@@ -19,6 +19,7 @@ from stumpery.encoding.columns.values import Data
 from stumpery.encoding.reader import Reader
 from stumpery.encoding.schema import Schema, kind_in
 from stumpery.encoding.tables import open_table
+from stumpery.errors import InvalidInput
 from stumpery.types import Floats
 
 MAX_NUMBER = 8e307  # stands for infinity; the difference of two such numbers is finite
@@ -78,7 +79,7 @@ class OnlineEncoder:
             if not isinstance(column, Categorical) or column.max_categories <= max_categories:
                 continue
             if len(column.categories) > max_categories:
-                raise ValueError(
+                raise InvalidInput(
                     f"column {column.name!r} has {len(column.categories)} categories; this model takes at most "
                     f"{max_categories}: give max_categories={max_categories} to Schema.infer, or declare fewer"
                 )
@@ -255,7 +256,7 @@ def as_table(rows: Any) -> Any:
     if shapes == {None} or not shapes:
         return list(rows)
     if len(shapes) > 1:
-        raise ValueError("rows mix arrays with others; they must be dicts, or arrays of one length")
+        raise InvalidInput("rows mix arrays with others; they must be dicts, or arrays of one length")
     return np.stack(rows)
 
 

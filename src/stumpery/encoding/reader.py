@@ -10,6 +10,7 @@ from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.columns.values import PLAIN_NUMBERS
 from stumpery.encoding.schema import Schema
 from stumpery.encoding.tables import open_table
+from stumpery.errors import InvalidInput
 from stumpery.frames import as_row
 from stumpery.options import shown
 from stumpery.types import Floats
@@ -57,9 +58,9 @@ class Reader:
             named = as_row(row)
             if named is not row:
                 return self._values(named)
-            raise ValueError(f"row is {shown(row)}; it must be a dict, a pandas Series or a 1-D array")
+            raise InvalidInput(f"row is {shown(row)}; it must be a dict, a pandas Series or a 1-D array")
         if row.shape != (len(self._names),):
-            raise ValueError(f"row has the shape {row.shape}; it must have the schema's {len(self._names)} columns")
+            raise InvalidInput(f"row has the shape {row.shape}; it must have the schema's {len(self._names)} columns")
         values: list[Any] = row.tolist()
         return values
 

@@ -11,7 +11,7 @@ from stumpery.encoding.columns.categorical import MAX_CATEGORIES, Categorical
 from stumpery.encoding.columns.numerical import Numerical
 from stumpery.encoding.columns.values import Data, value_kind
 from stumpery.encoding.tables import open_table
-from stumpery.errors import CorruptFile
+from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.options import check_one_of, check_whole, listed, shown
 from stumpery.saving.saveable import Arrays, Options, Saveable
 
@@ -40,7 +40,7 @@ class Schema(Saveable):
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
         if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-            raise ValueError(f"columns is {shown(names)}; it must be one or more, named by different strings")
+            raise InvalidInput(f"columns is {shown(names)}; it must be one or more, named by different strings")
 
     @classmethod
     def of(cls, columns: Mapping[str, Declared], *, max_categories: int = 64) -> Self:
@@ -102,7 +102,7 @@ class Schema(Saveable):
         """Refuse, with a ValueError, names that are no columns."""
         absent = [name for name in names if name not in self.names]
         if absent:
-            raise ValueError(f"the schema has no column {listed(absent)}; it has {listed(self.names)}")
+            raise InvalidInput(f"the schema has no column {listed(absent)}; it has {listed(self.names)}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ _KINDS: dict[str, type[Column]] = {"numerical": Numerical, "categorical": Catego
 
 def _check_declared(name: str, columns: Any) -> None:
     if not isinstance(columns, Mapping):
-        raise ValueError(f"{name} is {shown(columns)}; it must be a dict from columns to what they hold")
+        raise InvalidInput(f"{name} is {shown(columns)}; it must be a dict from columns to what they hold")
 
 
 def _declare(name: str, kind: Any, max_categories: int) -> Column:
@@ -166,7 +166,7 @@ def _declare(name: str, kind: Any, max_categories: int) -> Column:
         return Categorical(name=name, categories=categories, max_categories=len(categories))
     if kinds == {"number"}:
         return Numerical(name=name, points=tuple(Numerical(name=name).read(kind).tolist()), given=True)
-    raise ValueError(
+    raise InvalidInput(
         f"column {name!r} is {shown(kind)}; "
         "it must be 'numerical', 'categorical', 'categorical number', a list of cut points or a list of categories"
     )

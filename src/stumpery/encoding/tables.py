@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding.columns.values import Data
+from stumpery.errors import InvalidInput
 from stumpery.frames import as_row, open_frame
 from stumpery.options import listed, shown
 
@@ -38,7 +39,7 @@ def _records(rows: Sequence[Mapping[str, Any]], names: Sequence[str] | None) -> 
     if not all(issubclass(kind, Mapping) for kind in set(map(type, rows))):
         rows = [as_row(row) for row in rows]
     for wrong in {kind for kind in set(map(type, rows)) if not issubclass(kind, Mapping)}:
-        raise ValueError(f"a row is {shown(next(row for row in rows if type(row) is wrong))}; it must be a dict")
+        raise InvalidInput(f"a row is {shown(next(row for row in rows if type(row) is wrong))}; it must be a dict")
     chosen = list(dict.fromkeys(name for row in rows for name in row)) if names is None else names
     return Table(chosen, len(rows), lambda index: [row.get(chosen[index]) for row in rows])
 
@@ -48,9 +49,9 @@ def _matrix(rows: NDArray[Any], names: Sequence[str] | None) -> Table:
     if np.ma.is_masked(rows):
         rows = np.array(rows.tolist(), dtype=object)  # masked values are missing
     if rows.ndim != 2:
-        raise ValueError(f"rows has {rows.ndim} dimensions; it must have 2")
+        raise InvalidInput(f"rows has {rows.ndim} dimensions; it must have 2")
     if names is not None and rows.shape[1] != len(names):
-        raise ValueError(f"rows has {rows.shape[1]} columns; it must have the schema's {len(names)}")
+        raise InvalidInput(f"rows has {rows.shape[1]} columns; it must have the schema's {len(names)}")
 
     def column(index: int) -> Data:
         values = rows[:, index]
@@ -67,7 +68,7 @@ def _frame(rows: "nw.DataFrame[Any]", names: Sequence[str] | None) -> Table:
     chosen = list(schema) if names is None else names
     absent = [name for name in chosen if name not in schema]
     if absent:
-        raise ValueError(f"rows lacks {listed(absent)}; it must have every column of the schema")
+        raise InvalidInput(f"rows lacks {listed(absent)}; it must have every column of the schema")
     categorical = frozenset(name for name in chosen if isinstance(schema[name], nw.Categorical | nw.Enum))
     return Table(chosen, len(rows), lambda index: _values(rows.get_column(chosen[index])), categorical)
 
@@ -77,7 +78,7 @@ def _values(series: "nw.Series[Any]") -> Data:
 
     kind = series.dtype
     if kind.is_temporal() or kind.is_nested():
-        raise ValueError(f"column {series.name!r} holds {kind}; it must hold numbers, bools, strings or categoricals")
+        raise InvalidInput(f"column {series.name!r} holds {kind}; it must hold numbers, bools, strings or categoricals")
     is_wide = isinstance(kind, nw.Int128 | nw.UInt128)  # NumPy has no such integers
     is_whole = (kind.is_integer() and not is_wide) or kind.is_boolean()
     if kind.is_float() or (is_whole and not series.null_count()):

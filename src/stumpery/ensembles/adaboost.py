@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.ensembles.bagging import CopiedModelEnsemble
 from stumpery.ensembles.batch_ensemble import fit_copy
+from stumpery.errors import InvalidInput
 from stumpery.saving.saveable import Arrays
 from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
@@ -63,7 +64,7 @@ class AdaBoost(CopiedModelEnsemble):
             self.members.append(member)
             self.alphas.append(alpha)
         if not self.members:
-            raise ValueError("every model was wrong more often than by guessing; there is nothing to vote with")
+            raise InvalidInput("every model was wrong more often than by guessing; there is nothing to vote with")
 
     def _combined(self, rows: Any) -> Floats:
         """The shares of the members' weighted votes."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.clicks.click_model import ClickModel
 from stumpery.ensembles.one_versus_rest import OneVersusRest, grouped, ungrouped
+from stumpery.errors import InvalidInput
 from stumpery.labels.classes import class_array, encode_classes
 from stumpery.models import Model, unlearned
 from stumpery.options import check_whole, shown
@@ -37,7 +38,7 @@ class BatchEnsemble(Model):
             learns = hasattr(model, "fit") or (hasattr(model, "learn_many") and isinstance(model, Model))
             probabilities = hasattr(model, "predict_proba") or hasattr(model, "predict_proba_many")
             if isinstance(model, type) or not (learns and probabilities):
-                raise ValueError(
+                raise InvalidInput(
                     f"a model is {shown(model)}; it must have fit or learn_many, and predict probabilities"
                 )
         self.members: list[Any] = []
@@ -49,7 +50,7 @@ class BatchEnsemble(Model):
         new.classes, codes = encode_classes(y, [])
         n = frames.n_rows(X, "X")
         if n != len(codes) or n == 0:
-            raise ValueError(f"there are {n} rows and {len(codes)} labels; give as many, and some")
+            raise InvalidInput(f"there are {n} rows and {len(codes)} labels; give as many, and some")
         indices: Integers = codes.astype(np.int64)
         new._fit(X, indices, class_array(new.classes)[indices])
         self._become(vars(new))
@@ -63,7 +64,7 @@ class BatchEnsemble(Model):
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """The probabilities of `classes`, (rows, classes)."""
         if not self.members:
-            raise ValueError("nothing has been learned yet: call fit first")
+            raise InvalidInput("nothing has been learned yet: call fit first")
         return self._combined(X)
 
     # Files: the states of the recipes and of the members, each under its number.

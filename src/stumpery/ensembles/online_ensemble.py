@@ -23,6 +23,7 @@ from stumpery.ensembles.averaging import (
     mean_probabilities,
     predicts_probabilities,
 )
+from stumpery.errors import InvalidInput
 from stumpery.labels.classes import Label, checked_class, checked_classes, class_array, encode_classes
 from stumpery.labels.lists import listed_labels
 from stumpery.labels.numbers import is_target
@@ -55,9 +56,9 @@ class OnlineEnsemble(Model):
         are_classifiers = [predicts_probabilities(member) for member in self.members]
         self.is_classifier = all(are_classifiers)
         if not self.is_classifier and not self.takes_numbers:
-            raise ValueError(f"{type(self).__name__} takes models of classes; one of these has no predict_proba_one")
+            raise InvalidInput(f"{type(self).__name__} takes models of classes; one of these has no predict_proba_one")
         if not self.is_classifier and any(are_classifiers):
-            raise ValueError("some models predict classes and others numbers; they must all do the same")
+            raise InvalidInput("some models predict classes and others numbers; they must all do the same")
         register_virtual_subclass(type(self), "Classifier" if self.is_classifier else "Regressor")
 
     def _copies(self) -> list[Any]:
@@ -65,13 +66,13 @@ class OnlineEnsemble(Model):
         if self.n_models is not None:
             check_whole("n_models", self.n_models, 1, MAX_MODELS)
             if len(given) > 1:
-                raise ValueError("n_models says how many copies of one model there are; here are several models")
+                raise InvalidInput("n_models says how many copies of one model there are; here are several models")
             given *= self.n_models
         for model in given:
             if isinstance(model, type) or not (hasattr(model, "learn_one") and hasattr(model, "predict_one")):
-                raise ValueError(f"a model is {shown(model)}; it must have learn_one and predict_one")
+                raise InvalidInput(f"a model is {shown(model)}; it must have learn_one and predict_one")
         if not given:
-            raise ValueError("models is empty; an ensemble needs at least one")
+            raise InvalidInput("models is empty; an ensemble needs at least one")
         return [
             unlearned(model, self.seed + index) if isinstance(model, Model) else deepcopy(model)
             for index, model in enumerate(given)
@@ -120,7 +121,7 @@ class OnlineEnsemble(Model):
     def predict_proba_one(self, x: Any) -> ClassProbabilities:
         """The probability of each class."""
         if not self.is_classifier:
-            raise ValueError("these models predict numbers, not classes")
+            raise InvalidInput("these models predict numbers, not classes")
         probabilities: ClassProbabilities = self._combined(self._member_outputs(x))
         return probabilities
 
@@ -201,13 +202,13 @@ class OnlineEnsemble(Model):
         if self.is_classifier:
             return checked_class(y)
         if not is_target(y, MAX_NUMBER):
-            raise ValueError(f"a label is {shown(y)}; it must be a finite number")
+            raise InvalidInput(f"a label is {shown(y)}; it must be a finite number")
         return float(y)
 
     def _labels(self, rows: Any, y: Any) -> list[Any]:
         labels = [self._label(label) for label in listed_labels("y", y)]
         if frames.n_rows(rows, "X") != len(labels):
-            raise ValueError(f"there are {frames.n_rows(rows, 'X')} rows and {len(labels)} labels")
+            raise InvalidInput(f"there are {frames.n_rows(rows, 'X')} rows and {len(labels)} labels")
         return labels
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from stumpery import frames
 from stumpery.ensembles.batch_ensemble import BatchEnsemble, fit_copy
 from stumpery.ensembles.softmax_regression import SoftmaxRegression
+from stumpery.errors import InvalidInput
 from stumpery.options import check_whole
 from stumpery.saving.saveable import Arrays
 from stumpery.streaming import HoeffdingTreeClassifier
@@ -39,7 +40,7 @@ class Stacking(BatchEnsemble):
     def __post_init__(self) -> None:
         check_whole("n_folds", self.n_folds, 2, 100)
         if not isinstance(self.models, list | tuple):
-            raise ValueError("models must be a list of models")
+            raise InvalidInput("models must be a list of models")
         super().__post_init__()
         self._meta = SoftmaxRegression()
 

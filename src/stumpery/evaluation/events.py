@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.frames import n_rows
 from stumpery.options import listed, shown
 from stumpery.policies.policy import Policy
@@ -17,18 +18,18 @@ Progress = Callable[[int], None]  # called with the number of events that were j
 def check_policy(name: str, value: Any) -> None:
     """Refuse what is no policy."""
     if not isinstance(value, Policy):
-        raise ValueError(f"{name} is {shown(value)}; it must be a policy, such as stumpery.UCB(actions=['a', 'b'])")
+        raise InvalidInput(f"{name} is {shown(value)}; it must be a policy, such as stumpery.UCB(actions=['a', 'b'])")
 
 
 def stream_events(policy: Policy, stream: Stream, seed: int) -> Iterator[Batch]:
     """A stream's batches, with the columns of rewards in the policy's order of actions."""
     if not hasattr(stream, "batches"):
-        raise ValueError(f"stream is a {type(stream).__name__}; it must have actions, a reward_range and batches")
+        raise InvalidInput(f"stream is a {type(stream).__name__}; it must have actions, a reward_range and batches")
     if set(stream.actions) != set(policy.actions):
-        raise ValueError(f"the stream's actions are {list(stream.actions)}, the policy's {list(policy.actions)}")
+        raise InvalidInput(f"the stream's actions are {list(stream.actions)}, the policy's {list(policy.actions)}")
     (policy_min, policy_max), (stream_min, stream_max) = policy.reward_range, stream.reward_range
     if stream_min < policy_min or stream_max > policy_max:
-        raise ValueError(
+        raise InvalidInput(
             f"the stream's rewards go from {stream_min:g} to {stream_max:g}, "
             f"the policy's from {policy_min:g} to {policy_max:g}"
         )
@@ -51,13 +52,13 @@ def first_events(batches: Iterator[Batch], n_events: int) -> Iterator[Batch]:
         n_left -= min(n_left, len(batch.rewards))
         if n_left == 0:
             return
-    raise ValueError(f"the stream ended {n_left} events before the {n_events} steps were played")
+    raise InvalidInput(f"the stream ended {n_left} events before the {n_events} steps were played")
 
 
 def known_events(policy: Policy, contexts: Any, rewards: Any) -> tuple[Iterator[Batch], int]:
     """Given contexts and rewards as batches, repeated without end, and the number of rows."""
     if np.ma.is_masked(rewards):
-        raise ValueError("some rewards are masked; leave out the rows whose rewards are not known")
+        raise InvalidInput("some rewards are masked; leave out the rows whose rewards are not known")
     if isinstance(contexts, Sequence) and not isinstance(contexts, str | bytes):
         contexts = list(contexts)  # not every sequence can be sliced
     rewards = _in_order(policy, rewards)
@@ -66,9 +67,11 @@ def known_events(policy: Policy, contexts: Any, rewards: Any) -> tuple[Iterator[
     except ValueError:  # rows of different lengths
         matrix = np.empty(0)
     if matrix.ndim not in (1, 2) or len(matrix) == 0:
-        raise ValueError(f"rewards have shape {matrix.shape}; a column of actions or a matrix of rewards is needed")
+        raise InvalidInput(f"rewards have shape {matrix.shape}; a column of actions or a matrix of rewards is needed")
     if contexts is not None and n_rows(contexts, "contexts") != len(matrix):
-        raise ValueError(f"there are {len(contexts)} contexts and {len(matrix)} rows of rewards: one of each is needed")
+        raise InvalidInput(
+            f"there are {len(contexts)} contexts and {len(matrix)} rows of rewards: one of each is needed"
+        )
     if matrix.ndim == 1:
         labels = rewards if isinstance(rewards, list | tuple) else matrix.tolist()  # an array holds one type only
         columns = np.array([policy.position(action) for action in labels])
@@ -85,7 +88,7 @@ def _in_order(policy: Policy, rewards: Any) -> Any:
     if not set(names) & set(columns):
         return rewards
     if set(names) != set(columns):
-        raise ValueError(f"rewards has the columns {listed(columns)}; it must have {listed(names)}")
+        raise InvalidInput(f"rewards has the columns {listed(columns)}; it must have {listed(names)}")
     return np.asarray(rewards)[:, [columns.index(name) for name in names]]
 
 

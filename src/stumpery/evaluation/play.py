@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.evaluation.events import Progress, check_policy, first_events, known_events, stream_events
 from stumpery.evaluation.result import Result, new_axes
 from stumpery.options import check_whole
@@ -100,14 +101,14 @@ def play(
     """
     check_policy("policy", policy)
     if (rewards is None) == (stream is None) or (stream is not None and contexts is not None):
-        raise ValueError("play needs either rewards, with contexts or without, or a stream")
+        raise InvalidInput("play needs either rewards, with contexts or without, or a stream")
     if steps is not None:
         check_whole("steps", steps, 1)
     if stream is None:
         events, n_known = known_events(policy, contexts, rewards)
         n_steps = n_known if steps is None else int(steps)
     elif steps is None:
-        raise ValueError("a stream may have no end: say how many steps to play")
+        raise InvalidInput("a stream may have no end: say how many steps to play")
     else:
         events, n_steps = stream_events(policy, stream, seed), int(steps)
     actions, probabilities, earned = [], [], []

@@ -10,6 +10,7 @@ import numpy as np
 
 from stumpery import frames
 from stumpery.ensembles.averaging import likeliest, predicts_probabilities
+from stumpery.errors import InvalidInput
 from stumpery.evaluation.metrics import ESTIMATES, class_metrics, number_metrics
 from stumpery.evaluation.result import Result, new_axes
 from stumpery.labels.lists import listed_labels
@@ -125,19 +126,19 @@ def prequential(
     """
     named = dict(models) if isinstance(models, Mapping) else {type(models).__name__: models}
     if not named:
-        raise ValueError("models is empty; there must be at least one")
+        raise InvalidInput("models is empty; there must be at least one")
     check_whole("window", window, 1)
     check_number("fading", fading, 0, 1, above=True, below=True)
     n = frames.n_rows(X, "X")
     labels = listed_labels("y", y)
     if n != len(labels) or n == 0:
-        raise ValueError(f"there are {n} rows and {len(labels)} labels; they must be as many, and at least one")
+        raise InvalidInput(f"there are {n} rows and {len(labels)} labels; they must be as many, and at least one")
     every = max(1, n // 50) if every is None else every
     check_whole("every", every, 1)
     checkpoints = np.unique(np.append(np.arange(every, n, every), n))
     kinds = {predicts_probabilities(model) for model in named.values()}
     if len(kinds) > 1:
-        raise ValueError("some models predict classes and others numbers; they must all do the same")
+        raise InvalidInput("some models predict classes and others numbers; they must all do the same")
     runs = {name: _run(name, model, X, labels, checkpoints, progress) for name, model in named.items()}
     measure = class_metrics if kinds == {True} else number_metrics
     curves = {name: measure(run.predictions, labels, checkpoints, window, fading) for name, run in runs.items()}
@@ -158,7 +159,7 @@ class _Run(NamedTuple):
 
 def _run(name: str, model: Any, rows: Any, labels: list[Any], checkpoints: Integers, progress: Report | None) -> _Run:
     if not hasattr(model, "learn_one") or isinstance(model, type):
-        raise ValueError(f"a model is {shown(model)}; it must have learn_one and predict_one")
+        raise InvalidInput(f"a model is {shown(model)}; it must have learn_one and predict_one")
     predictions: list[Any] = []
     seconds, n_bytes, elapsed, start, total_score = [], [], 0.0, 0, 0.0
     for end in checkpoints.tolist():

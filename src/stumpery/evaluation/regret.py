@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.evaluation.events import Progress, check_policy, first_events, stream_events
 from stumpery.evaluation.intervals import mean_and_interval
 from stumpery.evaluation.result import Result, new_axes
@@ -190,9 +191,9 @@ def trial_seeds(seed: int, trial: int) -> tuple[int, int]:
 
 def _check_policies(policies: Any) -> None:
     if not isinstance(policies, Mapping) or not policies:
-        raise ValueError(f"policies is {shown(policies)}; it must be a dict from at least one name to its policy")
+        raise InvalidInput(f"policies is {shown(policies)}; it must be a dict from at least one name to its policy")
     if not all(isinstance(name, str) for name in policies):
-        raise ValueError(f"policies has the names {listed(list(policies))}; they must be strings")
+        raise InvalidInput(f"policies has the names {listed(list(policies))}; they must be strings")
     for name, policy in policies.items():
         check_policy(f"the policy {shown(name)}", policy)
 
@@ -227,7 +228,7 @@ def _play_trial(
         expected = batch.rewards if batch.expected is None else batch.expected
         best = np.asarray(reference(batch), dtype=np.float64)
         if best.shape != earned.shape:
-            raise ValueError(
+            raise InvalidInput(
                 f"the reference gave shape {best.shape} for {len(earned)} events; one number each is needed"
             )
         lost = best - np.take_along_axis(expected, actions[:, None], axis=1)[:, 0]

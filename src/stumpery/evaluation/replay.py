@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stumpery.clicks.content_selector import ContentSelector
+from stumpery.errors import InvalidInput
 from stumpery.evaluation.intervals import wilson_interval
 from stumpery.evaluation.result import Result
 from stumpery.frames import n_rows
@@ -87,7 +88,7 @@ def replay(selector: ContentSelector, lines: Iterable[tuple[Any, int, int]]) -> 
     True
     """
     if not isinstance(selector, ContentSelector):
-        raise ValueError(
+        raise InvalidInput(
             f"selector is {shown(selector)}; it must be a ContentSelector, "
             "whose model is a click predictor or an ensemble of them"
         )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import InvalidInput
 from stumpery.labels.lists import listed_labels
 from stumpery.options import shown
 from stumpery.saving.validation import check
@@ -33,7 +34,7 @@ def encode_classes(y: Any, known: Sequence[Label]) -> tuple[list[Label], Floats]
         indices.setdefault(label, len(indices))
     codes = np.fromiter(map(indices.__getitem__, labels), np.float64, len(labels))
     if len(indices) > MAX_CLASSES:
-        raise ValueError(f"there would be {len(indices)} classes; {MAX_CLASSES} is the most")
+        raise InvalidInput(f"there would be {len(indices)} classes; {MAX_CLASSES} is the most")
     return list(indices), codes
 
 
@@ -50,7 +51,7 @@ def checked_class(label: Any) -> Label:
         label = label.item()
     if isinstance(label, str | bool | int) or (isinstance(label, float) and math.isfinite(label)):
         return label
-    raise ValueError(f"a label is {shown(label)}; it must be a string, a finite number or a boolean")
+    raise InvalidInput(f"a label is {shown(label)}; it must be a string, a finite number or a boolean")
 
 
 def class_array(classes: Sequence[Any]) -> NDArray[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import InvalidInput
 from stumpery.options import listed, shown
 from stumpery.types import Action
 
@@ -20,9 +21,9 @@ def checked_known_class(label: Any, classes: tuple[Any, ...]) -> Any:
     if classes and not (isinstance(label, Action) and label in classes):
         is_name = isinstance(label, Action) and not is_missing
         hint = ", and others must be named, as in classes=(-1, 1)" if is_name else ""
-        raise ValueError(f"label is {shown(label)}; classes are {listed(classes)}{hint}")
+        raise InvalidInput(f"label is {shown(label)}; classes are {listed(classes)}{hint}")
     if not isinstance(label, Hashable) or is_missing:
-        raise ValueError(f"label is {shown(label)}; it must name a class, a round without one ends with skip()")
+        raise InvalidInput(f"label is {shown(label)}; it must name a class, a round without one ends with skip()")
     return label
 
 
@@ -31,7 +32,7 @@ def checked_known_classes(labels: Any, n: int, classes: tuple[Any, ...]) -> NDAr
     kind = object if isinstance(labels, list | tuple) else None  # 0 beside "a" would become text
     array = np.asarray(labels, dtype=kind)
     if array.ndim != 1 or len(array) != n:
-        raise ValueError(f"there are {n} rows and labels of shape {array.shape}: one label for each row is needed")
+        raise InvalidInput(f"there are {n} rows and labels of shape {array.shape}: one label for each row is needed")
     different = array.tolist()
     with suppress(TypeError):  # where one is a list or the like, and will be refused
         different = list(dict.fromkeys(different))

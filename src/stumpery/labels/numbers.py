@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.labels.lists import listed_labels
 from stumpery.options import shown
 from stumpery.types import Floats
@@ -23,5 +24,5 @@ def checked_targets(y: Any) -> Floats:
     for value in values:
         if not is_target(value):
             allowed = f"it must be a number from {-MAX_TARGET:g} to {MAX_TARGET:g}"
-            raise ValueError(f"a label is {shown(value)}; {allowed}")
+            raise InvalidInput(f"a label is {shown(value)}; {allowed}")
     return np.array(values, dtype=np.float64)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.options import check_whole, shown
 from stumpery.types import Floats
 
@@ -19,11 +20,11 @@ def checked_weights(w: Any, n: int) -> Floats:
     weights = np.asarray(w) if not isinstance(w, bool) else np.asarray("")
     fits = weights.dtype.kind in "iuf" and np.isfinite(weights).all()
     if not fits or (weights < 0.0).any() or (weights > MAX_SAMPLE_WEIGHT).any():
-        raise ValueError(
+        raise InvalidInput(
             f"w is {shown(w)}; it must be a number from 0 to {MAX_SAMPLE_WEIGHT:g}, for all rows or for each"
         )
     if weights.ndim and weights.shape != (n,):
-        raise ValueError(f"w has the shape {weights.shape}; it must be one number a row, here {n}")
+        raise InvalidInput(f"w has the shape {weights.shape}; it must be one number a row, here {n}")
     return np.where(np.broadcast_to(weights, n) < MIN_SAMPLE_WEIGHT, 0.0, weights).astype(np.float64)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.frames import rows
 from stumpery.options import shown
 from stumpery.types import Action, Context, Floats
@@ -16,16 +17,16 @@ MIN_PROBABILITY = 1e-9  # smaller ones count as this, since their inverses are w
 def checked_actions(actions: Sequence[Action]) -> tuple[Action, ...]:
     """Names of actions as plain values; a ValueError if they are not distinct names."""
     if isinstance(actions, str | bytes | Set) or not isinstance(actions, Iterable):  # a set has no order of its own
-        raise ValueError(f"actions is {shown(actions)}; it must be a list of actions")
+        raise InvalidInput(f"actions is {shown(actions)}; it must be a list of actions")
     names = tuple(action.item() if isinstance(action, np.generic) else action for action in actions)
     if not names:
-        raise ValueError("actions is empty; at least one action is needed")
+        raise InvalidInput("actions is empty; at least one action is needed")
     for name in names:
         if not isinstance(name, Action) or (isinstance(name, float) and not math.isfinite(name)):
-            raise ValueError(f"an action is {shown(name)}; it must be a string, a finite number or a boolean")
+            raise InvalidInput(f"an action is {shown(name)}; it must be a string, a finite number or a boolean")
     if len(set(names)) != len(names):
         twice = next(name for index, name in enumerate(names) if name in names[:index])
-        raise ValueError(f"action {shown(twice)} is there twice; actions must differ")
+        raise InvalidInput(f"action {shown(twice)} is there twice; actions must differ")
     return names
 
 
@@ -33,7 +34,7 @@ def checked_probability(probability: Any) -> float:
     """The probability of a decision, at least MIN_PROBABILITY; a ValueError if it is none."""
     value = probability if type(probability) is float else as_number(probability)
     if not 0.0 < value <= 1.0:
-        raise ValueError(f"probability is {shown(probability)}; it must be a number above 0 and at most 1")
+        raise InvalidInput(f"probability is {shown(probability)}; it must be a number above 0 and at most 1")
     return max(value, MIN_PROBABILITY)
 
 
@@ -53,15 +54,15 @@ def checked_rewards(rewards: Iterable[float] | Floats, low: float, high: float) 
     except (TypeError, ValueError):
         given = np.array("")
     if np.ma.is_masked(rewards):
-        raise ValueError("some rewards are masked; leave out the decisions whose reward is not known")
+        raise InvalidInput("some rewards are masked; leave out the decisions whose reward is not known")
     if given.dtype.kind == "O":
         given = np.array([as_number(value) for value in given.flat]).reshape(given.shape)
     if given.size and given.dtype.kind not in "biuf":
-        raise ValueError("rewards must be numbers, one for each decision or each row and action")
+        raise InvalidInput("rewards must be numbers, one for each decision or each row and action")
     values: Floats = np.require(given, np.float64, ["C", "W"])  # one type to the compiler
     if values.size and not (values.min() >= low and values.max() <= high):  # also where one is NaN
         invalid = float(values[~((values >= low) & (values <= high))].flat[0])
-        raise ValueError(f"a reward is {invalid!r}; it must be a number from {low:g} to {high:g}")
+        raise InvalidInput(f"a reward is {invalid!r}; it must be a number from {low:g} to {high:g}")
     return values
 
 
@@ -71,7 +72,7 @@ def action_of(decision: Any) -> Any:
         action, _, _ = decision
     except (TypeError, ValueError):
         form = "Decision(action, probability, context)"
-        raise ValueError(f"decision is {shown(decision)}; it must be a {form}") from None
+        raise InvalidInput(f"decision is {shown(decision)}; it must be a {form}") from None
     return action
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stumpery.encoding import Schema
 from stumpery.encoding.chunks import chunks
 from stumpery.encoding.declared_columns import SchemaModel
+from stumpery.errors import InvalidInput
 from stumpery.policies.mode_kernels import DECIDES, LEARNS
 from stumpery.policies.policy import ChosenActions, Policy
 from stumpery.types import Context, Floats, Integers
@@ -54,7 +55,7 @@ class ContextualPolicy(SchemaModel, Policy, Generic[EncoderT]):
         self._encoder: EncoderT | None = None  # from `_begin` on
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
-                raise ValueError(f"schema is {self.schema!r}; it must be a Schema or None")
+                raise InvalidInput(f"schema is {self.schema!r}; it must be a Schema or None")
             self._begin(self.schema)
 
     # Hooks that a subclass implements.
@@ -90,7 +91,7 @@ class ContextualPolicy(SchemaModel, Policy, Generic[EncoderT]):
     def _known_encoder(self) -> EncoderT:
         """The encoder of a policy whose columns are known."""
         if self._encoder is None:
-            raise ValueError(f"{type(self).__name__} has seen no context yet")
+            raise InvalidInput(f"{type(self).__name__} has seen no context yet")
         return self._encoder
 
     def _begin(self, schema: Schema) -> None:
@@ -108,7 +109,7 @@ class ContextualPolicy(SchemaModel, Policy, Generic[EncoderT]):
     def _table(self, contexts: Any) -> Any:
         """Many contexts in a form that encoders take."""
         if contexts is None:
-            raise ValueError(f"{type(self).__name__} needs a context to decide on; none came")
+            raise InvalidInput(f"{type(self).__name__} needs a context to decide on; none came")
         if not isinstance(contexts, Sequence):
             return contexts
         return _stacked(contexts) if any(isinstance(context, np.ndarray) for context in contexts) else list(contexts)
@@ -161,5 +162,5 @@ def _stacked(rows: Sequence[Any]) -> NDArray[Any]:
     """Rows that are arrays, as one matrix."""
     shapes = {row.shape if isinstance(row, np.ndarray) else None for row in rows}
     if len(shapes) > 1:
-        raise ValueError("contexts are a list of arrays and others; they must be dicts, or arrays of one length")
+        raise InvalidInput("contexts are a list of arrays and others; they must be dicts, or arrays of one length")
     return np.stack(rows)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
+from stumpery.errors import InvalidInput
 from stumpery.frames import n_rows
 from stumpery.policies.contextual import ContextualPolicy, SchemaEncoder
 from stumpery.types import Context
@@ -47,7 +48,7 @@ class FixedSchemaPolicy(ContextualPolicy[EncoderT]):
 
     def _row(self, context: Context) -> NDArray[Any]:
         if context is None:
-            raise ValueError(f"{type(self).__name__} needs a context to decide on; none came")
+            raise InvalidInput(f"{type(self).__name__} needs a context to decide on; none came")
         if self._encoder is None:
             self._begin(self._infer(np.asarray(context)[None] if isinstance(context, np.ndarray) else [context]))
             return self._row(context)
@@ -56,7 +57,7 @@ class FixedSchemaPolicy(ContextualPolicy[EncoderT]):
     def _infer(self, rows: Any) -> Schema:
         schema = Schema.infer(rows)
         if self.needs_sample and n_rows(rows) == 1 and not self._determines_schema(rows):
-            raise ValueError(
+            raise InvalidInput(
                 f"{type(self).__name__} cannot learn its columns from one row: "
                 "give it schema=stumpery.Schema.infer(first_rows)"
             )

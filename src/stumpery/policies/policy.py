@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.display import as_html
+from stumpery.errors import InvalidInput
 from stumpery.frames import n_rows, own_row
 from stumpery.locks import locking
 from stumpery.models import Model
@@ -93,7 +94,7 @@ class Policy(Model):
         """Learn the reward of a decision: at once, late, out of order, or from a log. Repeated ones count again."""
         value = reward if type(reward) is float else as_number(reward)
         if not self._low <= value <= self._high:
-            raise ValueError(f"reward is {shown(reward)}; it must be a number from {self._low:g} to {self._high:g}")
+            raise InvalidInput(f"reward is {shown(reward)}; it must be a number from {self._low:g} to {self._high:g}")
         with self._mutex:
             index, probability, context = self._checked_decision(decision)
             self._learn(context, index, value if self._is_unit else self._unit(value), probability)
@@ -112,7 +113,7 @@ class Policy(Model):
         values = self.checked_rewards(rewards)
         indices, probabilities, contexts = self._checked_decisions(decisions)
         if values.ndim != 1 or len(values) != len(indices):
-            raise ValueError(f"there are {len(indices)} decisions and {values.size} rewards: one of each is needed")
+            raise InvalidInput(f"there are {len(indices)} decisions and {values.size} rewards: one of each is needed")
         if len(indices) and type(self).learn is not Policy.learn:  # overridden outside the package
             columns = indices.tolist(), probabilities.tolist(), each_context(contexts, len(indices)), values.tolist()
             for index, probability, context, reward in zip(*columns, strict=True):
@@ -139,11 +140,11 @@ class Policy(Model):
         """Simulate: decide and learn along rows of which all rewards are known, a column of `rewards` per action."""
         values = self.checked_rewards(rewards)
         if values.ndim != 2 or values.shape[1] != len(self.actions):
-            raise ValueError(
+            raise InvalidInput(
                 f"rewards have shape {values.shape}; a column for each of {len(self.actions)} actions is needed"
             )
         if contexts is not None and n_rows(contexts, "contexts") != len(values):
-            raise ValueError(
+            raise InvalidInput(
                 f"there are {len(contexts)} contexts and {len(values)} rows of rewards: one of each is needed"
             )
         if type(self).decide is not Policy.decide or type(self).learn is not Policy.learn:  # overridden
@@ -161,7 +162,7 @@ class Policy(Model):
         """Add an action to those offered."""
         (name,) = checked_actions([action])
         if name in self._index:
-            raise ValueError(f"action {shown(name)} is there already; actions must differ")
+            raise InvalidInput(f"action {shown(name)} is there already; actions must differ")
         before = self.actions
         self._set_option("actions", (*before, name))
         try:
@@ -175,7 +176,7 @@ class Policy(Model):
         """Remove an action and what was learned of it; rewards of its earlier decisions are refused from now on."""
         index = self._position(action)
         if len(self.actions) == 1:
-            raise ValueError(f"{action!r} is the only action left; a policy needs at least one")
+            raise InvalidInput(f"{action!r} is the only action left; a policy needs at least one")
         self._set_option("actions", tuple(name for name in self.actions if name != action))
         self._shrink(index)
         self._index_actions()
@@ -288,7 +289,7 @@ class Policy(Model):
         try:
             return self._index[action]
         except (KeyError, TypeError):
-            raise ValueError(f"action is {shown(action)}; it must be one of {listed(self.actions)}") from None
+            raise InvalidInput(f"action is {shown(action)}; it must be one of {listed(self.actions)}") from None
 
     def _checked_decision(self, decision: Decision) -> tuple[int, float, Context]:
         """A decision's index of its action, its probability and its context, checked."""
@@ -306,13 +307,13 @@ class Policy(Model):
         if isinstance(decisions, Decisions):
             actions, given, contexts = decisions.actions, decisions.probabilities, decisions.contexts
             if len(given) != len(actions) or (contexts is not None and n_rows(contexts, "contexts") != len(actions)):
-                raise ValueError("decisions must hold as many probabilities, and contexts if any, as actions")
+                raise InvalidInput("decisions must hold as many probabilities, and contexts if any, as actions")
             opened = [(self._position(a), checked_probability(p)) for a, p in zip(actions, given, strict=True)]
         elif isinstance(decisions, Iterable):
             complete = [self._checked_decision(decision) for decision in decisions]
             opened, contexts = [row[:2] for row in complete], [context for *_, context in complete]
         else:
-            raise ValueError(f"decisions is {shown(decisions)}; it must be Decisions or a list of Decision")
+            raise InvalidInput(f"decisions is {shown(decisions)}; it must be Decisions or a list of Decision")
         indices, probabilities = [index for index, _ in opened], [probability for _, probability in opened]
         return np.array(indices, dtype=np.int64), np.array(probabilities, dtype=np.float64), contexts
 
@@ -332,12 +333,12 @@ class Policy(Model):
     def _available_mask(self, available: Iterable[Action]) -> NDArray[np.bool_]:
         """Which actions are available, by index."""
         if isinstance(available, str) or not isinstance(available, Iterable):
-            raise ValueError(f"available is {shown(available)}; it must be a list of actions")
+            raise InvalidInput(f"available is {shown(available)}; it must be a list of actions")
         mask = np.zeros(len(self.actions), dtype=np.bool_)
         for action in available:
             mask[self._position(action)] = True
         if not mask.any():
-            raise ValueError("available is empty; at least one action is needed")
+            raise InvalidInput("available is empty; at least one action is needed")
         return mask
 
 
@@ -345,6 +346,6 @@ def _counted(contexts: Any) -> tuple[Any, int]:
     """Contexts and their number; None and a number where only that is given."""
     if isinstance(contexts, int | np.integer) and not isinstance(contexts, bool):
         if contexts < 0:
-            raise ValueError(f"contexts is {contexts}; a number of decisions must be 0 or more")
+            raise InvalidInput(f"contexts is {contexts}; a number of decisions must be 0 or more")
         return None, int(contexts)
     return contexts, n_rows(contexts, "contexts")

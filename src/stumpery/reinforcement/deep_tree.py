@@ -11,6 +11,7 @@ from stumpery import frames
 from stumpery.encoding import Schema
 from stumpery.encoding.declared_columns import DeclaredColumns
 from stumpery.encoding.online_encoder import OnlineEncoder
+from stumpery.errors import InvalidInput
 from stumpery.labels.classes import Label, checked_classes, class_array, encode_classes
 from stumpery.options import check_bool, check_number, check_whole, shown
 from stumpery.reinforcement import saved_agent, tree_extraction
@@ -66,7 +67,7 @@ class DeepTree(DeclaredColumns):
         self._agent: Agent | None = None  # from the end of the warm-up on
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
-                raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
+                raise InvalidInput(f"schema is {shown(self.schema)}; it must be a Schema or None")
             self._start(self.schema)
 
     @property
@@ -116,7 +117,7 @@ class DeepTree(DeclaredColumns):
         classes, codes = encode_classes(y, self._classes)
         n = frames.n_rows(X, "X")
         if n != len(codes):
-            raise ValueError(f"there are {n} rows and {len(codes)} labels")
+            raise InvalidInput(f"there are {n} rows and {len(codes)} labels")
         if n == 0:
             return self._encoder, np.zeros((0, 1)), self._classes, np.zeros(0, np.int64)
         encoder = OnlineEncoder.from_rows(X, self.max_categories) if self._encoder is None else self._encoder
@@ -205,12 +206,12 @@ class DeepTree(DeclaredColumns):
         check_bool("merge", merge)
         check_whole("max_nodes", max_nodes, 1, 2**31)
         if self._encoder is None or not self._classes:
-            raise ValueError("nothing has been learned yet: there is no tree")
+            raise InvalidInput("nothing has been learned yet: there is no tree")
         if self._agent is None:
             return saved_agent.single_leaf(self._encoder, self.classes, self._counts)
         agent, cells = self._agent, self._agent.cells
         if cells.as_they_are and cells.is_number.any():
-            raise ValueError(
+            raise InvalidInput(
                 "n_cells is None: numbers are not discretised, so no finite tree equals the policy; set n_cells"
             )
         if X is None:

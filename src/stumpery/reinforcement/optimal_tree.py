@@ -11,6 +11,7 @@ from stumpery.encoding import Schema
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.declared_columns import DeclaredColumns
 from stumpery.encoding.online_encoder import N_FIRST_ROWS, OnlineEncoder
+from stumpery.errors import InvalidInput
 from stumpery.labels.classes import Label, checked_classes, class_array, encode_classes
 from stumpery.options import check_number, check_whole, shown
 from stumpery.reinforcement import optimal_tree_kernels as kernels
@@ -74,7 +75,7 @@ class OptimalTree(DeclaredColumns):
         self._solution: OptimalSolution | None = None
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
-                raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
+                raise InvalidInput(f"schema is {shown(self.schema)}; it must be a Schema or None")
             self._encoder = _categorical_encoder(self.schema)
 
     def _start(self, schema: Schema) -> None:
@@ -100,7 +101,7 @@ class OptimalTree(DeclaredColumns):
         classes, labels = encode_classes(y, self._classes)
         n = frames.n_rows(X, "X")
         if n != len(labels):
-            raise ValueError(f"there are {n} rows and {len(labels)} labels")
+            raise InvalidInput(f"there are {n} rows and {len(labels)} labels")
         if not n:
             return
         encoder = self._encoder
@@ -146,7 +147,7 @@ class OptimalTree(DeclaredColumns):
     def tree(self) -> PolicyTree:
         """The optimal tree on the rows learned."""
         if not self._table:
-            raise ValueError("nothing has been learned yet: there is no tree")
+            raise InvalidInput("nothing has been learned yet: there is no tree")
         return self._solved.tree
 
     # Dynamic programming.
@@ -159,7 +160,7 @@ class OptimalTree(DeclaredColumns):
 
     def _solve(self) -> OptimalSolution:
         if self._encoder is None or not self._table:
-            raise ValueError("nothing has been learned yet: there is no tree")
+            raise InvalidInput("nothing has been learned yet: there is no tree")
         n_names = _n_categories(self._encoder)
         n_codes = n_names + self._has_missing(len(n_names))
         strides = np.cumprod(np.append(1, n_codes[:-1] + 1))
@@ -182,12 +183,12 @@ class OptimalTree(DeclaredColumns):
     def _check_size(self, n_states: float, n_classes: int) -> None:
         """Raise a ValueError for a problem with too many states."""
         if n_states > self.max_states:
-            raise ValueError(
+            raise InvalidInput(
                 f"max_states is {self.max_states}, but these rows need {n_states:.3g}: the product of one more than "
                 "each column's categories"
             )
         if n_states * n_classes > MAX_MEAN_CLASSES * self.max_states:
-            raise ValueError(
+            raise InvalidInput(
                 f"max_states is {self.max_states}, but these rows need {n_states:.3g} states of {n_classes} classes: "
                 f"more than {MAX_MEAN_CLASSES} counts per state of max_states"
             )

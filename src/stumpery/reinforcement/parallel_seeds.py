@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import InvalidInput
 from stumpery.locks import all_exclusive
 from stumpery.options import shown
 from stumpery.reinforcement.dqn_tree import DQNTree
@@ -84,10 +85,10 @@ def _train(
 
 def _check(models: Any) -> None:
     if not isinstance(models, Sequence) or not models or not all(isinstance(model, DQNTree) for model in models):
-        raise ValueError(f"models is {shown(models)}; it must be a list of one or more DQNTree")
+        raise InvalidInput(f"models is {shown(models)}; it must be a list of one or more DQNTree")
 
 
 def _check_same_options(models: Sequence[DQNTree]) -> None:
     options = {repr(replace(model, seed=0)) for model in models}
     if len(options) > 1 or any(model.classes for model in models) or len({id(model) for model in models}) < len(models):
-        raise ValueError("models must be untrained, different objects, and have the same options but for their seeds")
+        raise InvalidInput("models must be untrained, different objects, and have the same options but for their seeds")

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import InvalidInput
 from stumpery.reinforcement import inference_kernels as kernels
 from stumpery.reinforcement.discretisation import Codes, Discretisation
 from stumpery.reinforcement.inference_kernels import InferenceNetwork
@@ -87,7 +88,7 @@ def extract_tree(
         levels.append(TreeNodes(column, reports, weight, starts + n_slots, children))
         n_nodes, n_slots = n_nodes + int(has_child.sum()), n_slots + len(parent)
         if n_nodes > max_nodes:
-            raise ValueError(
+            raise InvalidInput(
                 f"the policy's tree has more than {max_nodes} nodes; give rows to extract the part that they take, "
                 "a higher max_nodes, or learn with a higher depth_penalty"
             )

@@ -108,7 +108,7 @@ def load(
     """
     source = as_path(path)
     if kind is not None and not isinstance(kind, type):
-        raise ValueError(f"kind is {shown(kind)}; it must be a class of models, such as stumpery.RewardForest")
+        raise InvalidInput(f"kind is {shown(kind)}; it must be a class of models, such as stumpery.RewardForest")
     if seed is not None:
         check_whole("seed", seed, 0, 2**63 - 1)
     if max_bytes is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.errors import CorruptFile
+from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.types import Integers
 
 MAX_MAGNITUDE = 1e100  # of learned numbers: larger than any stream leads to, and the square is finite
@@ -51,7 +51,7 @@ def check_learned(values: NDArray[Any], what: str) -> None:
 def check_total(total: float, most: float = MAX_TOTAL, what: str = "a summary") -> None:
     """Raise if a merge would exceed the largest count that can be saved, as only repeated merging does."""
     if total > most:
-        raise ValueError(f"together they have counted {_figure(total)}; {what} counts up to {_figure(most)}")
+        raise InvalidInput(f"together they have counted {_figure(total)}; {what} counts up to {_figure(most)}")
 
 
 def _figure(number: float) -> str:

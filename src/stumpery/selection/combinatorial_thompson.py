@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import InvalidInput
 from stumpery.locks import merging
 from stumpery.models import Model
 from stumpery.options import check_number, check_whole, is_number, listed, shown
@@ -71,7 +72,7 @@ class CombinatorialThompson(Model):
     def __post_init__(self) -> None:
         self.actions = checked_names("actions", self.actions)
         if (self.size is None) == (self.maximiser is None):
-            raise ValueError("size and maximiser: one of the two must be given, to say which sets are feasible")
+            raise InvalidInput("size and maximiser: one of the two must be given, to say which sets are feasible")
         if self.size is not None:
             check_whole("size", self.size, 1, len(self.actions))
             self.size = int(self.size)
@@ -95,16 +96,16 @@ class CombinatorialThompson(Model):
         rows = self._taken(decision)
         value = float(reward) if isinstance(reward, bool | np.bool_) or is_number(reward) else math.nan
         if not 0.0 <= value <= 1.0:
-            raise ValueError(f"reward is {shown(reward)}; it must be a number from 0 to 1")
+            raise InvalidInput(f"reward is {shown(reward)}; it must be a number from 0 to 1")
         self._sums[rows] += (1.0, value)
 
     @merging
     def merge(self, other: Self) -> None:
         """Add the counts of another policy with the same actions and prior."""
         if not isinstance(other, CombinatorialThompson):
-            raise ValueError(f"CombinatorialThompson merges with its like, not with {type(other).__name__!r}")
+            raise InvalidInput(f"CombinatorialThompson merges with its like, not with {type(other).__name__!r}")
         if set(other.actions) != set(self.actions) or other.prior != self.prior:
-            raise ValueError("two policies merge only if they have the same actions and the same prior")
+            raise InvalidInput("two policies merge only if they have the same actions and the same prior")
         sums = self._sums + other._sums[[list(other.actions).index(action) for action in self.actions]]
         check_total(sums[:, kernels.ARM_PLAYS].max(), MAX_EVENT_COUNT, "a policy")
         self._sums = sums
@@ -147,7 +148,7 @@ class CombinatorialThompson(Model):
         """Remove an action and what was learned of it."""
         (row,) = self._rows("action", [action])
         if len(self.actions) == (self.size or 1):
-            raise ValueError(f"there are {len(self.actions)} actions; no set would be feasible without {action!r}")
+            raise InvalidInput(f"there are {len(self.actions)} actions; no set would be feasible without {action!r}")
         self._set_option("actions", tuple(name for name in self.actions if name != action))
         self._sums = np.delete(self._sums, row, axis=0)
 
@@ -190,32 +191,32 @@ class CombinatorialThompson(Model):
         given = self.maximiser({action: drawn[action] for action in offered})
         chosen = self._named(self._rows("the maximiser's set", given))
         if not chosen:
-            raise ValueError("the maximiser gave an empty set; at least one action is needed")
+            raise InvalidInput("the maximiser gave an empty set; at least one action is needed")
         absent = [action for action in chosen if action not in offered]
         if absent:
-            raise ValueError(f"the maximiser gave {listed(absent)}, which is not available")
+            raise InvalidInput(f"the maximiser gave {listed(absent)}, which is not available")
         is_feasible = getattr(self.maximiser, "is_feasible", None)
         if is_feasible is not None and not is_feasible(chosen):
-            raise ValueError(f"the maximiser gave {listed(chosen)}, which is not feasible by its own is_feasible")
+            raise InvalidInput(f"the maximiser gave {listed(chosen)}, which is not feasible by its own is_feasible")
         return chosen
 
     def _offered(self, available: Iterable[Action] | None) -> list[Action]:
         rows = range(len(self.actions)) if available is None else sorted(set(self._known("available", available)))
         offered = list(self._named(rows))
         if not offered:
-            raise ValueError("available is empty; at least one action is needed")
+            raise InvalidInput("available is empty; at least one action is needed")
         if self.size is not None and len(offered) < self.size:
-            raise ValueError(f"size is {self.size}, but only {len(offered)} actions are available")
+            raise InvalidInput(f"size is {self.size}, but only {len(offered)} actions are available")
         return offered
 
     def _known(self, name: str, actions: Any) -> list[int]:
         """The rows of actions, in their order; of a set in the policy's order."""
         if isinstance(actions, str | bytes) or not isinstance(actions, Iterable):
-            raise ValueError(f"{name} is {shown(actions)}; it must be a list of actions")
+            raise InvalidInput(f"{name} is {shown(actions)}; it must be a list of actions")
         rows = []
         for action in actions:
             if not isinstance(action, Action | np.generic) or action not in self.actions:
-                raise ValueError(f"{name} holds {shown(action)}; actions are {listed(self.actions)}")
+                raise InvalidInput(f"{name} holds {shown(action)}; actions are {listed(self.actions)}")
             rows.append(self.actions.index(action))
         return sorted(rows) if isinstance(actions, Set) else rows
 
@@ -223,14 +224,14 @@ class CombinatorialThompson(Model):
         """The rows of actions, each once."""
         rows = self._known(name, actions)
         if len(set(rows)) != len(rows):
-            raise ValueError(f"{name} is {shown(self._named(rows))}; no action may be there twice")
+            raise InvalidInput(f"{name} is {shown(self._named(rows))}; no action may be there twice")
         return rows
 
     def _taken(self, decision: Any) -> list[int]:
         """The rows of the actions of a decision, at least one."""
         rows = self._rows("decision", decision.actions if isinstance(decision, SetDecision) else decision)
         if not rows:
-            raise ValueError("decision is empty; it must hold at least one action")
+            raise InvalidInput("decision is empty; it must hold at least one action")
         return rows
 
     def _named(self, rows: Iterable[int]) -> tuple[Action, ...]:
@@ -242,7 +243,7 @@ def checked_prior(prior: Any) -> tuple[float, float]:
     try:
         alpha, beta = prior
     except (TypeError, ValueError):
-        raise ValueError(f"prior is {shown(prior)}; it must be two numbers above 0") from None
+        raise InvalidInput(f"prior is {shown(prior)}; it must be two numbers above 0") from None
     for number in (alpha, beta):
         check_number("a number of prior", number, 0.0, above=True)
     return float(alpha), float(beta)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.errors import CorruptFile
+from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.labels.known_classes import checked_known_class, checked_known_classes, class_type
 from stumpery.models import Model
 from stumpery.options import check_bool, check_whole, shown
@@ -89,7 +89,7 @@ class FeatureSelector(Model):
         self.classifier = given.learner if is_loaded else given
         check_bool("standardise", self.standardise)
         if not isinstance(self.chooser, Chooser):
-            raise ValueError(f"chooser is {shown(self.chooser)}; it must come from stumpery.selection.choosers")
+            raise InvalidInput(f"chooser is {shown(self.chooser)}; it must come from stumpery.selection.choosers")
         n = len(self._names)
         self._labels = selector_options.checked_classes(self.classes, self.classifier)
         self.classes = self._labels or None

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.frames import open_frame
 from stumpery.options import listed, shown
 from stumpery.types import Action, Floats
@@ -20,7 +21,7 @@ def selected_values(x: Any, names: Sequence[Action]) -> dict[Action, Any]:
         try:
             values[name] = x[name]
         except (KeyError, IndexError, TypeError):
-            raise ValueError(f"x has no {shown(name)}; it needs the selected features: {listed(names)}") from None
+            raise InvalidInput(f"x has no {shown(name)}; it needs the selected features: {listed(names)}") from None
     return values
 
 
@@ -33,7 +34,7 @@ def as_feature_number(name: Action, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.inf
     if abs(number) > MAX_FEATURE_VALUE:
-        raise ValueError(
+        raise InvalidInput(
             f"{shown(name)} is {shown(value)}; a feature must be a number of at most {MAX_FEATURE_VALUE:g} in size"
         )
     return number
@@ -67,14 +68,14 @@ def as_feature_matrix(rows: Any, names: Sequence[Action]) -> Floats:
         frame = open_frame("rows", rows, "a matrix or a frame with a column for each feature")
         absent = [name for name in names if name not in frame.columns]
         if absent:
-            raise ValueError(f"rows have no column {listed(absent)}")
+            raise InvalidInput(f"rows have no column {listed(absent)}")
         rows = np.column_stack([frame_column(name, frame.get_column(name)) for name in names])
     if isinstance(rows, np.ma.MaskedArray):
         rows = np.where(np.ma.getmaskarray(rows), np.array(None), rows.data)
     if rows.ndim != 2 or rows.shape[1] != len(names):
-        raise ValueError(f"rows have shape {rows.shape}; a column for each of {len(names)} features is needed")
+        raise InvalidInput(f"rows have shape {rows.shape}; a column for each of {len(names)} features is needed")
     if rows.dtype.kind not in "biufO":
-        raise ValueError(f"rows hold {rows.dtype}; features must be numbers")
+        raise InvalidInput(f"rows hold {rows.dtype}; features must be numbers")
     if rows.dtype.kind == "O":
         rows = np.column_stack(
             [as_feature_numbers(name, column) for name, column in zip(names, rows.T.tolist(), strict=True)]
@@ -84,7 +85,7 @@ def as_feature_matrix(rows: Any, names: Sequence[Action]) -> Floats:
     if table.size:
         largest = max(np.fmax.reduce(table, axis=None), -np.fmin.reduce(table, axis=None))  # both pass over NaN
         if largest > MAX_FEATURE_VALUE:
-            raise ValueError(
+            raise InvalidInput(
                 f"rows hold {largest:g}; a feature must be a number of at most {MAX_FEATURE_VALUE:g} in size"
             )
     return table

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from stumpery.errors import InvalidInput
 from stumpery.options import shown
 from stumpery.selection.classifiers import Learner
 from stumpery.types import Action
@@ -54,5 +55,5 @@ def _column_names(names: Sequence[Action]) -> dict[Action, str]:
     for name in names:
         other = texts.setdefault(str(name), name)
         if other is not name:
-            raise ValueError(f"features hold {shown(other)} and {shown(name)}, which would be one column; rename one")
+            raise InvalidInput(f"features hold {shown(other)} and {shown(name)}, which would be one column; rename one")
     return {name: text for text, name in texts.items()}

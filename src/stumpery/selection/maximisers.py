@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.options import check_number, shown
 from stumpery.types import Action
 
@@ -76,7 +77,7 @@ class Knapsack:
     def cost(self, action: Action) -> float:
         """The cost of an action; a ValueError if there is none."""
         if action not in self.costs:
-            raise ValueError(f"costs has no cost for action {shown(action)}")
+            raise InvalidInput(f"costs has no cost for action {shown(action)}")
         return self.costs[action]
 
 
@@ -97,7 +98,7 @@ class OnePerGroup:
         check_mapping("groups", self.groups, "group")
         for action, group in self.groups.items():
             if not isinstance(group, Action | np.generic):
-                raise ValueError(f"the group of {shown(action)} is {shown(group)}; it must be a string or a number")
+                raise InvalidInput(f"the group of {shown(action)} is {shown(group)}; it must be a string or a number")
 
     def __call__(self, scores: Mapping[Action, float]) -> list[Action]:
         """The best action of each group; ties go to the earlier."""
@@ -116,7 +117,7 @@ class OnePerGroup:
     def group(self, action: Action) -> Action:
         """The group of an action; a ValueError if there is none."""
         if action not in self.groups:
-            raise ValueError(f"groups has no group for action {shown(action)}")
+            raise InvalidInput(f"groups has no group for action {shown(action)}")
         return self.groups[action]
 
 
@@ -126,7 +127,7 @@ class UnsavedMaximiser:
 
     def __call__(self, scores: Mapping[Action, float]) -> list[Action]:
         """Raise a ValueError that says how to give the maximiser anew."""
-        raise ValueError(
+        raise InvalidInput(
             "the maximiser was a function, which no file holds; give it anew: "
             "policy.clone({'maximiser': ...}, include_attributes=True)"
         )
@@ -135,13 +136,13 @@ class UnsavedMaximiser:
 def check_maximiser(maximiser: Any) -> None:
     """Refuse a maximiser that cannot be called."""
     if not callable(maximiser):
-        raise ValueError(f"maximiser is {shown(maximiser)}; it must be a function from scores to actions")
+        raise InvalidInput(f"maximiser is {shown(maximiser)}; it must be a function from scores to actions")
 
 
 def check_mapping(name: str, value: Any, of: str) -> None:
     """Refuse anything but a dict with entries."""
     if not isinstance(value, Mapping) or not value:
-        raise ValueError(f"{name} is {shown(value)}; it must be a dict from action to {of}")
+        raise InvalidInput(f"{name} is {shown(value)}; it must be a dict from action to {of}")
 
 
 MAXIMISERS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Knapsack, OnePerGroup, UnsavedMaximiser)}

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.options import check_number, check_whole, listed, shown
 from stumpery.selection import choosers_kernels as choosing
 from stumpery.selection import classifiers_kernels as kinds
@@ -22,7 +23,7 @@ def indices_of(names: Sequence[Action], wanted: Sequence[Action]) -> Integers:
     index_of = {name: index for index, name in enumerate(names)}
     absent = [name for name in wanted if name not in index_of]
     if absent:
-        raise ValueError(f"asked holds {listed(absent)}; features are {listed(names)}")
+        raise InvalidInput(f"asked holds {listed(absent)}; features are {listed(names)}")
     return np.array([index_of[name] for name in wanted], dtype=np.int64)
 
 
@@ -30,7 +31,7 @@ def late_indices(names: Sequence[Action], asked: Any, max_size: int) -> Integers
     """The indices of the features of an earlier round, at most as many as a round may have."""
     wanted = checked_names("asked", asked, may_be_empty=True)
     if len(wanted) > max_size:
-        raise ValueError(f"asked holds {len(wanted)} features; a round of this selector looks at {max_size} at most")
+        raise InvalidInput(f"asked holds {len(wanted)} features; a round of this selector looks at {max_size} at most")
     return indices_of(names, wanted)
 
 
@@ -39,7 +40,7 @@ def new_facts(names: Sequence[Action], prices: Any, chooser: Chooser) -> Floats:
     facts = np.column_stack([np.ones(len(names)), np.zeros(len(names))])
     if prices is not None:
         if not isinstance(prices, Mapping) or set(prices) != set(names):
-            raise ValueError(f"prices is {shown(prices)}; it must be a dict with a price for each feature")
+            raise InvalidInput(f"prices is {shown(prices)}; it must be a dict with a price for each feature")
         for name, price in prices.items():
             check_number(f"the price of {shown(name)}", price, 0.0, MAX_FEATURE_VALUE, above=True)
         facts[:, choosing.FEATURE_PRICE] = [prices[name] for name in names]
@@ -53,10 +54,10 @@ def new_rule(chooser: Chooser, facts: Floats, n_features: Any, budget: Any, *, h
     rule, prices = chooser.rule(), facts[:, choosing.FEATURE_PRICE]
     if budget is not None:
         if not has_prices or n_features is not None or chooser.kind in ("fixed", "everything"):
-            raise ValueError("budget goes with prices, without n_features, and with a chooser that chooses")
+            raise InvalidInput("budget goes with prices, without n_features, and with a chooser that chooses")
         check_number("budget", budget, 0.0, MAX_FEATURE_VALUE, above=True)
         if prices.min() > budget:
-            raise ValueError(f"budget is {budget:g}; it does not pay for any feature")
+            raise InvalidInput(f"budget is {budget:g}; it does not pay for any feature")
         affordable = np.cumsum(np.sort(prices)) <= budget * (1.0 + 1e-12)
         rule[choosing.RULE_BUDGET], rule[choosing.RULE_SIZE] = budget, affordable.sum()
     elif chooser.kind == "everything":
@@ -68,7 +69,7 @@ def new_rule(chooser: Chooser, facts: Floats, n_features: Any, budget: Any, *, h
         rule[choosing.RULE_SIZE] = n_features
     if n_features is not None and n_features != rule[choosing.RULE_SIZE]:
         size = int(rule[choosing.RULE_SIZE])
-        raise ValueError(f"n_features is {shown(n_features)}; this chooser looks at {size}, leave n_features out")
+        raise InvalidInput(f"n_features is {shown(n_features)}; this chooser looks at {size}, leave n_features out")
     return rule
 
 
@@ -81,12 +82,12 @@ def new_options(chooser: Chooser, rule: Floats, classifier: Any, n_features: int
     if isinstance(classifier, Classifier):
         classifier.fill(options)
     if chooser.kind == "worth" and options[kinds.OPTION_KIND] != kinds.ADDITIVE:
-        raise ValueError(
+        raise InvalidInput(
             "the chooser worth needs the classifier AdditiveModel, which estimates what features are worth"
         )
     if chooser.kind == "epsilon_greedy":
         if options[kinds.OPTION_KIND] not in WITH_WEIGHTS:
-            raise ValueError("the chooser epsilon_greedy needs a classifier with weights: a perceptron or a network")
+            raise InvalidInput("the chooser epsilon_greedy needs a classifier with weights: a perceptron or a network")
         if options[kinds.OPTION_KIND] == kinds.SPARSE:
             options[kinds.OPTION_EPSILON], rule[choosing.RULE_NON_ZERO] = chooser.epsilon, 1.0
     return options
@@ -96,13 +97,13 @@ def checked_classes(classes: Any, classifier: Any) -> tuple[Any, ...]:
     """The names of the classes; none if any label is allowed."""
     is_own = isinstance(classifier, Classifier)
     if not is_own and not (hasattr(classifier, "predict_one") and hasattr(classifier, "learn_one")):
-        raise ValueError(
+        raise InvalidInput(
             f"classifier is {shown(classifier)}; it must come from stumpery.selection.classifiers or have "
             "the verbs predict_one and learn_one"
         )
     labels = () if classes is None else checked_names("classes", classes)
     if is_own and len(labels) != 2:
-        raise ValueError(
+        raise InvalidInput(
             f"classes is {shown(classes)}; this classifier is for two classes, for more give a learner with "
             "the verbs predict_one and learn_one"
         )
@@ -115,5 +116,5 @@ def checked_order(order: Any, n: int) -> Integers:
     is_integer = row_numbers.dtype.kind in "iu"
     is_valid = row_numbers.size == 0 or (is_integer and row_numbers.min() >= 0 and row_numbers.max() < n)
     if row_numbers.ndim != 1 or not is_valid:
-        raise ValueError(f"order is {shown(order)}; it must be a list of row numbers from 0 to {n - 1}")
+        raise InvalidInput(f"order is {shown(order)}; it must be a list of row numbers from 0 to {n - 1}")
     return row_numbers.astype(np.int64)

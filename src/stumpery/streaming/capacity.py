@@ -10,6 +10,7 @@ from stumpery.array_forest import forest_kernels as forests
 from stumpery.array_forest.forest_kernels import GAPS_PER_BLOCK
 from stumpery.array_forest.precision_kernels import DOUBLE, SINGLE
 from stumpery.drift import adaptive_window_kernels as adaptive_windows
+from stumpery.errors import InvalidInput
 from stumpery.streaming.trees import naive_bayes_kernels as naive_bayes
 from stumpery.streaming.trees.state_kernels import N_FLAGS, N_LEAF_PREDICTORS, N_STAT_ROWS
 
@@ -99,7 +100,7 @@ class Capacity(NamedTuple):
         names = ("events", "forest.nodes", "forest.blocks", "bayes.cuts")
         capacity = cls(*(len(arrays[name]) if name in arrays and arrays[name].ndim else 0 for name in names))
         if 0 in capacity[:3] or sum(array.nbytes for array in arrays.values()) > 2 * max_bytes:
-            raise ValueError(
+            raise InvalidInput(
                 f"its arrays have room for {tuple(capacity)}, which does not fit its max_bytes of {max_bytes}"
             )
         return capacity
@@ -133,7 +134,7 @@ def max_capacity(max_bytes: int, shape: StreamShape) -> Capacity:
         events, nodes = MIN_EVENTS * event_bytes / EVENTS_SHARE, 4 * shape.n_roots * node_bytes / (1.0 - EVENTS_SHARE)
         least = max(events, nodes) + root_bytes
         needed = int((least + fixed_bytes) / 0.97 * (4 / 3 if shape.has_tables else 1)) + 1
-        raise ValueError(
+        raise InvalidInput(
             f"max_bytes is {max_bytes}; {shape.n_trees} trees over {shape.n_columns} columns and "
             f"{n_values} classes need about {needed:,}"
         )

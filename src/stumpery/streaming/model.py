@@ -13,7 +13,7 @@ from stumpery.encoding import Schema
 from stumpery.encoding.chunks import Rows
 from stumpery.encoding.declared_columns import DeclaredColumns
 from stumpery.encoding.online_encoder import OnlineEncoder
-from stumpery.errors import capacity_errors
+from stumpery.errors import InvalidInput, capacity_errors
 from stumpery.labels.weights import checked_weights
 from stumpery.locks import concurrent
 from stumpery.options import check_whole
@@ -170,7 +170,7 @@ class StreamModel(StreamOptions, DeclaredColumns):
         """The trees as text, tables and pictures; a ValueError says that there is no such tree."""
         check_whole("tree", tree, 0, self._n_trees - 1)
         if self._arena is None or self.schema is None:
-            raise ValueError("nothing has been learned yet: there is no tree to show")
+            raise InvalidInput("nothing has been learned yet: there is no tree to show")
         return self._new_renderer(self._arena.state, self.schema)
 
     # Encoding, learning and prediction.
@@ -220,7 +220,7 @@ class StreamModel(StreamOptions, DeclaredColumns):
         """Check and encode rows to learn from; a ValueError says what is wrong, and nothing changes."""
         n = frames.n_rows(X, "X")
         if n != len(labels):
-            raise ValueError(f"there are {n} rows and {len(labels)} labels")
+            raise InvalidInput(f"there are {n} rows and {len(labels)} labels")
         weights = checked_weights(w, n)
         if n == 0:
             return LabelledRows(None, np.zeros((0, 1)), labels, weights)

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from stumpery.encoding import Schema
+from stumpery.errors import InvalidInput
 from stumpery.options import check_bool, check_number, check_one_of, check_whole, shown
 from stumpery.streaming.trees import state_kernels as records
 from stumpery.types import Floats
@@ -21,7 +22,7 @@ LEAF_PREDICTORS = {
 }
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class StreamOptions(ABC):
     """The options that all Hoeffding trees and forests have."""
 
@@ -48,7 +49,7 @@ class StreamOptions(ABC):
         check_whole("max_bytes", self.max_bytes, 1, 2**50)
         check_whole("seed", self.seed, 0, 2**63 - 1)
         if self.schema is not None and not isinstance(self.schema, Schema):
-            raise ValueError(f"schema is {shown(self.schema)}; it must be a Schema or None")
+            raise InvalidInput(f"schema is {shown(self.schema)}; it must be a Schema or None")
 
     @abstractmethod
     def _criterion(self) -> int:

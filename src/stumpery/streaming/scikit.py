@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import InvalidInput
 from stumpery.system.extras import need
 
 need("sklearn", "study")
@@ -58,7 +59,7 @@ class _Streamed(BaseEstimator):  # type: ignore[misc]
         if _is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             if not len(X):
-                raise ValueError("X has 0 sample(s); at least 1 is required")
+                raise InvalidInput("X has 0 sample(s); at least 1 is required")
             if reset or hasattr(self, "feature_names_in_"):
                 return X
             X = open_frame("X", X, "a frame").to_numpy()  # noqa: N806 - it was fitted to a matrix

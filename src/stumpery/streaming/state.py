@@ -11,7 +11,7 @@ from stumpery.array_forest.precision import doubles_of, new_doubles
 from stumpery.array_forest.precision_kernels import DOUBLE, SINGLE
 from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, new_scratch, scratch_size
 from stumpery.drift import adaptive_window_kernels as adaptive_windows
-from stumpery.errors import CorruptFile
+from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.streaming.capacity import MIN_EVENTS, Capacity, StreamShape, max_capacity
 from stumpery.streaming.trees import eviction_kernels as eviction
 from stumpery.streaming.trees import naive_bayes_kernels as naive_bayes
@@ -43,7 +43,7 @@ def reduced_capacity(model: StreamState, shape: StreamShape, max_bytes: int) -> 
     sizes, needed = capacity_of(model), n_bytes_of(shape, capacity_of(model))
     n_events = sizes.n_events - max(needed - max_bytes, 0) // shape.row_bytes - 1
     if n_events < MIN_EVENTS // (3 if shape.n_doubles else 1) and needed > max_bytes:
-        raise ValueError(f"max_bytes is {max_bytes}; these trees with {shape.n_values} classes need about {needed:,}")
+        raise InvalidInput(f"max_bytes is {max_bytes}; these trees with {shape.n_values} classes need about {needed:,}")
     return sizes._replace(n_events=n_events) if needed > max_bytes else sizes
 
 

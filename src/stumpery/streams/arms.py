@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.options import check_number, check_range, check_whole, is_number, shown
 from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
 from stumpery.types import Batch, Floats
@@ -37,7 +38,7 @@ class BernoulliArms:
         self.means, self.n_actions = _arms(self.means, self.n_actions)
         self.actions = range(self.n_actions)
         if self.means is not None and not all(0 <= mean <= 1 for mean in self.means):
-            raise ValueError(f"means is {shown(self.means)}; each mean must be a number from 0 to 1")
+            raise InvalidInput(f"means is {shown(self.means)}; each mean must be a number from 0 to 1")
 
     def batches(self, *, seed: int, size: int) -> Iterator[Batch]:
         """Endless batches of `size` events, with the exact means as `expected`."""
@@ -108,9 +109,9 @@ def _arms(means: Sequence[float] | None, n_actions: int | None) -> tuple[tuple[f
     except TypeError:
         numbers = ()
     if not numbers or not all(map(is_number, numbers)):
-        raise ValueError(f"means is {shown(means)}; it must be one finite number per action")
+        raise InvalidInput(f"means is {shown(means)}; it must be one finite number per action")
     if n_actions not in {None, len(numbers)}:
-        raise ValueError(f"n_actions is {n_actions}; it must be {len(numbers)}, as many as there are means")
+        raise InvalidInput(f"n_actions is {n_actions}; it must be {len(numbers)}, as many as there are means")
     return tuple(map(float, numbers)), len(numbers)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.frames import n_rows
 from stumpery.options import check_bool, check_number, listed, shown
 from stumpery.streams import transforms
@@ -58,13 +59,13 @@ class ClassificationBandit:
         check_number("flip", self.flip, 0, 1)
         if self.contexts is None:
             if self.flip > 0:
-                raise ValueError(f"flip is {self.flip!r}; it must be 0 where there are no contexts")
+                raise InvalidInput(f"flip is {self.flip!r}; it must be 0 where there are no contexts")
             return
         transforms.check_table("contexts", self.contexts)
         if isinstance(self.contexts, np.ndarray) and self.contexts.ndim != 2:
-            raise ValueError(f"contexts has {self.contexts.ndim} dimensions; it must have 2")
+            raise InvalidInput(f"contexts has {self.contexts.ndim} dimensions; it must have 2")
         if n_rows(self.contexts) != len(labels):
-            raise ValueError(f"contexts has {n_rows(self.contexts)} rows; it must have {len(labels)}, as labels has")
+            raise InvalidInput(f"contexts has {n_rows(self.contexts)} rows; it must have {len(labels)}, as labels has")
         if self.flip > 0:
             transforms.check_bits("contexts", self.contexts)
 
@@ -102,10 +103,10 @@ def _labels(labels: Any) -> list[Action]:
     else:
         values = _column(labels).to_list()
     if not values:
-        raise ValueError("labels is empty; it must have at least one row")
+        raise InvalidInput("labels is empty; it must have at least one row")
     n_wrong = sum(not _is_label(value) for value in values)
     if n_wrong:
-        raise ValueError(f"labels has {n_wrong} missing or unusable values; each must be text or a number")
+        raise InvalidInput(f"labels has {n_wrong} missing or unusable values; each must be text or a number")
     return values
 
 
@@ -114,7 +115,7 @@ def _column(labels: Any) -> nw.Series[Any]:
         return nw.from_native(labels, series_only=True)
     except TypeError:
         kind = f"{labels.ndim}-dimensional array" if isinstance(labels, np.ndarray) else type(labels).__name__
-        raise ValueError(f"labels is a {kind}; it must be a list, a series or an array of 1 dimension") from None
+        raise InvalidInput(f"labels is a {kind}; it must be a list, a series or an array of 1 dimension") from None
 
 
 def _actions(actions: Any) -> tuple[Action, ...]:
@@ -122,7 +123,7 @@ def _actions(actions: Any) -> tuple[Action, ...]:
         values = _plain(actions)
         if all(map(_is_label, values)):
             return tuple(values)
-    raise ValueError(f"actions is {shown(actions)}; it must be a list of text or numbers")
+    raise InvalidInput(f"actions is {shown(actions)}; it must be a list of text or numbers")
 
 
 def _plain(values: Iterable[Any]) -> list[Any]:
@@ -141,10 +142,10 @@ def _in_order(labels: list[Action]) -> tuple[Action, ...]:
 def _codes(labels: list[Action], actions: Sequence[Action]) -> Integers:
     codes = {action: code for code, action in enumerate(actions)}
     if len(codes) < len(actions):
-        raise ValueError(f"actions is {shown(actions)}; each action must be named once")
+        raise InvalidInput(f"actions is {shown(actions)}; each action must be named once")
     unknown = set(labels) - set(codes)
     if unknown:
-        raise ValueError(
+        raise InvalidInput(
             f"labels has {listed(_in_order(list(unknown)))}; each must be one of the actions {listed(actions)}"
         )
     return np.array([codes[label] for label in labels])

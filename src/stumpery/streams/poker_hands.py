@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stumpery.errors import InvalidInput
 from stumpery.options import check_whole
 from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
 from stumpery.types import Batch, Integers
@@ -99,13 +100,13 @@ def _distinct(rng: np.random.Generator) -> Integers:
 
 def _check_hands(table: NDArray[Any]) -> None:
     if table.ndim != 2 or table.shape[1] != len(COLUMNS) or table.dtype.kind not in "iu":
-        raise ValueError(
+        raise InvalidInput(
             f"cards is {table.dtype} of shape {table.shape}; it must be a matrix of whole numbers "
             f"with the columns {', '.join(COLUMNS)}"
         )
     suits, ranks = table[:, ::2], table[:, 1::2]
     if ((suits < 1) | (suits > 4) | (ranks < 1) | (ranks > 13)).any():
-        raise ValueError("cards has an unknown card; suits must be from 1 to 4 and ranks from 1 to 13")
+        raise InvalidInput("cards has an unknown card; suits must be from 1 to 4 and ranks from 1 to 13")
     codes = np.sort(suits.astype(np.int64) * 13 + ranks, axis=1)
     if (codes[:, 1:] == codes[:, :-1]).any():
-        raise ValueError("cards has the same card twice in a hand; the five must differ")
+        raise InvalidInput("cards has the same card twice in a hand; the five must differ")

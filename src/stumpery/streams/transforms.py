@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stumpery.errors import InvalidInput
 from stumpery.frames import n_rows, open_frame
 from stumpery.options import check_number, check_whole, shown
 from stumpery.streams.blocks import generator
@@ -25,9 +26,9 @@ def take(data: Any, rows: ArrayLike) -> Any:
     table = _table(data)
     positions = np.asarray(rows)
     if positions.ndim != 1 or (positions.size and positions.dtype.kind not in "iu"):
-        raise ValueError(f"rows is {shown(rows)}; it must be a list of whole numbers")
+        raise InvalidInput(f"rows is {shown(rows)}; it must be a list of whole numbers")
     if positions.size and (positions.min() < 0 or positions.max() >= len(table)):
-        raise ValueError(
+        raise InvalidInput(
             f"rows goes from {positions.min()} to {positions.max()}; it must stay between 0 and {len(table) - 1}"
         )
     return _native(table[positions.astype(np.int64)])
@@ -57,7 +58,7 @@ def loop(data: Any, n: int) -> Any:
     """
     check_whole("n", n, 0)
     if n and not n_rows(data):
-        raise ValueError("data has no rows; it must have at least one")
+        raise InvalidInput("data has no rows; it must have at least one")
     return take(data, np.arange(n) % max(1, n_rows(data)))
 
 
@@ -92,7 +93,7 @@ def check_bits(name: str, data: Any) -> None:
     """Raise a ValueError for values other than 0 and 1."""
     for values in _arrays(_table(data, name)):
         if values.dtype.kind not in "biuf" or not ((values == 0) | (values == 1)).all():
-            raise ValueError(f"{name} has values other than 0 and 1; it must have only bits")
+            raise InvalidInput(f"{name} has values other than 0 and 1; it must have only bits")
 
 
 def flips(rng: np.random.Generator, shape: tuple[int, ...], share: float) -> Bits:

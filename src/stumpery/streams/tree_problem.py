@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.frames import make_frame, open_frame
 from stumpery.options import check_number, check_one_of, check_whole, shown
 from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
@@ -77,7 +78,7 @@ class TreeProblem:
         values = self._values(contexts)
         events = np.asarray(event)
         if events.dtype.kind not in "iu" or (events < 0).any() or events.shape not in {(), (len(values),)}:
-            raise ValueError(f"event is {shown(event)}; it must be a whole number of 0 or more, or one for each row")
+            raise InvalidInput(f"event is {shown(event)}; it must be a whole number of 0 or more, or one for each row")
         return self._means(seed, leaves(self._tree(seed), values), np.broadcast_to(events, len(values)))
 
     def best_action(self, contexts: Any, *, seed: int, event: int | Integers = 0) -> Integers:
@@ -146,7 +147,7 @@ class TreeProblem:
         if self.n_names == 0:
             values = np.asarray(contexts, dtype=np.float64)
             if values.ndim != 2 or values.shape[1] != self.n_columns:
-                raise ValueError(f"contexts has the shape {values.shape}; it must have {self.n_columns} columns")
+                raise InvalidInput(f"contexts has the shape {values.shape}; it must have {self.n_columns} columns")
             return values
         frame = open_frame("contexts", contexts, "a frame, as `batches` gives it")
         code_of = {name: code for code, name in enumerate(CATEGORIES)}

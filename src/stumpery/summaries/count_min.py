@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.hashing import hash_item, hash_items
 from stumpery.labels.class_codes import checked_class_codes
 from stumpery.locks import merging
@@ -49,7 +50,7 @@ class CountMin(Model):
         check_whole("depth", self.depth, 1, 64)
         check_whole("n_classes", self.n_classes, 1, 1000)
         if self.width * self.depth * self.n_classes > MAX_CELLS:
-            raise ValueError(f"width * depth * n_classes is above {MAX_CELLS}; the table must have fewer cells")
+            raise InvalidInput(f"width * depth * n_classes is above {MAX_CELLS}; the table must have fewer cells")
         reserve(8 * self.depth * self.width * self.n_classes)
         self._counts = np.zeros((self.depth, self.width, self.n_classes), np.int64)
 
@@ -68,9 +69,9 @@ class CountMin(Model):
     def merge(self, other: Self) -> None:
         """Merge another sketch of the same options into this one, exactly as if its stream had followed."""
         if not isinstance(other, CountMin):
-            raise ValueError(f"a CountMin merges with another CountMin, not with {type(other).__name__!r}")
+            raise InvalidInput(f"a CountMin merges with another CountMin, not with {type(other).__name__!r}")
         if self._counts.shape != other._counts.shape:
-            raise ValueError(f"sketches of different options do not merge: {self} and {other}")
+            raise InvalidInput(f"sketches of different options do not merge: {self} and {other}")
         check_total(self.total + other.total)
         self._counts += other._counts
 

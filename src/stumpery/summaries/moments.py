@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.locks import merging
 from stumpery.models import Model
 from stumpery.saving.saveable import Arrays
@@ -34,25 +35,25 @@ class Moments(Model):
         """Add one value, with a weight above 0."""
         number, w = _finite("value", value), _finite("weight", weight)
         if w <= 0.0:
-            raise ValueError(f"weight is {weight!r}; it must be above 0")
+            raise InvalidInput(f"weight is {weight!r}; it must be above 0")
         kernels.add(self._row, 0, number, w)
 
     def add_many(self, values: Any) -> None:
         """Add many values: equals the loop of `add`."""
         if not isinstance(values, Iterable):
-            raise ValueError(f"values is {values!r}; it must be a list or an array of finite numbers")
+            raise InvalidInput(f"values is {values!r}; it must be a list or an array of finite numbers")
         numbers = np.asarray(values if isinstance(values, np.ndarray) else list(values))
         if numbers.dtype.kind not in "biuf":
             numbers = np.array([_finite("a value", value) for value in numbers.ravel()])
         if not (np.abs(numbers.astype(np.float64)) <= MAX_VALUE).all():
-            raise ValueError(f"values hold NaN or are too large; Moments takes finite numbers up to {MAX_VALUE:g}")
+            raise InvalidInput(f"values hold NaN or are too large; Moments takes finite numbers up to {MAX_VALUE:g}")
         kernels.add_all(self._row, 0, numbers.astype(np.float64).ravel(), 1.0)
 
     @merging
     def merge(self, other: Self) -> None:
         """Merge another summary into this one, as if its stream had followed."""
         if not isinstance(other, Moments):
-            raise ValueError(f"Moments merges with Moments, not with {type(other).__name__!r}")
+            raise InvalidInput(f"Moments merges with Moments, not with {type(other).__name__!r}")
         check_total(self.count + other.count, MAX_TOTAL_WEIGHT)
         kernels.merge(self._row, 0, other._row, 0)
 
@@ -84,5 +85,5 @@ def _finite(name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not abs(number) <= MAX_VALUE:
-        raise ValueError(f"{name} is {value!r}; it must be a finite number up to {MAX_VALUE:g}")
+        raise InvalidInput(f"{name} is {value!r}; it must be a finite number up to {MAX_VALUE:g}")
     return number

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import InvalidInput
 from stumpery.options import shown
 from stumpery.types import Floats
 
@@ -21,7 +22,7 @@ def checked_numbers(values: Any) -> Floats:
     except (TypeError, ValueError, OverflowError):
         given = np.array("")
     if given.ndim != 1 or (given.dtype.kind not in "biuf" and given.size):
-        raise ValueError(f"values is {shown(values)}; it must be a list or an array of numbers")
+        raise InvalidInput(f"values is {shown(values)}; it must be a list or an array of numbers")
     return np.require(given, np.float64, ["C", "W"]) + 0.0  # -0.0 becomes 0.0
 
 
@@ -32,7 +33,7 @@ def checked_number(name: str, value: Any) -> float:
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        raise ValueError(f"{name} is {shown(value)}; it must be a number")
+        raise InvalidInput(f"{name} is {shown(value)}; it must be a number")
     return number
 
 

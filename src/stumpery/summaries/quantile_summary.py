@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.labels.class_codes import checked_class_codes
 from stumpery.locks import merging
 from stumpery.models import Model
@@ -75,7 +76,7 @@ class QuantileSummary(Model):
     def __post_init__(self) -> None:
         check_whole("n_classes", self.n_classes, 1, 1000)
         if self.max_tuples is not None and self.epsilon is not None:
-            raise ValueError("max_tuples and epsilon are both given; one fixes the memory, the other the error")
+            raise InvalidInput("max_tuples and epsilon are both given; one fixes the memory, the other the error")
         if self.epsilon is not None:
             check_number("epsilon", self.epsilon, MIN_EPSILON, 0.5)
             self._max_size = math.ceil(TUPLES_PER_ERROR / self.epsilon)
@@ -129,12 +130,12 @@ class QuantileSummary(Model):
         after the tuples are compressed; `rank_error` says how much.
         """
         if not isinstance(other, QuantileSummary):
-            raise ValueError(
+            raise InvalidInput(
                 f"a QuantileSummary merges with another QuantileSummary, not with {type(other).__name__!r}"
             )
         mine, theirs = _options_of(self), _options_of(other)
         if mine != theirs:
-            raise ValueError(f"summaries of different options do not merge: {mine} and {theirs}")
+            raise InvalidInput(f"summaries of different options do not merge: {mine} and {theirs}")
         check_total(self.count + other.count)
         self._widen_counts_for(other.count)
         (a, n_a), (b, n_b) = self._tuples(), other._tuples(self._streams.counts.dtype)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from stumpery.errors import InvalidInput
 from stumpery.options import shown
 
 fcntl: Any = import_module("fcntl") if os.name == "posix" else None  # elsewhere partial files of killed processes stay
@@ -64,9 +65,9 @@ def as_path(path: Any) -> Path:
     """Convert a str or os.PathLike to a Path; a ValueError refuses anything else."""
     name = path if isinstance(path, str) else os.fspath(path) if isinstance(path, os.PathLike) else None
     if not isinstance(name, str):
-        raise ValueError(f"path is {shown(path)}; it must be a text or a pathlib.Path")
+        raise InvalidInput(f"path is {shown(path)}; it must be a text or a pathlib.Path")
     if not name or "\0" in name:
-        raise ValueError(f"path is {shown(name)}; it must name a file")
+        raise InvalidInput(f"path is {shown(name)}; it must name a file")
     return Path(name)
 
 

@@ -41,7 +41,7 @@ class PredictorEnsemble(ClickModel):
     def __post_init__(self) -> None:
         self.predictors = [_checked(predictor) for predictor in _listed(self.predictors)]
         if not self.predictors:
-            raise ValueError("predictors is empty; an ensemble needs at least one")
+            raise InvalidInput("predictors is empty; an ensemble needs at least one")
         super().__post_init__()
 
     def _new_bank(self, schema: Schema) -> PredictorBank:
@@ -57,7 +57,7 @@ class PredictorEnsemble(ClickModel):
                 learners += [deepcopy(predictor) for _ in range(n or 1)]
         bank = PredictorBank(predictors, trees, learners)
         if not bank.n_outputs:
-            raise ValueError(f"no predictor can use any of the columns {listed(schema.names)}")
+            raise InvalidInput(f"no predictor can use any of the columns {listed(schema.names)}")
         self._weights = np.full(bank.n_outputs, 1.0 / bank.n_outputs)
         self._ones = np.ones(bank.n_outputs, np.int64)
         self._allocate(bank.n_outputs)
@@ -124,7 +124,7 @@ class PredictorEnsemble(ClickModel):
 
 def _listed(predictors: Any) -> list[Any]:
     if isinstance(predictors, str) or not isinstance(predictors, Sequence):
-        raise ValueError(f"predictors is {shown(predictors)}; it must be a list of predictors")
+        raise InvalidInput(f"predictors is {shown(predictors)}; it must be a list of predictors")
     return list(predictors)
 
 
@@ -134,5 +134,5 @@ def _checked(entry: Any) -> tuple[Predictor | Learner, int | None]:
     if n is not None:
         check_whole("the number of a predictor", n, 1, MAX_PREDICTORS)
     if not (hasattr(predictor, "learn_one") and hasattr(predictor, "predict_proba_one")) or isinstance(predictor, type):
-        raise ValueError(f"a predictor is {shown(predictor)}; it must have learn_one and predict_proba_one")
+        raise InvalidInput(f"a predictor is {shown(predictor)}; it must have learn_one and predict_proba_one")
     return predictor, None if n is None else int(n)

@@ -10,6 +10,7 @@ import numpy as np
 from stumpery.clicks.click_model import ClickModel
 from stumpery.clicks.predictor_bank import PredictorBank, PredictorConfig, TreeConfig
 from stumpery.encoding import Schema
+from stumpery.errors import InvalidInput
 from stumpery.options import check_number, check_one_of, check_whole, listed
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats
@@ -49,7 +50,7 @@ class Predictor(ClickModel):
     def _new_bank(self, schema: Schema) -> PredictorBank:
         bank = PredictorBank(*self.members(schema, None, self.seed))
         if not bank.n_outputs:
-            raise ValueError(f"{type(self).__name__} can use none of the columns {listed(schema.names)}")
+            raise InvalidInput(f"{type(self).__name__} can use none of the columns {listed(schema.names)}")
         return bank
 
     def _learn(self, row: Floats, raw: Any, label: int, weight: int) -> None:
@@ -119,7 +120,7 @@ class UnivariatePredictor(Predictor):
         index = schema.names.index(self.column)
         if kinds[index] not in takes:
             kind, taken = type(self).__name__, " and ".join(sorted(takes))
-            raise ValueError(f"column is {self.column!r}, which is {kinds[index]}; a {kind} takes {taken} columns")
+            raise InvalidInput(f"column is {self.column!r}, which is {kinds[index]}; a {kind} takes {taken} columns")
         return [index]
 
     def _takes(self) -> frozenset[str]:

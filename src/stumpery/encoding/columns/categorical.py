@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from stumpery.encoding.columns.values import Data, text_of, value_error, value_kind
+from stumpery.errors import InvalidInput
 from stumpery.options import check_whole, shown
 from stumpery.types import Floats
 
@@ -41,7 +42,7 @@ class Categorical:
         check_whole("max_categories", self.max_categories, 1, MAX_CATEGORIES)
         distinct = {category for category in self.categories if value_kind(type(category)) == "string"}
         if len(self.categories) > self.max_categories or len(distinct) < len(self.categories):
-            raise ValueError(
+            raise InvalidInput(
                 f"column {self.name!r} is {shown(self.categories)}; "
                 f"it must be different strings, at most {self.max_categories}"
             )

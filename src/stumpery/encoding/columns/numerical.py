@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from stumpery.encoding.columns.values import PLAIN_NUMBERS, Data, value_error, value_kind
+from stumpery.errors import InvalidInput
 from stumpery.options import shown
 from stumpery.types import Floats
 
@@ -32,7 +33,7 @@ class Numerical:
     def __post_init__(self) -> None:
         steps = np.diff(self.points or ())
         if not np.isfinite(self.points or ()).all() or (steps < 0).any() or (self.given and (steps == 0).any()):
-            raise ValueError(
+            raise InvalidInput(
                 f"column {self.name!r} is {shown(self.points)}; it must be finite numbers in ascending order"
             )
 
@@ -85,7 +86,7 @@ class Numerical:
         that repeats past its share ends its bin, and the bins above share what is left equally.
         """
         if self.points is None:
-            raise ValueError(
+            raise InvalidInput(
                 f"column {self.name!r} has no cut points yet: show rows to Schema.extend, "
                 f"or give cut points as in Schema.of({{{self.name!r}: [18, 65]}})"
             )
@@ -108,7 +109,7 @@ class Numerical:
         n_points = options["n_points"]
         taken = None if n_points is None else tuple(islice(points, n_points))
         if taken is not None and len(taken) < n_points:
-            raise ValueError(f"column {options['name']!r} has {len(taken)} points; it must have {n_points}")
+            raise InvalidInput(f"column {options['name']!r} has {len(taken)} points; it must have {n_points}")
         return cls(name=options["name"], points=taken, given=options["given"])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import InvalidInput
 from stumpery.options import shown
 
 MAX_ROUNDED, MIN_ROUNDED = 2.0**16, 1e-37  # absolute cut points outside are shown with all digits
@@ -48,6 +49,6 @@ def cut_text(threshold: float, n_digits: int = 4) -> str:
     return repr(float(threshold)).removesuffix(".0")
 
 
-def value_error(column: str, wanted: str, value: Any) -> ValueError:
+def value_error(column: str, wanted: str, value: Any) -> InvalidInput:
     """The error for a value that does not fit its column."""
-    return ValueError(f"a value of column {column!r} is {shown(value)}; it must be a {wanted} or missing")
+    return InvalidInput(f"a value of column {column!r} is {shown(value)}; it must be a {wanted} or missing")

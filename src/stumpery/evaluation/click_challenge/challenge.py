@@ -10,6 +10,7 @@ from time import thread_time
 import numpy as np
 
 from stumpery.clicks.content_selector import ContentSelector
+from stumpery.errors import InvalidInput
 from stumpery.evaluation.click_challenge.result import BEST_PROBABILITY, PERFECT, RANDOM, Curves, checkpoints_of
 from stumpery.options import check_one_of, check_whole
 from stumpery.streams.click_log import ClickRows
@@ -46,16 +47,16 @@ def play_challenge(
     runs = {name: _Player(player, (freeze or {}).get(name, n_batches)) for name, player in players.items()}
     baselines = {name: _Curve() for name in (RANDOM, PERFECT, BEST_PROBABILITY)}
     for name in baselines.keys() & runs.keys():
-        raise ValueError(f"a player is called {name!r}; that is the name of a baseline")
+        raise InvalidInput(f"a player is called {name!r}; that is the name of a baseline")
     has_probabilities = False
     n_done = 0
     while n_done < n_batches:
         block = next(blocks, None)
         if block is None:
-            raise ValueError(f"the blocks end after {n_done} batches; there must be {n_batches}")
+            raise InvalidInput(f"the blocks end after {n_done} batches; there must be {n_batches}")
         n = min(len(block.matrix) // size, n_batches - n_done)
         if n == 0:
-            raise ValueError(f"a block has {len(block.matrix)} rows; it must have at least the {size} of a batch")
+            raise InvalidInput(f"a block has {len(block.matrix)} rows; it must have at least the {size} of a batch")
         rows = block.matrix[: n * size].reshape(n, size, -1)
         clicks = block.clicks[: n * size].reshape(n, size)
         has_probabilities = bool(np.isfinite(block.probabilities).all())

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stumpery.encoding import HashEncoder, Schema
+from stumpery.errors import InvalidInput
 from stumpery.labels.binary import checked_clicks
 from stumpery.options import check_whole
 from stumpery.streams.click_log import ClickRows
@@ -36,7 +37,7 @@ class ClickTable:
         self._matrix: Floats = HashEncoder(schema=self.schema).encode_many(self.rows)
         self._clicks: Integers = np.array(checked_clicks("clicks", self.clicks), np.int64)
         if len(self._clicks) != len(self._matrix):
-            raise ValueError(
+            raise InvalidInput(
                 f"there are {len(self._matrix)} rows and {len(self._clicks)} clicks: one of each is needed"
             )
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import InvalidInput
 from stumpery.policies.bandit_forest import arena_kernels as layout
 from stumpery.policies.bandit_forest import growth_kernels as growth
 from stumpery.policies.bandit_forest.arena_kernels import (
@@ -65,7 +66,7 @@ def plan_capacity(max_bytes: int, n_actions: int, width: int, depths: list[int],
     needed = fixed + min_leaves * leaf + min_blocks * block
     if max_bytes < needed:
         trees = "one tree" if n_trees == 1 else f"{n_trees} trees"
-        raise ValueError(
+        raise InvalidInput(
             f"max_bytes is {max_bytes}; {trees} over {width} bits and {n_actions} actions need at least {needed}"
         )
     max_leaves = sum(2 ** min(depth, MAX_COUNTED_DEPTH) for depth in depths)

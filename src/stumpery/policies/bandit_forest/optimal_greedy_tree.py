@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stumpery.errors import InvalidInput
 from stumpery.options import check_whole
 from stumpery.types import Floats
 
@@ -55,16 +56,16 @@ def optimal_greedy_tree(
     check_whole("max_depth", max_depth, 0)
     bits, mass, means = np.asarray(contexts), np.asarray(probabilities, float), np.asarray(rewards, float)
     if (bits.ndim, mass.ndim, means.ndim) != (2, 1, 2) or not len(bits) == len(mass) == len(means) > 0:
-        raise ValueError(
+        raise InvalidInput(
             f"contexts, probabilities and rewards have shapes {bits.shape}, {mass.shape} and {means.shape}; "
             "each needs one row for every combination of bits"
         )
     if not np.isin(bits, (0, 1)).all():
-        raise ValueError("contexts must hold zeros and ones only")
+        raise InvalidInput("contexts must hold zeros and ones only")
     if (mass < 0).any() or not np.isclose(mass.sum(), 1.0):
-        raise ValueError(f"probabilities sum up to {mass.sum():g}; they must be 0 or more and sum up to 1")
+        raise InvalidInput(f"probabilities sum up to {mass.sum():g}; they must be 0 or more and sum up to 1")
     if not means.size or not np.isfinite(means).all():
-        raise ValueError(f"rewards have shape {means.shape}; they must be finite numbers, a column for each action")
+        raise InvalidInput(f"rewards have shape {means.shape}; they must be finite numbers, a column for each action")
     allowed = candidates or (lambda path: range(bits.shape[1]))
 
     def grow(path: Path, inside: Any) -> GreedyTree:

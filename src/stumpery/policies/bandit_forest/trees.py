@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stumpery.array_forest import rendering
 from stumpery.encoding import BitEncoder, Schema
 from stumpery.encoding.columns.numerical import Numerical
-from stumpery.errors import CorruptFile, capacity_errors
+from stumpery.errors import CorruptFile, InvalidInput, capacity_errors
 from stumpery.options import check_number, check_one_of, check_whole
 from stumpery.policies.bandit_forest import arena_kernels as layout
 from stumpery.policies.bandit_forest import capacity
@@ -134,7 +134,7 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
     def _begin(self, schema: Schema) -> None:
         width = self._new_encoder(schema).width
         if width == 0:
-            raise ValueError("schema has no bit: its columns have no names yet; give rows to Schema.extend")
+            raise InvalidInput("schema has no bit: its columns have no names yet; give rows to Schema.extend")
         self._plan_capacity(width)  # refuses before anything changes
         super()._begin(schema)
 
@@ -205,7 +205,7 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
 
     def _grown(self) -> BanditArena:
         if self._arena is None:
-            raise ValueError(f"{type(self).__name__} has seen no context yet")
+            raise InvalidInput(f"{type(self).__name__} has seen no context yet")
         return self._arena
 
     def _run(self, rows: Bits, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int) -> None:
@@ -269,7 +269,7 @@ def number_range(name: str, value: Any) -> tuple[float, float]:
     for bound in bounds:
         check_number(name, bound, 0.0, 1.0)
     if bounds[0] > bounds[1]:
-        raise ValueError(f"{name} is {value!r}; the lower number must come first")
+        raise InvalidInput(f"{name} is {value!r}; the lower number must come first")
     return float(bounds[0]), float(bounds[1])
 
 

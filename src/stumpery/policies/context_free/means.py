@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import InvalidInput
 from stumpery.options import is_number
 from stumpery.policies.context_free import means_kernels
 from stumpery.policies.exploration import explorer_kernels, explorers
@@ -44,12 +45,12 @@ class MeansPolicy(Policy):
 
     def __post_init__(self) -> None:
         if not isinstance(self.explorer, Explorer):
-            raise ValueError(
+            raise InvalidInput(
                 f"explorer is {self.explorer!r}; it must come from stumpery.policies.exploration.explorers"
             )
         if self.initial is not None:
             if not is_number(self.initial):
-                raise ValueError(
+                raise InvalidInput(
                     f"initial is {self.initial!r}; it must be a finite number, or None to try every action"
                 )
             self.initial = float(self.initial)

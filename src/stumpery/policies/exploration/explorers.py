@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.options import check_number, check_one_of, is_number
 from stumpery.policies.exploration import rule_kernels as kernels
 from stumpery.types import Floats
@@ -69,7 +70,7 @@ class Explorer:
         prior: Any = self.prior
         pair = tuple(prior) if isinstance(prior, Iterable) else ()
         if len(pair) != 2 or not all(is_number(count) and MIN_PRIOR <= count <= MAX_PRIOR for count in pair):
-            raise ValueError(
+            raise InvalidInput(
                 f"prior is {self.prior!r}; it must be two numbers from {MIN_PRIOR:g} to {MAX_PRIOR:g}, "
                 "successes and failures"
             )

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.options import check_number
 from stumpery.policies import standardisation_kernels as features_kernels
 from stumpery.policies.exploration import explorers
@@ -52,7 +53,7 @@ class LinearPolicy(VectorPolicy[linear_kernels.RidgeModels]):
 
     def __post_init__(self) -> None:
         if not isinstance(self.explorer, Explorer):
-            raise ValueError(
+            raise InvalidInput(
                 f"explorer is {self.explorer!r}; it must come from stumpery.policies.exploration.explorers"
             )
         check_number("ridge", self.ridge, MIN_RIDGE)

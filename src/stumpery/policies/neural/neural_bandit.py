@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.errors import InvalidInput
 from stumpery.options import check_number, check_whole
 from stumpery.policies.neural import network_kernels as networks
 from stumpery.policies.neural import neural_bandit_kernels as neural_kernels
@@ -96,7 +97,7 @@ def _checked(committee: Any) -> list[tuple[int, float]]:
     except (TypeError, ValueError):
         members = []
     if not members:
-        raise ValueError(f"committee is {committee!r}; it must be a list of pairs of hidden units and learning rate")
+        raise InvalidInput(f"committee is {committee!r}; it must be a list of pairs of hidden units and learning rate")
     for n_units, rate in members:
         check_whole("a number of hidden units in committee", n_units, 1, MAX_UNITS)
         check_number("a learning rate in committee", rate, 0.0, above=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from stumpery.array_forest.forest_kernels import Float32s
 from stumpery.encoding.columns.values import text_of, value_kind
+from stumpery.errors import InvalidInput
 from stumpery.options import listed, shown
 from stumpery.policies.arguments import checked_actions
 from stumpery.policies.reward_forest.scorers.linear_kernels import (
@@ -53,19 +54,19 @@ class ActionFeatures:
         """The features of a dict with a dict for each action that has any; a ValueError says what is wrong."""
         names = checked_actions(actions)
         if features is not None and not isinstance(features, Mapping):
-            raise ValueError(
+            raise InvalidInput(
                 f"features is {shown(features)}; it must be a dict with a dict of features for each action"
             )
         given, known = features or {}, set(names)
         if unknown := [action for action in given if action not in known]:
-            raise ValueError(f"features has {shown(unknown[0])}, which is no action; there are {listed(names)}")
+            raise InvalidInput(f"features has {shown(unknown[0])}, which is no action; there are {listed(names)}")
         described = {action: _checked(given[action], action) for action in names if given.get(action) is not None}
         terms: dict[Term, float] = {}
         for own in described.values():
             for term, number in _numbers(own):
                 terms[term] = max(terms.get(term, 0.0), abs(number))
         if len(terms) > MAX_TERMS:
-            raise ValueError(f"features have {len(terms)} different numbers and names; {MAX_TERMS} is the most")
+            raise InvalidInput(f"features have {len(terms)} different numbers and names; {MAX_TERMS} is the most")
         return cls(names, described, terms)
 
     def vectors(self) -> Floats:
@@ -108,7 +109,7 @@ class ActionFeatures:
 def _checked(features: Any, action: Action) -> Features:
     """One action's features as plain values, without those that are missing."""
     if not isinstance(features, Mapping) or not all(isinstance(name, str) for name in features):
-        raise ValueError(f"features of {shown(action)} are {shown(features)}; they must be a dict with names as keys")
+        raise InvalidInput(f"features of {shown(action)} are {shown(features)}; they must be a dict with names as keys")
     plain = {str.__str__(name): _plain(name, value) for name, value in features.items()}
     return {name: value for name, value in plain.items() if value is not None}
 
@@ -117,12 +118,12 @@ def _plain(name: str, value: Any) -> Feature | None:
     if value_kind(type(value)) != "other":
         return _one(name, value)
     if not isinstance(value, list | tuple | Set) and not (isinstance(value, np.ndarray) and value.ndim == 1):
-        raise ValueError(_refusal(name, value))
+        raise InvalidInput(_refusal(name, value))
     items = [_one(name, item) for item in value]
     names = {item for item in items if isinstance(item, str)}
     is_vector = any(isinstance(item, float) for item in items)
     if is_vector and (names or isinstance(value, Set)):  # a set has no order of its own
-        raise ValueError(_refusal(name, value))
+        raise InvalidInput(_refusal(name, value))
     return [item if isinstance(item, float) else 0.0 for item in items] if is_vector else sorted(names) or None
 
 
@@ -135,7 +136,7 @@ def _one(name: str, value: Any) -> float | str | None:
         return text_of(value)
     number = value.item() if isinstance(value, np.generic) else value  # 1e15 is infinite to a number of 16 bits
     if kind == "other" or not (number != number or -MAX_FEATURE <= number <= MAX_FEATURE):  # noqa: PLR0124 - or a NaN
-        raise ValueError(_refusal(name, value))
+        raise InvalidInput(_refusal(name, value))
     return None if number != number else float(number)  # noqa: PLR0124
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.forest_kernels import GAPS_PER_BLOCK
-from stumpery.errors import CorruptFile
+from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.policies.reward_forest.scorers.codes_kernels import CODES_PER_COLUMN
 from stumpery.policies.reward_forest.scorers.context_memory import BUCKET_BYTES
 from stumpery.policies.reward_forest.trees import ring
@@ -61,7 +61,7 @@ class RewardForestCapacity(NamedTuple):
             raise CorruptFile(f"its array {missing[0]!r} is missing, as in a file of another version of Stumpery")
         capacity = cls(*(len(arrays[name]) if arrays[name].ndim else 0 for name in names))
         if 0 in capacity or sum(array.nbytes for array in arrays.values()) > MAX_EXCESS * max_bytes:
-            raise ValueError(
+            raise InvalidInput(
                 f"its arrays have room for {tuple(capacity)}, which does not fit its max_bytes of {max_bytes}"
             )
         for n, what in ((capacity.n_slots, "slots of the quadratic scorer"), (capacity.n_buckets, "buckets")):
@@ -99,7 +99,7 @@ def capacity_within(
         n_slots //= 2
     rest -= n_slots * slot_bytes
     if rest < least:
-        raise ValueError(
+        raise InvalidInput(
             f"max_bytes is {max_bytes}; {n_trees} trees over {n_columns} columns and {n_actions} actions"
             f"{f' of {n_features} features' if n_features else ''} need "
             f"about {int((least + fixed + fewest * slot_bytes + n_buckets * BUCKET_BYTES) * 4 / 3):,}"

@@ -13,6 +13,7 @@ from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.arena import Arena
 from stumpery.array_forest.forest_kernels import CATEGORICAL, COUNTER_NODES, COUNTER_TIME, ForestState, resized
 from stumpery.drift.reward_drop_kernels import DROP_CONCEPT_START, DROP_N_DRIFTS
+from stumpery.errors import InvalidInput
 from stumpery.policies.reward_forest.capacity import (
     BLOCK_BYTES,
     MAX_EVENTS,
@@ -131,7 +132,7 @@ def max_capacity(state: RewardForestState, n_trees: int, max_bytes: int) -> Rewa
     limit = capacity_within(max_bytes, n_trees, n_actions, n_features, state.ring.widths, capacity_of(state))
     n_bytes = sum(array.nbytes for array in arrays_of(state).values())
     if n_bytes > MAX_EXCESS * max_bytes:
-        raise ValueError(
+        raise InvalidInput(
             f"max_bytes is {max_bytes}; {n_trees} trees with what they have learned need {n_bytes:,} for {n_actions} "
             f"actions, more than {MAX_EXCESS} times as much"
         )

@@ -9,6 +9,7 @@ from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest import rendering
 from stumpery.drift.reward_drop_kernels import DROP_N_DRIFTS
 from stumpery.encoding.online_encoder import OnlineEncoder
+from stumpery.errors import InvalidInput
 from stumpery.options import check_whole
 from stumpery.policies.contextual import ContextualPolicy
 from stumpery.policies.reward_forest.capacity import default_n_trees
@@ -120,6 +121,6 @@ class RewardForestInspection(ContextualPolicy[OnlineEncoder]):
         n_trees = self.n_trees or default_n_trees(0) if self._arena is None else self._arena.n_trees
         check_whole("tree", tree, 0, n_trees - 1)
         if self._arena is None or self.schema is None:
-            raise ValueError("this forest has seen no context yet: there is no tree to show")
+            raise InvalidInput("this forest has seen no context yet: there is no tree to show")
         state = self._arena.state
         return RewardForestExplainer(state, self.schema, self.actions, self._reward, self._statistics_of)

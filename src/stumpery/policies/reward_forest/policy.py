@@ -12,7 +12,7 @@ from stumpery.array_forest import forest_kernels as trees
 from stumpery.encoding import Schema
 from stumpery.encoding.chunks import chunks
 from stumpery.encoding.online_encoder import OnlineEncoder
-from stumpery.errors import CorruptFile, capacity_errors
+from stumpery.errors import CorruptFile, InvalidInput, capacity_errors
 from stumpery.options import check_number, check_whole
 from stumpery.policies.arguments import checked_actions
 from stumpery.policies.contextual import NO_REWARDS
@@ -89,7 +89,7 @@ class RewardForest(RewardForestInspection):
             check_whole("n_trees", self.n_trees, 1, 10_000)
         check_whole("max_bytes", self.max_bytes, 1, 2**50)
         if not isinstance(self.explorer, Explorer):
-            raise ValueError(
+            raise InvalidInput(
                 f"explorer is {self.explorer!r}; it must come from stumpery.policies.exploration.explorers"
             )
         check_number("shrinkage", self.shrinkage, 0.0, MAX_SHRINKAGE)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.streams.datasets.dataset import Column, Dataset
 from stumpery.system.extras import need
 
@@ -48,7 +49,7 @@ def check(frame: "pl.DataFrame", dataset: Dataset) -> None:
     """Raise a ValueError unless the checksum of the leading rows is that of the registry."""
     digest = canonical_sha256(frame.head(dataset.checked_rows), dataset.columns)
     if digest != dataset.sha256:
-        raise ValueError(
+        raise InvalidInput(
             f"the content of {dataset.name} does not match the registry: the SHA-256 of its first "
             f"{dataset.checked_rows:,} rows is {digest[:12]}... instead of {dataset.sha256[:12]}..."
         )

@@ -10,6 +10,7 @@ from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
+from stumpery.errors import InvalidInput
 from stumpery.options import shown
 from stumpery.system.writing import whole_file
 
@@ -81,7 +82,7 @@ def _download(url: str, part: Path, progress: Progress | None, retries: RetryPol
         while chunk := response.read(CHUNK_BYTES):
             done += len(chunk)
             if done > retries.max_bytes:
-                raise ValueError(f"{url} is larger than the {retries.max_bytes:,} bytes that are accepted")
+                raise InvalidInput(f"{url} is larger than the {retries.max_bytes:,} bytes that are accepted")
             file.write(chunk)
             if progress is not None:
                 progress(done, total)
@@ -101,4 +102,4 @@ class _WebOnly(urllib.request.HTTPRedirectHandler):
 
 def _check_scheme(url: str) -> None:
     if urlsplit(url).scheme not in ("http", "https"):
-        raise ValueError(f"an address is {shown(url)}; it must begin with http:// or https://")
+        raise InvalidInput(f"an address is {shown(url)}; it must begin with http:// or https://")

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from stumpery.errors import InvalidInput
 from stumpery.streams.datasets import download, registry
 from stumpery.streams.datasets.dataset import Dataset
 from stumpery.system.folders import cache_root, make_own
@@ -49,7 +50,7 @@ def path(dataset: str | Dataset) -> Path:
     """The Parquet file of a local dataset; a FileNotFoundError says how to download it."""
     dataset = _entry(dataset)
     if dataset.format == "scikit-learn":
-        raise ValueError(f"{dataset.name} comes from scikit-learn and has no file")
+        raise InvalidInput(f"{dataset.name} comes from scikit-learn and has no file")
     found = _find(dataset)
     if found is None:
         raise FileNotFoundError(f"{dataset.name} is not on this machine: stumpery data fetch {dataset.name}")
@@ -89,7 +90,7 @@ def verify(dataset: str | Dataset) -> int:
     from stumpery.streams.datasets import checksum
 
     if frame.height not in (dataset.n_rows, dataset.checked_rows):
-        raise ValueError(f"{dataset.name} should have {dataset.n_rows:,} rows, not {frame.height:,}")
+        raise InvalidInput(f"{dataset.name} should have {dataset.n_rows:,} rows, not {frame.height:,}")
     checksum.check(frame, dataset)
     return dataset.checked_rows
 
@@ -151,7 +152,7 @@ def _cache(dataset: Dataset, files: list[Path], target: Path) -> None:
 
     frame = parquet.conform(parsers.parse(dataset, [file.read_bytes() for file in files]), dataset)
     if frame.height != dataset.n_rows:
-        raise ValueError(f"the origin of {dataset.name} sent {frame.height:,} rows instead of {dataset.n_rows:,}")
+        raise InvalidInput(f"the origin of {dataset.name} sent {frame.height:,} rows instead of {dataset.n_rows:,}")
     checksum.check(frame, dataset)
     parquet.write(frame, target)
 

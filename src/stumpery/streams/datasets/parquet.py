@@ -8,6 +8,7 @@ the microsecond.
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stumpery.errors import InvalidInput
 from stumpery.streams.datasets.checksum import MISSING_NAME
 from stumpery.streams.datasets.dataset import Column, Dataset
 from stumpery.system.extras import need
@@ -26,7 +27,7 @@ def read(path: Path, dataset: Dataset) -> "pl.DataFrame":
         wanted = [column.name for column in dataset.columns if column.name in present]
         frame = pl.read_parquet(path, columns=wanted)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise ValueError(f"{path} is damaged or not a Parquet file: replace or delete it") from error
+        raise InvalidInput(f"{path} is damaged or not a Parquet file: replace or delete it") from error
     return conform(frame, dataset)
 
 
@@ -41,7 +42,7 @@ def conform(frame: "pl.DataFrame", dataset: Dataset) -> "pl.DataFrame":
     """Select the declared columns in order, with the types that every loaded frame has."""
     lacking = [column.name for column in dataset.columns if column.name not in frame.columns]
     if lacking:
-        raise ValueError(f"{dataset.name} should have the columns {', '.join(lacking)}, which are not there")
+        raise InvalidInput(f"{dataset.name} should have the columns {', '.join(lacking)}, which are not there")
     return pl.DataFrame([_conformed(frame[column.name], column, dataset) for column in dataset.columns])
 
 
@@ -55,7 +56,7 @@ def _conformed(series: "pl.Series", column: Column, dataset: Dataset) -> "pl.Ser
         case "time", pl.Datetime(time_zone=zone):
             utc = series.dt.convert_time_zone("UTC") if zone else series.dt.replace_time_zone("UTC")
             return utc.dt.cast_time_unit("us")
-    raise ValueError(f"column {column.name} of {dataset.name} should hold {column.kind}s, not {series.dtype}")
+    raise InvalidInput(f"column {column.name} of {dataset.name} should hold {column.kind}s, not {series.dtype}")
 
 
 def _narrowed(series: "pl.Series") -> "pl.Series":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stumpery.errors import InvalidInput
 from stumpery.streams.datasets.checksum import MISSING_NAME
 from stumpery.streams.datasets.dataset import Column, Dataset, Format
 from stumpery.system.extras import need
@@ -33,7 +34,7 @@ def parse(dataset: Dataset, files: Sequence[bytes]) -> "pl.DataFrame":
         frames = [READERS[dataset.format](_unpacked(raw), dataset.columns) for raw in files]
     except (ValueError, EOFError, OSError, zlib.error, pl.exceptions.PolarsError) as error:
         cause = " ".join(str(error).split())[:200]
-        raise ValueError(f"the files of {dataset.name} do not read as {dataset.format}: {cause}") from error
+        raise InvalidInput(f"the files of {dataset.name} do not read as {dataset.format}: {cause}") from error
     if dataset.format == "open bandit":
         labels = [pl.lit(policy).alias("behavior_policy") for policy in BEHAVIOR_POLICIES]
         frames = [frame.with_columns(label) for frame, label in zip(frames, labels, strict=True)]
@@ -90,7 +91,7 @@ def read_libsvm(raw: bytes, columns: Columns) -> "pl.DataFrame":
         for cell in cells:
             feature, _, value = cell.partition(b":")
             if not 0 < int(feature) < len(columns):
-                raise ValueError(f"feature {int(feature)} is not among the {len(columns) - 1} declared ones")
+                raise InvalidInput(f"feature {int(feature)} is not among the {len(columns) - 1} declared ones")
             row[int(feature)] = float(value)
     return _frame(table, columns)
 
@@ -99,7 +100,7 @@ def read_arff(raw: bytes, columns: Columns) -> "pl.DataFrame":
     """Weka's format: `@attribute` lines that name the columns, and values without a header after `@data`."""
     mark = _DATA.search(raw)
     if mark is None:
-        raise ValueError("there is no line that says @data")
+        raise InvalidInput("there is no line that says @data")
     declared = {column.name: column for column in columns}
     attributes = [quoted.strip(b"'\"").decode() for quoted in _ATTRIBUTE.findall(raw[: mark.start()])]
     present = [declared.get(name, Column(name, "name")) for name in attributes]
@@ -128,7 +129,7 @@ READERS: Mapping[Format, Callable[[bytes, Columns], "pl.DataFrame"]] = {
 
 def _frame(table: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]", columns: Columns) -> "pl.DataFrame":
     if table.shape[1] != len(columns):
-        raise ValueError(f"a row has {table.shape[1]} values instead of {len(columns)}")
+        raise InvalidInput(f"a row has {table.shape[1]} values instead of {len(columns)}")
     return pl.DataFrame(table, schema=[column.name for column in columns], orient="row")
 
 
@@ -142,5 +143,5 @@ def _unpacked(raw: bytes) -> bytes:
     with gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
         content = packed.read(MAX_UNPACKED_BYTES + 1)
     if len(content) > MAX_UNPACKED_BYTES:
-        raise ValueError(f"it unpacks to more than {MAX_UNPACKED_BYTES:,} bytes")
+        raise InvalidInput(f"it unpacks to more than {MAX_UNPACKED_BYTES:,} bytes")
     return content
