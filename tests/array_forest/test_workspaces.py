@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stumpery as st
-from stumpery.array_forest.workspaces import WorkspacePool
+from stumpery.array_forest.arena import WorkspacePool
 
 
 class Made:

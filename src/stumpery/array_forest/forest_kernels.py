@@ -1,8 +1,12 @@
-"""Array forest: the state of incremental trees over stored events, as one NamedTuple of arrays.
+"""Array forest: the state of incremental trees over stored events, their allocation, and how rows descend.
 
 Events are stored once, in a ring of the owner's. A leaf has only their numbers (`event_lists_kernels.py`), so that it
-can search splits among its own past events. Nodes are records of sixteen bytes (`nodes_kernels.py`). Nodes, leaves and
-blocks are allocated from arrays of fixed size (`allocation_kernels.py`), which grow between calls (`arena.py`).
+can search splits among its own past events. Nodes, leaves and blocks are allocated from arrays of fixed size, which
+grow between calls (`arena.py`); free ones form linked lists.
+
+A node is sixteen bytes: the index of its left child (the right one follows), its column, and a threshold or a set of
+codes. A leaf is its own left child, so that all trees descend level by level without a branch. Missing numbers are -inf
+and missing names code 0: always on a side of their own.
 """
 
 import math
@@ -11,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.jit import LINE, internal
+from stumpery.jit import LINE, internal, prefetch, prefetch_byte
 from stumpery.types import Floats
 
 NODE_CHILD, NODE_COLUMN = range(2)  # of a node's four words; the last two are its threshold or mask
@@ -152,3 +156,148 @@ def renumber(forest: ForestState, n_kept: int, concept_start: int = 0) -> int:
 def as_int64(number: np.int32) -> int:
     """A number in 64 bits: functions that get both widths would be compiled twice."""
     return int(np.int64(number))
+
+
+@internal
+def has_pair(forest: ForestState) -> bool:
+    """Whether two nodes are free."""
+    counters = forest.counters
+    return bool(counters[COUNTER_FREE_PAIR] != NO_INDEX or counters[COUNTER_NODES] + 2 <= forest.nodes.shape[0])
+
+
+@internal
+def take_pair(forest: ForestState) -> int:
+    """Allocate two neighbouring nodes, in place."""
+    counters = forest.counters
+    pair: int = counters[COUNTER_FREE_PAIR]
+    if pair == NO_INDEX:
+        pair = counters[COUNTER_NODES]
+        counters[COUNTER_NODES] += 2
+    else:
+        counters[COUNTER_FREE_PAIR] = forest.nodes[pair, NODE_CHILD]
+    return pair
+
+
+@internal
+def take_leaf(forest: ForestState) -> int:
+    """Allocate a leaf, in place."""
+    counters = forest.counters
+    leaf: int = counters[COUNTER_FREE_LEAF]
+    if leaf == NO_INDEX:
+        leaf = counters[COUNTER_LEAVES]
+        counters[COUNTER_LEAVES] += 1
+    else:
+        counters[COUNTER_FREE_LEAF] = forest.leaves[leaf, LEAF_BLOCK]
+    return leaf
+
+
+@internal
+def free_pair(forest: ForestState, pair: int) -> None:
+    """Free two neighbouring nodes, in place."""
+    forest.nodes[pair, NODE_CHILD] = forest.counters[COUNTER_FREE_PAIR]
+    forest.counters[COUNTER_FREE_PAIR] = pair
+
+
+@internal
+def free_leaf(forest: ForestState, leaf: int) -> None:
+    """Free a leaf without blocks, in place."""
+    forest.leaves[leaf, LEAF_NODE] = NO_INDEX
+    forest.leaves[leaf, LEAF_BLOCK] = forest.counters[COUNTER_FREE_LEAF]
+    forest.counters[COUNTER_FREE_LEAF] = leaf
+
+
+@internal
+def make_leaf(forest: ForestState, node: int, leaf: int) -> None:
+    """Turn a node into a leaf, in place; events and statistics of the leaf stay."""
+    forest.nodes[node, NODE_CHILD] = node
+    forest.nodes[node, NODE_COLUMN] = 0
+    forest.masks[2 * node + NODE_PAYLOAD] = NAN_BITS | np.uint64(leaf)
+    forest.leaves[leaf, LEAF_NODE] = node
+
+
+@internal
+def make_empty_leaf(forest: ForestState, node: int, leaf: int) -> None:
+    """Turn a node into a leaf without events, in place; statistics of the leaf stay."""
+    make_leaf(forest, node, leaf)
+    forest.leaves[leaf, LEAF_N_EVENTS] = 0
+    forest.leaves[leaf, LEAF_NEXT_CHECK] = INITIAL_CHECK
+    forest.leaves[leaf, LEAF_BLOCK] = NO_INDEX
+    forest.leaves[leaf, LEAF_N_GAPS] = 0
+
+
+@internal
+def make_split(
+    forest: ForestState, leaf: int, other: int, child: int, column: int, threshold: float, mask: np.uint64
+) -> None:
+    """Turn the node of a leaf without blocks into a split with two empty leaves, this one and the other, in place."""
+    node = forest.leaves[leaf, LEAF_NODE]
+    make_empty_leaf(forest, child, leaf)
+    make_empty_leaf(forest, child + 1, other)
+    forest.nodes[node, NODE_CHILD] = child
+    forest.nodes[node, NODE_COLUMN] = column
+    if column >= 0:
+        forest.thresholds[2 * node + NODE_PAYLOAD] = threshold
+    else:
+        forest.masks[2 * node + NODE_PAYLOAD] = mask
+
+
+@internal
+def column_of(forest: ForestState, node: int) -> np.uint32:
+    """The column of a split."""
+    column = forest.words[np.uint32(4) * np.uint32(node) + np.uint32(NODE_COLUMN)]
+    return np.uint32(column ^ (column >> np.int32(31)))
+
+
+@internal
+def value_goes_right(forest: ForestState, node: int, value: float) -> np.int32:
+    """1 if a value belongs to the right child of a node, else 0; both kinds of splits are evaluated: no branch."""
+    index = np.uint32(node)
+    column = forest.words[np.uint32(4) * index + np.uint32(NODE_COLUMN)]
+    payload = np.uint32(2) * index + np.uint32(NODE_PAYLOAD)
+    above = np.int32(value > forest.thresholds[payload])
+    code = np.uint64(np.int32(np.float32(value)) & np.int32(63))
+    outside = np.int32(1) - np.int32((forest.masks[payload] >> code) & np.uint64(1))
+    return above if column >= 0 else outside
+
+
+@internal
+def goes_right(forest: ForestState, node: int, row: Floats) -> np.int32:
+    """1 if a row belongs to the right child of a node, else 0."""
+    return value_goes_right(forest, node, row[column_of(forest, node)])
+
+
+@internal
+def descend(forest: ForestState, row: Floats, reached: Int32s, moving: Int32s) -> None:
+    """Write the leaf that a row reaches in every tree into `reached`, in place; all trees descend together.
+
+    `moving` is scratch: the trees that have not reached a leaf yet.
+    """
+    n_moving = reached.shape[0]
+    for tree in range(n_moving):
+        reached[tree] = tree
+        moving[tree] = tree
+    while n_moving > 0:
+        still = 0
+        for index in range(n_moving):
+            tree = moving[index]
+            node = reached[tree]
+            child = forest.words[np.uint32(4) * np.uint32(node) + np.uint32(NODE_CHILD)] + goes_right(forest, node, row)
+            prefetch_byte(forest.words, 16 * child)
+            reached[tree] = child
+            moving[still] = tree
+            still += child != node
+        n_moving = still
+    for tree in range(reached.shape[0]):
+        leaf = forest.nodes[reached[tree], NODE_LEAF]
+        prefetch(forest.stats, leaf)
+        prefetch(forest.leaves, leaf)
+        reached[tree] = leaf
+
+
+@internal
+def update_column_kinds(forest: ForestState, row: Floats) -> None:
+    """Make binary columns numerical where a row has another value than 0 and 1, in place."""
+    for column in range(row.shape[0]):
+        value = row[column]
+        if forest.kinds[column] == BINARY and value != 0.0 and value != 1.0:  # noqa: PLR1714 - a set is slow here
+            forest.kinds[column] = NUMERICAL

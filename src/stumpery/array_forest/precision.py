@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.array_forest.forest_kernels import NO_INDEX, aligned_zeros
-from stumpery.array_forest.precision_kernels import (
+from stumpery.array_forest.binning_kernels import (
     DOUBLE,
     DOUBLE_INFINITY,
     MAX_EXACT_SINGLE,
@@ -14,11 +13,12 @@ from stumpery.array_forest.precision_kernels import (
     SINGLE_INFINITY,
     Doubles,
 )
+from stumpery.array_forest.forest_kernels import NO_INDEX, aligned_zeros
 from stumpery.types import Floats
 
 
 def is_lost(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether 32 bits lose too much of each value, as in `precision_kernels.round_row`."""
+    """Whether 32 bits lose too much of each value, as in `binning_kernels.round_row`."""
     values = values.astype(np.float64)
     with np.errstate(over="ignore", under="ignore"):
         narrow, size = values.astype(np.float32), np.abs(values)
@@ -45,7 +45,7 @@ def rounded(values: Floats) -> Floats:
 
 
 def rounded_row(row: Floats, widths: NDArray[np.uint8]) -> Floats:
-    """A row as it is stored, as `precision_kernels.round_row` writes it."""
+    """A row as it is stored, as `binning_kernels.round_row` writes it."""
     is_infinite = is_lost(row) & (np.abs(row) >= DOUBLE_INFINITY) & (widths != DOUBLE)
     return np.where(is_infinite, np.copysign(np.float64(np.float32(SINGLE_INFINITY)), row), rounded(row))
 

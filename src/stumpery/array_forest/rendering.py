@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest.forest_kernels import ForestState
+from stumpery.encoding import Schema
+from stumpery.encoding.columns.categorical import Categorical
+from stumpery.encoding.columns.values import cut_text
 from stumpery.system.extras import need
 
 if TYPE_CHECKING:
@@ -22,6 +27,23 @@ Children = NDArray[np.int32]  # of every node; a leaf's is itself
 LINE_LENGTH, MAX_RULE_LENGTH = 36, 60  # letters in a line of a picture's box, and of a rule
 MAX_INCHES = 600.0  # of a picture's height: 65,536 dots
 LINE_INCHES, GAP_INCHES, BOX_INCHES = 0.12, 0.2, 2.7  # the height of a line, the gap between boxes, a box and its edge
+
+
+def rules_of(forest: ForestState, schema: Schema, node: int) -> tuple[str, str]:
+    """The rules of a node's left and right child."""
+    column = int(forest.nodes[node, trees.NODE_COLUMN])
+    if column >= 0:
+        name, threshold = schema.columns[column].name, forest.thresholds[2 * node + trees.NODE_PAYLOAD]
+        if threshold == -np.inf:
+            return f"{name} is missing", f"{name} is known"
+        cut = cut_text(threshold)
+        return f"{name} <= {cut} or missing", f"{name} > {cut}"
+    named = schema.columns[~column]
+    mask = int(forest.masks[2 * node + trees.NODE_PAYLOAD])
+    categories = named.categories if isinstance(named, Categorical) else ()
+    meaning = {0: "missing", **dict(enumerate(categories, start=1)), len(categories) + 1: "any new name"}
+    inside = ", ".join(word for code, word in meaning.items() if mask >> code & 1)
+    return f"{named.name} in {{{inside}}}", f"{named.name} not in {{{inside}}}"
 
 
 class ShownNode(NamedTuple):

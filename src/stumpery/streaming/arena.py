@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest.arena import WorkspacePool
+from stumpery.array_forest.binning_kernels import DOUBLE
 from stumpery.array_forest.precision import needs_double
-from stumpery.array_forest.precision_kernels import DOUBLE
-from stumpery.array_forest.workspaces import WorkspacePool
 from stumpery.compiling.pointers import pinned
 from stumpery.encoding.chunks import Rows, chunks
 from stumpery.streaming import state as states

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest.binning_kernels import DOUBLE, SINGLE
 from stumpery.array_forest.forest_kernels import GAPS_PER_BLOCK
-from stumpery.array_forest.precision_kernels import DOUBLE, SINGLE
 from stumpery.drift import adaptive_window_kernels as adaptive_windows
 from stumpery.errors import InvalidInput
 from stumpery.streaming.trees import naive_bayes_kernels as naive_bayes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stumpery.array_forest import forest_kernels as forests
 from stumpery.array_forest import rendering
 from stumpery.array_forest.precision import rounded_row
-from stumpery.array_forest.rules import rules_of
+from stumpery.array_forest.rendering import rules_of
 from stumpery.encoding import Schema
 from stumpery.options import check_whole
 from stumpery.streaming.trees.state_kernels import (

@@ -8,7 +8,7 @@ import numpy as np
 
 from stumpery import frames
 from stumpery.array_forest import forest_kernels as forests
-from stumpery.array_forest.precision_kernels import SINGLE
+from stumpery.array_forest.binning_kernels import SINGLE
 from stumpery.encoding import Schema
 from stumpery.encoding.chunks import Rows
 from stumpery.encoding.declared_columns import DeclaredColumns

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest.binning_kernels import DOUBLE, MAX_SPLIT_EVENTS, SINGLE, new_scratch, scratch_size
 from stumpery.array_forest.precision import doubles_of, new_doubles
-from stumpery.array_forest.precision_kernels import DOUBLE, SINGLE
-from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, new_scratch, scratch_size
 from stumpery.drift import adaptive_window_kernels as adaptive_windows
 from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.streaming.capacity import MIN_EVENTS, Capacity, StreamShape, max_capacity

@@ -3,8 +3,7 @@
 import numpy as np
 
 from stumpery.array_forest import forest_kernels as forests
-from stumpery.array_forest.block_validation import validate_blocks
-from stumpery.array_forest.node_validation import validate_nodes
+from stumpery.array_forest.validation import validate_blocks, validate_nodes
 from stumpery.drift import adaptive_window_kernels as adaptive_windows
 from stumpery.saving.validation import check, check_learned, check_within
 from stumpery.streaming.capacity import StreamShape

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
+from stumpery.array_forest.binning_kernels import DOUBLE, DOUBLE_INFINITY, SINGLE, copy_events, round_row
 from stumpery.array_forest.precision import needs_double, rounded_row
-from stumpery.array_forest.precision_kernels import DOUBLE, DOUBLE_INFINITY, SINGLE, round_row
-from stumpery.array_forest.scratch_kernels import copy_events
 from stumpery.jit import kernel
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring_kernels import (

@@ -6,8 +6,7 @@ from tests.reference.reward_forest import RewardForestTrees
 
 from stumpery.array_forest import event_lists_kernels as event_lists
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest import nodes_kernels as nodes
-from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, new_scratch
+from stumpery.array_forest.binning_kernels import MAX_SPLIT_EVENTS, new_scratch
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import INTERPRETED, LINE, kernel
 from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as stats
@@ -46,7 +45,7 @@ def learn_rows(forest, ring, scratch, rows, played, begins, seed):
     epoch = 0
     reached, moving = np.zeros(N_TREES, np.int32), np.zeros(N_TREES, np.int32)
     for place in range(rows.shape[0]):
-        nodes.descend(forest, rows[place], reached, moving)
+        trees.descend(forest, rows[place], reached, moving)
         if place in begins:
             epoch = place
         action, reward = int(played[place, 0]), played[place, 1]
@@ -74,7 +73,7 @@ def find_leaves(forest, reached, rows, found):
     """Write every row's leaf in every tree into `found`, in place."""
     moving = np.zeros_like(reached)
     for place in range(rows.shape[0]):
-        nodes.descend(forest, rows[place], reached, moving)
+        trees.descend(forest, rows[place], reached, moving)
         found[place] = reached
 
 

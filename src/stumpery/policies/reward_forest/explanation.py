@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest import rendering
 from stumpery.array_forest.forest_kernels import ForestState
-from stumpery.array_forest.rendering import ShownNode
-from stumpery.array_forest.rules import rules_of
+from stumpery.array_forest.rendering import ShownNode, rules_of
 from stumpery.encoding import Schema
 from stumpery.policies.exploration.rule_kernels import (
     ACTION_PROBABILITY,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.array_forest.binning_kernels import MAX_SPLIT_EVENTS, Scratch, round_row
 from stumpery.array_forest.forest_kernels import (
     COUNTER_FREE_BLOCKS,
     COUNTER_NODES,
@@ -20,10 +21,8 @@ from stumpery.array_forest.forest_kernels import (
     Float32s,
     ForestState,
     Int32s,
+    descend,
 )
-from stumpery.array_forest.nodes_kernels import descend
-from stumpery.array_forest.precision_kernels import round_row
-from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, Scratch
 from stumpery.drift import reward_drop_kernels as reward_drop
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal, kernel

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest.binning_kernels import new_scratch, scratch_size
 from stumpery.array_forest.forest_kernels import aligned_zeros
-from stumpery.array_forest.scratch_kernels import new_scratch, scratch_size
 from stumpery.drift.reward_drop_kernels import N_DROP_FIELDS
 from stumpery.policies.reward_forest.capacity import BLOCK_BYTES, RewardForestCapacity, leaf_bytes_of
 from stumpery.policies.reward_forest.policy_kernels import (

@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest.block_validation import validate_blocks
-from stumpery.array_forest.node_validation import validate_nodes
+from stumpery.array_forest.validation import validate_blocks, validate_nodes
 from stumpery.drift import reward_drop_kernels as reward_drop
 from stumpery.errors import CorruptFile
 from stumpery.policies.reward_forest.policy_kernels import CLOCK_EVENTS, RewardForestState

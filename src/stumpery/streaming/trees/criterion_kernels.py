@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from stumpery.array_forest.scratch_kernels import Scratch, SplitTable
+from stumpery.array_forest.binning_kernels import Scratch, SplitTable
 from stumpery.jit import internal, log2_of
 from stumpery.types import Floats
 

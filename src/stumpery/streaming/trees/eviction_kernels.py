@@ -7,10 +7,8 @@ the blocks are free again.
 
 import numpy as np
 
-from stumpery.array_forest import allocation_kernels as allocation
 from stumpery.array_forest import event_lists_kernels as event_lists
 from stumpery.array_forest import forest_kernels as forests
-from stumpery.array_forest import nodes_kernels
 from stumpery.array_forest.forest_kernels import (
     COUNTER_FREE_BLOCKS,
     COUNTER_LEAVES,
@@ -44,7 +42,7 @@ FREE_BLOCKS_LOW, FREE_BLOCKS_ENOUGH = 16, 8  # eviction begins below one free bl
 @internal
 def allocate_leaf(model: StreamState) -> int:
     """A free leaf, activated and without a table."""
-    leaf = allocation.take_leaf(model.forest)
+    leaf = forests.take_leaf(model.forest)
     model.flags[leaf, FLAG_TABLE] = NO_INDEX
     model.flags[leaf, FLAG_DEACTIVATED] = 0
     return leaf
@@ -63,7 +61,8 @@ def free_table(model: StreamState, leaf: int) -> None:
 def free_leaf(model: StreamState, leaf: int) -> None:
     """Free a leaf, in place."""
     free_table(model, leaf)
-    allocation.free_leaf(model.forest, leaf)
+    event_lists.free_blocks(model.forest, leaf)
+    forests.free_leaf(model.forest, leaf)
 
 
 @internal
@@ -98,9 +97,9 @@ def reset_tree(model: StreamState, root: int, grace: int) -> None:
             else:
                 stack[n_stacked] = nodes[node, NODE_CHILD]
                 n_stacked += 1
-        allocation.free_pair(model.forest, pair)
+        forests.free_pair(model.forest, pair)
     leaf = allocate_leaf(model)
-    nodes_kernels.make_empty_leaf(model.forest, root, leaf)
+    forests.make_empty_leaf(model.forest, root, leaf)
     reset_leaf(model, leaf)
     model.forest.leaves[leaf, LEAF_NEXT_CHECK] = grace
 

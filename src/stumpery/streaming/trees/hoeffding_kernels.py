@@ -6,7 +6,8 @@ replaces the old one (Gomes et al. 2017).
 
 import numpy as np
 
-from stumpery.array_forest import nodes_kernels
+from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest.binning_kernels import MAX_SPLIT_EVENTS, round_row, store_event
 from stumpery.array_forest.forest_kernels import (
     COUNTER_FREE_BLOCKS,
     COUNTER_FREE_PAIR,
@@ -25,8 +26,6 @@ from stumpery.array_forest.forest_kernels import (
     ForestState,
     Int32s,
 )
-from stumpery.array_forest.precision_kernels import round_row
-from stumpery.array_forest.scratch_kernels import MAX_SPLIT_EVENTS, store_event
 from stumpery.drift import adaptive_window_kernels as drift
 from stumpery.jit import internal, kernel
 from stumpery.random import poisson
@@ -174,7 +173,7 @@ def learn(
     forest, n_trees, reached = model.forest, model.standby.shape[0], work.reached
     is_regression = rule[RULE_CRITERION] == VARIANCE
     time = forest.counters[COUNTER_TIME]
-    nodes_kernels.update_column_kinds(forest, row)
+    forests.update_column_kinds(forest, row)
     store_event(model.events, model.doubles, time, row, label, weight)
     forest.counters[COUNTER_TIME] = time + 1
     if is_regression:
@@ -216,10 +215,10 @@ def update_label_moments(moments: Floats, number: float, weight: float) -> None:
 def find_leaf(model: StreamState, root: int, row: Floats) -> int:
     """The leaf that a row reaches below a root."""
     node = root
-    child = model.forest.nodes[node, NODE_CHILD] + nodes_kernels.goes_right(model.forest, node, row)
+    child = model.forest.nodes[node, NODE_CHILD] + forests.goes_right(model.forest, node, row)
     while child != node:
         node = child
-        child = model.forest.nodes[node, NODE_CHILD] + nodes_kernels.goes_right(model.forest, node, row)
+        child = model.forest.nodes[node, NODE_CHILD] + forests.goes_right(model.forest, node, row)
     return int(model.forest.nodes[node, NODE_LEAF])
 
 
@@ -258,7 +257,7 @@ def run(
             return index
         if does & LEARNS and does & GROWS and not has_capacity(model.forest, model.events.shape[0], n_trees, rule):
             return index
-        nodes_kernels.descend(model.forest, row, work.foreground, work.descending)
+        forests.descend(model.forest, row, work.foreground, work.descending)
         if does & PREDICTS:
             predict(model, work.reached, row, rule, work.tree_output, outputs[index])
         if does & LEARNS and weights[index] > 0.0:

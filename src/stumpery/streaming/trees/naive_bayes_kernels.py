@@ -11,10 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest.binning_kernels import (
+    DOUBLE,
+    Doubles,
+    Scratch,
+    assign_bins,
+    bin_doubles,
+    choose_thresholds,
+    gather_doubles,
+)
 from stumpery.array_forest.forest_kernels import MAX_CODES, MAX_THRESHOLDS, Float32s, Int32s
-from stumpery.array_forest.precision_kernels import DOUBLE, Doubles, gather_doubles
-from stumpery.array_forest.scratch_kernels import Scratch
-from stumpery.array_forest.thresholds_kernels import assign_bins, bin_doubles, choose_thresholds
 from stumpery.jit import internal
 from stumpery.streaming.trees.criterion_kernels import CUT_SPACING, EVENT_LABEL, EVENT_WEIGHT
 from stumpery.types import Floats

@@ -12,10 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest.binning_kernels import (
+    DOUBLE,
+    Doubles,
+    Scratch,
+    assign_bins,
+    best_candidate,
+    bin_doubles,
+    choose_thresholds,
+    gather_doubles,
+    round_up_to_lanes,
+)
 from stumpery.array_forest.forest_kernels import MAX_CODES, MIN_CHILD_EVENTS
-from stumpery.array_forest.precision_kernels import DOUBLE, Doubles, gather_doubles
-from stumpery.array_forest.scratch_kernels import Scratch, round_up_to_lanes
-from stumpery.array_forest.thresholds_kernels import assign_bins, best_candidate, bin_doubles, choose_thresholds
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
 from stumpery.streaming.trees.criterion_kernels import (

@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from stumpery.array_forest import allocation_kernels as allocation
 from stumpery.array_forest import event_lists_kernels as event_lists
-from stumpery.array_forest import nodes_kernels
+from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest.binning_kernels import DOUBLE, Scratch, copy_events, gather_doubles
 from stumpery.array_forest.forest_kernels import (
     COUNTER_TIME,
     LEAF_N_EVENTS,
@@ -21,8 +21,6 @@ from stumpery.array_forest.forest_kernels import (
     NO_INDEX,
     Float32s,
 )
-from stumpery.array_forest.precision_kernels import DOUBLE, gather_doubles
-from stumpery.array_forest.scratch_kernels import Scratch, copy_events
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
 from stumpery.streaming.trees import criterion_kernels
@@ -115,7 +113,7 @@ def try_split(model: StreamState, scratch: Scratch, leaf: int, rule: Floats, see
         cut = find_split(
             forest.kinds, model.doubles, scratch, n, n_rows, criterion, int(rule[RULE_N_DRAWN]), multiway, key
         )
-        if cut.gain > 0.0 and is_significant(cut, scratch.totals, rule) and allocation.has_pair(model.forest):
+        if cut.gain > 0.0 and is_significant(cut, scratch.totals, rule) and forests.has_pair(model.forest):
             if multiway and cut.column < 0:
                 split_by_categories(model, scratch, n, leaf, cut, rule)
             else:
@@ -148,9 +146,10 @@ def split_leaf(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: Spl
     """
     forest = model.forest
     node = forest.leaves[leaf, LEAF_NODE]
-    child, other = allocation.take_pair(model.forest), eviction.allocate_leaf(model)
+    child, other = forests.take_pair(model.forest), eviction.allocate_leaf(model)
     eviction.free_table(model, leaf)
-    nodes_kernels.make_split(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
+    event_lists.free_blocks(forest, leaf)
+    forests.make_split(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
     column = cut.column if cut.column >= 0 else ~cut.column
     importance = cut.gain * scratch.totals[TOTALS_LEAF, 0]
     if rule[RULE_CRITERION] == VARIANCE:
@@ -163,7 +162,7 @@ def split_leaf(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: Spl
     for index in range(n - 1, -1, -1):  # oldest first
         event = scratch.events[index]
         value = scratch.double_values[index] if is_double else np.float64(event[column])
-        target = leaf if nodes_kernels.value_goes_right(forest, node, value) == 0 else other
+        target = leaf if forests.value_goes_right(forest, node, value) == 0 else other
         event_lists.append_event(forest, target, scratch.event_numbers[index])
         if rule[RULE_CRITERION] == VARIANCE:
             leaf_predictors.update_moments(
@@ -188,12 +187,12 @@ def split_by_categories(
     """
     depth, rest, gain = model.flags[leaf, FLAG_DEPTH], cut.mask, cut.gain
     first = rest & (~rest + np.uint64(1))
-    while rest != first and allocation.has_pair(model.forest):
+    while rest != first and forests.has_pair(model.forest):
         other = split_leaf(model, scratch, n, leaf, SplitCandidate(gain, cut.column, 0.0, first, 0.0, 0, 2), rule)
         n, gain = remove_events(scratch, n, ~cut.column, first), 0.0
         rest ^= first
         first = rest & (~rest + np.uint64(1))
-        if rest != first and allocation.has_pair(
+        if rest != first and forests.has_pair(
             model.forest
         ):  # it will be split again, so its events are not its own yet
             model.flags[other, FLAG_DEPTH] = depth

@@ -6,9 +6,8 @@ events, once over the recent ones, and once what it inherited from its parent.
 
 from typing import NamedTuple
 
+from stumpery.array_forest.binning_kernels import Doubles, Scratch
 from stumpery.array_forest.forest_kernels import Float32s, ForestState, Int32s
-from stumpery.array_forest.precision_kernels import Doubles
-from stumpery.array_forest.scratch_kernels import Scratch
 from stumpery.drift.adaptive_window_kernels import AdaptiveWindows
 from stumpery.streaming.trees.naive_bayes_kernels import NaiveBayesTables
 from stumpery.types import Floats

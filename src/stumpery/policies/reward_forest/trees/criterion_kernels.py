@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from stumpery.array_forest.binning_kernels import SplitTable
 from stumpery.array_forest.forest_kernels import (
     LEAF_N_EVENTS,
     STAT_MEAN,
@@ -25,7 +26,6 @@ from stumpery.array_forest.forest_kernels import (
     Int32s,
     Stats,
 )
-from stumpery.array_forest.scratch_kernels import SplitTable
 from stumpery.jit import internal
 from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as leaf_statistics
 from stumpery.types import Floats

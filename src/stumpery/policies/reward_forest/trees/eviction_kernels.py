@@ -1,6 +1,7 @@
 """Events that leaves forget: expired ones, those before a drift, and those that no longer describe a leaf."""
 
 from stumpery.array_forest import event_lists_kernels as event_lists
+from stumpery.array_forest.binning_kernels import Scratch
 from stumpery.array_forest.forest_kernels import (
     COUNTER_LAST_COLLECTED,
     COUNTER_LEAVES,
@@ -12,7 +13,6 @@ from stumpery.array_forest.forest_kernels import (
     ForestState,
     as_int64,
 )
-from stumpery.array_forest.scratch_kernels import Scratch
 from stumpery.jit import internal
 from stumpery.policies.reward_forest.trees.criterion_kernels import MIN_CHECK_GROWTH, next_check
 from stumpery.policies.reward_forest.trees.histogram_kernels import sum_sides

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from stumpery.array_forest.forest_kernels import NO_INDEX, ForestState
-from stumpery.array_forest.nodes_kernels import column_of, value_goes_right
-from stumpery.array_forest.scratch_kernels import Scratch, SplitTable, copy_events
+from stumpery.array_forest.binning_kernels import Scratch, SplitTable, copy_events
+from stumpery.array_forest.forest_kernels import NO_INDEX, ForestState, column_of, value_goes_right
 from stumpery.jit import internal
 from stumpery.policies.reward_forest.trees.criterion_kernels import (
     TOTAL_COUNT,

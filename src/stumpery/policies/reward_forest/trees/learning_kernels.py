@@ -10,6 +10,7 @@ these. After a drift, leaves forget the events before it and are checked soon.
 import numpy as np
 
 from stumpery.array_forest import event_lists_kernels as event_lists
+from stumpery.array_forest.binning_kernels import Scratch
 from stumpery.array_forest.forest_kernels import (
     COUNTER_FREE_BLOCK,
     COUNTER_FREE_BLOCKS,
@@ -24,9 +25,8 @@ from stumpery.array_forest.forest_kernels import (
     ForestState,
     Int32s,
     as_int64,
+    update_column_kinds,
 )
-from stumpery.array_forest.nodes_kernels import update_column_kinds
-from stumpery.array_forest.scratch_kernels import Scratch
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
 from stumpery.policies.reward_forest.trees import criterion_kernels as criterion

@@ -6,8 +6,9 @@ forest that has reached its memory limit goes on learning where the events are.
 
 import numpy as np
 
-from stumpery.array_forest import allocation_kernels as allocation
 from stumpery.array_forest import event_lists_kernels as event_lists
+from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest.binning_kernels import Scratch
 from stumpery.array_forest.forest_kernels import (
     COUNTER_NODES,
     LEAF_N_EVENTS,
@@ -19,9 +20,9 @@ from stumpery.array_forest.forest_kernels import (
     ForestState,
     Int32s,
     as_int64,
+    goes_right,
+    make_leaf,
 )
-from stumpery.array_forest.nodes_kernels import goes_right, make_leaf
-from stumpery.array_forest.scratch_kernels import Scratch
 from stumpery.jit import internal
 from stumpery.policies.reward_forest.trees.criterion_kernels import (
     MAX_CHECK_GROWTH,
@@ -128,6 +129,6 @@ def prune(forest: ForestState, scratch: Scratch, node: int, oldest: int) -> None
     merge_statistics(forest.stats[leaf], forest.stats[other])
     merge_events(forest, scratch, leaf, other, oldest)
     make_leaf(forest, node, leaf)
-    allocation.free_pair(forest, child)
-    allocation.free_leaf(forest, other)
+    forests.free_pair(forest, child)
+    forests.free_leaf(forest, other)
     forest.leaves[leaf, LEAF_NEXT_CHECK] = next_check(forest.leaves[leaf, LEAF_N_EVENTS], MAX_CHECK_GROWTH)

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
+from stumpery.array_forest.binning_kernels import DOUBLE, LANES, scratch_size
 from stumpery.array_forest.forest_kernels import aligned_zeros
 from stumpery.array_forest.precision import doubles_of, needs_double
-from stumpery.array_forest.precision_kernels import DOUBLE
-from stumpery.array_forest.scratch_kernels import LANES, scratch_size
 from stumpery.errors import CorruptFile
 from stumpery.policies.reward_forest.trees.ring_kernels import (
     BYTE,

@@ -1,7 +1,7 @@
 """Event ring: the latest events, each column in as few bytes as its values so far need.
 
 Whole numbers from -127 to 127, bits and codes among them, take one byte, those up to 32,767 two, others four, or eight
-where 32-bit floats lose too much (`precision_kernels.py`); the lowest number of a byte or a short stands for a missing
+where 32-bit floats lose too much (`binning_kernels.py`); the lowest number of a byte or a short stands for a missing
 value. So an event reads back as equal floats. A binary column always takes a byte, since any other value makes it
 numerical. An event's action and reward come first, then its doubles, floats, shorts and bytes.
 """
@@ -15,7 +15,7 @@ from stumpery.array_forest.forest_kernels import Float32s, Int32s
 from stumpery.jit import internal
 from stumpery.types import Floats
 
-BYTE, SHORT, FLOAT = 1, 2, 4  # widths of columns in bytes; the widest is `precision_kernels.DOUBLE`
+BYTE, SHORT, FLOAT = 1, 2, 4  # widths of columns in bytes; the widest is `binning_kernels.DOUBLE`
 MAX_BYTE, MAX_SHORT = 2**7 - 1, 2**15 - 1  # magnitudes
 MISSING_BYTE, MISSING_SHORT = np.int8(-(2**7)), np.int16(-(2**15))  # missing values
 EVENT_ACTION, EVENT_REWARD = range(2)  # the first floats of an event

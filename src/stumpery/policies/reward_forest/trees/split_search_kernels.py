@@ -9,10 +9,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.array_forest.binning_kernels import (
+    DOUBLE,
+    Scratch,
+    assign_bins,
+    best_candidate,
+    bin_doubles,
+    choose_thresholds,
+    round_up_to_lanes,
+)
 from stumpery.array_forest.forest_kernels import BINARY, CATEGORICAL, MIN_CHILD_EVENTS, NO_INDEX
-from stumpery.array_forest.precision_kernels import DOUBLE
-from stumpery.array_forest.scratch_kernels import Scratch, round_up_to_lanes
-from stumpery.array_forest.thresholds_kernels import assign_bins, best_candidate, bin_doubles, choose_thresholds
 from stumpery.hashing_kernels import GOLDEN, splitmix64
 from stumpery.jit import internal
 from stumpery.policies.reward_forest.trees.criterion_kernels import fill_gains

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from stumpery.array_forest import allocation_kernels as allocation
-from stumpery.array_forest.event_lists_kernels import append_event
+from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest.binning_kernels import Scratch
+from stumpery.array_forest.event_lists_kernels import append_event, free_blocks
 from stumpery.array_forest.forest_kernels import (
     INITIAL_CHECK,
     LEAF_N_EVENTS,
@@ -13,9 +14,8 @@ from stumpery.array_forest.forest_kernels import (
     NO_INDEX,
     ForestState,
     as_int64,
+    make_split,
 )
-from stumpery.array_forest.nodes_kernels import make_split
-from stumpery.array_forest.scratch_kernels import Scratch
 from stumpery.jit import internal
 from stumpery.policies.reward_forest.trees.criterion_kernels import MIN_CHECK_GROWTH, next_check
 from stumpery.policies.reward_forest.trees.histogram_kernels import sum_sides
@@ -30,12 +30,12 @@ def allocate_children(forest: ForestState, scratch: Scratch, leaf: int, oldest: 
 
     Where no node is free, another split is evicted.
     """
-    if not allocation.has_pair(forest):
+    if not forests.has_pair(forest):
         parent = split_to_evict(forest, key, leaf)
         if parent == NO_INDEX:
             return NO_INDEX, NO_INDEX
         prune(forest, scratch, parent, oldest)
-    return allocation.take_pair(forest), allocation.take_leaf(forest)
+    return forests.take_pair(forest), forests.take_leaf(forest)
 
 
 @internal
@@ -47,6 +47,7 @@ def split_leaf(
     for row in range(N_STATS):
         for action in range(forest.stats.shape[2]):
             forest.stats[other, row, action] = forest.stats[leaf, row, action]
+    free_blocks(forest, leaf)
     make_split(forest, leaf, other, child, split.column, split.threshold, split.mask)
     sum_sides(forest, scratch, n, node)
     for index in range(n - 1, -1, -1):  # oldest first
