@@ -10,8 +10,8 @@ from tests.reference.shared_model import SharedModel
 import stumpery as st
 from stumpery.jit import INTERPRETED, kernel
 from stumpery.policies.reward_forest.action_features import MAX_SLOT_WEIGHT, MAX_TERMS, ActionFeatures
-from stumpery.policies.reward_forest.scorers import linear_kernels
-from stumpery.policies.reward_forest.scorers import shrinkage_kernels as shared
+from stumpery.policies.reward_forest.scorers import scorers_kernels as scorers
+from stumpery.policies.reward_forest.scorers import shared_model_kernels as shared
 
 N_CODES, N_EVENTS = 24, 150 if INTERPRETED else 1500
 TOPICS = ("art", "law", "war", "tea")
@@ -31,7 +31,7 @@ def test_scores_uncertainties_and_weights_equal_the_slow_twin():
     features[:, 0] = 1.0
     features[4] = 0.0  # an action without features
     twin = SharedModel([{place: value for place, value in enumerate(row.tolist()) if value} for row in features], 3.0)
-    model = shared.SharedModel(features, linear_kernels.new_linear(N_CODES, 5), 3.0)
+    model = shared.SharedModel(features, scorers.new_linear(N_CODES, 5), 3.0)
     sums = shared.FeatureSums(np.zeros(5), np.zeros(5))
     for event in range(N_EVENTS):
         codes = np.unique(rng.integers(0, N_CODES, 4)).astype(np.int32)
@@ -50,8 +50,8 @@ def test_scores_uncertainties_and_weights_equal_the_slow_twin():
         assert statistics[:2] == pytest.approx(np.array(expected), abs=2e-3), event
         assert (statistics[:, 4] == before[:, 4]).all()
     kept = [[twin.weights[code, name] for name in range(5)] for code in range(N_CODES)]
-    assert model.linear[:, linear_kernels.SLOT_WEIGHT] == pytest.approx(np.array(kept), abs=2e-3)
-    assert not np.array_equal(model.linear[:, linear_kernels.SLOT_WEIGHT], np.zeros((N_CODES, 5)))
+    assert model.linear[:, scorers.SLOT_WEIGHT] == pytest.approx(np.array(kept), abs=2e-3)
+    assert not np.array_equal(model.linear[:, scorers.SLOT_WEIGHT], np.zeros((N_CODES, 5)))
 
 
 def problem(n, n_actions, seed=0):
@@ -164,7 +164,7 @@ def test_weights_predict_the_same_when_terms_move_or_change_their_scale():
     rng = np.random.default_rng(2)
     described = {"a": {"size": 2.0, "kind": "x"}, "b": {"size": -1.0, "kind": "y"}}
     before = ActionFeatures.of(described, ["a", "b"])
-    linear = linear_kernels.new_linear(6, 1 + len(before.terms))
+    linear = scorers.new_linear(6, 1 + len(before.terms))
     linear[:, 0] = rng.normal(size=(6, 4))
     linear[:, 1] = rng.random((6, 4)) * 9.0
     more = {"new": {"weight": 3.0, "size": 8.0}, **described}
@@ -323,11 +323,11 @@ def test_numbers_far_apart_come_and_go(sizes, tmp_path):
 
 def test_weights_stay_finite_where_small_features_meet_large_weights():
     features = np.array([[1.0, 1e-5, 1e-5, 1e-5], [1.0, 1.0, 1e-5, 1e-5], [1.0, 1.0, 1.0, 1e-5], [1.0, 1.0, 1.0, 1.0]])
-    model = shared.SharedModel(features, linear_kernels.new_linear(2, 4), 4.0)
-    model.linear[:, linear_kernels.SLOT_WEIGHT] = MAX_SLOT_WEIGHT
+    model = shared.SharedModel(features, scorers.new_linear(2, 4), 4.0)
+    model.linear[:, scorers.SLOT_WEIGHT] = MAX_SLOT_WEIGHT
     sums = shared.FeatureSums(np.zeros(4), np.zeros(4))
     for event in range(200):
         statistics = np.full((4, 4), 0.5)
         one_event(model, np.arange(2, dtype=np.int32), statistics[0], sums, statistics, event * 7 % 4, float(event % 2))
         assert np.isfinite(statistics).all()
-        assert (abs(model.linear[:, linear_kernels.SLOT_WEIGHT]) <= MAX_SLOT_WEIGHT).all()
+        assert (abs(model.linear[:, scorers.SLOT_WEIGHT]) <= MAX_SLOT_WEIGHT).all()

@@ -6,7 +6,7 @@ import pytest
 import stumpery as st
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.policies.reward_forest.importances import column_gains
-from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import plays_of_many
+from stumpery.policies.reward_forest.trees.criterion_kernels import plays_of_many
 
 ACTIONS = ["a", "b"]
 

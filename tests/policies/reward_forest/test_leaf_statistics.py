@@ -14,7 +14,7 @@ from stumpery.array_forest.forest_kernels import (
 )
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as stats
+from stumpery.policies.reward_forest.trees import criterion_kernels as stats
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 def play(known, rewards, seed):
     """Fold rewards of the first action into a leaf, in place."""
     for place in range(rewards.shape[0]):
-        stats.update(known, 0, rewards[place], stats.dither(splitmix64(seed + np.uint64(place)), 3))
+        stats.update_statistics(known, 0, rewards[place], stats.dither(splitmix64(seed + np.uint64(place)), 3))
 
 
 @kernel

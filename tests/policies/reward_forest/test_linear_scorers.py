@@ -9,8 +9,8 @@ from tests.reference.hashed_linear import HashedLinear
 
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies.reward_forest.scorers import binning_kernels as binning
-from stumpery.policies.reward_forest.scorers import linear_kernels
+from stumpery.policies.reward_forest.scorers import scorers_kernels as scorers
+from stumpery.policies.reward_forest.trees import ring_kernels as rings
 from stumpery.policies.reward_forest.trees.ring import new_ring
 from stumpery.policies.reward_forest.trees.ring_kernels import FLOAT, write_event
 
@@ -25,21 +25,21 @@ def learn_one(linear, slots, action, reward, scale, settles, scores):
     """Predict, learn and predict again, in place; give both predictions."""
     n = slots.shape[0]
     rates = np.zeros(n)
-    linear_kernels.add_scores(linear, slots, n, scores)
+    scorers.add_scores(linear, slots, n, scores)
     before = scores[action]
     if settles:
-        linear_kernels.averaging_step(linear, slots, n, rates, action, reward - before, HASTE)
+        scorers.averaging_step(linear, slots, n, rates, action, reward - before, HASTE)
     else:
-        linear_kernels.adagrad_step(linear, slots, n, rates, action, reward - before, HASTE, scale)
+        scorers.adagrad_step(linear, slots, n, rates, action, reward - before, HASTE, scale)
     scores[action] = 0.0
-    linear_kernels.add_scores(linear, slots, n, scores)
+    scorers.add_scores(linear, slots, n, scores)
     return before, scores[action]
 
 
 @pytest.mark.parametrize("settles", [False, True], ids=["follow", "settle"])
 def test_weights_equal_the_slow_twin(settles):
     rng = np.random.default_rng(1)
-    linear, twin = linear_kernels.new_linear(N_SLOTS, N_ACTIONS), HashedLinear()
+    linear, twin = scorers.new_linear(N_SLOTS, N_ACTIONS), HashedLinear()
     for _ in range(N_EVENTS):
         slots = rng.permutation(N_SLOTS)[: rng.integers(1, 9)].astype(np.int32)
         reward = float(rng.random() < 0.2 + 0.6 * (slots[0] % 2))
@@ -51,8 +51,8 @@ def test_weights_equal_the_slow_twin(settles):
         else:
             twin.adagrad_step(slots.tolist(), reward - expected, HASTE, SCALE)
     for place, kept in (
-        (linear[:, linear_kernels.SLOT_WEIGHT], twin.weights),
-        (linear[:, linear_kernels.SLOT_HISTORY], twin.past),
+        (linear[:, scorers.SLOT_WEIGHT], twin.weights),
+        (linear[:, scorers.SLOT_HISTORY], twin.past),
     ):
         assert place[:, ACTION] == pytest.approx([kept[slot] for slot in range(N_SLOTS)], rel=1e-4, abs=1e-4)
         assert not place[:, [0, 2]].any()
@@ -60,28 +60,28 @@ def test_weights_equal_the_slow_twin(settles):
 
 @pytest.mark.parametrize("settles", [False, True], ids=["follow", "settle"])
 def test_a_reward_that_was_foreseen_moves_nothing(settles):
-    linear = linear_kernels.new_linear(N_SLOTS, N_ACTIONS)
+    linear = scorers.new_linear(N_SLOTS, N_ACTIONS)
     slots = np.arange(5, dtype=np.int32)
     assert learn_one(linear, slots, ACTION, 0.0, SCALE, settles, np.zeros(N_ACTIONS)) == (0.0, 0.0)
-    assert not linear[:, linear_kernels.SLOT_WEIGHT].any()
+    assert not linear[:, scorers.SLOT_WEIGHT].any()
 
 
 def test_a_weight_that_was_in_play_for_ever_still_follows_a_change():
-    linear = linear_kernels.new_linear(N_SLOTS, N_ACTIONS)
-    linear[3, linear_kernels.SLOT_HISTORY, ACTION] = linear_kernels.MAX_STEP_COUNT - 1
+    linear = scorers.new_linear(N_SLOTS, N_ACTIONS)
+    linear[3, scorers.SLOT_HISTORY, ACTION] = scorers.MAX_STEP_COUNT - 1
     slots = np.array([3], dtype=np.int32)
     before, after = zip(
         *(learn_one(linear, slots, ACTION, 1.0, SCALE, True, np.zeros(N_ACTIONS)) for _ in range(3)), strict=True
     )
-    step = 1 - math.exp(-HASTE / float(linear_kernels.MAX_STEP_COUNT))
+    step = 1 - math.exp(-HASTE / float(scorers.MAX_STEP_COUNT))
     assert np.subtract(after, before) == pytest.approx(step * np.subtract(1.0, before), rel=1e-3)
-    assert linear[3, linear_kernels.SLOT_HISTORY, ACTION] == linear_kernels.MAX_STEP_COUNT
+    assert linear[3, scorers.SLOT_HISTORY, ACTION] == scorers.MAX_STEP_COUNT
 
 
 @pytest.mark.parametrize("n_features", [1, 30, 64, 200, 1000])
 def test_a_step_never_passes_the_reward_however_many_features_share_a_slot(n_features):
     rng = np.random.default_rng(2)
-    linear = linear_kernels.new_linear(N_SLOTS, N_ACTIONS)
+    linear = scorers.new_linear(N_SLOTS, N_ACTIONS)
     features = rng.integers(0, N_SLOTS, n_features).astype(np.int32)
     for event in range(30 if INTERPRETED else 3000):
         slots = features if event % 2 else rng.integers(0, N_SLOTS, n_features).astype(np.int32)
@@ -96,15 +96,15 @@ def renew(edges, events, kinds, first, end, values):
     """Remember values of one column from `first` on, and set its edges anew, in place."""
     for place in range(values.shape[0]):
         write_event(events, first + place, values[place : place + 1], 0, 0.0)
-    binning.update_bin_edges(
-        edges, events, kinds, first, end, np.empty(binning.BINNING_SAMPLE + binning.N_BINS - 1, np.float32)
+    rings.update_bin_edges(
+        edges, events, kinds, first, end, np.empty(rings.BINNING_SAMPLE + rings.N_BINS - 1, np.float32)
     )
 
 
 def renewed(*stretches, size=3000):
     """The edges after each stretch of a column's values."""
     events = new_ring(size, np.array([FLOAT], np.uint8))
-    edges, found, first = np.full((1, binning.N_BINS - 1), np.inf, np.float32), [], 0
+    edges, found, first = np.full((1, rings.N_BINS - 1), np.inf, np.float32), [], 0
     for values in stretches:
         end = first + len(values)
         renew(edges, events, np.array([trees.NUMERICAL], np.uint8), first, end, np.asarray(values, np.float32))

@@ -9,9 +9,8 @@ from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.binning_kernels import MAX_SPLIT_EVENTS, new_scratch
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import INTERPRETED, LINE, kernel
-from stumpery.policies.reward_forest.trees import leaf_statistics_kernels as stats
+from stumpery.policies.reward_forest.trees import criterion_kernels as stats
 from stumpery.policies.reward_forest.trees import learning_kernels as learning
-from stumpery.policies.reward_forest.trees import pruning_kernels as pruning
 from stumpery.policies.reward_forest.trees.ring import new_event_copies, new_ring, widths_of
 
 pytestmark = pytest.mark.kernels
@@ -303,7 +302,7 @@ def test_without_a_free_block_a_leaf_counts_what_it_still_has(gap):
 @kernel
 def merge(forest, scratch, leaf, other):
     """Give a leaf the events of another, in place."""
-    pruning.merge_events(forest, scratch, leaf, other, 0)
+    learning.merge_events(forest, scratch, leaf, other, 0)
 
 
 @pytest.mark.parametrize("gap", [1, REACH - 1, REACH, 4 * REACH])

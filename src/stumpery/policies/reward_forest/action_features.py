@@ -15,7 +15,7 @@ from stumpery.encoding.columns.values import text_of, value_kind
 from stumpery.errors import InvalidInput
 from stumpery.options import listed, shown
 from stumpery.policies.arguments import checked_actions
-from stumpery.policies.reward_forest.scorers.linear_kernels import (
+from stumpery.policies.reward_forest.scorers.scorers_kernels import (
     MAX_STEP_COUNT,
     SLOT_HISTORY,
     SLOT_WEIGHT,

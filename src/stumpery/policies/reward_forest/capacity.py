@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.forest_kernels import GAPS_PER_BLOCK
 from stumpery.errors import CorruptFile, InvalidInput
-from stumpery.policies.reward_forest.scorers.codes_kernels import CODES_PER_COLUMN
 from stumpery.policies.reward_forest.scorers.context_memory import BUCKET_BYTES
+from stumpery.policies.reward_forest.scorers.scorers_kernels import CODES_PER_COLUMN
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring import Widths
 from stumpery.policies.reward_forest.trees.ring_kernels import FLOAT

@@ -22,7 +22,7 @@ from stumpery.policies.exploration.rule_kernels import (
 from stumpery.policies.reward_forest.policy_kernels import RewardForestState
 from stumpery.policies.reward_forest.state import stored_events
 from stumpery.policies.reward_forest.trees import ring
-from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import MAX_EXACT_PLAYS, plays_of_many
+from stumpery.policies.reward_forest.trees.criterion_kernels import MAX_EXACT_PLAYS, plays_of_many
 from stumpery.policies.reward_forest.trees.ring_kernels import EVENT_ACTION, EVENT_REWARD
 from stumpery.types import Action, Explanation, Floats
 

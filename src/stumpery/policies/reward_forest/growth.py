@@ -33,7 +33,7 @@ from stumpery.policies.reward_forest.policy_kernels import (
     RewardForestWorkspace,
 )
 from stumpery.policies.reward_forest.saving import arrays_of
-from stumpery.policies.reward_forest.scorers.shrinkage_kernels import SharedModel
+from stumpery.policies.reward_forest.scorers.shared_model_kernels import SharedModel
 from stumpery.policies.reward_forest.state import capacity_of, fits, new_state, new_workspace
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring import Widths

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.forest_kernels import ForestState
-from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import plays_of_many
+from stumpery.policies.reward_forest.trees.criterion_kernels import plays_of_many
 from stumpery.types import Floats, Integers
 
 

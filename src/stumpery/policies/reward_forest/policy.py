@@ -27,7 +27,7 @@ from stumpery.policies.reward_forest.capacity import default_n_trees
 from stumpery.policies.reward_forest.growth import RewardForestArena, initial_state
 from stumpery.policies.reward_forest.inspection import RewardForestInspection
 from stumpery.policies.reward_forest.saving import arrays_of, check_arrays, state_for
-from stumpery.policies.reward_forest.scorers.shrinkage_kernels import SharedModel
+from stumpery.policies.reward_forest.scorers.shared_model_kernels import SharedModel
 from stumpery.policies.reward_forest.state import new_shared_model, with_actions
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring_kernels import BYTE

@@ -29,17 +29,14 @@ from stumpery.jit import internal, kernel
 from stumpery.policies.exploration.explorer_kernels import choose
 from stumpery.policies.exploration.rule_kernels import ACTION_SCORE
 from stumpery.policies.mode_kernels import DECIDES, LEARNS
-from stumpery.policies.reward_forest.scorers import binning_kernels as binning
-from stumpery.policies.reward_forest.scorers import codes_kernels as feature_codes
 from stumpery.policies.reward_forest.scorers import context_memory_kernels as context_memory
-from stumpery.policies.reward_forest.scorers import linear_kernels as linear
-from stumpery.policies.reward_forest.scorers import residual_kernels as residual
-from stumpery.policies.reward_forest.scorers import shrinkage_kernels as shrinkage
-from stumpery.policies.reward_forest.scorers import stacking_kernels as stacking
+from stumpery.policies.reward_forest.scorers import scorers_kernels as scorers
+from stumpery.policies.reward_forest.scorers import shared_model_kernels as shared_models
 from stumpery.policies.reward_forest.scorers.context_memory_kernels import ContextMemory
-from stumpery.policies.reward_forest.scorers.shrinkage_kernels import FeatureSums, SharedModel
-from stumpery.policies.reward_forest.trees import learning_kernels as trees
-from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import average_leaves
+from stumpery.policies.reward_forest.scorers.shared_model_kernels import FeatureSums, SharedModel
+from stumpery.policies.reward_forest.trees import learning_kernels as learning
+from stumpery.policies.reward_forest.trees import ring_kernels as rings
+from stumpery.policies.reward_forest.trees.criterion_kernels import average_leaves
 from stumpery.policies.reward_forest.trees.ring_kernels import Ring, fits_widths
 from stumpery.types import Floats, Integers, RandomState
 
@@ -111,16 +108,18 @@ def score_row(state: RewardForestState, work: RewardForestWorkspace, row: Floats
         predictions[SCORER_QUADRATIC, action] = 0.0
         predictions[SCORER_FAST_LINEAR, action] = 0.0
         predictions[SCORER_RESIDUAL, action] += statistics[ACTION_SCORE, action]
-    n = feature_codes.fill_codes(row, state.forest.kinds, state.edges, work.codes)
-    n_pairs = feature_codes.fill_pairs(state.quadratic, work.codes, n, work.slots)
-    linear.add_scores(state.linear, work.codes, n, predictions[SCORER_LINEAR])
-    linear.add_scores(state.quadratic, work.slots, n_pairs, predictions[SCORER_QUADRATIC])
-    linear.add_scores(state.fast_linear, work.codes, n, predictions[SCORER_FAST_LINEAR])
-    linear.add_scores(state.residual, work.codes, n, predictions[SCORER_RESIDUAL])
-    stacking.fill_stacked_scores(predictions, state.weights, statistics[ACTION_SCORE])
+    n = scorers.fill_codes(row, state.forest.kinds, state.edges, work.codes)
+    n_pairs = scorers.fill_pairs(state.quadratic, work.codes, n, work.slots)
+    scorers.add_scores(state.linear, work.codes, n, predictions[SCORER_LINEAR])
+    scorers.add_scores(state.quadratic, work.slots, n_pairs, predictions[SCORER_QUADRATIC])
+    scorers.add_scores(state.fast_linear, work.codes, n, predictions[SCORER_FAST_LINEAR])
+    scorers.add_scores(state.residual, work.codes, n, predictions[SCORER_RESIDUAL])
+    scorers.fill_stacked_scores(predictions, state.weights, statistics[ACTION_SCORE])
     context_memory.add_residuals(state.context_memory, context, statistics[ACTION_SCORE])
     shared = state.shared_model
-    shrinkage.shrink_scores(shared, shared.features, work.codes, n, predictions[SCORER_FOREST], work.sums, statistics)
+    shared_models.shrink_scores(
+        shared, shared.features, work.codes, n, predictions[SCORER_FOREST], work.sums, statistics
+    )
     for action in range(statistics.shape[1]):  # an action far below 0 would hardly be tried again after a drift
         statistics[ACTION_SCORE, action] = max(statistics[ACTION_SCORE, action], 0.0)
     return RowCodes(n, n_pairs, context)
@@ -156,17 +155,17 @@ def learn_linear(
     predictions, clock, n = work.predictions, state.clock, row_codes.n_codes
     clock[CLOCK_MEAN_CODES] += (n - clock[CLOCK_MEAN_CODES]) / clock[CLOCK_EVENTS]
     error = reward - predictions[SCORER_LINEAR, action]
-    linear.averaging_step(state.linear, work.codes, n, work.rates, action, error, LINEAR_RATE)
+    scorers.averaging_step(state.linear, work.codes, n, work.rates, action, error, LINEAR_RATE)
     error = reward - predictions[SCORER_QUADRATIC, action]
     n_pairs = row_codes.n_pairs
-    linear.averaging_step(state.quadratic, work.slots, n_pairs, work.rates, action, error, QUADRATIC_RATE)
+    scorers.averaging_step(state.quadratic, work.slots, n_pairs, work.rates, action, error, QUADRATIC_RATE)
     error = reward - predictions[SCORER_FAST_LINEAR, action]
     scale = 1.0 / np.sqrt(clock[CLOCK_MEAN_CODES])
-    linear.adagrad_step(state.fast_linear, work.codes, n, work.rates, action, error, FAST_LINEAR_RATE, scale)
+    scorers.adagrad_step(state.fast_linear, work.codes, n, work.rates, action, error, FAST_LINEAR_RATE, scale)
     error = reward - predictions[SCORER_RESIDUAL, action]
     scale = 1.0 / np.sqrt(clock[CLOCK_MEAN_CODES] + work.reached.shape[0])
     weights = state.residual
-    residual.learn(state.forest, work.reached, weights, work.codes, n, work.rates, action, error, scale, key)
+    scorers.residual_step(state.forest, work.reached, weights, work.codes, n, work.rates, action, error, scale, key)
 
 
 @internal
@@ -184,26 +183,26 @@ def learn_event(
     predictions, clock = work.predictions, state.clock
     time = clock[CLOCK_EVENTS] + 1.0
     clock[CLOCK_EVENTS] = time
-    error = reward - stacking.stacked_score(predictions, state.weights, action)
+    error = reward - scorers.stacked_score(predictions, state.weights, action)
     key = splitmix64(seed + np.uint64(time))  # the event's own random bits: rounding, aging, storing
     context_memory.learn(state.context_memory, row_codes.context, action, error, key)
     number = state.forest.counters[COUNTER_TIME]
     first_stored = number - int(time - 1.0 - clock[CLOCK_FIRST_STORED])  # before the ring once it has gone round
     reward_drop.update(state.drift, error, number)
     concept_start = max(int(state.drift[reward_drop.DROP_CONCEPT_START]), first_stored)
-    stacking.update_moments(state.moments, predictions, action, reward)
-    if time % stacking.STACKING_INTERVAL == 0.0:
-        stacking.solve_weights(state.moments, work.system, INITIAL_WEIGHTS, state.weights)
+    scorers.update_moments(state.moments, predictions, action, reward)
+    if time % scorers.STACKING_INTERVAL == 0.0:
+        scorers.solve_weights(state.moments, work.system, INITIAL_WEIGHTS, state.weights)
     learn_linear(state, work, row_codes, action, reward, key)
     shared = state.shared_model
-    shrinkage.learn(shared, shared.features, work.codes, row_codes.n_codes, action, reward)
+    shared_models.learn(shared, shared.features, work.codes, row_codes.n_codes, action, reward)
     stored = is_stored(state, statistics, action, concept_start, key)
     forest, ring = state.forest, state.ring
-    trees.learn(forest, ring, work.scratch, work.reached, row, action, reward, concept_start, seed, key, stored)
+    learning.learn(forest, ring, work.scratch, work.reached, row, action, reward, concept_start, seed, key, stored)
     if time == clock[CLOCK_NEXT_BINNING]:
         end = forest.counters[COUNTER_TIME]
         first = max(end - ring.bytes.shape[0], first_stored, 0)
-        binning.update_bin_edges(state.edges, ring, forest.kinds, first, end, work.sample)
+        rings.update_bin_edges(state.edges, ring, forest.kinds, first, end, work.sample)
         clock[CLOCK_NEXT_BINNING] = 2.0 * time
 
 

@@ -10,7 +10,7 @@ from stumpery.array_forest.forest_kernels import NODE_VIEWS
 from stumpery.errors import CorruptFile
 from stumpery.policies.reward_forest.capacity import RewardForestCapacity
 from stumpery.policies.reward_forest.policy_kernels import RewardForestState
-from stumpery.policies.reward_forest.scorers.shrinkage_kernels import SharedModel
+from stumpery.policies.reward_forest.scorers.shared_model_kernels import SharedModel
 from stumpery.policies.reward_forest.state import capacity_of, new_state
 from stumpery.policies.reward_forest.trees.ring import check_widths, new_ring
 

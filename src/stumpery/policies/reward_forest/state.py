@@ -21,18 +21,16 @@ from stumpery.policies.reward_forest.policy_kernels import (
     RewardForestState,
     RewardForestWorkspace,
 )
-from stumpery.policies.reward_forest.scorers.binning_kernels import BINNING_SAMPLE, FIRST_BINNING, N_BINS
-from stumpery.policies.reward_forest.scorers.codes_kernels import CODES_PER_COLUMN, MAX_PAIRS_PER_CODE
 from stumpery.policies.reward_forest.scorers.context_memory import (
     BUCKET_BYTES,
     memory_with_actions,
     new_context_memory,
 )
-from stumpery.policies.reward_forest.scorers.linear_kernels import new_linear
-from stumpery.policies.reward_forest.scorers.shrinkage_kernels import FeatureSums, SharedModel
+from stumpery.policies.reward_forest.scorers.scorers_kernels import CODES_PER_COLUMN, MAX_PAIRS_PER_CODE, new_linear
+from stumpery.policies.reward_forest.scorers.shared_model_kernels import FeatureSums, SharedModel
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring import Widths
-from stumpery.policies.reward_forest.trees.ring_kernels import EVENT_ACTION
+from stumpery.policies.reward_forest.trees.ring_kernels import BINNING_SAMPLE, EVENT_ACTION, FIRST_BINNING, N_BINS
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
 

@@ -9,7 +9,7 @@ from stumpery.drift import reward_drop_kernels as reward_drop
 from stumpery.errors import CorruptFile
 from stumpery.policies.reward_forest.policy_kernels import CLOCK_EVENTS, RewardForestState
 from stumpery.policies.reward_forest.scorers import context_memory
-from stumpery.policies.reward_forest.scorers.linear_kernels import SLOT_HISTORY
+from stumpery.policies.reward_forest.scorers.scorers_kernels import SLOT_HISTORY
 from stumpery.policies.reward_forest.state import stored_events
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring_kernels import BYTE

@@ -1,9 +1,9 @@
 """Shrinkage towards similar actions: one linear model over the context's codes and the actions' features.
 
 An action's features are a vector z whose first number is 1 (see `action_features.py`). Every code of a context (see
-`codes_kernels.py`) has a weight for each feature; an action's score is the sum of weights times features. Whichever
+`scorers_kernels.py`) has a weight for each feature; an action's score is the sum of weights times features. Whichever
 action is played, all actions with its features learn, so that an action that was never played has a score, too. Weights
-move as in `linear_kernels.averaging_step`, with sums of z^2, at least 1, in place of counts.
+move as in `scorers_kernels.averaging_step`, with sums of z^2, at least 1, in place of counts.
 
 After n plays in the leaves that the context reaches, the score and the uncertainty of an action are shrunk towards this
 model by c / (n + c), c being the strength. The model's uncertainty is the mean of 1 / sqrt(1 + sum z^2) over codes and
@@ -19,13 +19,8 @@ import numpy as np
 from stumpery.array_forest.forest_kernels import Float32s, Int32s
 from stumpery.jit import internal
 from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, ACTION_UNCERTAINTY
-from stumpery.policies.reward_forest.scorers.linear_kernels import (
-    MAX_STEP_COUNT,
-    SLOT_HISTORY,
-    SLOT_WEIGHT,
-    step_size,
-)
-from stumpery.policies.reward_forest.trees.leaf_statistics_kernels import reward_sd
+from stumpery.policies.reward_forest.scorers.scorers_kernels import MAX_STEP_COUNT, SLOT_HISTORY, SLOT_WEIGHT, step_size
+from stumpery.policies.reward_forest.trees.criterion_kernels import reward_sd
 from stumpery.types import Floats
 
 SHARED_RATE = 1.0  # learning-rate multiplier
