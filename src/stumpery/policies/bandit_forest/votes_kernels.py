@@ -26,7 +26,7 @@ from stumpery.policies.bandit_forest.arena_kernels import (
     leaf_of,
 )
 from stumpery.policies.exploration import rule_kernels as rules
-from stumpery.policies.exploration.ranking_kernels import best_action, rank
+from stumpery.policies.exploration.explorer_kernels import best_action, rank
 from stumpery.policies.exploration.thompson_kernels import probability_of_being_optimal, sample_posteriors
 from stumpery.random import integer
 from stumpery.types import Floats, RandomState

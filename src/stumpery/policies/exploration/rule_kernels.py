@@ -7,7 +7,6 @@ that every scorer's kernels can hold any explorer.
 
 import numpy as np
 
-from stumpery.jit import internal
 from stumpery.types import Floats
 
 GREEDY, UPPER_CONFIDENCE, INVERSE_GAP, BETA_THOMPSON, GAUSSIAN_THOMPSON, UNCERTAINTY_THOMPSON = range(6)
@@ -36,24 +35,3 @@ def new_action_statistics(n_actions: int) -> Floats:
     statistics = np.zeros((N_STATISTICS, n_actions))
     statistics[ACTION_UNCERTAINTY] = np.inf
     return statistics
-
-
-@internal
-def epsilon_at(rule: Floats, time: float) -> float:
-    """The probability of a uniform choice at a time: epsilon * time^-decay, at least the floor."""
-    epsilon: float = rule[RULE_EPSILON]
-    if rule[RULE_DECAY] != 0.0:
-        epsilon *= time ** -rule[RULE_DECAY]
-    floor: float = rule[RULE_FLOOR]
-    return max(epsilon, floor)
-
-
-@internal
-def nth_candidate(statistics: Floats, available: np.ndarray, threshold: float, n: int) -> int:
-    """The n-th available action, from 0, whose value is at least a threshold."""
-    for action in range(statistics.shape[1]):
-        if available[action] and statistics[ACTION_VALUE, action] >= threshold:
-            if n == 0:
-                return action
-            n -= 1
-    return -1

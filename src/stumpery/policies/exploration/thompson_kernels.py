@@ -10,12 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from stumpery.jit import internal
-from stumpery.policies.exploration.ranking_kernels import rank
 from stumpery.policies.exploration.rule_kernels import (
-    ACTION_PROBABILITY,
     ACTION_SCORE,
     ACTION_UNCERTAINTY,
-    ACTION_VALUE,
     BETA_THOMPSON,
     GAUSSIAN_THOMPSON,
     RULE_KIND,
@@ -23,10 +20,8 @@ from stumpery.policies.exploration.rule_kernels import (
     RULE_PRIOR_SUCCESSES,
     RULE_STRENGTH,
     UNCERTAINTY_THOMPSON,
-    epsilon_at,
-    nth_candidate,
 )
-from stumpery.random import beta, integer, normal, uniform
+from stumpery.random import beta, normal
 from stumpery.types import Floats, RandomState
 
 MIN_THOMPSON_PROBABILITY = 1e-6  # its inverse stays usable as a weight
@@ -173,20 +168,6 @@ def probability_of_being_optimal(rule: Floats, statistics: Floats, available: np
 
 
 @internal
-def fill_thompson_probabilities(rule: Floats, statistics: Floats, available: np.ndarray, time: float) -> None:
-    """Write every action's posterior mean and estimated probability into the statistics, in place."""
-    n_available = rank(rule, statistics, available, time).n_available
-    epsilon = epsilon_at(rule, time)
-    for action in range(statistics.shape[1]):
-        probability = 0.0
-        if available[action]:
-            optimal = probability_of_being_optimal(rule, statistics, available, action)
-            probability = epsilon / n_available + (1.0 - epsilon) * optimal
-            statistics[ACTION_VALUE, action] = posterior_mean(rule, statistics, action)
-        statistics[ACTION_PROBABILITY, action] = probability
-
-
-@internal
 def sample_posteriors(rng: RandomState, rule: Floats, statistics: Floats, available: np.ndarray) -> int:
     """Draw once from every available action's posterior; return the action of the largest draw."""
     winner, highest = -1, -np.inf
@@ -201,18 +182,3 @@ def sample_posteriors(rng: RandomState, rule: Floats, statistics: Floats, availa
             if winner < 0 or draw > highest:
                 winner, highest = action, draw
     return winner
-
-
-@internal
-def choose_by_thompson(
-    rng: RandomState, rule: Floats, statistics: Floats, available: np.ndarray, time: float
-) -> tuple[int, float]:
-    """Draw an action by Thompson sampling; return it and its estimated probability."""
-    n_available = rank(rule, statistics, available, time).n_available
-    epsilon = epsilon_at(rule, time)
-    if epsilon > 0.0 and uniform(rng) < epsilon:
-        action = nth_candidate(statistics, available, -np.inf, integer(rng, n_available))
-    else:
-        action = sample_posteriors(rng, rule, statistics, available)
-    optimal = probability_of_being_optimal(rule, statistics, available, action)
-    return action, epsilon / n_available + (1.0 - epsilon) * optimal

@@ -9,7 +9,7 @@ import numpy as np
 from stumpery.jit import internal, kernel
 from stumpery.policies import standardisation_kernels as features
 from stumpery.policies.exploration import explorer_kernels as explorers
-from stumpery.policies.exploration.ranking_kernels import rank
+from stumpery.policies.exploration.explorer_kernels import rank
 from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, ACTION_UNCERTAINTY, ACTION_VALUE
 from stumpery.policies.mode_kernels import DECIDES, LEARNS, reward_of
 from stumpery.policies.standardisation_kernels import SparseRow
