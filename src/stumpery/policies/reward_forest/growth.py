@@ -2,9 +2,7 @@
 
 import logging
 import math
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +10,7 @@ from numpy.typing import NDArray
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.arena import Arena
 from stumpery.array_forest.forest_kernels import CATEGORICAL, COUNTER_NODES, COUNTER_TIME, ForestState, resized
-from stumpery.drift.reward_drop_kernels import DROP_CONCEPT_START, DROP_N_DRIFTS
+from stumpery.drift.reward_drop_kernels import DROP_CONCEPT_START
 from stumpery.errors import InvalidInput
 from stumpery.policies.reward_forest.capacity import (
     BLOCK_BYTES,
@@ -53,16 +51,7 @@ class RewardForestArena(Arena[RewardForestState, RewardForestWorkspace]):
         self.n_trees, self._max_bytes = n_trees, max_bytes
         self._limit = max_capacity(state, n_trees, max_bytes)
 
-    def run(self, rows: Floats, process: Callable[[Any, Any, int], int]) -> None:
-        """Process all rows, growing in between; events are renumbered first, and a drift is logged."""
-        self._renumber()
-        before = self.state.drift[DROP_N_DRIFTS]
-        super().run(rows, process)
-        n_drifts = self.state.drift[DROP_N_DRIFTS]
-        if n_drifts != before:
-            logger.info("drift %d detected: rewards fell short of their scores", n_drifts)
-
-    def _renumber(self) -> None:
+    def renumber(self) -> None:
         """Number the events anew once there were very many, in place."""
         state = self.state
         start = int(state.drift[DROP_CONCEPT_START])

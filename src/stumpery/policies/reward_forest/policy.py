@@ -1,8 +1,10 @@
 """RewardForest: an incremental forest for contextual bandits."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,7 +36,9 @@ from stumpery.policies.reward_forest.trees.ring_kernels import BYTE
 from stumpery.policies.reward_forest.validation import validate
 from stumpery.saving.saveable import Arrays, Options, restore
 from stumpery.system.allocation import provisional
-from stumpery.types import Action, Context, Floats
+from stumpery.types import Action, Context, Floats, Integers
+
+logger = logging.getLogger(__name__)
 
 MAX_SHRINKAGE = 1e9
 MAX_NAMES = trees.MAX_CODES - 2  # with missing and other, the codes of a column are the bits of one word
@@ -148,35 +152,43 @@ class RewardForest(RewardForestInspection):
         return new_shared_model(self._known_encoder.width, self._action_features.vectors(), self.shrinkage)
 
     def _run(self, rows: Any, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int) -> None:
-        for part, chunk in chunks(rows):
-            chosen_part = ChosenActions(chosen.actions[part], chosen.probabilities[part])
-            self._run_chunk(chunk, rewards[part], chosen_part, available, mode)
-
-    def _run_chunk(
-        self, rows: Floats, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int
-    ) -> None:
         assert self._arena is not None  # noqa: S101 - there are rows
-        arena = self._arena
+        n_drifts = self.n_drifts
+        for part, chunk in chunks(rows):
+            arrays = chunk, rewards[part], chosen.actions[part], chosen.probabilities[part]
+            self._arena.renumber()
+            self._arena.run(chunk, partial(self._run_kernel, self._arena, arrays, available, mode))
+        if self.n_drifts != n_drifts:
+            logger.info("drift %d detected: rewards fell short of their scores", self.n_drifts)
 
-        def process(state: Any, workspace: Any, start: int) -> int:
-            rest = slice(start, None)
-            n: int = kernels.run(
-                state,
-                workspace,
-                np.uint64(self.seed),
-                self._rng,
-                self._rule,
-                self._statistics,
-                rows[rest],
-                rewards[rest],
-                chosen.actions[rest],
-                chosen.probabilities[rest],
-                available,
-                mode | (kernels.MAY_GROW if arena.may_grow else 0),
-            )
-            return n
-
-        arena.run(rows, process)
+    def _run_kernel(
+        self,
+        arena: RewardForestArena,
+        arrays: tuple[Floats, Floats, Integers, Floats],
+        available: NDArray[np.bool_],
+        mode: int,
+        state: Any,
+        workspace: Any,
+        start: int,
+    ) -> int:
+        """Process the rows from `start` on; return how many fitted into memory."""
+        rest = slice(start, None)
+        rows, rewards, actions, probabilities = arrays
+        n: int = kernels.run(
+            state,
+            workspace,
+            np.uint64(self.seed),
+            self._rng,
+            self._rule,
+            self._statistics,
+            rows[rest],
+            rewards[rest],
+            actions[rest],
+            probabilities[rest],
+            available,
+            mode | (kernels.MAY_GROW if arena.may_grow else 0),
+        )
+        return n
 
     def _statistics_of(
         self,
