@@ -13,7 +13,7 @@ from stumpery.encoding.encoder import Encoder
 from stumpery.ensembles.batch_ensemble import BatchEnsemble
 from stumpery.ensembles.online_ensemble import OnlineEnsemble
 from stumpery.policies import ContextualPolicy, Policy
-from stumpery.policies.bandit_forest import arena_kernels as arena
+from stumpery.policies.bandit_forest import state_kernels as layout
 from stumpery.reinforcement import DeepTree
 from stumpery.saving import files
 from stumpery.selection import choosers, classifiers
@@ -186,32 +186,32 @@ def test_no_leaf_of_a_bandit_tree_has_a_mean_above_1():
 
 def test_a_bandit_leaf_without_room_for_children_counts_without_weights():
     policy = lopsided_stump().clone(seed=1)
-    small = policy._arena._replace(nodes=policy._arena.nodes[:2])  # its root has no room for children
-    policy._arena = small
+    small = policy._state._replace(nodes=policy._state.nodes[:2])  # its root has no room for children
+    policy._state = small
     for action, probability, reward in [("a", 1e-6, 1.0)] + [("a", 0.9, 0.5)] * 60 + [("b", 0.5, 1.0)] * 3:
         policy.learn(Decision(action, probability, {"x": True}), reward)
-    assert small.nodes[0, arena.NODE_CHOICE] == arena.SELECTING_ACTION
-    assert (small.arms[1, :, arena.ARM_SUM] <= small.arms[1, :, arena.ARM_PLAYS]).all()
+    assert small.nodes[0, layout.NODE_CHOICE] == layout.SELECTING_ACTION
+    assert (small.arms[1, :, layout.ARM_SUM] <= small.arms[1, :, layout.ARM_PLAYS]).all()
 
 
 def test_earlier_files_whose_leaves_have_means_above_1_load():
     policy = lopsided_stump()
-    policy._arena.arms[1, 0, arena.ARM_SUM] = 30.35
+    policy._state.arms[1, 0, layout.ARM_SUM] = 30.35
     loaded = st.policies.BanditStump.from_state(policy.state())
-    assert loaded._arena.arms[1, 0, arena.ARM_SUM] == loaded._arena.arms[1, 0, arena.ARM_PLAYS] == 6.0
+    assert loaded._state.arms[1, 0, layout.ARM_SUM] == loaded._state.arms[1, 0, layout.ARM_PLAYS] == 6.0
 
 
 @pytest.mark.parametrize("plays", [2.0**30, 2.0**31 - 2, 2.0**31, 2.0**52])
 @pytest.mark.parametrize("kind", TREES, ids=lambda kind: kind.__name__)
 def test_bandit_trees_load_after_as_many_plays_as_can_be_counted(kind, plays):
     policy = new_policy(kind, epsilon=0.0)
-    forest = policy._arena
-    forest.arms[: forest.pool[arena.POOL_N_LEAVES], :, arena.ARM_PLAYS] = plays
-    forest.leaves[1 : forest.pool[arena.POOL_N_LEAVES], arena.LEAF_NEXT_CHECK] = min(plays + 1, 2**31 - 1)
-    forest.leaves[1 : forest.pool[arena.POOL_N_LEAVES], arena.LEAF_N_WAITING] = len(ACTIONS)
+    forest = policy._state
+    forest.arms[: forest.pool[layout.POOL_N_LEAVES], :, layout.ARM_PLAYS] = plays
+    forest.leaves[1 : forest.pool[layout.POOL_N_LEAVES], layout.LEAF_NEXT_CHECK] = min(plays + 1, 2**31 - 1)
+    forest.leaves[1 : forest.pool[layout.POOL_N_LEAVES], layout.LEAF_N_WAITING] = len(ACTIONS)
     for place in range(30):
         policy.learn(Decision(ACTIONS[place % 3], 0.5, ROWS["ordinary"][place]), 0.5)
-    assert (forest.leaves[1 : forest.pool[arena.POOL_N_LEAVES], arena.LEAF_NEXT_CHECK] >= 0).all()
+    assert (forest.leaves[1 : forest.pool[layout.POOL_N_LEAVES], layout.LEAF_NEXT_CHECK] >= 0).all()
     assert_loads(policy)
     policy.add_action("new")
     assert_loads(policy)

@@ -10,7 +10,7 @@ from tests.support import assert_same_play, assert_same_state
 import stumpery as st
 from stumpery import jit
 from stumpery.policies import Policy
-from stumpery.policies.bandit_forest import arena_kernels as arena
+from stumpery.policies.bandit_forest import state_kernels as layout
 from stumpery.policies.bandit_forest.optimal_greedy_tree import optimal_greedy_tree, variable_rewards
 from stumpery.random import new_generator
 from stumpery.types import Decision, State
@@ -70,7 +70,7 @@ def test_the_kernels_decide_as_the_reference(name):
             assert played.probabilities[row] == pytest.approx(probability, rel=1e-12)
         twin.learn(bits, action, paid[action], float(played.probabilities[row]))
     if not jit.INTERPRETED:
-        assert policy._arena.pool[arena.POOL_N_NODES] > len(policy._arena.trees)
+        assert policy._state.pool[layout.POOL_N_NODES] > len(policy._state.trees)
         assert policy.exploring < 0.9 or "all" in name or "deeper" in name
 
 
@@ -184,7 +184,7 @@ def shape(tree):
 
 
 def learned_tree(policy, node=0):
-    child, variable, choice, _ = policy._arena.nodes[node].tolist()
+    child, variable, choice, _ = policy._state.nodes[node].tolist()
     return choice if child == node else (variable, *(learned_tree(policy, each) for each in (child, child + 1)))
 
 
@@ -196,8 +196,8 @@ def test_a_tree_grows_within_its_bytes_and_no_further(n_variables, full):
     before = policy.n_bytes
     policy.play(contexts, rewards)
     assert policy.n_bytes == before <= 20_000
-    forest = policy._arena
-    in_use = forest.pool[arena.POOL_N_LEAVES if full == "leaves" else arena.POOL_N_BLOCKS]
+    forest = policy._state
+    in_use = forest.pool[layout.POOL_N_LEAVES if full == "leaves" else layout.POOL_N_BLOCKS]
     assert in_use == len(getattr(forest, full))
     assert policy.exploring < 0.3  # a leaf without room to grow still finds its action
 
@@ -274,7 +274,7 @@ def test_constant_columns_rewards_and_a_lone_action_are_ordinary(contexts, n_act
     assert ((played.probabilities > 0) & (played.probabilities <= 1)).all()
     if n_actions == 1:
         assert (played.probabilities == 1).all() or options == {"leaf": "thompson"}
-    assert "x0" in policy.to_text() or policy._arena.pool[arena.POOL_N_NODES] == 4
+    assert "x0" in policy.to_text() or policy._state.pool[layout.POOL_N_NODES] == 4
 
 
 def test_contexts_may_be_rows_of_mixed_columns_with_anything_missing():
@@ -352,26 +352,30 @@ def grown():
     policy.play(contexts, rewards)
     state = policy.state()
     nodes = state.arrays["nodes"]
-    assert (nodes[:, arena.NODE_CHILD] != np.arange(len(nodes))).any()
+    assert (nodes[:, layout.NODE_CHILD] != np.arange(len(nodes))).any()
     return state
 
 
 def leaf_and_inner(nodes):
     """A node without children, and one with."""
-    is_leaf = nodes[:, arena.NODE_CHILD] == np.arange(len(nodes))
+    is_leaf = nodes[:, layout.NODE_CHILD] == np.arange(len(nodes))
     return int(np.flatnonzero(is_leaf)[-1]), int(np.flatnonzero(~is_leaf)[0])
 
 
 CORRUPT = {
-    "a node without children has": (arena.NODE_VARIABLE, 0, lambda leaf, inner, nodes: 0),  # decide never ended
-    "the variable of a node": (arena.NODE_VARIABLE, 1, lambda leaf, inner, nodes: 10**6),
-    "the child of node [0-9]+ leads out of the nodes": (arena.NODE_CHILD, 1, lambda leaf, inner, nodes: len(nodes) - 1),
-    "leads out of the nodes": (arena.NODE_CHILD, 1, lambda leaf, inner, nodes: 1 + (inner == 1)),
-    "node [0-9]+ (has two parents|is in no tree)": (arena.NODE_CHILD, 0, lambda leaf, inner, nodes: nodes[inner, 0]),
-    "node [0-9]+ is in no tree": (arena.NODE_CHILD, 1, lambda leaf, inner, nodes: inner),
-    "two nodes share a leaf": (arena.NODE_LEAF, 0, lambda leaf, inner, nodes: nodes[leaf - 1, arena.NODE_LEAF]),
-    "the leaf of a node": (arena.NODE_LEAF, 0, lambda leaf, inner, nodes: 0),
-    "the choice of a node": (arena.NODE_CHOICE, 0, lambda leaf, inner, nodes: 3),
+    "a node without children has": (layout.NODE_VARIABLE, 0, lambda leaf, inner, nodes: 0),  # decide never ended
+    "the variable of a node": (layout.NODE_VARIABLE, 1, lambda leaf, inner, nodes: 10**6),
+    "the child of node [0-9]+ leads out of the nodes": (
+        layout.NODE_CHILD,
+        1,
+        lambda leaf, inner, nodes: len(nodes) - 1,
+    ),
+    "leads out of the nodes": (layout.NODE_CHILD, 1, lambda leaf, inner, nodes: 1 + (inner == 1)),
+    "node [0-9]+ (has two parents|is in no tree)": (layout.NODE_CHILD, 0, lambda leaf, inner, nodes: nodes[inner, 0]),
+    "node [0-9]+ is in no tree": (layout.NODE_CHILD, 1, lambda leaf, inner, nodes: inner),
+    "two nodes share a leaf": (layout.NODE_LEAF, 0, lambda leaf, inner, nodes: nodes[leaf - 1, layout.NODE_LEAF]),
+    "the leaf of a node": (layout.NODE_LEAF, 0, lambda leaf, inner, nodes: 0),
+    "the choice of a node": (layout.NODE_CHOICE, 0, lambda leaf, inner, nodes: 3),
 }
 
 
@@ -400,14 +404,14 @@ def test_a_state_that_no_stream_led_to_is_refused():
         return lambda array: array.__setitem__(place, value)
 
     wrong = [
-        broken("nodes", put(0, arena.NODE_CHILD, value=10**6)),
-        broken("nodes", put(0, arena.NODE_VARIABLE, value=-1)),
-        broken("nodes", put(1, arena.NODE_LEAF, value=10**6)),
-        broken("nodes", put(-1, arena.NODE_CHOICE, value=3)),
+        broken("nodes", put(0, layout.NODE_CHILD, value=10**6)),
+        broken("nodes", put(0, layout.NODE_VARIABLE, value=-1)),
+        broken("nodes", put(1, layout.NODE_LEAF, value=10**6)),
+        broken("nodes", put(-1, layout.NODE_CHOICE, value=3)),
         broken("arms", put(1, 0, 0, value=np.nan)),
         broken("arms", put(1, 0, 0, value=-1.0)),
         broken("capacity", put(0, value=10**9)),
-        broken("pool", put(arena.POOL_N_NODES, value=10**6)),
+        broken("pool", put(layout.POOL_N_NODES, value=10**6)),
         broken("clock", put(0, value=2.0)),
         State(options, {name: array for name, array in arrays.items() if name != "pool"}),
         State({**options, "schema": None}, {k: v for k, v in arrays.items() if "schema" not in k}),

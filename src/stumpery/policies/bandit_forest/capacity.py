@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.errors import InvalidInput
-from stumpery.policies.bandit_forest import arena_kernels as layout
 from stumpery.policies.bandit_forest import growth_kernels as growth
-from stumpery.policies.bandit_forest.arena_kernels import (
+from stumpery.policies.bandit_forest import state_kernels as layout
+from stumpery.policies.bandit_forest.state_kernels import (
     ARM_PLAYS,
     ARM_REMAINS,
     ARM_SUM,
@@ -26,7 +26,7 @@ from stumpery.policies.bandit_forest.arena_kernels import (
     POOL_N_NODES,
     SELECTING_ACTION,
     SELECTING_VARIABLE,
-    BanditArena,
+    BanditState,
 )
 from stumpery.policies.bandit_forest.validation import used_arrays, validate
 from stumpery.saving.validation import check
@@ -39,7 +39,7 @@ MAX_COUNTED_DEPTH = 40  # 2^depth leaves are more than memory ever holds
 
 
 class CapacityPlan(NamedTuple):
-    """The capacity of an arena: leaves, with twice as many nodes, and blocks."""
+    """The capacity of an state: leaves, with twice as many nodes, and blocks."""
 
     n_leaves: int
     n_blocks: int
@@ -77,10 +77,10 @@ def plan_capacity(max_bytes: int, n_actions: int, width: int, depths: list[int],
     return CapacityPlan(n_leaves, min(max_blocks, (free - n_leaves * leaf) // block))
 
 
-def new_arena(plan: CapacityPlan, n_actions: int, width: int, trees: Floats, options: Floats) -> BanditArena:
-    """An arena without nodes."""
+def new_state(plan: CapacityPlan, n_actions: int, width: int, trees: Floats, options: Floats) -> BanditState:
+    """A state without nodes."""
     reserve(plan.n_leaves * leaf_bytes(n_actions) + plan.n_blocks * block_bytes(n_actions, width))
-    return BanditArena(
+    return BanditState(
         np.zeros((2 * plan.n_leaves, layout.N_NODE_FIELDS), np.int32),
         np.zeros((plan.n_leaves, layout.N_LEAF_FIELDS), np.int32),
         np.zeros((plan.n_leaves, n_actions, layout.N_ARM_FIELDS)),
@@ -92,15 +92,15 @@ def new_arena(plan: CapacityPlan, n_actions: int, width: int, trees: Floats, opt
     )
 
 
-def saved_arrays(arena: BanditArena) -> dict[str, NDArray[Any]]:
+def saved_arrays(state: BanditState) -> dict[str, NDArray[Any]]:
     """The arrays of a file: the parts in use, and the capacity."""
-    return {**used_arrays(arena), "capacity": np.array([len(arena.leaves), len(arena.sums)])}
+    return {**used_arrays(state), "capacity": np.array([len(state.leaves), len(state.sums)])}
 
 
-def load_arena(
+def load_state(
     saved: dict[str, NDArray[Any]], n_actions: int, width: int, trees: Floats, options: Floats, max_bytes: int
-) -> BanditArena:
-    """The arena of a file; a ValueError says what is inconsistent."""
+) -> BanditState:
+    """The state of a file; a ValueError says what is inconsistent."""
     check(set(saved) == set(SAVED_ARRAYS), f"the arrays of its trees are {sorted(saved)}, not {sorted(SAVED_ARRAYS)}")
     capacity, pool = saved["capacity"], saved["pool"]
     check(capacity.dtype == np.int64 and capacity.shape == (2,), "the capacity of its trees is not two integers")
@@ -114,40 +114,40 @@ def load_arena(
     n_trees = len(trees)
     fits = n_trees < n_leaves <= plan.n_leaves and n_trees <= n_nodes <= 2 * plan.n_leaves
     check(fits and 0 <= n_free <= n_blocks <= plan.n_blocks and n_bytes <= max_bytes, "its trees exceed their capacity")
-    arena = new_arena(plan, n_actions, width, trees, options)
-    arena.pool[:POOL_FREE_BLOCKS] = pool[:POOL_FREE_BLOCKS]
-    for name, array in used_arrays(arena).items():
+    state = new_state(plan, n_actions, width, trees, options)
+    state.pool[:POOL_FREE_BLOCKS] = pool[:POOL_FREE_BLOCKS]
+    for name, array in used_arrays(state).items():
         found, expected = f"{saved[name].dtype}{saved[name].shape}", f"{array.dtype}{array.shape}"
         check(found == expected, f"array {name!r} is {found}, not {expected}")
         np.copyto(array, saved[name])
-    validate(arena)
-    _bound_sums(arena)
-    return arena
+    validate(state)
+    _bound_sums(state)
+    return state
 
 
-def _bound_sums(arena: BanditArena) -> None:
+def _bound_sums(state: BanditState) -> None:
     """Bound the means of leaves that are bandit algorithms by 1, in place: files of earlier versions may exceed it."""
-    if arena.options[OPTION_LEAF_KIND] == ELIMINATION_LEAF:
+    if state.options[OPTION_LEAF_KIND] == ELIMINATION_LEAF:
         return
-    arrays = used_arrays(arena)
+    arrays = used_arrays(state)
     leaves = arrays["nodes"][arrays["nodes"][:, NODE_CHOICE] == SELECTING_ACTION, NODE_LEAF]
     arrays["arms"][leaves, :, ARM_SUM] = np.minimum(*arrays["arms"][leaves][:, :, [ARM_SUM, ARM_PLAYS]].T).T
 
 
-def with_actions(arena: BanditArena, plan: CapacityPlan, trees: Floats, origins: list[int]) -> BanditArena:
+def with_actions(state: BanditState, plan: CapacityPlan, trees: Floats, origins: list[int]) -> BanditState:
     """A copy of the trees over other actions; `origins` has the former index of each, NO_INDEX for a new one.
 
     Leaves that had chosen an action compare actions again. A leaf whose blocks exceed the capacity selects its action.
     """
-    n_actions, width = len(origins), arena.marks.shape[1]
-    copy = new_arena(plan, n_actions, width, trees, arena.options)
-    n_nodes, n_leaves = arena.pool[POOL_N_NODES], arena.pool[POOL_N_LEAVES]
+    n_actions, width = len(origins), state.marks.shape[1]
+    copy = new_state(plan, n_actions, width, trees, state.options)
+    n_nodes, n_leaves = state.pool[POOL_N_NODES], state.pool[POOL_N_LEAVES]
     copy.pool[POOL_N_NODES], copy.pool[POOL_N_LEAVES] = n_nodes, n_leaves
     nodes, leaves, arms = copy.nodes[:n_nodes], copy.leaves[:n_leaves], copy.arms[:n_leaves]
-    nodes[:], leaves[:] = arena.nodes[:n_nodes], arena.leaves[:n_leaves]
+    nodes[:], leaves[:] = state.nodes[:n_nodes], state.leaves[:n_leaves]
     old = np.array(origins)
     kept = np.flatnonzero(old != NO_INDEX)
-    arms[:, kept] = arena.arms[:n_leaves, old[kept]]
+    arms[:, kept] = state.arms[:n_leaves, old[kept]]
     arms[:, old == NO_INDEX, ARM_REMAINS] = 1.0
     arms[~arms[:, :, ARM_REMAINS].any(axis=1), :, ARM_REMAINS] = 1.0
     nodes[nodes[:, NODE_CHOICE] >= 0, NODE_CHOICE] = SELECTING_ACTION
@@ -161,8 +161,8 @@ def with_actions(arena: BanditArena, plan: CapacityPlan, trees: Floats, origins:
         copy.pool[POOL_N_BLOCKS] += len(blocks)
         leaves[leaf, LEAF_SUMS : LEAF_SUMS + len(blocks)] = first + np.arange(len(blocks))
         for new_block, block in enumerate(blocks.tolist(), start=first):
-            copy.sums[new_block, kept] = arena.sums[block, old[kept]]
-            copy.marks[new_block] = arena.marks[block]
+            copy.sums[new_block, kept] = state.sums[block, old[kept]]
+            copy.marks[new_block] = state.marks[block]
     copy.pool[POOL_N_LAST_LEVEL] = (leaves[1:, LEAF_COUNTS] != NO_INDEX).sum()
     without_block = leaves[nodes[:, NODE_LEAF], LEAF_SUMS] == NO_INDEX
     nodes[without_block & (nodes[:, NODE_CHOICE] == SELECTING_VARIABLE), NODE_CHOICE] = SELECTING_ACTION

@@ -10,13 +10,13 @@ import numpy as np
 
 from stumpery.array_forest import rendering
 from stumpery.array_forest.rendering import ShownNode
-from stumpery.policies.bandit_forest import arena_kernels as layout
-from stumpery.policies.bandit_forest.arena_kernels import (
+from stumpery.policies.bandit_forest import state_kernels as layout
+from stumpery.policies.bandit_forest.state_kernels import (
     NODE_CHILD,
     NODE_CHOICE,
     NODE_LEAF,
     NODE_VARIABLE,
-    BanditArena,
+    BanditState,
     Int32s,
 )
 from stumpery.types import Action, Bits, Explanation, Floats
@@ -28,7 +28,7 @@ N_NAMED = 3  # variables that an explanation of votes names
 class TreeExplanation:
     """What bandit trees have learned, with the names of bits and actions."""
 
-    arena: BanditArena
+    state: BanditState
     names: Sequence[str]
     actions: Sequence[Action]
     reward: Callable[[float], float]  # from the unit scale to the user's
@@ -45,7 +45,7 @@ class TreeExplanation:
 
     def decision(self, bits: Bits, action: int, probability: float) -> Explanation:
         """The rule of the one tree, or the votes of many, behind a choice."""
-        reached = [self._path(tree, bits)[-1] for tree in range(len(self.arena.trees))]
+        reached = [self._path(tree, bits)[-1] for tree in range(len(self.state.trees))]
         said = f"{self.actions[action]!r} was chosen with probability {probability:.4g}"
         if len(reached) == 1:
             return self._by_rule(said, bits, reached[0])
@@ -65,18 +65,18 @@ class TreeExplanation:
 
     @property
     def _children(self) -> Int32s:
-        children: Int32s = self.arena.nodes[:, NODE_CHILD]
+        children: Int32s = self.state.nodes[:, NODE_CHILD]
         return children
 
     def _rules(self, node: int) -> tuple[str, str]:
-        name = self.names[self.arena.nodes[node, NODE_VARIABLE]]
+        name = self.names[self.state.nodes[node, NODE_VARIABLE]]
         return f"not {name}", name
 
     def _leaf(self, node: int) -> list[dict[str, Any]]:
         """Every action's rewards in a leaf, an interval of their mean, and whether the action remains."""
-        leaf = self.arena.nodes[node, NODE_LEAF]
+        leaf = self.state.nodes[node, NODE_LEAF]
         rows = []
-        for arm, mean in zip(self.arena.arms[leaf].tolist(), self._means(leaf).tolist(), strict=True):
+        for arm, mean in zip(self.state.arms[leaf].tolist(), self._means(leaf).tolist(), strict=True):
             plays = arm[layout.ARM_PLAYS]
             half_width = math.sqrt(math.log(2 / self.delta) / (2 * plays)) if plays else math.inf
             rows.append(
@@ -92,7 +92,7 @@ class TreeExplanation:
 
     def _by_rule(self, said: str, bits: Bits, node: int) -> Explanation:
         path = [
-            self._rules(above)[int(bits[self.arena.nodes[above, NODE_VARIABLE]])] for above in self._path(0, bits)[:-1]
+            self._rules(above)[int(bits[self.state.nodes[above, NODE_VARIABLE]])] for above in self._path(0, bits)[:-1]
         ]
         rule = f"where {' and '.join(path)}" if path else "everywhere"
         rows = self._rows()
@@ -103,12 +103,12 @@ class TreeExplanation:
         return Explanation(f"{said}: {rule}, {self._state(node)}.", tuple(rows))
 
     def _by_votes(self, said: str, bits: Bits, reached: list[int]) -> Explanation:
-        choices = [int(self.arena.nodes[node, NODE_CHOICE]) for node in reached]
+        choices = [int(self.state.nodes[node, NODE_CHOICE]) for node in reached]
         votes = Counter(choice for choice in choices if choice >= 0)
         passed = (node for tree in range(len(reached)) for node in self._path(tree, bits)[:-1])
-        variables = Counter(int(self.arena.nodes[node, NODE_VARIABLE]) for node in passed)
+        variables = Counter(int(self.state.nodes[node, NODE_VARIABLE]) for node in passed)
         rows = self._rows()
-        means = np.array([self._means(self.arena.nodes[node, NODE_LEAF]) for node in reached]).mean(axis=0)
+        means = np.array([self._means(self.state.nodes[node, NODE_LEAF]) for node in reached]).mean(axis=0)
         for action, row in enumerate(rows):
             row["votes"] = votes[action]
             row["mean_leaf"] = self.reward(float(means[action]))
@@ -126,15 +126,15 @@ class TreeExplanation:
     def _rows(self) -> list[dict[str, Any]]:
         rows = []
         for action, name in enumerate(self.actions):
-            arm = self.arena.arms[layout.ALL_EVENTS, action]
+            arm = self.state.arms[layout.ALL_EVENTS, action]
             plays = int(arm[layout.ARM_PLAYS])
             mean = self.reward(float(arm[layout.ARM_SUM]) / plays) if plays else math.nan
             rows.append({"action": name, "n": plays, "mean": mean})
         return rows
 
     def _means(self, leaf: int) -> Floats:
-        arms = self.arena.arms[leaf]
-        is_inverse = self.arena.options[layout.OPTION_WEIGHTING] == layout.INVERSE_PROPENSITY
+        arms = self.state.arms[leaf]
+        is_inverse = self.state.options[layout.OPTION_WEIGHTING] == layout.INVERSE_PROPENSITY
         divisors = np.full(len(arms), arms[:, layout.ARM_PLAYS].sum()) if is_inverse else arms[:, layout.ARM_WEIGHT]
         means: Floats = arms[:, layout.ARM_SUM] / np.where(divisors > 0.0, divisors, 1.0)
         return means
@@ -142,23 +142,23 @@ class TreeExplanation:
     def _path(self, tree: int, bits: Bits) -> list[int]:
         """The nodes that a row of bits passes in a tree, from the root to the leaf."""
         path = [tree]
-        while self.arena.nodes[path[-1], NODE_CHILD] != path[-1]:
-            child, variable = self.arena.nodes[path[-1], [NODE_CHILD, NODE_VARIABLE]].tolist()
+        while self.state.nodes[path[-1], NODE_CHILD] != path[-1]:
+            child, variable = self.state.nodes[path[-1], [NODE_CHILD, NODE_VARIABLE]].tolist()
             path.append(child + int(bits[variable]))
         return path
 
     def _state(self, node: int) -> str:
         """The variable of a node, or the state of a leaf."""
-        if self.arena.nodes[node, NODE_CHILD] != node:
-            return f"{self.names[self.arena.nodes[node, NODE_VARIABLE]]}?"
-        leaf, choice = self.arena.nodes[node, NODE_LEAF], self.arena.nodes[node, NODE_CHOICE]
-        arms = self.arena.arms[leaf]
+        if self.state.nodes[node, NODE_CHILD] != node:
+            return f"{self.names[self.state.nodes[node, NODE_VARIABLE]]}?"
+        leaf, choice = self.state.nodes[node, NODE_LEAF], self.state.nodes[node, NODE_CHOICE]
+        arms = self.state.arms[leaf]
         n_plays = int(arms[:, layout.ARM_PLAYS].sum())
         if choice >= 0:
             mean = self.reward(float(self._means(leaf)[choice]))
             return f"{self.actions[choice]!r} pays {mean:.4g} after {n_plays} rewards"
         if choice == layout.SELECTING_VARIABLE:
-            n_left = int((self.arena.marks[self.arena.leaves[leaf, layout.LEAF_SUMS]] == layout.MARK_CANDIDATE).sum())
+            n_left = int((self.state.marks[self.state.leaves[leaf, layout.LEAF_SUMS]] == layout.MARK_CANDIDATE).sum())
             return f"{n_left} bits to split on remain after {n_plays} rewards"
         remaining = [repr(name) for name, arm in zip(self.actions, arms, strict=True) if arm[layout.ARM_REMAINS]]
         return f"{', '.join(remaining)} remain after {n_plays} rewards"

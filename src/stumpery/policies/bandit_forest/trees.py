@@ -13,14 +13,14 @@ from stumpery.encoding import BitEncoder, Schema
 from stumpery.encoding.columns.numerical import Numerical
 from stumpery.errors import CorruptFile, InvalidInput, capacity_errors
 from stumpery.options import check_number, check_one_of, check_whole
-from stumpery.policies.bandit_forest import arena_kernels as layout
 from stumpery.policies.bandit_forest import capacity
 from stumpery.policies.bandit_forest import growth_kernels as growth
+from stumpery.policies.bandit_forest import state_kernels as layout
 from stumpery.policies.bandit_forest import trees_kernels as kernels
 from stumpery.policies.bandit_forest import votes_kernels as voting
-from stumpery.policies.bandit_forest.arena_kernels import BanditArena
 from stumpery.policies.bandit_forest.explanation import TreeExplanation
 from stumpery.policies.bandit_forest.sample_complexity import plays_until_elimination
+from stumpery.policies.bandit_forest.state_kernels import BanditState
 from stumpery.policies.fixed_schema import FixedSchemaPolicy
 from stumpery.policies.policy import ChosenActions
 from stumpery.random import integer, new_generator, uniform
@@ -73,7 +73,7 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
         self.delta = float(self.delta)
         self._shape = self._new_shape()
         self._clock = np.zeros(voting.N_CLOCK_FIELDS)
-        self._arena: BanditArena | None = None
+        self._state: BanditState | None = None
         super().__post_init__()
 
     @abstractmethod
@@ -117,8 +117,8 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
     def _explanation(self, tree: int = 0) -> TreeExplanation:
         check_whole("tree", tree, 0, self._shape.n_trees - 1)
         names = ("no bit",) if self._encoder is None else self._encoder.feature_names
-        arena = self._new_trees(1, new_generator(self.seed)) if self._arena is None else self._arena
-        return TreeExplanation(arena, names, self.actions, self._reward, self.delta)
+        state = self._new_trees(1, new_generator(self.seed)) if self._state is None else self._state
+        return TreeExplanation(state, names, self.actions, self._reward, self.delta)
 
     def _new_encoder(self, schema: Schema) -> BitEncoder:
         return BitEncoder(schema=schema, n_bins=self.n_bins)
@@ -149,21 +149,21 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
         return len(columns) == width and all(isinstance(column, Numerical) and column.is_bit for column in columns)
 
     def _allocate(self, width: int) -> None:
-        self._arena = self._new_trees(width, self._rng)
+        self._state = self._new_trees(width, self._rng)
 
-    def _new_trees(self, width: int, rng: RandomState) -> BanditArena:
+    def _new_trees(self, width: int, rng: RandomState) -> BanditState:
         """Trees of one leaf each."""
         trees, plan = self._plan_capacity(width)
-        arena = capacity.new_arena(plan, len(self.actions), width, trees, self._kernel_options())
-        growth.begin_trees(arena, rng)
+        state = capacity.new_state(plan, len(self.actions), width, trees, self._kernel_options())
+        growth.begin_trees(state, rng)
         logger.debug("%s has memory for %d leaves and %d blocks", type(self).__name__, plan.n_leaves, plan.n_blocks)
-        return arena
+        return state
 
     def _plan_capacity(self, width: int) -> tuple[Floats, capacity.CapacityPlan]:
         """The options of every tree, and how many leaves and blocks `max_bytes` allows."""
         trees = self._draw_trees(width)
         depths = trees[:, layout.TREE_MAX_DEPTH].astype(int).tolist()
-        n_used = 0 if self._arena is None else int(self._arena.pool[layout.POOL_N_LEAVES])
+        n_used = 0 if self._state is None else int(self._state.pool[layout.POOL_N_LEAVES])
         return trees, capacity.plan_capacity(self.max_bytes, len(self.actions), width, depths, n_used)
 
     def _draw_trees(self, width: int) -> Floats:
@@ -203,34 +203,34 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
         options[layout.OPTION_CHECK_GROWTH] = CHECK_GROWTH
         return options
 
-    def _grown(self) -> BanditArena:
-        if self._arena is None:
+    def _grown(self) -> BanditState:
+        if self._state is None:
             raise InvalidInput(f"{type(self).__name__} has seen no context yet")
-        return self._arena
+        return self._state
 
     def _run(self, rows: Bits, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int) -> None:
         kernels.run(self._rng, *self._grown(), self._clock, rows, rewards, *chosen, available, mode)
 
-    # Saving: only those parts of the arena that are in use.
+    # Saving: only those parts of the state that are in use.
 
     def _own_arrays(self) -> Arrays:
         return {"rng": self._rng, "clock": self._clock}
 
     def _arrays(self) -> Arrays:
-        return self._own_arrays() | (self._arena._asdict() if self._arena else {})
+        return self._own_arrays() | (self._state._asdict() if self._state else {})
 
     def _saved_arrays(self) -> Arrays:
-        return self._own_arrays() | (capacity.saved_arrays(self._arena) if self._arena else {})
+        return self._own_arrays() | (capacity.saved_arrays(self._state) if self._state else {})
 
     def _restore(self, arrays: Arrays, learned: Options) -> None:
-        arena = {name: arrays.pop(name) for name in capacity.SAVED_ARRAYS if name in arrays}
+        state = {name: arrays.pop(name) for name in capacity.SAVED_ARRAYS if name in arrays}
         restore(self._own_arrays(), arrays)
-        if (self._arena is None) != (not arena):
+        if (self._state is None) != (not state):
             raise CorruptFile("its columns have no trees, or its trees no columns")
-        if self._arena is not None:
-            width, own = self._arena.marks.shape[1], (self._arena.trees, self._arena.options)
-            self._arena = None  # frees its memory before the next is taken
-            self._arena = capacity.load_arena(arena, len(self.actions), width, *own, self.max_bytes)
+        if self._state is not None:
+            width, own = self._state.marks.shape[1], (self._state.trees, self._state.options)
+            self._state = None  # frees its memory before the next is taken
+            self._state = capacity.load_state(state, len(self.actions), width, *own, self.max_bytes)
 
     @classmethod
     def _new(cls, arguments: Options) -> Self:
@@ -258,9 +258,9 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
         self._replace_actions([index for index in range(len(self.actions) + 1) if index != action])
 
     def _replace_actions(self, origins: list[int]) -> None:
-        if self._arena is not None:
-            trees, plan = self._plan_capacity(self._arena.marks.shape[1])
-            self._arena = capacity.with_actions(self._arena, plan, trees, origins)
+        if self._state is not None:
+            trees, plan = self._plan_capacity(self._state.marks.shape[1])
+            self._state = capacity.with_actions(self._state, plan, trees, origins)
 
 
 def number_range(name: str, value: Any) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from stumpery.array_forest.forest_kernels import as_int64
 from stumpery.jit import internal, kernel
 from stumpery.policies.bandit_forest import growth_kernels as growth
 from stumpery.policies.bandit_forest import votes_kernels as voting
-from stumpery.policies.bandit_forest.arena_kernels import (
+from stumpery.policies.bandit_forest.state_kernels import (
     ALL_EVENTS,
     ARM_PLAYS,
     ARM_REMAINS,
@@ -31,7 +31,7 @@ from stumpery.policies.bandit_forest.arena_kernels import (
     POOL_N_LAST_LEVEL,
     SELECTING_ACTION,
     UNWEIGHTED,
-    BanditArena,
+    BanditState,
     Float32s,
     Int32s,
 )
@@ -73,11 +73,11 @@ def read_bits(row: Bits, bits: Bits, ones: Float32s) -> None:
 
 @internal
 def update_leaves(
-    arena: BanditArena, reached: NodeIndices, due: NodeIndices, action: int, reward: float, weight: float
+    state: BanditState, reached: NodeIndices, due: NodeIndices, action: int, reward: float, weight: float
 ) -> int:
     """Update the reached leaves with one reward, in place; write the trees to check into `due`, return their number."""
-    nodes, leaves, arms, arm = arena.nodes, arena.leaves, arena.arms, _U(action)
-    is_bandit = arena.options[OPTION_LEAF_KIND] != ELIMINATION_LEAF
+    nodes, leaves, arms, arm = state.nodes, state.leaves, state.arms, _U(action)
+    is_bandit = state.options[OPTION_LEAF_KIND] != ELIMINATION_LEAF
     n_due = 0
     for tree in range(reached.shape[0]):
         node = reached[tree]
@@ -100,9 +100,9 @@ def update_leaves(
 
 
 @internal
-def add_to_sums(arena: BanditArena, reached: NodeIndices, ones: Float32s, action: int, field: int, gain: float) -> None:
+def add_to_sums(state: BanditState, reached: NodeIndices, ones: Float32s, action: int, field: int, gain: float) -> None:
     """Add a gain to the sums of all set bits in the blocks of the reached leaves, in place."""
-    nodes, leaves, sums, arm, step = arena.nodes, arena.leaves, arena.sums, _U(action), np.float32(gain)
+    nodes, leaves, sums, arm, step = state.nodes, state.leaves, state.sums, _U(action), np.float32(gain)
     for tree in range(reached.shape[0]):  # reads all blocks first, so that their cache misses overlap
         block = leaves[_U(nodes[reached[tree], NODE_LEAF]), field]
         if block >= 0:
@@ -118,7 +118,7 @@ def add_to_sums(arena: BanditArena, reached: NodeIndices, ones: Float32s, action
 
 @internal
 def learn_event(
-    arena: BanditArena,
+    state: BanditState,
     reached: NodeIndices,
     due: NodeIndices,
     ones: Float32s,
@@ -127,15 +127,15 @@ def learn_event(
     probability: float,
 ) -> int:
     """Learn from one reward, in place; return how many trees are due for a check."""
-    arena.arms[ALL_EVENTS, action, ARM_PLAYS] += 1.0
-    arena.arms[ALL_EVENTS, action, ARM_SUM] += reward
-    weight = 1.0 if arena.options[OPTION_WEIGHTING] == UNWEIGHTED else 1.0 / probability
+    state.arms[ALL_EVENTS, action, ARM_PLAYS] += 1.0
+    state.arms[ALL_EVENTS, action, ARM_SUM] += reward
+    weight = 1.0 if state.options[OPTION_WEIGHTING] == UNWEIGHTED else 1.0 / probability
     if reward != 0.0:
-        add_to_sums(arena, reached, ones, action, LEAF_SUMS, weight * reward)
-    if arena.pool[POOL_N_LAST_LEVEL] > 0:
+        add_to_sums(state, reached, ones, action, LEAF_SUMS, weight * reward)
+    if state.pool[POOL_N_LAST_LEVEL] > 0:
         for field, gain in ((LEAF_COUNTS, 1.0), (LEAF_WEIGHTS, weight)):
-            add_to_sums(arena, reached, ones, action, field, gain)
-    return update_leaves(arena, reached, due, action, reward, weight)
+            add_to_sums(state, reached, ones, action, field, gain)
+    return update_leaves(state, reached, due, action, reward, weight)
 
 
 @kernel
@@ -158,7 +158,7 @@ def run(
     mode: int,
 ) -> None:
     """Go along rows by `mode`, in place: decide, learn the given actions, or both; see `mode_kernels`."""
-    arena = BanditArena(nodes, leaves, arms, sums, marks, pool, trees, options)
+    state = BanditState(nodes, leaves, arms, sums, marks, pool, trees, options)
     reached, due = np.empty(trees.shape[0], dtype=np.uint32), np.empty(trees.shape[0], dtype=np.uint32)
     votes = np.empty((voting.N_VOTE_ROWS, arms.shape[1]))
     bits, ones = np.empty(rows.shape[1] + 1, dtype=np.uint8), np.empty(rows.shape[1], dtype=np.float32)
@@ -166,10 +166,10 @@ def run(
         read_bits(rows[row], bits, ones)
         descend(nodes, bits, reached)
         if mode & DECIDES:
-            actions[row], probabilities[row] = voting.choose(arena, rng, clock, reached, available, votes)
+            actions[row], probabilities[row] = voting.choose(state, rng, clock, reached, available, votes)
         if mode & LEARNS:
             action = actions[row]
             reward = reward_of(rewards, row, action, mode)
-            for index in range(learn_event(arena, reached, due, ones, action, reward, probabilities[row])):
+            for index in range(learn_event(state, reached, due, ones, action, reward, probabilities[row])):
                 tree = as_int64(due[index])
-                growth.check_leaf(arena, rng, tree, as_int64(reached[tree]))
+                growth.check_leaf(state, rng, tree, as_int64(reached[tree]))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.jit import internal
-from stumpery.policies.bandit_forest.arena_kernels import (
+from stumpery.policies.bandit_forest.state_kernels import (
     ARM_PLAYS,
     ARM_REMAINS,
     ARM_SUM,
@@ -22,7 +22,7 @@ from stumpery.policies.bandit_forest.arena_kernels import (
     OPTION_VOTES_NEEDED,
     SELECTING_ACTION,
     THOMPSON_LEAF,
-    BanditArena,
+    BanditState,
     leaf_of,
 )
 from stumpery.policies.exploration import rule_kernels as rules
@@ -54,11 +54,11 @@ VOTES_EXPLORER = new_explorer_rule(rules.UNCERTAINTY_THOMPSON, 1.0)  # the sum o
 
 
 @internal
-def fill_statistics(arena: BanditArena, leaf: int, statistics: Floats) -> float:
+def fill_statistics(state: BanditState, leaf: int, statistics: Floats) -> float:
     """Write a leaf's scores and uncertainties into action statistics, in place; return the time in this leaf."""
     time = 1.0
     for action in range(statistics.shape[1]):
-        plays, total = arena.arms[leaf, action, ARM_PLAYS], arena.arms[leaf, action, ARM_SUM]
+        plays, total = state.arms[leaf, action, ARM_PLAYS], state.arms[leaf, action, ARM_SUM]
         statistics[rules.ACTION_SCORE, action] = total / plays if plays > 0.0 else np.inf
         statistics[rules.ACTION_UNCERTAINTY, action] = 1.0 / math.sqrt(plays) if plays > 0.0 else np.inf
         time += plays
@@ -66,11 +66,11 @@ def fill_statistics(arena: BanditArena, leaf: int, statistics: Floats) -> float:
 
 
 @internal
-def add_bandit_vote(arena: BanditArena, rng: RandomState, leaf: int, votes: Floats, available: np.ndarray) -> None:
+def add_bandit_vote(state: BanditState, rng: RandomState, leaf: int, votes: Floats, available: np.ndarray) -> None:
     """Add the vote of a leaf that is a bandit algorithm, in place; of a Thompson vote also its mean and variance."""
     statistics = np.zeros((rules.N_STATISTICS, votes.shape[1]))
-    time = fill_statistics(arena, leaf, statistics)
-    if arena.options[OPTION_LEAF_KIND] != THOMPSON_LEAF:
+    time = fill_statistics(state, leaf, statistics)
+    if state.options[OPTION_LEAF_KIND] != THOMPSON_LEAF:
         ranking = rank(UCB_EXPLORER, statistics, available, time)
         votes[VOTE_COUNT, best_action(rng, statistics, available, ranking)] += 1.0
         return
@@ -119,7 +119,7 @@ def draw_winner(rng: RandomState, votes: Floats, available: np.ndarray) -> tuple
 
 @internal
 def explore_paths(
-    arena: BanditArena, rng: RandomState, clock: Floats, reached: NodeIndices, available: np.ndarray
+    state: BanditState, rng: RandomState, clock: Floats, reached: NodeIndices, available: np.ndarray
 ) -> tuple[int, float]:
     """Draw, or take in turn, one of the actions that remain in some leaf; any available one where none of them is."""
     n_actions = available.shape[0]
@@ -128,16 +128,16 @@ def explore_paths(
     for action in range(n_actions):
         n_available += available[action]
     for tree in range(reached.shape[0]):
-        choice, leaf = arena.nodes[reached[tree], NODE_CHOICE], arena.nodes[reached[tree], NODE_LEAF]
+        choice, leaf = state.nodes[reached[tree], NODE_CHOICE], state.nodes[reached[tree], NODE_LEAF]
         for action in range(n_actions):
-            if choice == action or (choice < 0 and arena.arms[leaf, action, ARM_REMAINS] != 0.0):
+            if choice == action or (choice < 0 and state.arms[leaf, action, ARM_REMAINS] != 0.0):
                 n_union += available[action] and not union[action]
                 union[action] = union[action] or available[action]
         if n_union == n_available:
             break
     none_remain = n_union == 0
     n_candidates = n_available if none_remain else n_union
-    in_turn = arena.options[OPTION_IN_TURN] == 1.0
+    in_turn = state.options[OPTION_IN_TURN] == 1.0
     skip = 0 if in_turn or n_candidates == 1 else integer(rng, n_candidates)
     start = int(clock[CLOCK_TURN]) if in_turn else 0
     for step in range(n_actions):
@@ -153,7 +153,7 @@ def explore_paths(
 
 @internal
 def count_votes(
-    arena: BanditArena, rng: RandomState, reached: NodeIndices, available: np.ndarray, votes: Floats
+    state: BanditState, rng: RandomState, reached: NodeIndices, available: np.ndarray, votes: Floats
 ) -> int:
     """Count the votes of leaves that have chosen, and draw those of bandit leaves, in place; return their number."""
     for row in range(N_VOTE_ROWS):
@@ -161,30 +161,30 @@ def count_votes(
             votes[row, action] = 0.0
     n_votes = 0
     for tree in range(reached.shape[0]):
-        choice = arena.nodes[reached[tree], NODE_CHOICE]
+        choice = state.nodes[reached[tree], NODE_CHOICE]
         if choice >= 0:
             votes[VOTE_COUNT, choice] += 1.0
             n_votes += 1
-    if arena.options[OPTION_LEAF_KIND] != ELIMINATION_LEAF:
+    if state.options[OPTION_LEAF_KIND] != ELIMINATION_LEAF:
         for tree in range(reached.shape[0]):
-            if arena.nodes[reached[tree], NODE_CHOICE] == SELECTING_ACTION:
-                add_bandit_vote(arena, rng, leaf_of(arena, reached[tree]), votes, available)
+            if state.nodes[reached[tree], NODE_CHOICE] == SELECTING_ACTION:
+                add_bandit_vote(state, rng, leaf_of(state, reached[tree]), votes, available)
                 n_votes += 1
     return n_votes
 
 
 @internal
 def choose(
-    arena: BanditArena, rng: RandomState, clock: Floats, reached: NodeIndices, available: np.ndarray, votes: Floats
+    state: BanditState, rng: RandomState, clock: Floats, reached: NodeIndices, available: np.ndarray, votes: Floats
 ) -> tuple[int, float]:
     """Choose by vote where enough leaves have chosen, else explore; return the action and its probability."""
-    n_votes = count_votes(arena, rng, reached, available, votes)
-    winner, n_best = draw_winner(rng, votes, available) if n_votes >= arena.options[OPTION_VOTES_NEEDED] else (-1, 0)
+    n_votes = count_votes(state, rng, reached, available, votes)
+    winner, n_best = draw_winner(rng, votes, available) if n_votes >= state.options[OPTION_VOTES_NEEDED] else (-1, 0)
     explores = n_best == 0
     clock[CLOCK_N_DECISIONS] = min(clock[CLOCK_N_DECISIONS] + 1.0, MAX_RECENT_DECISIONS)
     clock[CLOCK_EXPLORING] += (explores - clock[CLOCK_EXPLORING]) / clock[CLOCK_N_DECISIONS]
     if explores:
-        return explore_paths(arena, rng, clock, reached, available)
-    if arena.options[OPTION_LEAF_KIND] == THOMPSON_LEAF:
+        return explore_paths(state, rng, clock, reached, available)
+    if state.options[OPTION_LEAF_KIND] == THOMPSON_LEAF:
         return winner, vote_probability(votes, available, winner, n_votes)
     return winner, 1.0 / n_best

@@ -1,4 +1,4 @@
-"""The arena of bandit trees: arrays of nodes, leaves, statistics per leaf and action, and blocks of sums.
+"""The state of bandit trees: arrays of nodes, leaves, statistics per leaf and action, and blocks of sums.
 
 A leaf that selects a variable owns a block: for every action and variable the sum of the rewards that came with the bit
 set. The sum with the bit clear is the action's total less that. At the last level a leaf owns two more blocks, for
@@ -48,7 +48,7 @@ Float32s = NDArray[np.float32]
 Int32s = NDArray[np.int32]
 
 
-class BanditArena(NamedTuple):
+class BanditState(NamedTuple):
     """All trees of a policy in one set of arrays."""
 
     nodes: Int32s  # (nodes, 4): tree i begins at node i
@@ -62,34 +62,34 @@ class BanditArena(NamedTuple):
 
 
 @internal
-def leaf_of(arena: BanditArena, node: int) -> int:
+def leaf_of(state: BanditState, node: int) -> int:
     """A node's leaf."""
-    return as_int64(arena.nodes[node, NODE_LEAF])
+    return as_int64(state.nodes[node, NODE_LEAF])
 
 
 @internal
-def allocate_block(arena: BanditArena) -> int:
+def allocate_block(state: BanditState) -> int:
     """A block of zeros; the caller has checked that there is one."""
-    pool = arena.pool
+    pool = state.pool
     if pool[POOL_N_FREE] > 0:
         pool[POOL_N_FREE] -= 1
         block = as_int64(pool[POOL_FREE_BLOCKS + pool[POOL_N_FREE]])
     else:
         block = as_int64(pool[POOL_N_BLOCKS])
         pool[POOL_N_BLOCKS] += 1
-    for action in range(arena.sums.shape[1]):
-        for variable in range(arena.sums.shape[2]):
-            arena.sums[block, action, variable] = np.float32(0.0)
+    for action in range(state.sums.shape[1]):
+        for variable in range(state.sums.shape[2]):
+            state.sums[block, action, variable] = np.float32(0.0)
     return block
 
 
 @internal
-def free_blocks(arena: BanditArena, leaf: int) -> None:
+def free_blocks(state: BanditState, leaf: int) -> None:
     """Give a leaf's blocks back to the pool, in place."""
-    arena.pool[POOL_N_LAST_LEVEL] -= arena.leaves[leaf, LEAF_COUNTS] != NO_INDEX
+    state.pool[POOL_N_LAST_LEVEL] -= state.leaves[leaf, LEAF_COUNTS] != NO_INDEX
     for field in (LEAF_WEIGHTS, LEAF_COUNTS, LEAF_SUMS):
-        block = arena.leaves[leaf, field]
+        block = state.leaves[leaf, field]
         if block != NO_INDEX:
-            arena.pool[POOL_FREE_BLOCKS + arena.pool[POOL_N_FREE]] = block
-            arena.pool[POOL_N_FREE] += 1
-            arena.leaves[leaf, field] = NO_INDEX
+            state.pool[POOL_FREE_BLOCKS + state.pool[POOL_N_FREE]] = block
+            state.pool[POOL_N_FREE] += 1
+            state.leaves[leaf, field] = NO_INDEX
