@@ -4,7 +4,7 @@ Numbers are 64-bit floats with -inf for missing, categories are codes with 0 for
 far becomes categorical if its first value is.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import NoneType
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from stumpery.encoding.chunks import CHUNK_ROWS, EncodedColumns, Rows
 from stumpery.encoding.columns.categorical import Categorical
 from stumpery.encoding.columns.values import Data
+from stumpery.encoding.plain_rows import MAX_NUMBER, PlainRowWriter
 from stumpery.encoding.reader import Reader
 from stumpery.encoding.schema import Schema, kind_in
 from stumpery.encoding.tables import open_table
 from stumpery.errors import InvalidInput
 from stumpery.types import Floats
 
-MAX_NUMBER = 8e307  # stands for infinity; the difference of two such numbers is finite
 N_FIRST_ROWS = 1000  # of a frame, from which the columns' kinds are inferred
 
 
@@ -99,10 +99,25 @@ class OnlineEncoder:
 
     def encode_one(self, row: Any) -> Floats:
         """Encode one dict or array; new categories are encoded as "other"."""
+        encoded: Floats = np.empty(len(self.seen))
+        return encoded if self.write_plain(row, encoded) else self._encode_checked(row)
+
+    def encode_into(self, row: Any, target: Floats) -> None:
+        """Write one row, encoded by `encode_one`, into an array, in place."""
+        if not self.write_plain(row, target):
+            target[...] = self._encode_checked(row)
+
+    @cached_property
+    def write_plain(self) -> Callable[[Any, Any], bool]:
+        """Write an ordinary row into a buffer of 64-bit floats, in place; False if it needs a check or an extension."""
+        return PlainRowWriter(self.schema.columns).write if self._all_seen else _refuse
+
+    def _encode_checked(self, row: Any) -> Floats:
+        """Encode one row of any kind."""
         if self._all_seen or isinstance(row, np.ndarray):
             return self._bounded(self._reader.row(row))
-        encoded: Floats = self.encode_many([row])[:][0]
-        return encoded
+        only: Floats = self.encode_many([row])[:][0]
+        return only
 
     def encode_many(self, rows: Any) -> Rows:
         """Encode a frame, a list of dicts or a matrix; new categories are "other", the first of a column missing."""
@@ -117,12 +132,15 @@ class OnlineEncoder:
 
     def extend_one(self, row: Any) -> tuple[Self, Floats]:
         """The encoder extended with this row's categories and kinds, and the encoded row."""
+        encoded: Floats = np.empty(len(self.seen))
+        if self.write_plain(row, encoded):
+            return self, encoded
         if self._all_seen or isinstance(row, np.ndarray):
             values = self._reader.row(row)
             if not (self._is_open and (values == self._open_others).any()):
                 return (self if self._all_seen else self._with_seen(values.reshape(-1, 1))), self._bounded(values)
         extended = self.extend([row])[0]
-        return extended, extended.encode_one(row)
+        return extended, extended._encode_checked(row)
 
     def extend(self, rows: Any) -> tuple[Self, Rows]:
         """The encoder extended with these rows' categories and kinds, and the encoded rows."""
@@ -246,6 +264,11 @@ class OnlineEncoder:
     @cached_property
     def _missing(self) -> Floats:
         return np.where(self.is_categorical, 0.0, -np.inf)
+
+
+def _refuse(_row: Any, _target: Any) -> bool:
+    """Write no row: a column without a value so far takes its kind from the first that comes."""
+    return False
 
 
 def as_table(rows: Any) -> Any:

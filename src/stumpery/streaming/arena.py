@@ -2,7 +2,7 @@
 
 import logging
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,30 +12,58 @@ from stumpery.array_forest.binning_kernels import DOUBLE
 from stumpery.array_forest.precision import needs_double
 from stumpery.compiling.pointers import pinned
 from stumpery.encoding.chunks import Rows, chunks
+from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.streaming import state as states
 from stumpery.streaming.capacity import Capacity, StreamShape, max_capacity
-from stumpery.streaming.trees.hoeffding_kernels import GROWS, LEARNS, run
+from stumpery.streaming.trees.hoeffding_kernels import GROWS, LEARNS, PREDICTS, run
 from stumpery.streaming.trees.state_kernels import StreamState
 from stumpery.types import Floats, RandomState
 
 logger = logging.getLogger(__name__)
 
 
+class RowBuffers(NamedTuple):
+    """What the kernel takes for a single row, kept for the next one: no allocation, and nothing is pinned again."""
+
+    state: Any  # pinned
+    workspace: Any  # pinned
+    rows: Floats  # (1, columns)
+    labels: Floats  # (1,)
+    weights: Floats  # (1,)
+    outputs: Floats  # (1, outputs)
+
+
 class StreamArena:
     """The arrays of trees, which are replaced by larger ones where the kernel stops for want of memory."""
 
     def __init__(
-        self, max_bytes: int, shape: StreamShape, rng: RandomState, seed: int, state: StreamState | None = None
+        self,
+        max_bytes: int,
+        shape: StreamShape,
+        rule: Floats,
+        rng: RandomState,
+        seed: int,
+        state: StreamState | None = None,
     ) -> None:
         self.max_bytes, self.shape = max_bytes, shape
-        self._rng, self._seed = rng, np.uint64(seed)
+        self._rule, self._rng, self._seed = rule, rng, np.uint64(seed)
         if state is None:
             state = states.new_state(shape, max_capacity(max_bytes, shape).initial(shape))
-        self.state = state
-        self._pinned: tuple[StreamState | None, Any] = None, None  # the state in the form that kernels take
         self._workspaces = WorkspacePool()
         self._limit: Capacity | None = None  # computed where it is needed first
-        self._is_full = False
+        self.state = state
+
+    @property
+    def state(self) -> StreamState:
+        """The arrays; they change as the kernel runs."""
+        return self._state
+
+    @state.setter
+    def state(self, state: StreamState) -> None:
+        self._state = state
+        self._pinned: Any = None  # the state in the form that kernels take
+        self._row_buffers: list[RowBuffers] = []  # those that no call uses
+        self._may_grow: bool | None = None
 
     @property
     def n_events(self) -> int:
@@ -58,13 +86,50 @@ class StreamArena:
             logger.info("%d events are kept instead of %d", capacity.n_events, len(self.state.events))
         self._replace(states.resized(self.state, shape, capacity), shape)
 
-    def run(self, rule: Floats, rows: Rows, labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
+    def predict_row(self, encoder: OnlineEncoder, row: Any, n_outputs: int) -> list[float]:
+        """The outputs of one row of any kind."""
+        buffers = self._take_row_buffers(n_outputs)
+        encoder.encode_into(row, buffers.rows)
+        self._run_row(buffers, PREDICTS)
+        outputs: list[float] = buffers.outputs[0].tolist()
+        if not self._row_buffers:
+            self._row_buffers.append(buffers)
+        return outputs
+
+    def learn_row(self, encoder: OnlineEncoder, row: Any, label: float, weight: float, n_outputs: int) -> bool:
+        """Learn one ordinary row; False if the encoder refuses to write it, and nothing changed."""
+        buffers = self._take_row_buffers(n_outputs)
+        is_written = encoder.write_plain(row, buffers.rows)
+        self._row_buffers.append(buffers)  # no other thread takes them, for whoever learns is alone
+        if is_written:
+            buffers.labels[0], buffers.weights[0] = label, weight
+            states.renumber_events(self._state)
+            if self._run_row(buffers, LEARNS | (GROWS if self._can_grow() else 0)) == 0:  # memory must grow first
+                self.run(*buffers[2:], LEARNS)
+        return is_written
+
+    def _run_row(self, buffers: RowBuffers, does: int) -> int:
+        n: int = run(buffers.state, buffers.workspace, self._rule, self._rng, self._seed, *buffers[2:], does)
+        return n
+
+    def _take_row_buffers(self, n_outputs: int) -> RowBuffers:
+        """Buffers for one row that no other call uses."""
+        try:
+            buffers = self._row_buffers.pop()  # atomic: two threads never get the same
+            if buffers.outputs.shape[1] == n_outputs:
+                return buffers
+        except IndexError:
+            pass
+        arrays = np.empty((1, self.shape.n_columns)), np.empty(1), np.empty(1), np.empty((1, n_outputs))
+        return RowBuffers(self._pinned_state(), pinned(states.new_workspace(self._state, n_outputs)), *arrays)
+
+    def run(self, rows: Rows, labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
         """Predict or learn rows in chunks, in place; arrays of another length than the rows are not read."""
         for part, chunk in chunks(rows):
             arrays = [array[part] if len(array) == len(rows) else array for array in (labels, weights, outputs)]
-            self._run_chunk(rule, [chunk, *arrays], does)
+            self._run_chunk([chunk, *arrays], does)
 
-    def _run_chunk(self, rule: Floats, arrays: list[Any], does: int) -> None:
+    def _run_chunk(self, arrays: list[Any], does: int) -> None:
         """Run the kernel over a chunk, and again where it has stopped for want of memory."""
         if does & LEARNS:
             states.renumber_events(self.state)
@@ -77,7 +142,7 @@ class StreamArena:
             workspace = self._workspaces.take(
                 partial(states.is_workspace_for, **needed), partial(states.new_workspace, **needed)
             )
-            n_done += run(state, workspace[1], rule, self._rng, self._seed, *rest)
+            n_done += run(state, workspace[1], self._rule, self._rng, self._seed, *rest)
             self._workspaces.give_back(workspace)
             if n_done < n:
                 self._grow(arrays[0][n_done])
@@ -96,19 +161,19 @@ class StreamArena:
 
     def _replace(self, state: StreamState, shape: StreamShape) -> None:
         self.state, self.shape = state, shape
-        self._limit, self._is_full = states.growth_limit(state, shape, self.max_bytes), False
+        self._limit = states.growth_limit(state, shape, self.max_bytes)
 
     def _pinned_state(self) -> Any:
-        state, pointers = self._pinned
-        if state is not self.state:
-            state, pointers = self._pinned = self.state, pinned(self.state)
+        pointers = self._pinned
+        if pointers is None:
+            pointers = self._pinned = pinned(self._state)
         return pointers
 
     def _can_grow(self) -> bool:
-        if not self._is_full:
-            capacity, limit = states.capacity_of(self.state), self._growth_limit()
-            self._is_full = not any(size < most for size, most in zip(capacity[:3], limit[:3], strict=True))
-        return not self._is_full
+        if self._may_grow is None:
+            capacity, limit = states.capacity_of(self._state), self._growth_limit()
+            self._may_grow = any(size < most for size, most in zip(capacity[:3], limit[:3], strict=True))
+        return self._may_grow
 
     def _growth_limit(self) -> Capacity:
         if self._limit is None:

@@ -19,6 +19,7 @@ from stumpery.streaming.trees.criterion_kernels import GINI, INFORMATION_GAIN
 from stumpery.streaming.trees.state_kernels import StreamState
 from stumpery.types import Floats
 
+PLAIN_LABELS = frozenset({str, int, float, bool})  # types of classes; others are converted
 CRITERIA = {"info_gain": INFORMATION_GAIN, "gini": GINI}
 
 
@@ -45,8 +46,10 @@ class StreamClassifier(StreamModel):
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn the class of a row, as if it came `w` times."""
-        known = self._codes.get(y) if type(y) in (str, int) else None
-        classes, codes = encode_classes([y], self._classes) if known is None else (self._classes, np.array([known]))
+        known = self._codes.get(y) if type(y) in PLAIN_LABELS else None
+        if known is not None and self._learn_row(x, known, w):
+            return
+        classes, codes = encode_classes([y], self._classes)
         weights = checked_weights(w, 1)
         encoder, row = self._encode([x])
         self._check_memory(encoder, len(classes))
@@ -66,14 +69,20 @@ class StreamClassifier(StreamModel):
     @concurrent
     def predict_proba_one(self, x: Any) -> dict[Label, float]:
         """The probability of each class that came so far."""
-        return dict(zip(self._classes, self._probabilities([x])[0].tolist(), strict=True))
+        probabilities = self._predict_row(x)
+        if probabilities is None:
+            probabilities = [0.0] * len(self._classes)
+        elif not any(probabilities):
+            probabilities = [1.0 / len(self._classes)] * len(self._classes)  # a leaf without events
+        return dict(zip(self._classes, probabilities, strict=True))
 
     @concurrent
     def predict_one(self, x: Any) -> Label | None:
         """The likeliest class, or None before the first came."""
         if not self._classes:
             return None
-        return self._classes[int(self._probabilities([x])[0].argmax())]
+        probabilities = self._predict_row(x)
+        return self._classes[0 if probabilities is None else probabilities.index(max(probabilities))]
 
     @concurrent
     def predict_proba_many(self, X: Any) -> Floats:  # noqa: N803
@@ -104,8 +113,7 @@ class StreamClassifier(StreamModel):
         probabilities = self._predict(X)
         if probabilities is None:
             return np.zeros((frames.n_rows(X, "X"), len(self._classes)))
-        if len(probabilities) > 1 or not probabilities.any():
-            probabilities[probabilities.sum(axis=1) == 0.0] = 1.0 / len(self._classes)  # leaves without events
+        probabilities[probabilities.sum(axis=1) == 0.0] = 1.0 / len(self._classes)  # leaves without events
         return probabilities
 
     def _checked_classes(self, X: Any, y: Any, w: Any) -> tuple[list[Label], LabelledRows]:  # noqa: N803

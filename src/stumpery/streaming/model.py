@@ -14,7 +14,7 @@ from stumpery.encoding.chunks import Rows
 from stumpery.encoding.declared_columns import DeclaredColumns
 from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.errors import InvalidInput, capacity_errors
-from stumpery.labels.weights import checked_weights
+from stumpery.labels.weights import MAX_SAMPLE_WEIGHT, MIN_SAMPLE_WEIGHT, checked_weights
 from stumpery.locks import concurrent
 from stumpery.options import check_whole
 from stumpery.random import new_generator
@@ -135,7 +135,7 @@ class StreamModel(StreamOptions, DeclaredColumns):
             widths = states.validated_widths(arrays["doubles.widths"], self._encoder.is_categorical)
             shape = self._shape(self._encoder, self._n_values())._replace(widths=widths)
             state = states.new_state(shape, capacity)
-            self._arena = StreamArena(self.max_bytes, shape, self._rng, self.seed, state)
+            self._arena = self._new_arena(shape, state)
         super()._restore(arrays, learned)
 
     def _validate_state(self) -> None:
@@ -204,7 +204,6 @@ class StreamModel(StreamOptions, DeclaredColumns):
         if self._arena is not None and (encoder.is_categorical != self._arena.shape.is_categorical).any():
             self._arena.reshape(self._shape(encoder, self._arena.shape.n_values))
         self._encoder = encoder
-        self._rule = self._new_rule(encoder.width)
         self._set_option("schema", encoder.schema)
 
     def _encode(self, rows: Any) -> tuple[OnlineEncoder, Rows]:
@@ -236,21 +235,41 @@ class StreamModel(StreamOptions, DeclaredColumns):
         self._take(encoder)
         n_values = self._n_values()
         if self._arena is None:
-            self._arena = StreamArena(self.max_bytes, self._shape(encoder, n_values), self._rng, self.seed)
+            self._arena = self._new_arena(self._shape(encoder, n_values))
         elif self._arena.shape.n_values != n_values:
             self._arena.reshape(self._shape(encoder, n_values))
         does = LEARNS if outputs is None else LEARNS | PREDICTS
         outputs = np.zeros((1, self._n_outputs())) if outputs is None else outputs
-        self._arena.run(self._rule, rows, labels, weights, outputs, does)
+        self._arena.run(rows, labels, weights, outputs, does)
+
+    def _new_arena(self, shape: StreamShape, state: StreamState | None = None) -> StreamArena:
+        return StreamArena(self.max_bytes, shape, self._new_rule(shape.n_columns), self._rng, self.seed, state)
+
+    def _learn_row(self, x: Any, label: float, w: Any) -> bool:
+        """The fast path of `learn_one`: learn an ordinary row with a known label and a weight that needs no check.
+
+        False where anything is unusual: nothing changed, and the row is to be checked thoroughly. A row is ordinary if
+        `OnlineEncoder.write_plain` takes it.
+        """
+        arena, encoder = self._arena, self._encoder
+        if arena is None or encoder is None or arena.shape.n_values != self._n_values():
+            return False
+        if type(w) not in (float, int) or not MIN_SAMPLE_WEIGHT <= w <= MAX_SAMPLE_WEIGHT:
+            return False
+        return arena.learn_row(encoder, x, label, w, self._n_outputs())
+
+    def _predict_row(self, x: Any) -> list[float] | None:
+        """The outputs of one row of any kind, or None before the first row was learned."""
+        arena, encoder = self._arena, self._encoder
+        return None if arena is None or encoder is None else arena.predict_row(encoder, x, self._n_outputs())
 
     def _predict(self, X: Any) -> Floats | None:  # noqa: N803
         """The outputs of rows, or None before the first row was learned."""
         if self._arena is None or self._encoder is None:
             return None
-        is_single = isinstance(X, list) and len(X) == 1
-        rows = self._encoder.encode_one(X[0]).reshape(1, -1) if is_single else self._encoder.encode_many(X)
+        rows = self._encoder.encode_many(X)
         outputs = np.zeros((len(rows), self._n_outputs()))
-        self._arena.run(self._rule, rows, NO_NUMBERS, NO_NUMBERS, outputs, PREDICTS)
+        self._arena.run(rows, NO_NUMBERS, NO_NUMBERS, outputs, PREDICTS)
         return outputs
 
     def _arrays(self) -> Arrays:

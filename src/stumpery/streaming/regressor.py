@@ -7,7 +7,7 @@ import numpy as np
 
 from stumpery import frames
 from stumpery.encoding import Schema
-from stumpery.labels.numbers import checked_targets
+from stumpery.labels.numbers import MAX_TARGET, checked_targets
 from stumpery.labels.weights import checked_weights
 from stumpery.locks import concurrent
 from stumpery.streaming.explanation import RegressorRenderer
@@ -23,6 +23,8 @@ class StreamRegressor(StreamModel):
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn the number of a row, as if it came `w` times."""
+        if type(y) in (float, int) and abs(y) <= MAX_TARGET and self._learn_row(x, y, w):
+            return
         numbers, weights = checked_targets([y]), checked_weights(w, 1)
         encoder, row = self._encode([x])
         self._check_memory(encoder, N_MOMENTS)
@@ -39,7 +41,8 @@ class StreamRegressor(StreamModel):
     @concurrent
     def predict_one(self, x: Any) -> float:
         """The predicted number; 0 before the first event."""
-        return float(self._numbers([x])[0])
+        outputs = self._predict_row(x)
+        return 0.0 if outputs is None else outputs[0]
 
     @concurrent
     def predict_many(self, X: Any) -> Floats:  # noqa: N803
