@@ -1,7 +1,5 @@
-from .forest_classifier import ForestClassifier
-from .forest_regressor import ForestRegressor
-from .hoeffding_tree_classifier import HoeffdingTreeClassifier
-from .hoeffding_tree_regressor import HoeffdingTreeRegressor
+from .forests import ForestClassifier, ForestRegressor
+from .hoeffding_trees import HoeffdingTreeClassifier, HoeffdingTreeRegressor
 from .model import StreamModel
 
 __all__ = [

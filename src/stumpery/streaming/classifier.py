@@ -15,7 +15,7 @@ from stumpery.options import check_one_of
 from stumpery.saving.saveable import Arrays, Options
 from stumpery.streaming.explanation import ClassifierRenderer
 from stumpery.streaming.model import LabelledRows, StreamModel
-from stumpery.streaming.trees.criterion_kernels import GINI, INFORMATION_GAIN
+from stumpery.streaming.trees.split_search_kernels import GINI, INFORMATION_GAIN
 from stumpery.streaming.trees.state_kernels import StreamState
 from stumpery.types import Floats
 

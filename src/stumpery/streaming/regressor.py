@@ -12,7 +12,7 @@ from stumpery.labels.weights import checked_weights
 from stumpery.locks import concurrent
 from stumpery.streaming.explanation import RegressorRenderer
 from stumpery.streaming.model import LabelledRows, StreamModel
-from stumpery.streaming.trees.criterion_kernels import VARIANCE
+from stumpery.streaming.trees.split_search_kernels import VARIANCE
 from stumpery.streaming.trees.state_kernels import N_MOMENTS, StreamState
 from stumpery.types import Floats
 

@@ -22,10 +22,8 @@ from sklearn.utils.multiclass import check_classification_targets  # noqa: E402
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
 
 from stumpery.frames import open_frame  # noqa: E402
-from stumpery.streaming.forest_classifier import ForestClassifier  # noqa: E402
-from stumpery.streaming.forest_regressor import ForestRegressor  # noqa: E402
-from stumpery.streaming.hoeffding_tree_classifier import HoeffdingTreeClassifier  # noqa: E402
-from stumpery.streaming.hoeffding_tree_regressor import HoeffdingTreeRegressor  # noqa: E402
+from stumpery.streaming.forests import ForestClassifier, ForestRegressor  # noqa: E402
+from stumpery.streaming.hoeffding_trees import HoeffdingTreeClassifier, HoeffdingTreeRegressor  # noqa: E402
 from stumpery.types import Floats  # noqa: E402
 
 LARGEST_SEED = 2**31 - 1

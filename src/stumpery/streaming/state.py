@@ -12,8 +12,8 @@ from stumpery.array_forest.precision import doubles_of, new_doubles
 from stumpery.drift import adaptive_window_kernels as adaptive_windows
 from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.streaming.capacity import MIN_EVENTS, Capacity, StreamShape, max_capacity
-from stumpery.streaming.trees import eviction_kernels as eviction
 from stumpery.streaming.trees import naive_bayes_kernels as naive_bayes
+from stumpery.streaming.trees import state_kernels as records
 from stumpery.streaming.trees.state_kernels import (
     FLAG_TABLE,
     N_FLAGS,
@@ -78,9 +78,9 @@ def new_state(shape: StreamShape, sizes: Capacity) -> StreamState:
     reserve(planned_bytes(shape, sizes))
     roots = shape.n_roots
     forest = forests.new_forest(roots, shape.n_values, shape.is_categorical, sizes.n_nodes, sizes.n_blocks)
-    counters = np.full(eviction.N_STREAM_COUNTERS, forests.NO_INDEX, np.int64)
+    counters = np.full(records.N_STREAM_COUNTERS, forests.NO_INDEX, np.int64)
     counters[: forests.N_COUNTERS] = forest.counters
-    counters[eviction.COUNTER_LAST_EVICTION] = 0
+    counters[records.COUNTER_LAST_EVICTION] = 0
     n_leaves = len(forest.leaves)
     forest.leaves[:roots, forests.LEAF_NEXT_CHECK] = shape.grace_period
     flags = np.zeros((n_leaves, N_FLAGS), np.int32)
@@ -196,7 +196,7 @@ def renumber_events(model: StreamState) -> None:
     """Renumber the events before their numbers overflow, in place."""
     counters = model.forest.counters
     shift = forests.renumber(model.forest, len(model.events))
-    counters[eviction.COUNTER_LAST_EVICTION] = max(0, int(counters[eviction.COUNTER_LAST_EVICTION]) - shift)
+    counters[records.COUNTER_LAST_EVICTION] = max(0, int(counters[records.COUNTER_LAST_EVICTION]) - shift)
 
 
 def arrays_of(model: StreamState) -> dict[str, NDArray[Any]]:

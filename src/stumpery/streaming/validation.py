@@ -7,7 +7,7 @@ from stumpery.array_forest.validation import validate_blocks, validate_nodes
 from stumpery.drift import adaptive_window_kernels as adaptive_windows
 from stumpery.saving.validation import check, check_learned, check_within
 from stumpery.streaming.capacity import StreamShape
-from stumpery.streaming.trees import eviction_kernels as eviction
+from stumpery.streaming.trees import state_kernels as records
 from stumpery.streaming.trees.state_kernels import FLAG_DEACTIVATED, FLAG_TABLE, MOMENT_WEIGHT, StreamState
 
 MAX_FLOAT32 = float(np.finfo(np.float32).max)
@@ -18,7 +18,7 @@ def validate(model: StreamState, shape: StreamShape) -> None:
     forest = model.forest
     time, n_blocks = int(forest.counters[forests.COUNTER_TIME]), len(forest.blocks)
     check_within(np.array(time), 0, 2**31 - 1, "the number of events")
-    check_within(forest.counters[[eviction.COUNTER_LAST_EVICTION]], 0, time, "the event of the last eviction")
+    check_within(forest.counters[[records.COUNTER_LAST_EVICTION]], 0, time, "the event of the last eviction")
     check_within(forest.counters[[forests.COUNTER_FREE_BLOCKS]], 0, n_blocks, "the number of free blocks")
     check(
         ((forest.kinds == forests.CATEGORICAL) == shape.is_categorical).all(),

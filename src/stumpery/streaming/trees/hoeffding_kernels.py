@@ -29,10 +29,10 @@ from stumpery.array_forest.forest_kernels import (
 from stumpery.drift import adaptive_window_kernels as drift
 from stumpery.jit import internal, kernel
 from stumpery.random import poisson
-from stumpery.streaming.trees import eviction_kernels as eviction
 from stumpery.streaming.trees import leaf_predictors_kernels as leaf_predictors
 from stumpery.streaming.trees import splitting_kernels as splitting
-from stumpery.streaming.trees.criterion_kernels import VARIANCE
+from stumpery.streaming.trees import state_kernels as states
+from stumpery.streaming.trees.split_search_kernels import VARIANCE
 from stumpery.streaming.trees.state_kernels import (
     FLAG_TABLE,
     MOMENT_MEAN,
@@ -119,9 +119,9 @@ def detect_drift(model: StreamState, tree: int, error: float, rule: Floats) -> N
     if status == drift.WARNING:
         if model.standby[tree] == 0:
             model.standby[tree] = 1
-            eviction.reset_tree(model, n_trees + tree, grace)
+            states.reset_tree(model, n_trees + tree, grace)
         return
-    eviction.reset_tree(model, tree, grace)
+    states.reset_tree(model, tree, grace)
     if model.standby[tree] == 1:
         swap_trees(model, tree, n_trees + tree)
         model.standby[tree] = 0
@@ -195,11 +195,11 @@ def learn(
                 leaf_predictors.score_naive_bayes(model, leaf, row, int(label), work.tree_output)
             leaf_predictors.learn_class(stats, scores, int(label), weight * times, rule)
         for _ in range(times):
-            eviction.append_event(forest, flags, leaf, time)
+            states.append_event(forest, flags, leaf, time)
         if forest.leaves[leaf, LEAF_N_EVENTS] >= forest.leaves[leaf, LEAF_NEXT_CHECK]:
             splitting.try_split(model, work.scratch, leaf, rule, seed)
-    if eviction.is_memory_low(forest.counters, forest.blocks.shape[0]):
-        eviction.evict(model, bool(is_regression))
+    if states.is_memory_low(forest.counters, forest.blocks.shape[0]):
+        states.evict(model, bool(is_regression))
 
 
 @internal

@@ -11,7 +11,7 @@ import numpy as np
 from stumpery.array_forest.forest_kernels import NO_INDEX, Float32s
 from stumpery.jit import internal
 from stumpery.streaming.trees import naive_bayes_kernels as naive_bayes
-from stumpery.streaming.trees.criterion_kernels import VARIANCE
+from stumpery.streaming.trees.split_search_kernels import VARIANCE
 from stumpery.streaming.trees.state_kernels import (
     ADAPTIVE,
     FLAG_TABLE,

@@ -22,7 +22,7 @@ from stumpery.array_forest.binning_kernels import (
 )
 from stumpery.array_forest.forest_kernels import MAX_CODES, MAX_THRESHOLDS, Float32s, Int32s
 from stumpery.jit import internal
-from stumpery.streaming.trees.criterion_kernels import CUT_SPACING, EVENT_LABEL, EVENT_WEIGHT
+from stumpery.streaming.trees.split_search_kernels import CUT_SPACING, EVENT_LABEL, EVENT_WEIGHT
 from stumpery.types import Floats
 
 N_BINS = MAX_THRESHOLDS + 1  # of a numerical column; a categorical one has MAX_CODES

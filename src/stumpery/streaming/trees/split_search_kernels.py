@@ -1,4 +1,8 @@
-"""Split search: the best cut of each column of a leaf's events, and the best of all columns.
+"""Split search of Hoeffding trees: the best cut of each column of a leaf's events by a criterion, and the best of all.
+
+Criteria are information gain, Gini impurity and variance reduction, of many cuts at once. A table has a row for each
+class that occurs: the weight in each bin of a column. For numbers to predict it has two rows: the weight, and the
+weight times the distance from the leaf's mean.
 
 Numerical columns are cut between values of the leaf's own events. Categories are split one against the rest, in order
 of their mean, or each to a child of its own. Binary columns are searched all at once. Every column gives one candidate;
@@ -16,6 +20,7 @@ from stumpery.array_forest.binning_kernels import (
     DOUBLE,
     Doubles,
     Scratch,
+    SplitTable,
     assign_bins,
     best_candidate,
     bin_doubles,
@@ -25,19 +30,78 @@ from stumpery.array_forest.binning_kernels import (
 )
 from stumpery.array_forest.forest_kernels import MAX_CODES, MIN_CHILD_EVENTS
 from stumpery.hashing_kernels import splitmix64
-from stumpery.jit import internal
-from stumpery.streaming.trees.criterion_kernels import (
-    CUT_SPACING,
-    EVENT_WEIGHT,
-    GINI,
-    INFORMATION_GAIN,
-    TOTALS_BY_ROW,
-    TOTALS_LEAF,
-    VARIANCE,
-    compute_gains,
-    cumulate,
-    fill_sums,
-)
+from stumpery.jit import internal, log2_of
+from stumpery.types import Floats
+
+GINI, INFORMATION_GAIN, VARIANCE = range(3)
+EVENT_LABEL, EVENT_WEIGHT = -2, -1  # behind the columns of an event
+TOTALS_BY_ROW, TOTALS_LEAF = 0, 1  # rows of `scratch.totals`: weights of table rows; weight and impurity of the leaf
+CUT_SPACING = 2  # sampled values from one cut to the next
+TINY = np.float32(1e-30)
+
+
+@internal
+def compute_gains(table: SplitTable, totals: Floats, width: int, n_rows: int, criterion: int) -> None:
+    """Write the gain of every cut, times the weight of the leaf, and the weight on its left, in place."""
+    gains, sizes = table.gains, table.sizes
+    total = np.float32(totals[TOTALS_LEAF, 0])
+    n_counted = 1 if criterion == VARIANCE else n_rows
+    for cut in range(width):
+        sizes[cut] = 0.0
+        gains[cut] = 0.0
+    for row in range(n_counted):
+        sums = table.sums[row * width : (row + 1) * width]
+        for cut in range(width):
+            sizes[cut] += sums[cut]
+    if criterion == INFORMATION_GAIN:
+        compute_information_gains(table, totals, width, n_rows)
+        return
+    for row in range(n_rows - n_counted, n_rows):
+        weight = np.float32(totals[TOTALS_BY_ROW, row])
+        sums = table.sums[row * width : (row + 1) * width]
+        for cut in range(width):
+            left, right = sums[cut], weight - sums[cut]
+            gains[cut] += left * left / (sizes[cut] + TINY) + right * right / (abs(total - sizes[cut]) + TINY)
+
+
+@internal
+def compute_information_gains(table: SplitTable, totals: Floats, width: int, n_rows: int) -> None:
+    """Write the information gain of every cut in bits, times the weight of the leaf, in place."""
+    gains, sizes = table.gains, table.sizes
+    total = np.float32(totals[TOTALS_LEAF, 0])
+    for cut in range(width):
+        size, rest = sizes[cut], max(total - sizes[cut], np.float32(0.0))
+        gains[cut] = -size * log2_of(size + TINY) - rest * log2_of(rest + TINY)
+    for row in range(n_rows):
+        weight = np.float32(totals[TOTALS_BY_ROW, row])
+        sums = table.sums[row * width : (row + 1) * width]
+        for cut in range(width):
+            left, right = sums[cut], max(weight - sums[cut], np.float32(0.0))
+            gains[cut] += left * log2_of(left + TINY) + right * log2_of(right + TINY)
+
+
+@internal
+def fill_sums(scratch: Scratch, n: int, width: int, n_rows: int, criterion: int) -> None:
+    """Fill the table with the weights in each bin, in place."""
+    sums = scratch.table.sums
+    for cell in range(n_rows * width):
+        sums[cell] = 0.0
+    for index in range(n):
+        sums[scratch.active_numbers[index] * width + scratch.bins[index]] += scratch.rewards[index]
+    if criterion == VARIANCE:
+        for index in range(n):
+            sums[scratch.bins[index]] += scratch.events[index, EVENT_WEIGHT]
+
+
+@internal
+def cumulate(table: SplitTable, width: int, n_rows: int) -> None:
+    """Replace the sums of bins by cumulative sums, in place."""
+    for row in range(n_rows):
+        sums = table.sums[row * width : (row + 1) * width]
+        total = np.float32(0.0)
+        for index in range(width):
+            total += sums[index]
+            sums[index] = total
 
 
 class SplitCandidate(NamedTuple):

@@ -23,20 +23,21 @@ from stumpery.array_forest.forest_kernels import (
 )
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
-from stumpery.streaming.trees import criterion_kernels
-from stumpery.streaming.trees import eviction_kernels as eviction
 from stumpery.streaming.trees import leaf_predictors_kernels as leaf_predictors
 from stumpery.streaming.trees import naive_bayes_kernels as naive_bayes
-from stumpery.streaming.trees.criterion_kernels import (
+from stumpery.streaming.trees import state_kernels as states
+from stumpery.streaming.trees.leaf_predictors_kernels import INHERITED_WEIGHT
+from stumpery.streaming.trees.split_search_kernels import (
     EVENT_LABEL,
     EVENT_WEIGHT,
     GINI,
     INFORMATION_GAIN,
+    TOTALS_BY_ROW,
     TOTALS_LEAF,
     VARIANCE,
+    SplitCandidate,
+    find_split,
 )
-from stumpery.streaming.trees.leaf_predictors_kernels import INHERITED_WEIGHT
-from stumpery.streaming.trees.split_search_kernels import SplitCandidate, find_split
 from stumpery.streaming.trees.state_kernels import (
     FLAG_DEPTH,
     FLAG_TABLE,
@@ -98,6 +99,61 @@ def has_several_classes(weights: Float32s) -> bool:
 
 
 @internal
+def sum_labels(scratch: Scratch, n: int, criterion: int) -> int:
+    """Sum the weights of the copied events by class, in place; give the number of table rows."""
+    if criterion == VARIANCE:
+        return sum_numbers(scratch, n)
+    totals = scratch.totals[TOTALS_BY_ROW]
+    n_classes = totals.shape[0]
+    for label in range(n_classes):
+        totals[label] = 0.0
+    for index in range(n):
+        label, weight = int(scratch.events[index, EVENT_LABEL]), scratch.events[index, EVENT_WEIGHT]
+        scratch.active_numbers[index] = label
+        scratch.rewards[index] = weight
+        totals[label] += weight
+    rows = scratch.active
+    n_rows = 0
+    weight, squares, logs = 0.0, 0.0, 0.0
+    for label in range(n_classes):
+        total = totals[label]
+        if total > 0.0:
+            totals[n_rows] = total
+            rows[label] = n_rows
+            n_rows += 1
+            weight += total
+            squares += total * total
+            logs += total * math.log2(total)
+    for index in range(n):
+        scratch.active_numbers[index] = rows[scratch.active_numbers[index]]
+    scratch.totals[TOTALS_LEAF, 0] = weight
+    pure = squares / max(weight * weight, 1e-300)
+    scratch.totals[TOTALS_LEAF, 1] = 1.0 - pure if criterion == GINI else math.log2(max(weight, 1e-300)) - logs / weight
+    return n_rows
+
+
+@internal
+def sum_numbers(scratch: Scratch, n: int) -> int:
+    """Write the weighted distances of numbers from their mean, in place; two table rows, or one if all are equal."""
+    weight, mean, squares = 0.0, 0.0, 0.0
+    for index in range(n):
+        weight += np.float64(scratch.events[index, EVENT_WEIGHT])
+        mean += np.float64(scratch.events[index, EVENT_WEIGHT]) * np.float64(scratch.events[index, EVENT_LABEL])
+    mean /= weight
+    for index in range(n):
+        distance = np.float64(scratch.events[index, EVENT_LABEL]) - mean
+        squares += np.float64(scratch.events[index, EVENT_WEIGHT]) * distance * distance
+    deviation = math.sqrt(squares / weight)
+    for index in range(n):  # in units of the deviation, so that sums fit whatever the numbers are
+        distance = (np.float64(scratch.events[index, EVENT_LABEL]) - mean) / max(deviation, 1e-300)
+        scratch.active_numbers[index] = 1
+        scratch.rewards[index] = scratch.events[index, EVENT_WEIGHT] * distance
+    scratch.totals[TOTALS_BY_ROW, 0], scratch.totals[TOTALS_BY_ROW, 1] = weight, 0.0
+    scratch.totals[TOTALS_LEAF, 0], scratch.totals[TOTALS_LEAF, 1] = weight, squares / weight
+    return 2 if deviation > 1e-6 * abs(mean) else 1
+
+
+@internal
 def try_split(model: StreamState, scratch: Scratch, leaf: int, rule: Floats, seed: np.uint64) -> None:
     """Split a leaf if its best split is significant, in place; otherwise set when it is checked again."""
     forest, time = model.forest, model.forest.counters[COUNTER_TIME]
@@ -105,7 +161,7 @@ def try_split(model: StreamState, scratch: Scratch, leaf: int, rule: Floats, see
     if criterion == VARIANCE or has_several_classes(forest.stats[leaf, ROW_ALL]):
         n = event_lists.fill_event_numbers(forest, leaf, time - model.events.shape[0], scratch.event_numbers)
         copy_events(model.events, scratch.event_numbers, n, time, scratch.events)
-        n_rows = criterion_kernels.sum_labels(scratch, n, criterion) if n > 0 else 0
+        n_rows = sum_labels(scratch, n, criterion) if n > 0 else 0
     if n_rows > 1 and n >= 2 * MIN_CHILD_EVENTS and model.flags[leaf, FLAG_DEPTH] < rule[RULE_MAX_DEPTH]:
         scratch.totals[TOTALS_LEAF, 2] = n_rows
         key = splitmix64(splitmix64(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, LEAF_NODE]))
@@ -146,8 +202,8 @@ def split_leaf(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: Spl
     """
     forest = model.forest
     node = forest.leaves[leaf, LEAF_NODE]
-    child, other = forests.take_pair(model.forest), eviction.allocate_leaf(model)
-    eviction.free_table(model, leaf)
+    child, other = forests.take_pair(model.forest), states.allocate_leaf(model)
+    states.free_table(model, leaf)
     event_lists.free_blocks(forest, leaf)
     forests.make_split(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
     column = cut.column if cut.column >= 0 else ~cut.column

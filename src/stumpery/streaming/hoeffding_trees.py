@@ -1,8 +1,9 @@
-"""Hoeffding tree classifier."""
+"""Hoeffding trees for classification and regression."""
 
 from dataclasses import dataclass
 
 from stumpery.streaming.classifier import StreamClassifier
+from stumpery.streaming.regressor import StreamRegressor
 
 
 @dataclass(kw_only=True, eq=False)
@@ -41,6 +42,42 @@ class HoeffdingTreeClassifier(StreamClassifier):
     100.0% of events, 'home' 62.6%, 'work' 37.4%
       hour <= 8 or missing: 37.8% of events, 'home' 100.0%
       hour > 8: 62.3% of events, 'work' 60.0%, 'home' 40.0%, 2 leaves below
+    """
+
+    @property
+    def _n_trees(self) -> int:
+        return 1
+
+
+@dataclass(kw_only=True, eq=False)
+class HoeffdingTreeRegressor(StreamRegressor):
+    """A Hoeffding tree for regression: a tree that grows with a stream of rows and numbers.
+
+    A leaf splits where that reduces the variance of its numbers most, on the same terms as `HoeffdingTreeClassifier`
+    (Ikonomovska et al. 2011 describe such trees).
+
+    Args:
+        grace_period: Events from one check of a leaf to the next, 1 to 1,000,000. Smaller values split earlier and
+            learn more slowly.
+        delta: Significance level of a split, above 0 and below 1, for the test and the Hoeffding bound. The default is
+            larger than the 1e-7 of the source, because a leaf that keeps its events can be checked again.
+        tau: Tie threshold, 0 or more: below this Hoeffding bound two columns count as equally good. Larger values split
+            sooner.
+        max_depth: Largest depth of a tree, 0 to 1,000; None is without a limit, since `max_bytes` bounds a tree anyway.
+        leaf_prediction: How a leaf predicts: "mc" (mean of all events), "recent" (mean of the recent events) or
+            "adaptive" (whichever was nearer more often of late).
+        binary_split: True splits categories in two; False gives each category a leaf of its own, which spreads the
+            events over more leaves.
+        max_bytes: Memory of the model in bytes, most of it for events; the oldest are forgotten first. The default has
+            room for about 250,000 events of ten columns.
+        schema: The columns; None infers them from the first rows to learn from.
+        seed: Seed of the random state, which a single tree does not use.
+
+    >>> model = HoeffdingTreeRegressor()
+    >>> rows = [{"hour": event % 24, "day": ("week", "weekend")[event % 7 > 4]} for event in range(4000)]
+    >>> model.learn_many(rows, [20.0 if row["hour"] > 11 else 5.0 for row in rows])
+    >>> round(model.predict_one({"hour": 15, "day": "week"}))
+    20
     """
 
     @property
