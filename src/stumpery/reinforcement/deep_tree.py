@@ -181,7 +181,7 @@ class DeepTree(DeclaredColumns):
         rows = self._encoder.encode_one(X[0]).reshape(1, -1) if single else self._encoder.encode_many(X)[:]
         if self._agent is None:
             return np.tile(self._counts / self._counts.sum(), (n, 1))
-        return self._class_probabilities(self._agent.rollout(rows)[0])
+        return self._class_probabilities(self._agent.report_values(rows)[0])
 
     def predict_many(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """The reported class of each row."""
@@ -195,7 +195,7 @@ class DeepTree(DeclaredColumns):
         """The depth of each row: how many columns the policy queries."""
         if self._encoder is None or self._agent is None:
             return np.zeros(frames.n_rows(X, "X"), np.int64)
-        return self._agent.rollout(self._encoder.encode_many(X)[:])[1]
+        return self._agent.report_values(self._encoder.encode_many(X)[:])[1]
 
     def tree(self, X: Any = None, *, merge: bool = True, max_nodes: int = 500_000) -> PolicyTree:  # noqa: N803
         """Extract the policy as an explicit decision tree: all of it, or the branches that the rows X take.

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from stumpery.reinforcement.training import network, train_loop
+from stumpery.reinforcement.training import network
 from stumpery.reinforcement.training.agent_state import (
     NOT_QUERIED,
     UNSEEN,
@@ -23,7 +23,7 @@ from stumpery.reinforcement.training.agent_state import (
     Weights,
 )
 from stumpery.reinforcement.training.dqn import replay_append
-from stumpery.reinforcement.training.mdp import mask_illegal
+from stumpery.reinforcement.training.network import mask_illegal
 
 
 class ActorCriticOptions(NamedTuple):
@@ -75,7 +75,7 @@ def greedy_rollout(state: AgentState, spans: Spans, row: Chunk) -> tuple[Array, 
 
 
 def play_segment(
-    state: AgentState, spans: Spans, rule: ActorCriticOptions, row: Chunk, start: tuple[Array, Array], keys: Array
+    state: AgentState, spans: Spans, options: ActorCriticOptions, row: Chunk, start: tuple[Array, Array], keys: Array
 ) -> tuple[EpisodeSegment, Array, Array]:
     """Draw an action for each key; returns the steps, the columns observed then, and whether the episode is over."""
     n_columns = row.codes.shape[0]
@@ -86,7 +86,7 @@ def play_segment(
         logits, _, _ = evaluate_states(state.weights, state, spans, row, seen[None], known)
         action = jax.random.categorical(key, logits[0])
         ends = action >= n_columns
-        reward = jnp.where(ends, (action - n_columns == row.labels).astype(jnp.float32), -rule.depth_penalty)
+        reward = jnp.where(ends, (action - n_columns == row.labels).astype(jnp.float32), -options.depth_penalty)
         queried = (jnp.arange(n_columns) == action) & ~is_over
         return (seen | queried, is_over | ends), EpisodeSegment(seen, action, reward, ~is_over)
 
@@ -97,7 +97,7 @@ def play_segment(
 def update(
     state: AgentState,
     spans: Spans,
-    rule: ActorCriticOptions,
+    options: ActorCriticOptions,
     row: Chunk,
     segment: EpisodeSegment,
     seen: Array,
@@ -124,12 +124,12 @@ def update(
         critic = 0.5 * advantage**2
         actor = -taken * lax.stop_gradient(advantage)
         entropy = (jnp.exp(log_probabilities) * log_probabilities).sum(axis=1)
-        parts = jnp.stack([actor, critic, rule.entropy * entropy]) * segment.counts
+        parts = jnp.stack([actor, critic, options.entropy * entropy]) * segment.counts
         means = parts.sum(axis=1) / n_steps
         return means.sum(), means[:2]
 
     (_, losses), gradient = jax.value_and_grad(loss, has_aux=True)(state.weights)
-    weights, adam = network.adam_step(state.weights, state.adam, gradient, rule.learning_rate)
+    weights, adam = network.adam_step(state.weights, state.adam, gradient, options.learning_rate)
     is_active = segment.counts.any()
     weights, adam = jax.tree.map(
         lambda new, old: jnp.where(is_active, new, old), (weights, adam), (state.weights, state.adam)
@@ -138,7 +138,7 @@ def update(
 
 
 def train_step(
-    state: AgentState, spans: Spans, rule: ActorCriticOptions, n_step: int, row: Chunk
+    state: AgentState, spans: Spans, options: ActorCriticOptions, n_step: int, row: Chunk
 ) -> tuple[AgentState, tuple[Array, Array, Array]]:
     """A train step with one row: test the greedy policy, then play an episode and update after each segment."""
     n_columns = row.codes.shape[0]
@@ -156,21 +156,21 @@ def train_step(
     def body(turn: Array, carry: tuple[AgentState, Array, Array, Array]) -> tuple[AgentState, Array, Array, Array]:
         state, seen, is_over, losses = carry
         keys = jax.random.split(jax.random.fold_in(draws, turn), n_step)
-        segment, seen, ended = play_segment(state, spans, rule, row, (seen, is_over), keys)
-        state, new = update(state, spans, rule, row, segment, seen, ended)
+        segment, seen, ended = play_segment(state, spans, options, row, (seen, is_over), keys)
+        state, new = update(state, spans, options, row, segment, seen, ended)
         return state, seen, ended, jnp.where(is_over, losses, new)
 
-    n_segments = rule.learns * -(-(n_columns + 1) // n_step)
+    n_segments = options.learns * -(-(n_columns + 1) // n_step)
     start = (state, jnp.zeros(n_columns, bool), jnp.zeros((), bool), jnp.full(2, jnp.nan))
     state, _, _, losses = lax.fori_loop(0, n_segments, body, start)
     return state, (report_logits, n_queries, losses)
 
 
 def train_chunk(
-    state: AgentState, spans: Spans, rule: ActorCriticOptions, rows: Chunk, n: Array, n_step: int
+    state: AgentState, spans: Spans, options: ActorCriticOptions, rows: Chunk, n: Array, n_step: int
 ) -> tuple[AgentState, ChunkResult]:
     """Train on the first n rows of a chunk."""
-    return train_loop.for_each_row(lambda state, row: train_step(state, spans, rule, n_step, row), state, rows, n)
+    return network.for_each_row(lambda state, row: train_step(state, spans, options, n_step, row), state, rows, n)
 
 
 run = jax.jit(train_chunk, static_argnames=("n_step",), donate_argnames=("state",))

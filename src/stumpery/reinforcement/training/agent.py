@@ -153,7 +153,7 @@ class Agent:
             )
         return self._network
 
-    def rollout(self, rows: Floats) -> tuple[Floats, Integers]:
+    def report_values(self, rows: Floats) -> tuple[Floats, Integers]:
         """The values of the reports where the policy stops with each row, and its number of queries."""
         codes, numbers = self.cells.coded(rows)
         standardised = tree_extraction.standardise(self.state.moments, numbers, slice(None))

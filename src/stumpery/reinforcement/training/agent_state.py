@@ -23,7 +23,7 @@ class Spans(NamedTuple):
     """The inputs of the network: column, lowest and highest code of each."""
 
     column: Array  # (spans,) int32
-    low: Array  # (spans,) float32, NEVER where the span is not in use yet
+    low: Array  # (spans,) float32, UNUSED_SPAN where the span is not in use yet
     high: Array  # (spans,) float32
     index: Array  # (columns, codes) int32: the span of a name's code, where vectors are gathered; else (columns, 0)
 

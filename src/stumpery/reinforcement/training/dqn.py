@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from stumpery.reinforcement.training import network, train_loop
+from stumpery.reinforcement.training import network
 from stumpery.reinforcement.training.agent_state import (
     NOT_QUERIED,
     UNSEEN,
@@ -24,7 +24,7 @@ from stumpery.reinforcement.training.agent_state import (
     Spans,
     Weights,
 )
-from stumpery.reinforcement.training.mdp import ILLEGAL, mask_illegal
+from stumpery.reinforcement.training.network import ILLEGAL, mask_illegal
 
 FAST_DECAY, SLOW_DECAY = 1 / 200, 1 / 2000  # decay rates of the two moving error rates
 N_AFTER_DRIFT = 200  # latest rows that are still sampled after a drift was detected
@@ -51,7 +51,9 @@ class DQNSettings(NamedTuple):
     drift: bool = False
 
 
-def rollout(state: AgentState, spans: Spans, row: Chunk, epsilon: Array, key: Array) -> tuple[Array, Array, Array]:
+def training_rollouts(
+    state: AgentState, spans: Spans, row: Chunk, epsilon: Array, key: Array
+) -> tuple[Array, Array, Array]:
     """Two rollouts of a row at once: the greedy policy's, and an exploring one.
 
     Returns the values of reports where the policy stops, its number of queries, and the ranks of the exploring rollout.
@@ -117,22 +119,22 @@ def replay_sample(memory: ReplayMemory, draws: Array, priority: float) -> tuple[
 
 
 def update(
-    state: AgentState, spans: Spans, rule: DQNOptions, kind: DQNSettings, key: Array
+    state: AgentState, spans: Spans, options: DQNOptions, settings: DQNSettings, key: Array
 ) -> tuple[AgentState, Array]:
     """A gradient step on a sampled batch: the query loss on one half of its states, the report loss on the other."""
-    row_draws, step_draws, report_draws = jax.random.uniform(key, (3, kind.batch))
-    memory, half = state.memory, kind.batch // 2
-    slots, weight = replay_sample(memory, row_draws, kind.priority)
+    row_draws, step_draws, report_draws = jax.random.uniform(key, (3, settings.batch))
+    memory, half = state.memory, settings.batch // 2
+    slots, weight = replay_sample(memory, row_draws, settings.priority)
     codes, numbers, ranks = memory.codes[slots], memory.numbers[slots], memory.ranks[slots]
     known = ranks < NOT_QUERIED
     n_known = known.sum(axis=1)
-    n_states = n_known + (jnp.arange(kind.batch) >= half)  # after the last query a report is left
+    n_states = n_known + (jnp.arange(settings.batch) >= half)  # after the last query a report is left
     step = jnp.floor(step_draws * n_states).astype(jnp.int16)[:, None]
     seen, queried, after = ranks < step, (ranks == step)[:half], (ranks <= step)[:half]
     has_query = n_known[:half] > 0
     classes = jnp.arange(state.weights.report_bias.shape[0])
     is_right = (memory.labels[slots][half:, None] == classes).astype(jnp.float32)
-    if kind.all_reports:
+    if settings.all_reports:
         is_trained = (classes < state.n_classes) / state.n_classes
     else:
         is_trained = (jnp.floor(report_draws[half:, None] * state.n_classes) == classes).astype(jnp.float32)
@@ -145,9 +147,9 @@ def update(
         return mask_illegal(*outputs(weights, slice(half), after), known[:half] & ~after, state.n_classes)
 
     target_values = next_q_values(state.target)
-    actions = jnp.argmax(next_q_values(state.weights) if kind.double else target_values, axis=1)
+    actions = jnp.argmax(next_q_values(state.weights) if settings.double else target_values, axis=1)
     value = jnp.take_along_axis(target_values, actions[:, None], axis=1)[:, 0]
-    query_target = lax.stop_gradient(jnp.clip(value, 0.0, 1.0) - rule.depth_penalty)
+    query_target = lax.stop_gradient(jnp.clip(value, 0.0, 1.0) - options.depth_penalty)
 
     def loss(weights: Weights) -> tuple[Array, tuple[Array, Array]]:
         queries, reports = outputs(weights, slice(None), seen)
@@ -158,10 +160,10 @@ def update(
         return losses.sum(), (losses, errors)
 
     (_, (losses, errors)), gradient = jax.value_and_grad(loss, has_aux=True)(state.weights)
-    weights, adam = network.adam_step(state.weights, state.adam, gradient, rule.learning_rate)
-    is_due = adam.count % rule.target_every == 0
+    weights, adam = network.adam_step(state.weights, state.adam, gradient, options.learning_rate)
+    is_due = adam.count % options.target_every == 0
     target = jax.tree.map(lambda new, old: jnp.where(is_due, new, old), weights, state.target)
-    if kind.priority:
+    if settings.priority:
         memory = memory._replace(priorities=memory.priorities.at[slots].set(jnp.sqrt(errors) + MIN_PRIORITY))
     return state._replace(weights=weights, target=target, adam=adam, memory=memory), losses
 
@@ -177,11 +179,11 @@ def drift_reset(state: AgentState, is_wrong: Array) -> AgentState:
 
 
 def train_step(
-    state: AgentState, spans: Spans, rule: DQNOptions, kind: DQNSettings, row: Chunk
+    state: AgentState, spans: Spans, options: DQNOptions, settings: DQNSettings, row: Chunk
 ) -> tuple[AgentState, tuple[Array, Array, Array]]:
     """A train step with one row: rollout, replay append, drift reset, then `n_updates` updates."""
     key, rollout_key, update_key = jax.random.split(state.key, 3)
-    report_values, n_queries, ranks = rollout(state, spans, row, rule.epsilon, rollout_key)
+    report_values, n_queries, ranks = training_rollouts(state, spans, row, options.epsilon, rollout_key)
     is_class = jnp.arange(report_values.shape[0]) < state.n_classes
     is_wrong = jnp.argmax(jnp.where(is_class, report_values, ILLEGAL)) != row.labels
     state = state._replace(
@@ -190,32 +192,32 @@ def train_step(
         memory=replay_append(state.memory, row, ranks),
         key=key,
     )
-    if kind.drift:
+    if settings.drift:
         state = drift_reset(state, is_wrong.astype(jnp.float32))
 
     def body(turn: Array, carry: tuple[AgentState, Array]) -> tuple[AgentState, Array]:
-        return update(carry[0], spans, rule, kind, jax.random.fold_in(update_key, turn))
+        return update(carry[0], spans, options, settings, jax.random.fold_in(update_key, turn))
 
-    state, losses = lax.fori_loop(0, rule.n_updates, body, (state, jnp.full(2, jnp.nan)))
+    state, losses = lax.fori_loop(0, options.n_updates, body, (state, jnp.full(2, jnp.nan)))
     return state, (report_values, n_queries, losses)
 
 
 def train_chunk(
-    state: AgentState, spans: Spans, rule: DQNOptions, rows: Chunk, n: Array, kind: DQNSettings
+    state: AgentState, spans: Spans, options: DQNOptions, rows: Chunk, n: Array, settings: DQNSettings
 ) -> tuple[AgentState, ChunkResult]:
     """Train on the first n rows of a chunk."""
-    return train_loop.for_each_row(lambda state, row: train_step(state, spans, rule, kind, row), state, rows, n)
+    return network.for_each_row(lambda state, row: train_step(state, spans, options, settings, row), state, rows, n)
 
 
-run = jax.jit(train_chunk, static_argnames=("kind",), donate_argnames=("state",))
+run = jax.jit(train_chunk, static_argnames=("settings",), donate_argnames=("state",))
 
 
-@partial(jax.jit, static_argnames=("kind",), donate_argnames=("state",))
+@partial(jax.jit, static_argnames=("settings",), donate_argnames=("state",))
 def run_seeds(
-    state: AgentState, spans: Spans, rule: DQNOptions, rows: Chunk, n: Array, kind: DQNSettings
+    state: AgentState, spans: Spans, options: DQNOptions, rows: Chunk, n: Array, settings: DQNSettings
 ) -> tuple[AgentState, ChunkResult]:
     """Train several agents at once on the same rows."""
     trained: tuple[AgentState, ChunkResult] = jax.vmap(
-        partial(train_chunk, kind=kind), in_axes=(0, None, None, None, None)
-    )(state, spans, rule, rows, n)
+        partial(train_chunk, settings=settings), in_axes=(0, None, None, None, None)
+    )(state, spans, options, rows, n)
     return trained
