@@ -1,10 +1,8 @@
 from .click_model import ClickModel
 from .content_selector import ContentSelector
-from .ensembles.average import Average
 from .ensembles.bagged_predictors import BaggedPredictors
-from .ensembles.linear_ranker import LinearRanker
+from .ensembles.ensemble import Average, LinearRanker, WeightedPredictors
 from .ensembles.log_odds import LogOdds
-from .ensembles.weighted_predictors import WeightedPredictors
 from .predictors.hashed_stump import HashedStump
 from .predictors.one_rule import OneRule
 from .predictors.one_versus_all import OneVersusAll

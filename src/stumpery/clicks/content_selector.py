@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.clicks import content_selector_kernels as kernels
+from stumpery.clicks import score_kernels as kernels
 from stumpery.clicks.click_model import ClickModel
 from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.frames import as_row, n_rows, own_row, rows

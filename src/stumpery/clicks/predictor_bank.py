@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stumpery.clicks import tree_bank_kernels as tree_bank
 from stumpery.clicks import univariate_bank_kernels as univariate_bank
-from stumpery.clicks.cut_search_kernels import SETTING_M, SETTING_PRIOR
+from stumpery.clicks.partition_kernels import SETTING_M, SETTING_PRIOR
 from stumpery.clicks.predictor_bank_validation import validate_tree_bank, validate_univariate_bank
 from stumpery.clicks.tree_bank_kernels import TreeBank
 from stumpery.clicks.univariate_bank_kernels import UnivariateBank

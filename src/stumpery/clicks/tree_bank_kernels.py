@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.clicks.cut_search_kernels import (
+from stumpery.clicks.partition_kernels import (
     N_SETTINGS,
     NO_CUT,
     SETTING_M,

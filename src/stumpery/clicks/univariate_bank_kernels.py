@@ -11,8 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from stumpery.clicks import partition_kernels as partition
-from stumpery.clicks.cut_search_kernels import SETTING_M, SETTING_OUTPUT, SETTING_PRIOR, accumulate, probability
-from stumpery.clicks.partition_kernels import Partitions
+from stumpery.clicks.partition_kernels import (
+    SETTING_M,
+    SETTING_OUTPUT,
+    SETTING_PRIOR,
+    Partitions,
+    accumulate,
+    probability,
+)
 from stumpery.hashing_kernels import rehash
 from stumpery.jit import internal, kernel
 from stumpery.summaries.quantile_streams_kernels import QuantileStreams, flush, new_quantile_streams, push

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.clicks.ensembles import ensemble_kernels as kernels
+from stumpery.clicks import score_kernels as kernels
 from stumpery.ensembles.averaging import ClassProbabilities, likeliest
 from stumpery.ensembles.online_ensemble import OnlineEnsemble, takes_weights
 from stumpery.random import new_generator

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.clicks.ensembles import ensemble_kernels as kernels
+from stumpery.clicks import score_kernels as kernels
 from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
 from stumpery.random import new_generator
 from stumpery.saving.validation import check_random_state

@@ -1,4 +1,4 @@
-"""The base of ensembles of click predictors: a predictor bank, and a weight for each predictor."""
+"""Ensembles of click predictors: their base, the average, exponential weights and a linear ranker."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.clicks import score_kernels as kernels
 from stumpery.clicks.click_model import ClickModel
-from stumpery.clicks.ensembles import ensemble_kernels as kernels
 from stumpery.clicks.predictor_bank import Learner, PredictorBank, PredictorConfig, TreeConfig
 from stumpery.clicks.predictors.predictor import Predictor
 from stumpery.encoding import Schema
 from stumpery.errors import InvalidInput
-from stumpery.options import check_whole, listed, shown
+from stumpery.options import check_number, check_whole, listed, shown
 from stumpery.saving.saveable import Arrays, Options, class_named
-from stumpery.saving.validation import check_learned, corrupt
-from stumpery.types import Floats
+from stumpery.saving.validation import MAX_EVENT_COUNT, check_learned, check_within, corrupt
+from stumpery.types import Floats, Integers
 
 MAX_PREDICTORS = 100_000
 
@@ -136,3 +136,102 @@ def _checked(entry: Any) -> tuple[Predictor | Learner, int | None]:
     if not (hasattr(predictor, "learn_one") and hasattr(predictor, "predict_proba_one")) or isinstance(predictor, type):
         raise InvalidInput(f"a predictor is {shown(predictor)}; it must have learn_one and predict_proba_one")
     return predictor, None if n is None else int(n)
+
+
+@dataclass(kw_only=True, eq=False)
+class Average(PredictorEnsemble):
+    """The average of many predictors' probabilities, hard to beat in the paper (Salperwyck and Urvoy 2011).
+
+    Args:
+        schema: the columns; None takes them from the first rows to learn from.
+        seed: of the random draws, from 0 to 2^63 - 1.
+        predictors: such as `Stump()`, for one predictor of each usable column, or pairs such as `(Stump(), 800)`, for
+            that many, with the columns in turn. They are configurations and are not trained. Other objects with
+            `learn_one` and `predict_proba_one`, of river for instance, are copied and called one by one.
+
+    >>> from stumpery.clicks import HashedStump, Stump
+    >>> model = Average(predictors=[Stump(), HashedStump()])
+    >>> rows = [{"age": event % 60, "device": ("phone", "watch")[event % 2]} for event in range(3000)]
+    >>> model.learn_many(rows, [row["age"] > 40 for row in rows])
+    >>> model.predict_proba_one({"age": 50})[True] > model.predict_proba_one({"age": 20, "device": "watch"})[True]
+    True
+    """
+
+    uses_outputs: ClassVar[bool] = False
+
+
+@dataclass(kw_only=True, eq=False)
+class WeightedPredictors(PredictorEnsemble):
+    """Exponentially weighted average of click predictors: an event multiplies each weight by exp(eta * log likelihood).
+
+    Weights sum to 1. With eta = 1 they are those of Bayes' rule. The paper leaves the reward open (Salperwyck and Urvoy
+    2011). `ExponentialWeights` weighs learners of any classes or numbers.
+
+    Args:
+        schema: the columns; None takes them from the first rows to learn from.
+        seed: of the random draws, from 0 to 2^63 - 1.
+        predictors: such as `Stump()`, for one predictor of each usable column, or pairs such as `(Stump(), 800)`, for
+            that many, with the columns in turn. They are configurations and are not trained. Other objects with
+            `learn_one` and `predict_proba_one`, of river for instance, are copied and called one by one.
+        eta: the learning rate of the weights, above 0 and up to 1,000.
+
+    >>> from stumpery.clicks import Stump
+    >>> model = WeightedPredictors(predictors=[Stump()], eta=0.5)
+    >>> rows = [{"a": event % 2, "b": event % 3} for event in range(500)]
+    >>> model.learn_many(rows, [row["a"] for row in rows])
+    >>> model.predict_one({"a": 1, "b": 0})
+    True
+    """
+
+    eta: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number("eta", self.eta, 0, 1000, above=True)
+        super().__post_init__()
+
+    def _learn_weights(self, outputs: Floats, label: int, weight: int) -> None:
+        kernels.update_weights(self._weights, outputs, label, float(self.eta * weight))
+
+
+@dataclass(kw_only=True, eq=False)
+class LinearRanker(PredictorEnsemble):
+    """A linear ranker: the predictors' weights are the difference of the centroids of clicks and of no clicks.
+
+    Weights may be negative, and their absolute values sum to 1 (Salperwyck and Urvoy 2011). Scores rank rows and are no
+    probabilities; probabilities are scores mapped from [-1, 1] to [0, 1].
+
+    Args:
+        schema: the columns; None takes them from the first rows to learn from.
+        seed: of the random draws, from 0 to 2^63 - 1.
+        predictors: such as `Stump()`, for one predictor of each usable column, or pairs such as `(Stump(), 800)`, for
+            that many, with the columns in turn. They are configurations and are not trained. Other objects with
+            `learn_one` and `predict_proba_one`, of river for instance, are copied and called one by one.
+
+    >>> from stumpery.clicks import OneRule
+    >>> model = LinearRanker(predictors=[OneRule(max_tuples=4)])
+    >>> rows = [{"a": event % 2, "b": event % 3} for event in range(500)]
+    >>> model.learn_many(rows, [row["a"] for row in rows])
+    >>> low, high = model.score_many([{"a": 0, "b": 1}, {"a": 1, "b": 1}])
+    >>> bool(low < high)
+    True
+    """
+
+    def _allocate(self, n: int) -> None:
+        self._centroids: Floats = np.zeros((2, n))
+        self._seen: Integers = np.zeros(2, np.int64)
+
+    def _learn_weights(self, outputs: Floats, label: int, weight: int) -> None:
+        kernels.update_centroids(self._weights, self._centroids, self._seen, outputs, label, weight)
+
+    def _probabilities(self, scores: Floats) -> Floats:
+        return (scores + 1.0) / 2.0
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        arrays = super()._arrays()
+        return {**arrays, "centroids": self._centroids, "seen": self._seen} if arrays else {}
+
+    def _validate_state(self) -> None:
+        super()._validate_state()
+        if self._bank is not None:
+            check_learned(self._centroids, "a centroid")
+            check_within(self._seen, 0, MAX_EVENT_COUNT, "the number of events of a class")

@@ -6,10 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.clicks.cut_search_kernels import SETTING_OUTPUT
-from stumpery.clicks.ensembles import ensemble_kernels as kernels
+from stumpery.clicks import score_kernels as kernels
 from stumpery.clicks.ensembles.ensemble import PredictorEnsemble
-from stumpery.clicks.partition_kernels import MIN_PROBABILITY, OUTPUT_LOG_RATIO
+from stumpery.clicks.partition_kernels import MIN_PROBABILITY, OUTPUT_LOG_RATIO, SETTING_OUTPUT
 from stumpery.clicks.predictor_bank import PredictorBank
 from stumpery.clicks.predictors.predictor import Predictor
 from stumpery.clicks.tree_bank_kernels import add_contributions

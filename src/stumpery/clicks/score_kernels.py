@@ -1,4 +1,4 @@
-"""Weighted sums of predictors' outputs, and the updates of ensembles' weights.
+"""Scores of click models: weighted sums of predictors' outputs, updates of their weights, and the choice by score.
 
 Sums have the order of the predictors, so that they give the same bits everywhere.
 """
@@ -9,7 +9,7 @@ import numpy as np
 
 from stumpery.clicks.partition_kernels import MIN_PROBABILITY, log_ratio
 from stumpery.jit import kernel
-from stumpery.random import poisson
+from stumpery.random import integer, poisson, uniform
 from stumpery.types import Floats, Integers, RandomState
 
 
@@ -79,3 +79,32 @@ def update_centroids(
     if total > 0.0:
         for p in range(n):
             weights[p] = (centroids[1, p] - centroids[0, p]) / total
+
+
+@kernel
+def choose(scores: Floats, rng: RandomState, epsilon: float) -> tuple[int, float]:
+    """Draw one of the best candidates, or with probability `epsilon` any; return its index and probability."""
+    n = scores.shape[0]
+    best = scores[0]
+    n_best = 0
+    for index in range(n):
+        if scores[index] > best:
+            best = scores[index]
+            n_best = 0
+        if scores[index] == best:
+            n_best += 1
+    chosen = 0
+    if epsilon > 0.0 and uniform(rng) < epsilon:
+        chosen = integer(rng, n)
+    else:
+        left = integer(rng, n_best) if n_best > 1 else 0
+        for index in range(n):
+            if scores[index] == best:
+                chosen = index
+                if left == 0:
+                    break
+                left -= 1
+    probability = epsilon / n
+    if scores[chosen] == best:
+        probability += (1.0 - epsilon) / n_best
+    return chosen, probability
