@@ -20,8 +20,8 @@ from stumpery.types import Floats, Integers
 FIXED_ARRAYS = frozenset({"columns", "hashes", "kinds", "limits", "settings", "features"})  # set by options
 
 
-class Learner(Protocol):
-    """Any learner with river's verbs."""
+class BinaryLearner(Protocol):
+    """Protocol of binary classifiers with river's verbs."""
 
     def learn_one(self, x: Any, y: Any) -> Any:
         """Learn one row and its label."""
@@ -59,7 +59,7 @@ class PredictorBank:
     """
 
     def __init__(
-        self, predictors: Sequence[PredictorConfig], trees: Sequence[TreeConfig], learners: Sequence[Learner] = ()
+        self, predictors: Sequence[PredictorConfig], trees: Sequence[TreeConfig], learners: Sequence[BinaryLearner] = ()
     ) -> None:
         self.learners = list(learners)
         self.univariate = _new_univariate_bank(predictors) if predictors else None
@@ -143,7 +143,7 @@ class PredictorBank:
         return [*([] if self.univariate is None else [self.univariate]), *self.tree_banks]
 
 
-def click_probability(learner: Learner, row: Any) -> float:
+def click_probability(learner: BinaryLearner, row: Any) -> float:
     """A learner's probability of a click, of the label True or 1; 0 while the learner knows no such label."""
     probabilities = learner.predict_proba_one(row)
     probability: Any = probabilities.get(True, 0.0) if isinstance(probabilities, Mapping) else None

@@ -69,7 +69,7 @@ def players() -> dict[str, Callable[..., Player]]:
     return {**{kind.__name__: kind for kind in OURS}, **peers.installed()}
 
 
-def streams() -> dict[str, datasets.Problem]:
+def streams() -> dict[str, datasets.ContestProblem]:
     """The streams whose dataset is on this machine."""
     return {title: problem for title, problem in datasets.CONTEST.items() if datasets.is_available(problem.dataset)}
 
@@ -148,13 +148,13 @@ def row(title: str, name: str, trials: list[dict[str, Any]], marks: list[int]) -
     for line, entry in zip(averages, trials, strict=True):
         line[: len(entry["averages"])] = entry["averages"]
     mean, _, high = mean_and_interval(averages)
-    found: dict[str, Any] = {"stream": title, "policy": name}
+    result: dict[str, Any] = {"stream": title, "policy": name}
     for index, mark in enumerate(marks):
-        found[reward_at(mark)] = float(mean[index])
-        found[half_width_at(mark)] = float(high[index] - mean[index])
-    found["events_per_s"] = float(np.median([entry["events"] / entry["seconds"] for entry in trials]))
-    found["bytes"] = max(entry["bytes"] for entry in trials)
-    return found
+        result[reward_at(mark)] = float(mean[index])
+        result[half_width_at(mark)] = float(high[index] - mean[index])
+    result["events_per_s"] = float(np.median([entry["events"] / entry["seconds"] for entry in trials]))
+    result["bytes"] = max(entry["bytes"] for entry in trials)
+    return result
 
 
 def line(row: dict[str, Any], marks: list[int]) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def line(row: dict[str, Any], marks: list[int]) -> dict[str, Any]:
 
 def claims(rows: list[dict[str, Any]], marks: list[int]) -> list[Finding]:
     """The claims that our forest is not behind any policy, at entry checkpoint."""
-    found = []
+    findings = []
     for mark in marks:
         column = reward_at(mark)
         behind = []
@@ -181,14 +181,14 @@ def claims(rows: list[dict[str, Any]], marks: list[int]) -> list[Finding]:
             best = max(scores, key=lambda name: scores[name])
             if scores[best] > scores[CANDIDATE] + TOLERANCE:
                 behind.append(f"{title} ({scores[CANDIDATE]:.4f}, {best} {scores[best]:.4f})")
-        found.append(
+        findings.append(
             finding(
                 f"{CANDIDATE} is at most {TOLERANCE:g} behind any policy on any stream after {mark:,} events",
                 holds=not behind,
                 evidence=f"behind on {'; '.join(behind)}" if behind else "behind on none",
             )
         )
-    return found
+    return findings
 
 
 def missing_participants() -> list[Finding]:

@@ -18,7 +18,7 @@ GREEDY = "Hoeffding tree"
 DQN, DOUBLE, CRITIC = "DQN", "Double DQN", "actor-critic"
 
 
-class Problem(NamedTuple):
+class TreeStudyProblem(NamedTuple):
     """A dataset, and whether its numbers are categories."""
 
     name: str
@@ -26,12 +26,12 @@ class Problem(NamedTuple):
 
 
 PROBLEMS = {
-    "Adult": Problem("adult"),
-    "Nursery": Problem("nursery"),
-    "Mushroom": Problem("mushroom"),
-    "Skin": Problem("skin"),
-    "Skin, categorical": Problem("skin", as_names=True),
-    "Poker": Problem("poker", as_names=True),
+    "Adult": TreeStudyProblem("adult"),
+    "Nursery": TreeStudyProblem("nursery"),
+    "Mushroom": TreeStudyProblem("mushroom"),
+    "Skin": TreeStudyProblem("skin"),
+    "Skin, categorical": TreeStudyProblem("skin", as_names=True),
+    "Poker": TreeStudyProblem("poker", as_names=True),
 }
 # Table 1 of the paper: accuracy of the final model, %.
 PAPER = {
