@@ -894,7 +894,7 @@ def test_a_name_that_comes_twice_in_the_header_is_refused(tmp_path):
     path.write_bytes(
         serialise(st.summaries.Moments().state().arrays, metadata={"stumpery": '{"kind": "Moments",' + text[1:]})
     )
-    assert "a name comes twice in its header" in refusal(path)
+    assert "a name occurs twice in its header" in refusal(path)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])

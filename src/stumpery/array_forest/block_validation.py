@@ -24,8 +24,8 @@ def validate_blocks(forest: ForestState, n_kept: int) -> None:
     check_within(fills, 0, GAPS_PER_BLOCK, "the number of gaps in a leaf")
     used = np.bincount(links[links >= 0], minlength=len(before))
     check((used <= 1).all(), f"block {used.argmax()} is in two lists")
-    n_found = len(chain(free, before, trees.NO_INDEX, "the list of free blocks"))
-    check(n_found == n_free, f"{n_found} blocks are free, not {n_free}")
+    n_actual = len(chain(free, before, trees.NO_INDEX, "the list of free blocks"))
+    check(n_actual == n_free, f"{n_actual} blocks are free, not {n_free}")
     newest = np.concatenate([lines[:, trees.LEAF_NEWEST], forest.blocks[:, trees.BLOCK_NEWEST]])
     gaps = _decoded(np.concatenate([lines[:, trees.LEAF_NEWEST + 1 :], forest.blocks[:, trees.BLOCK_NEWEST + 1 :]]))
     noted = gaps > 0

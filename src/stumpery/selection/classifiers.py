@@ -22,7 +22,7 @@ INIT_RANGE = 0.1  # initial weights of a network are uniform between this and it
 
 
 class Learner(Protocol):
-    """A classifier with river's verbs.
+    """Protocol of classifiers with river's verbs.
 
     If it also has `declare_columns(names)`, as ours have, all features are declared, as strings, before the first
     round.

@@ -254,5 +254,5 @@ class StreamModel(StreamOptions, DeclaredColumns):
         return outputs
 
     def _arrays(self) -> Arrays:
-        own = {"rng": self._rng, **({} if self._encoder is None else {"seen": self._encoder.seen})}
-        return own if self._arena is None else {**own, **states.arrays_of(self._arena.state)}
+        arrays = {"rng": self._rng, **({} if self._encoder is None else {"seen": self._encoder.seen})}
+        return arrays if self._arena is None else {**arrays, **states.arrays_of(self._arena.state)}

@@ -34,8 +34,8 @@ SAVED_NAMES = {"flags": "marks", "predictor_scores": "duels", "label_moments": "
 
 def growth_limit(model: StreamState, shape: StreamShape, max_bytes: int) -> Capacity:
     """The capacity up to which a model grows: the planned one, or its own where it has outgrown the plan."""
-    planned, own = max_capacity(max_bytes, shape), capacity_of(model)
-    return planned if all(size <= limit for size, limit in zip(own, planned, strict=True)) else own
+    planned, current = max_capacity(max_bytes, shape), capacity_of(model)
+    return planned if all(size <= limit for size, limit in zip(current, planned, strict=True)) else current
 
 
 def reduced_capacity(model: StreamState, shape: StreamShape, max_bytes: int) -> Capacity:

@@ -116,8 +116,8 @@ def load_arena(
     arena = new_arena(plan, n_actions, width, trees, options)
     arena.pool[:POOL_FREE_BLOCKS] = pool[:POOL_FREE_BLOCKS]
     for name, array in used_arrays(arena).items():
-        found, expected = f"{saved[name].dtype}{saved[name].shape}", f"{array.dtype}{array.shape}"
-        check(found == expected, f"array {name!r} is {found}, not {expected}")
+        actual, expected = f"{saved[name].dtype}{saved[name].shape}", f"{array.dtype}{array.shape}"
+        check(actual == expected, f"array {name!r} is {actual}, not {expected}")
         np.copyto(array, saved[name])
     validate(arena)
     _bound_sums(arena)

@@ -40,16 +40,16 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 
     def part(name: str, make: Callable[..., Any], *given: Any) -> Any:
         def made() -> Any:
-            found = make(*given)
+            result = make(*given)
             progress(settings.steps)
-            return found
+            return result
 
         return load_or_run(parts, name, settings.steps, progress, made)
 
     runs: Runs = {title: {name: [] for name in learners.LEARNERS} for title in learners.PROBLEMS}
     for title, trial, name in all_runs(settings):
-        found = part(f"{name} on {title}, {trial}", train_learner, title, name, settings.steps, settings.seed + trial)
-        runs[title][name].append(found)
+        result = part(f"{name} on {title}, {trial}", train_learner, title, name, settings.steps, settings.seed + trial)
+        runs[title][name].append(result)
     by_setting = run_variants(settings, part)
     by_penalty: list[Row] = []
     for penalty in variants.PENALTIES:
@@ -83,24 +83,24 @@ def all_runs(settings: Settings) -> list[tuple[str, int, str]]:
 def run_variants(settings: Settings, part: Callable[..., Any]) -> list[Row]:
     """Train every variant, also under drift, averaged over trials."""
     seeds = range(settings.seed, settings.seed + settings.trials)
-    found = []
+    rows = []
     for title in variants.VARIANT_PROBLEMS:
         for name in variants.VARIANTS:
             work = [(f"{name} on {title}, seed {seed}", variants.run_variant, title, name) for seed in seeds]
-            found.append(mean_rows([part(*each, settings.steps, seed) for each, seed in zip(work, seeds, strict=True)]))
+            rows.append(mean_rows([part(*each, settings.steps, seed) for each, seed in zip(work, seeds, strict=True)]))
     for name in variants.DRIFT_VARIANTS:
         work_after = [(f"{name} after a change, seed {seed}", variants.after_drift, name) for seed in seeds]
         trials = zip(work_after, seeds, strict=True)
-        found.append(mean_rows([part(*each, settings.steps, seed) for each, seed in trials]))
-    return found
+        rows.append(mean_rows([part(*each, settings.steps, seed) for each, seed in trials]))
+    return rows
 
 
 def by_one_penalty(penalty: float, settings: Settings) -> list[Row]:
     """Accuracy and depth for one depth penalty."""
-    found = []
+    rows = []
     for title in variants.VARIANT_PROBLEMS:
-        found += variants.by_penalty(title, penalty, settings.steps, settings.seed)
-    return found
+        rows += variants.by_penalty(title, penalty, settings.steps, settings.seed)
+    return rows
 
 
 def mean_rows(rows: Sequence[Row]) -> Row:
@@ -119,7 +119,7 @@ def n_parts(settings: Settings) -> int:
 
 def curves(runs: Runs) -> list[Row]:
     """A row for each problem, learner, trial and checkpoint."""
-    found = []
+    rows = []
     for title, of_problem in runs.items():
         for name, trials in of_problem.items():
             for trial, each in enumerate(trials):
@@ -127,8 +127,8 @@ def curves(runs: Runs) -> list[Row]:
                     row = {"problem": title, "learner": name, "trial": trial, "event": mark}
                     row |= {"accuracy": each["accuracy"][index], "depth": each["depth"][index]}
                     losses = zip(("first_loss", "second_loss"), each["losses"][index], strict=True)
-                    found.append(row | {key: float("nan") if loss is None else loss for key, loss in losses})
-    return found
+                    rows.append(row | {key: float("nan") if loss is None else loss for key, loss in losses})
+    return rows
 
 
 def final(trials: Sequence[Row], what: str = "accuracy") -> float:
@@ -138,11 +138,11 @@ def final(trials: Sequence[Row], what: str = "accuracy") -> float:
 
 def line(title: str, of_problem: dict[str, list[Row]]) -> Row:
     """A row of the table: accuracies in %, those of the paper, and the depth of DQN."""
-    found: Row = {"problem": title}
+    result: Row = {"problem": title}
     for name, trials in of_problem.items():
-        found[name] = round(100 * final(trials), 1)
-        found[f"{name}, paper"] = PAPER[title][name]
-    return found | {"queries of DQN": round(final(of_problem[DQN], "depth"), 2)}
+        result[name] = round(100 * final(trials), 1)
+        result[f"{name}, paper"] = PAPER[title][name]
+    return result | {"queries of DQN": round(final(of_problem[DQN], "depth"), 2)}
 
 
 def better(shares: dict[str, float]) -> float:
@@ -153,12 +153,12 @@ def better(shares: dict[str, float]) -> float:
 def claims(runs: Runs, by_setting: Sequence[Row], by_penalty: Sequence[Row]) -> list[Finding]:
     """The claims of the paper, and ours."""
     shares = {title: {name: 100 * final(trials) for name, trials in each.items()} for title, each in runs.items()}
-    found = [*claims_on_accuracy(shares), claim_on_reports(by_setting), claim_on_depth(by_penalty)]
+    findings = [*claims_on_accuracy(shares), claim_on_reports(by_setting), claim_on_depth(by_penalty)]
     if "Poker" in shares:
         greedy, deep = shares["Poker"][GREEDY], shares["Poker"][DQN]
         evidence = f"Hoeffding tree {greedy:.1f} %, DQN {deep:.1f} %"
-        found.append(finding("a greedy tree fails on Poker", holds=greedy < 60 < deep, evidence=evidence))
-    return found
+        findings.append(finding("a greedy tree fails on Poker", holds=greedy < 60 < deep, evidence=evidence))
+    return findings
 
 
 def claims_on_accuracy(shares: dict[str, dict[str, float]]) -> list[Finding]:
