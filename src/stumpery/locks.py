@@ -1,4 +1,4 @@
-"""Locks of models: any model may be used by several threads.
+"""Locks of models, which make all models thread-safe.
 
 A model holds arrays that its kernels change in place, without the interpreter's lock. So each model has a lock of its
 own, a re-entrant readers-writer lock, and every public method and property of a subclass takes it: alone, unless the
@@ -112,7 +112,7 @@ def locking(method: Method) -> Method:
 
 
 class Locked:
-    """An object with a lock of its own, which its public methods and properties take."""
+    """An object with a lock, which its public methods and properties acquire."""
 
     _mutex: Any  # an RLock
     _readers: Readers

@@ -52,11 +52,11 @@ class Model(Saveable, Locked, metaclass=ModelType):
         super().__setattr__(name, value)
 
     def _set_option(self, name: str, value: Any) -> None:
-        """Change an option that follows the state: actions that come and go, a schema that learns names."""
+        """Change an option that depends on the state: added or removed actions, a schema that learns categories."""
         object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
-        """The recipe: all options that are not the defaults, long ones shortened."""
+        """The constructor call: all options that are not the defaults, long ones shortened."""
         shown = [each for each in fields(self) if each.init and each.repr]  # type: ignore[arg-type]
         given = [(each.name, getattr(self, each.name)) for each in shown if not _is_default(each, self)]
         return f"{type(self).__name__}({', '.join(f'{name}={_SHORT.repr(value)}' for name, value in given)})"

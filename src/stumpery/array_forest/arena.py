@@ -41,7 +41,7 @@ class Arena(ABC, Generic[S, W]):
 
     @abstractmethod
     def grow(self, row: Floats) -> None:
-        """Replace the state by one that has room for an event with these values."""
+        """Replace the state by one with capacity for an event with these values."""
 
     def run(self, rows: Floats, process: Callable[[Any, Any, int], int]) -> None:
         """Process all rows, growing in between.

@@ -34,7 +34,7 @@ def validate_blocks(forest: ForestState, n_kept: int) -> None:
     check_within(gaps, 0, trees.LONG_GAP, "the gap between two events")
     check((noted[:, :-1] >= noted[:, 1:]).all(), "there is a hole between the events of a leaf")
     n_noted = noted[: len(lines)].sum(axis=1)
-    check((n_noted == fills)[fills > 0].all(), "a leaf has another number of gaps than it says")
+    check((n_noted == fills)[fills > 0].all(), "the number of gaps of a leaf does not match its event list")
     check_within(newest, trees.NO_INDEX - 1, max(time, 1) - 1, "the number of an event")
     check(time >= n_kept or (oldest >= 0).all(), "a leaf has an event before the first")
 

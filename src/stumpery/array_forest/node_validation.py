@@ -22,14 +22,14 @@ def validate_nodes(forest: ForestState, n_roots: int, is_categorical: NDArray[np
     column_index = np.where(column < 0, ~column, column)
     check(
         (is_categorical[column_index[inner]] == (column[inner] < 0)).all(),
-        "a node takes numbers for names, or names for numbers",
+        "a node takes a numerical column for a categorical one, or the reverse",
     )
-    check((column[ends] == 0).all(), "a node without children asks for a column")
+    check((column[ends] == 0).all(), "a node without children has a column")
     leaf = forest.nodes[ends, trees.NODE_LEAF]
     check_within(leaf, 0, n_leaves - 1, "the leaf of a node")
     payload = forest.masks[2 * ends + trees.NODE_PAYLOAD]
     check((payload == trees.NAN_BITS | leaf.astype(np.uint64)).all(), "a node without children has a threshold")
-    check((forest.leaves[leaf, trees.LEAF_NODE] == ends).all(), "a leaf is said to be at another node than it is")
+    check((forest.leaves[leaf, trees.LEAF_NODE] == ends).all(), "the node of a leaf has another leaf")
     check(len(np.unique(leaf)) == len(leaf), "two nodes share a leaf")
     free = chain(
         int(forest.counters[trees.COUNTER_FREE_LEAF]),

@@ -1,4 +1,4 @@
-"""Which numbers 32-bit floats can tell, and how columns hold them: in 32 bits, or in 64 where those lose too much.
+"""Precision of stored values: columns of 32 bits, or of 64 where 32 lose too much.
 
 A value is rounded to 32 bits, about seven digits, unless that changes it and it is larger than 2^16, as ids, timestamps
 and amounts of money are, or outside the range of 32-bit numbers. A column becomes one of 64 bits with the first such.

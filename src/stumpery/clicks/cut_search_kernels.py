@@ -18,7 +18,7 @@ NO_CUT = -1
 
 @internal
 def probability(clicks: float, count: float, prior: float, m: float) -> float:
-    """The m-estimate of the probability of a click: the share of clicks, shrunk to the prior."""
+    """The m-estimate of the probability of a click: the fraction of clicks, shrunk to the prior."""
     return (clicks + m * prior) / (count + m)
 
 

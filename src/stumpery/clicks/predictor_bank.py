@@ -133,7 +133,7 @@ class PredictorBank:
         """Refuse inconsistent arrays; `fixed` are those that options set."""
         own = self.arrays()
         for name, array in fixed.items():
-            check(array.tobytes() == own[name].tobytes(), f"its array {name!r} is not the one of its options")
+            check(array.tobytes() == own[name].tobytes(), f"its array {name!r} does not match its options")
         if self.univariate is not None:
             validate_univariate_bank(self.univariate)
         for bank in self.tree_banks:

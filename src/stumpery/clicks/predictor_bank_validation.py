@@ -35,7 +35,7 @@ def validate_tree_bank(bank: TreeBank) -> None:
         again = children[1:][children[1:] == children[:-1]]
         raise corrupt(f"node {again[0]} has two parents" if len(again) else "a node is in no tree")
     check_within(bank.splits, NO_FEATURE, n_features - 1, "the column of a node")
-    check((bank.splits[inner] != NO_FEATURE).all(), "a node with children asks for no column")
+    check((bank.splits[inner] != NO_FEATURE).all(), "a node with children has no column")
     check(not np.isnan(bank.thresholds[inner]).any(), "the threshold of a node is NaN")
     slots = bank.slots[bank.slots != NO_SLOT]
     check((bank.slots[inner] == NO_SLOT).all(), "a node with children has a summary")

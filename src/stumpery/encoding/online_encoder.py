@@ -1,4 +1,4 @@
-"""Online encoder of rows for trees: learns new categories as they come, and gives missing values codes of their own.
+"""Online encoder of rows for trees: learns new categories, and has codes for missing values.
 
 Numbers are 64-bit floats with -inf for missing, categories are codes with 0 for missing. A column without a value so
 far becomes categorical if its first value is.

@@ -133,7 +133,7 @@ class Schema(Saveable):
             saved = [(_KINDS[each["kind"]], each) for each in options["columns"]]
             columns = tuple(kind.from_options(each, points) for kind, each in saved)
         except (KeyError, TypeError, AttributeError) as error:
-            raise CorruptFile(f"a saved schema has columns and points; here {error!r} came up") from None
+            raise CorruptFile(f"a saved schema must have columns and points: {error!r}") from None
         if next(points, None) is not None:
             raise CorruptFile("a saved schema has more points than its columns say; it must have as many")
         return {"columns": columns}

@@ -63,7 +63,7 @@ class AdaBoost(CopiedModelEnsemble):
             self.members.append(member)
             self.alphas.append(alpha)
         if not self.members:
-            raise ValueError("every model was wrong more often than by guessing; there is nothing to vote with")
+            raise ValueError("every model was less accurate than guessing: no member can be added")
 
     def _combined(self, rows: Any) -> Floats:
         """The shares of the members' weighted votes."""

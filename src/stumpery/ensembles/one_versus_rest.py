@@ -48,7 +48,7 @@ def grouped(models: Sequence[Any], classes: Sequence[Any]) -> list[Any]:
         if n == 1 and not isinstance(of_member[0], ClickModel):
             members += of_member
         elif len(of_member) < max(n, 1) or not all(isinstance(model, ClickModel) for model in of_member):
-            raise corrupt("its classes are not those of its models")
+            raise corrupt("its classes do not match those of its models")
         else:
             members.append(OneVersusRest(of_member, classes))
     return members

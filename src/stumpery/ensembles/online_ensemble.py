@@ -55,9 +55,9 @@ class OnlineEnsemble(Model):
         are_classifiers = [predicts_probabilities(member) for member in self.members]
         self.is_classifier = all(are_classifiers)
         if not self.is_classifier and not self.takes_numbers:
-            raise ValueError(f"{type(self).__name__} takes models of classes; one of these has no predict_proba_one")
+            raise ValueError(f"{type(self).__name__} takes classifiers; one of the models has no predict_proba_one")
         if not self.is_classifier and any(are_classifiers):
-            raise ValueError("some models predict classes and others numbers; they must all do the same")
+            raise ValueError("models has classifiers and regressors; they must be of one kind")
         register_virtual_subclass(type(self), "Classifier" if self.is_classifier else "Regressor")
 
     def _copies(self) -> list[Any]:
@@ -65,7 +65,7 @@ class OnlineEnsemble(Model):
         if self.n_models is not None:
             check_whole("n_models", self.n_models, 1, MAX_MODELS)
             if len(given) > 1:
-                raise ValueError("n_models says how many copies of one model there are; here are several models")
+                raise ValueError("n_models is the number of copies of one model, but models has several")
             given *= self.n_models
         for model in given:
             if isinstance(model, type) or not (hasattr(model, "learn_one") and hasattr(model, "predict_one")):
@@ -120,7 +120,7 @@ class OnlineEnsemble(Model):
     def predict_proba_one(self, x: Any) -> ClassProbabilities:
         """The probability of each class."""
         if not self.is_classifier:
-            raise ValueError("these models predict numbers, not classes")
+            raise ValueError("these models are regressors, which have no probabilities")
         probabilities: ClassProbabilities = self._combined(self._member_outputs(x))
         return probabilities
 

@@ -137,7 +137,7 @@ def prequential(
     checkpoints = np.unique(np.append(np.arange(every, n, every), n))
     kinds = {predicts_probabilities(model) for model in named.values()}
     if len(kinds) > 1:
-        raise ValueError("some models predict classes and others numbers; they must all do the same")
+        raise ValueError("models has classifiers and regressors; they must be of one kind")
     runs = {name: _run(name, model, X, labels, checkpoints, progress) for name, model in named.items()}
     measure = class_metrics if kinds == {True} else number_metrics
     curves = {name: measure(run.predictions, labels, checkpoints, window, fading) for name, run in runs.items()}

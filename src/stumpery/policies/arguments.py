@@ -25,7 +25,7 @@ def checked_actions(actions: Sequence[Action]) -> tuple[Action, ...]:
             raise ValueError(f"an action is {shown(name)}; it must be a string, a finite number or a boolean")
     if len(set(names)) != len(names):
         twice = next(name for index, name in enumerate(names) if name in names[:index])
-        raise ValueError(f"action {shown(twice)} is there twice; actions must differ")
+        raise ValueError(f"action {shown(twice)} occurs twice; actions must differ")
     return names
 
 

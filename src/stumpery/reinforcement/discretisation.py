@@ -163,7 +163,7 @@ class Discretisation:
             shapes == {is_categorical.shape} and kinds == ["b", "i", "i"],
             "the cells and the schema have different columns",
         )
-        check(not (is_number & is_categorical).any(), "a column of names has cells of numbers")
+        check(not (is_number & is_categorical).any(), "a categorical column has cells of numbers")
         check(not (as_they_are and n_cuts.any()), "there are cuts although n_cells is None")
         check_within(n_cuts, 0, len(arrays["cuts"]), "the number of cuts of a column")
         check(not n_cuts[~is_number].any(), "a column without numbers has cuts")
@@ -194,7 +194,7 @@ class Discretisation:
             for code in range(int(is_number[column]), n)
         ]
         spans = tuple((column, low, high) for column, low, high in arrays["spans"].tolist())
-        check(sorted(spans) == expected, "the spans are not those of the cells")
+        check(sorted(spans) == expected, "the spans do not match the cells")
         spans = tuple((int(column), low, high) for column, low, high in spans)
         own = is_number.copy(), is_categorical, n_codes.copy(), tuple(cuts), tuple(centres)
         return cls(*own, spans, as_they_are, origins.copy())

@@ -129,7 +129,7 @@ def _load(path: Path, wanted: type | None, seed: int | None, max_bytes: int | No
         )
     kind, options = header.get("kind"), header.get("options")
     if not isinstance(kind, str) or not isinstance(options, dict) or not isinstance(writer, str):
-        raise CorruptFile(f"{path} is damaged: its header names no model")
+        raise CorruptFile(f"{path} is damaged: its header has no kind of model")
     digest = header.pop("digest", None)
     is_first = format_ == FIRST_FORMAT
     computed = _first_digest(kind, options, tensors) if is_first else _digest(header, tensors)

@@ -26,7 +26,7 @@ MEMBER_BYTES = 1000  # that a member takes, at least
 
 
 class Saveable:
-    """What `save` and `load` take: its state is its options as plain values, and arrays."""
+    """Base of models that can be saved: the state is the options as plain values, and arrays."""
 
     def state(self) -> State:
         """The options and the arrays, live: they change as the model goes on."""
@@ -107,7 +107,7 @@ def restore(into: Arrays, saved: Mapping[str, NDArray[Any]]) -> None:
             what = f"{saved[name].dtype}{saved[name].shape}"
             raise CorruptFile(f"its array {name!r} is {what}, not {array.dtype}{array.shape}")
         if array.dtype == np.bool_ and (saved[name].view(np.uint8) > 1).any():
-            raise CorruptFile(f"its array {name!r} holds what is neither true nor false")
+            raise CorruptFile(f"its array {name!r} has a value that is neither true nor false")
     for name, array in into.items():
         np.copyto(array, saved[name])
 
@@ -156,7 +156,7 @@ def class_named(kind: str) -> Any:
         candidate = getattr(package, kind) if kind in package.__all__ else None
         if hasattr(candidate, "from_state") and not isabstract(candidate):
             return candidate
-    raise CorruptFile(f"this version of Stumpery knows no model of the kind {kind!r}")
+    raise CorruptFile(f"this version of Stumpery has no model of the kind {kind!r}")
 
 
 def checked_ours(member: Any) -> Any:

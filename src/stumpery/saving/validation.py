@@ -78,7 +78,7 @@ def depths(children: NDArray[Any], is_leaf: NDArray[np.bool_], n_roots: int) -> 
         inner = level[~is_leaf[level]]
         first = children[inner].astype(np.int64)
         astray = inner[(first < n_roots) | (first >= n_nodes - 1)]
-        check(not len(astray), f"the child of node {astray[0] if len(astray) else 0} leads out of the nodes")
+        check(not len(astray), f"the child of node {astray[0] if len(astray) else 0} is not a node")
         level, depth = np.concatenate([first, first + 1]), depth + 1
     return node_depths
 

@@ -1,4 +1,4 @@
-"""The additive model: a sum of tables, one for each feature that was looked at and for each pair of them.
+"""The additive model: a sum of tables, one for each selected feature and for each pair of them.
 
 A standardised value falls into one of 32 narrow bins and one of 8 wide ones, each with a weight; the wide bins of a
 pair have one weight in a hashed table. The sum is the log-odds of the second class. A feature's table is centred on its
@@ -150,7 +150,7 @@ def additive_step(
     log_odds: float,
     label: float,
 ) -> None:
-    """Update the statistics of the features looked at, then their weights, in place."""
+    """Update the statistics of the selected features, then their weights, in place."""
     margin = log_odds * label
     for index in range(n_seen):
         wide = bins[index] >> WIDE_SHIFT

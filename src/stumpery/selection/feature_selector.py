@@ -56,7 +56,7 @@ class FeatureSelector(Model):
         chooser: How features are chosen; see `stumpery.selection.choosers`.
         classifier: One of `stumpery.selection.classifiers`, or any learner with river's verbs.
         classes: The negative and the positive class. None allows any label, for learners with more than two classes.
-        standardise: Whether values are standardised by the mean and the deviation of the values looked at so far.
+        standardise: Whether values are standardised by the mean and the deviation of the values read so far.
         prices: The price of every feature, above 0; needed for a `budget`.
         budget: Largest sum of prices of a set; features with the highest score for their price are taken first.
         seed: Seed of all random draws; the same seed gives the same decisions.
@@ -118,13 +118,13 @@ class FeatureSelector(Model):
             self._learner = SelectedLearner(self.classifier, self._names, self._labels, is_loaded=is_loaded)
 
     def ask(self) -> tuple[Action, ...]:
-        """The features to look at in this round; the same until `tell`, `learn_one` or `skip` ends it."""
+        """The features selected for this round; the same until `tell`, `learn_one` or `skip` ends it."""
         return tuple(self._names[index] for index in self._asked().tolist())
 
     def tell(self, x: Any, y: Hashable, *, asked: Sequence[Action] | None = None) -> None:
         """Learn the class of an event from its selected features, and end the round.
 
-        `asked` names the features that were looked at, for labels of an earlier round: the open round ends only if they
+        `asked` names the selected features, for labels of an earlier round: the open round ends only if they
         are its features.
         """
         label = checked_known_class(y, self._labels)

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 class StreamArena:
-    """The arrays of trees, which are replaced by larger ones where the kernel stops for want of memory."""
+    """The arrays of trees, which are replaced by larger ones where the kernel stops because memory is full."""
 
     def __init__(
         self, max_bytes: int, shape: StreamShape, rng: RandomState, seed: int, state: StreamState | None = None
@@ -83,7 +83,7 @@ class StreamArena:
                 self._grow(arrays[0][n_done])
 
     def _grow(self, row: Floats) -> None:
-        """Make room for one more event with these values: wider columns, or twice the capacity."""
+        """Grow the arrays for one more event with these values: wider columns, or twice the capacity."""
         is_wider = needs_double(row) & (self.shape.widths != DOUBLE)
         if is_wider.any():
             shape = self.shape._replace(widths=np.where(is_wider, DOUBLE, self.shape.widths).astype(np.uint8))

@@ -75,7 +75,7 @@ class StreamShape(NamedTuple):
 
 
 class Capacity(NamedTuple):
-    """The number of events, nodes, blocks and tables that arrays have room for."""
+    """The number of events, nodes, blocks and tables that arrays have capacity for."""
 
     n_events: int
     n_nodes: int
@@ -100,7 +100,7 @@ class Capacity(NamedTuple):
         capacity = cls(*(len(arrays[name]) if name in arrays and arrays[name].ndim else 0 for name in names))
         if 0 in capacity[:3] or sum(array.nbytes for array in arrays.values()) > 2 * max_bytes:
             raise ValueError(
-                f"its arrays have room for {tuple(capacity)}, which does not fit its max_bytes of {max_bytes}"
+                f"its arrays have the capacity {tuple(capacity)}, which does not match its max_bytes of {max_bytes}"
             )
         return capacity
 

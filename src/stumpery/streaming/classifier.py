@@ -40,7 +40,7 @@ class StreamClassifier(StreamModel):
 
     @property
     def classes(self) -> tuple[Label, ...]:
-        """The classes that came so far."""
+        """The classes learned so far."""
         return tuple(self._classes)
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
@@ -65,12 +65,12 @@ class StreamClassifier(StreamModel):
 
     @concurrent
     def predict_proba_one(self, x: Any) -> dict[Label, float]:
-        """The probability of each class that came so far."""
+        """The probability of each class learned so far."""
         return dict(zip(self._classes, self._probabilities([x])[0].tolist(), strict=True))
 
     @concurrent
     def predict_one(self, x: Any) -> Label | None:
-        """The likeliest class, or None before the first came."""
+        """The most probable class, or None before the first label."""
         if not self._classes:
             return None
         return self._classes[int(self._probabilities([x])[0].argmax())]

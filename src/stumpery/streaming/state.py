@@ -229,5 +229,5 @@ def validated_widths(widths: NDArray[Any], is_categorical: NDArray[np.bool_]) ->
     """Saved widths of columns; a ValueError says that they do not fit the columns."""
     fits = widths.dtype == np.uint8 and widths.shape == is_categorical.shape
     if not fits or not np.isin(widths, (SINGLE, DOUBLE)).all() or (widths[is_categorical] != SINGLE).any():
-        raise CorruptFile(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
+        raise CorruptFile(f"its columns are {widths.tolist()} bytes wide, which is not possible for their kinds")
     return widths.copy()

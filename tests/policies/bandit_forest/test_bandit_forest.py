@@ -365,8 +365,8 @@ def leaf_and_inner(nodes):
 CORRUPT = {
     "a node without children has": (arena.NODE_VARIABLE, 0, lambda leaf, inner, nodes: 0),  # decide never ended
     "the variable of a node": (arena.NODE_VARIABLE, 1, lambda leaf, inner, nodes: 10**6),
-    "the child of node [0-9]+ leads out of the nodes": (arena.NODE_CHILD, 1, lambda leaf, inner, nodes: len(nodes) - 1),
-    "leads out of the nodes": (arena.NODE_CHILD, 1, lambda leaf, inner, nodes: 1 + (inner == 1)),
+    "the child of node [0-9]+ is not a node": (arena.NODE_CHILD, 1, lambda leaf, inner, nodes: len(nodes) - 1),
+    "is not a node": (arena.NODE_CHILD, 1, lambda leaf, inner, nodes: 1 + (inner == 1)),
     "node [0-9]+ (has two parents|is in no tree)": (arena.NODE_CHILD, 0, lambda leaf, inner, nodes: nodes[inner, 0]),
     "node [0-9]+ is in no tree": (arena.NODE_CHILD, 1, lambda leaf, inner, nodes: inner),
     "two nodes share a leaf": (arena.NODE_LEAF, 0, lambda leaf, inner, nodes: nodes[leaf - 1, arena.NODE_LEAF]),

@@ -56,7 +56,7 @@ def block_bytes(n_actions: int, width: int) -> int:
 
 
 def plan_capacity(max_bytes: int, n_actions: int, width: int, depths: list[int], n_used: int = 0) -> CapacityPlan:
-    """As many leaves and blocks as trees of these depths can use within `max_bytes`; at least `n_used` leaves."""
+    """The maximum leaves and blocks that trees of these depths can use within `max_bytes`; at least `n_used` leaves."""
     leaf, block = leaf_bytes(n_actions), block_bytes(n_actions, width)
     n_trees = len(depths)
     min_leaves = max(n_trees + 1, n_used)

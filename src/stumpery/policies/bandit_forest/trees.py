@@ -205,7 +205,7 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
 
     def _grown(self) -> BanditArena:
         if self._arena is None:
-            raise ValueError(f"{type(self).__name__} has seen no context yet")
+            raise ValueError(f"{type(self).__name__} has had no context yet")
         return self._arena
 
     def _run(self, rows: Bits, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int) -> None:

@@ -62,7 +62,7 @@ class RewardForestCapacity(NamedTuple):
         capacity = cls(*(len(arrays[name]) if arrays[name].ndim else 0 for name in names))
         if 0 in capacity or sum(array.nbytes for array in arrays.values()) > MAX_EXCESS * max_bytes:
             raise ValueError(
-                f"its arrays have room for {tuple(capacity)}, which does not fit its max_bytes of {max_bytes}"
+                f"its arrays have the capacity {tuple(capacity)}, which does not match its max_bytes of {max_bytes}"
             )
         for n, what in ((capacity.n_slots, "slots of the quadratic scorer"), (capacity.n_buckets, "buckets")):
             if n & (n - 1):

@@ -1,4 +1,4 @@
-"""Memory of the reward forest: how it grows within `max_bytes`, and is divided anew between events and nodes."""
+"""Memory of the reward forest: growth within `max_bytes`, and reallocation between events and nodes."""
 
 import logging
 import math
@@ -62,7 +62,7 @@ class RewardForestArena(Arena[RewardForestState, RewardForestWorkspace]):
             logger.info("drift %d detected: rewards fell short of their scores", n_drifts)
 
     def _renumber(self) -> None:
-        """Number the events anew once there were very many, in place."""
+        """Renumber the events once there were very many, in place."""
         state = self.state
         start = int(state.drift[DROP_CONCEPT_START])
         difference = trees.renumber(state.forest, len(state.ring.bytes), start)
@@ -80,7 +80,7 @@ class RewardForestArena(Arena[RewardForestState, RewardForestWorkspace]):
         clock[CLOCK_NEXT_REBALANCING] = 0.0 if can_grow else max(clock[CLOCK_EVENTS], n_events) + n_events
 
     def grow(self, row: Floats) -> None:
-        """Make room for an event with these values: wider columns, more events than nodes, or twice the capacity."""
+        """Grow the arrays for an event with these values: wider columns, more events, or twice the capacity."""
         before = self.state
         widths = np.maximum(ring.widths_of(row[None]), before.ring.widths)
         is_wider = (widths > before.ring.widths).any()

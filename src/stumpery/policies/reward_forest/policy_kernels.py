@@ -57,7 +57,7 @@ MAY_GROW = 4  # flag of a run beside DECIDES and LEARNS: stop where memory shoul
 
 
 class RewardForestState(NamedTuple):
-    """What a reward forest has learned."""
+    """The state of a reward forest, a NamedTuple of arrays."""
 
     forest: ForestState
     ring: Ring
@@ -92,7 +92,7 @@ class RewardForestWorkspace(NamedTuple):
 
 
 class RowCodes(NamedTuple):
-    """What scoring a row leaves for learning it."""
+    """Codes and indices of a row, from scoring it for learning it."""
 
     n_codes: int
     n_pairs: int

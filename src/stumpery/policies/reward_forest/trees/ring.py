@@ -114,7 +114,7 @@ def validate(ring: Ring, n_actions: int, is_categorical: NDArray[np.bool_]) -> N
         check(not np.isnan(column(ring, index)).any(), "the value of an event is NaN")
     check(not ring.bytes[:, ring.span[1] :].any(), "a byte behind an event is in use")
     for index in np.flatnonzero(is_categorical).tolist():
-        check_within(column(ring, index), 0, trees.MAX_CODES - 1, "the code of an event's name")
+        check_within(column(ring, index), 0, trees.MAX_CODES - 1, "the code of an event's category")
 
 
 def check_widths(widths: NDArray[np.generic] | None, is_categorical: NDArray[np.bool_]) -> None:
@@ -123,4 +123,4 @@ def check_widths(widths: NDArray[np.generic] | None, is_categorical: NDArray[np.
         raise CorruptFile("its array 'ring.widths' is missing, as in a file of another version of Stumpery")
     fits = widths.dtype == np.uint8 and widths.shape == is_categorical.shape
     if not fits or not np.isin(widths, (BYTE, SHORT, FLOAT, DOUBLE)).all() or (widths[is_categorical] != BYTE).any():
-        raise CorruptFile(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
+        raise CorruptFile(f"its columns are {widths.tolist()} bytes wide, which is not possible for their kinds")
