@@ -39,8 +39,13 @@ def errors_of(probability, expected, n, seed=1):
 
 @pytest.mark.kernels
 def test_drift_is_detected_when_the_slow_twin_detects_it():
-    calm = 1300 if INTERPRETED else 6000
-    errors = [errors_of(0.9, 0.9, calm), errors_of(0.1, 0.9, 100), errors_of(0.5, 0.5, 1300), errors_of(0.1, 0.5, 200)]
+    n_stationary = 1300 if INTERPRETED else 6000
+    errors = [
+        errors_of(0.9, 0.9, n_stationary),
+        errors_of(0.1, 0.9, 100),
+        errors_of(0.5, 0.5, 1300),
+        errors_of(0.1, 0.5, 200),
+    ]
     twin, errors = DriftDetector(), np.concatenate(errors)
     assert noticed(errors) == [number for number, error in enumerate(errors.tolist()) if twin.update(error)]
     assert twin.n_drifts == 2

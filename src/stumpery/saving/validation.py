@@ -36,11 +36,11 @@ def check_all(fits: NDArray[np.bool_], what: str) -> None:
         raise corrupt(what.format(wrong[0] if len(wrong) == 1 else tuple(wrong)))
 
 
-def check_within(values: NDArray[Any], least: float, most: float, what: str) -> None:
+def check_within(values: NDArray[Any], low: float, high: float, what: str) -> None:
     """Raise unless all values are between `least` and `most`, both included; `what` names them."""
-    if values.size and not (values.min().item() >= least and values.max().item() <= most):
-        wrong = next(value for value in values.ravel().tolist() if not least <= value <= most)
-        raise corrupt(f"{what} is {wrong}, which is not within {least:g} and {most:g}")
+    if values.size and not (values.min().item() >= low and values.max().item() <= high):
+        wrong = next(value for value in values.ravel().tolist() if not low <= value <= high)
+        raise corrupt(f"{what} is {wrong}, which is not within {low:g} and {high:g}")
 
 
 def check_learned(values: NDArray[Any], what: str) -> None:
@@ -48,13 +48,13 @@ def check_learned(values: NDArray[Any], what: str) -> None:
     check_within(values, -MAX_MAGNITUDE, MAX_MAGNITUDE, what)
 
 
-def check_total(total: float, most: float = MAX_TOTAL, what: str = "a summary") -> None:
+def check_total(total: float, high: float = MAX_TOTAL, what: str = "a summary") -> None:
     """Raise if a merge would exceed the largest count that can be saved, as only repeated merging does."""
-    if total > most:
-        raise ValueError(f"together they have counted {_figure(total)}; {what} counts up to {_figure(most)}")
+    if total > high:
+        raise ValueError(f"together they have counted {_formatted(total)}; {what} counts up to {_formatted(high)}")
 
 
-def _figure(number: float) -> str:
+def _formatted(number: float) -> str:
     return f"{int(number):,}" if number < 1e20 else f"{number:g}"
 
 

@@ -61,7 +61,7 @@ def log_loss_reduction(statistics: Floats, feature: int) -> float:
 
 
 @internal
-def fill_worth_draws(rng: RandomState, statistics: Floats, first: float, width: float, scores: Floats) -> None:
+def fill_loss_reduction_draws(rng: RandomState, statistics: Floats, first: float, width: float, scores: Floats) -> None:
     """Draw every feature's log-loss reduction into `scores`, in place; those with fewer than `first` looks come first.
 
     Its square root is a mean of errors in units of their deviation, with a standard error of 1 / sqrt(count).

@@ -182,7 +182,7 @@ def choose_set(rng: RandomState, rule: Floats, arms: FeatureArms, model: Classif
     if kind == choosing.EPSILON_GREEDY:
         classifiers.fill_weight_magnitudes(model.options, model.weights, buffers.scores)
     elif kind == choosing.WORTH:
-        tables.fill_worth_draws(
+        tables.fill_loss_reduction_draws(
             rng, model.statistics, rule[choosing.RULE_FIRST], rule[choosing.RULE_WIDTH], buffers.scores
         )
     return choosing.choose(rng, rule, arms, buffers.scores, buffers.asked, buffers.best)

@@ -89,9 +89,9 @@ class Capacity(NamedTuple):
         )
         return type(self)(*(min(size, limit) for size, limit in zip(small, self, strict=True)))
 
-    def doubled(self, most: Self) -> Self:
+    def doubled(self, maximum: Self) -> Self:
         """Twice the capacity, within `most`."""
-        return type(self)(*(max(size, min(2 * size, limit)) for size, limit in zip(self, most, strict=True)))
+        return type(self)(*(max(size, min(2 * size, limit)) for size, limit in zip(self, maximum, strict=True)))
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> Self:

@@ -28,7 +28,7 @@ from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 
 OVERHEAD_BYTES = 64  # of a model, beside its state
-DERIVED_ARRAYS = (*forests.NODE_VIEWS, "places", "columns")  # views of others, or computed from them
+DERIVED_ARRAYS = (*forests.NODE_VIEWS, "value_index", "columns")  # views of others, or computed from them
 SAVED_NAMES = {"flags": "marks", "predictor_scores": "duels", "label_moments": "spread"}  # as files have them
 
 
@@ -141,7 +141,7 @@ def resized(model: StreamState, shape: StreamShape, sizes: Capacity) -> StreamSt
         _copy_into(getattr(model.bayes, name), getattr(larger.bayes, name))
     n_tables, n_free = len(model.bayes.cuts), int(model.bayes.free[0])
     for column in np.flatnonzero(shape.widths == DOUBLE).tolist():
-        index = larger.doubles.places[column]
+        index = larger.doubles.value_index[column]
         larger.doubles.values[now, index] = _doubles_in(model, column)[then]
         larger.bayes.wide_cuts[:n_tables, index] = _cuts_in(model, column)
     added = np.arange(n_tables, len(larger.bayes.cuts))
@@ -178,14 +178,14 @@ def _with_fewer_tables(model: StreamState, n_tables: int) -> StreamState:
 def _doubles_in(model: StreamState, column: int) -> Floats:
     """The values of all events in a column of 64 bits, or one that becomes such."""
     if model.doubles.widths[column] == DOUBLE:
-        return model.doubles.values[:, model.doubles.places[column]]
+        return model.doubles.values[:, model.doubles.value_index[column]]
     return doubles_of(model.events[:, column])
 
 
 def _cuts_in(model: StreamState, column: int) -> Floats:
     """The cuts of all tables in a column of 64 bits, or one that becomes such."""
     if model.doubles.widths[column] == DOUBLE:
-        return model.bayes.wide_cuts[:, model.doubles.places[column]]
+        return model.bayes.wide_cuts[:, model.doubles.value_index[column]]
     return model.bayes.cuts[:, column].astype(np.float64)
 
 

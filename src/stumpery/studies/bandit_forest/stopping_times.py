@@ -63,7 +63,7 @@ def bounds(point: Point) -> dict[str, float]:
     }
 
 
-def measure(point: Point, seed: int, trial: int, most: int) -> Measured:
+def measure(point: Point, seed: int, trial: int, max_events: int) -> Measured:
     """The stopping times of successive elimination, a stump and a forest, with at most `most` events each."""
     events_seed, policy_seed = trial_seeds(seed, trial)
     lone = SuccessiveElimination(actions=range(point.n_actions), delta=DELTA, seed=policy_seed)
@@ -79,9 +79,9 @@ def measure(point: Point, seed: int, trial: int, most: int) -> Measured:
     }
     is_grown = {"best forest": lambda: all(is_complete(forest.to_text(tree)) for tree in range(N_SIMULATED_TREES))}
     times = {
-        **stopping_times(lone, _events(point, events_seed, blind=True), is_one, most),
-        **stopping_times(stump, _events(point, events_seed), is_split, most),
-        **stopping_times(forest, _forest_events(point, events_seed), is_grown, most),
+        **stopping_times(lone, _events(point, events_seed, blind=True), is_one, max_events),
+        **stopping_times(stump, _events(point, events_seed), is_split, max_events),
+        **stopping_times(forest, _forest_events(point, events_seed), is_grown, max_events),
     }
     rows = np.eye(2, point.n_variables, dtype=np.uint8)  # the first bit is set in the first row only
     corners = np.zeros((4, point.n_variables), dtype=np.uint8)
@@ -106,13 +106,13 @@ def is_as_made(tree: str) -> bool:
     return tree.startswith("x0?\n  no: x1?\n") and "\n  yes: x1?\n" in tree
 
 
-def stopping_times(policy: Policy, events: Events, known: Known, most: int) -> dict[str, int | None]:
+def stopping_times(policy: Policy, events: Events, known: Known, max_events: int) -> dict[str, int | None]:
     """The number of events after which each target was identified; None if `most` were not enough."""
     times: dict[str, int | None] = dict.fromkeys(known)
     n_played = 0
-    while n_played < most and None in times.values():
+    while n_played < max_events and None in times.values():
         contexts, rewards = next(events)
-        remaining = most - n_played
+        remaining = max_events - n_played
         policy.play(contexts[:remaining], rewards[:remaining])
         n_played += min(remaining, len(rewards))
         times |= {what: n_played for what, is_known in known.items() if times[what] is None and is_known()}

@@ -58,9 +58,9 @@ def ring_over(memory: NDArray[np.int8], widths: Widths) -> Ring:
 def widths_of(rows: NDArray[Any]) -> Widths:
     """The widths in bytes that the columns of some rows need."""
     values = np.where(rows == -np.inf, 0.0, rows)
-    most = np.abs(values).max(axis=0, initial=0.0)
+    max_size = np.abs(values).max(axis=0, initial=0.0)
     is_whole = (values == np.floor(values)).all(axis=0)
-    widths = np.where(most <= MAX_BYTE, BYTE, np.where(most <= MAX_SHORT, SHORT, FLOAT))
+    widths = np.where(max_size <= MAX_BYTE, BYTE, np.where(max_size <= MAX_SHORT, SHORT, FLOAT))
     widths = np.where(is_whole, widths, FLOAT)
     return np.where(needs_double(values).any(axis=0), DOUBLE, widths).astype(np.uint8)
 

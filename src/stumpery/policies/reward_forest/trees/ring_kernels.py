@@ -41,8 +41,8 @@ def fits_widths(ring: Ring, row: Floats) -> bool:
         value, width = row[column], ring.widths[column]
         if width >= FLOAT or value == -np.inf:
             continue
-        most = MAX_BYTE if width == BYTE else MAX_SHORT
-        if not (-most <= value <= most) or value != np.floor(value):
+        max_value = MAX_BYTE if width == BYTE else MAX_SHORT
+        if not (-max_value <= value <= max_value) or value != np.floor(value):
             return False
     return True
 
