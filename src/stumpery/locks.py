@@ -35,7 +35,7 @@ class Readers(set[int]):
             raise RuntimeError("a concurrent method of a model called one that is not: mark both or none")
 
     def wait(self) -> None:
-        """Wait until there are none; called with the mutex held, so that none can come."""
+        """Wait until there are no readers; called with the mutex held, so that no new ones can start."""
         self.refuse_own()
         self._is_awaited = True
         try:

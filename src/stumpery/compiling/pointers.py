@@ -107,7 +107,7 @@ class Pinned:
 
 
 def pinned(record: Any) -> Any:
-    """A NamedTuple of arrays as a fast kernel argument; pin it anew when one of its arrays is replaced."""
+    """A NamedTuple of arrays as a fast kernel argument; pin it again when one of its arrays is replaced."""
     return Pinned(record) if EXTENDED and not config.DISABLE_JIT else record
 
 

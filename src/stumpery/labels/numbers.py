@@ -12,7 +12,7 @@ MAX_TARGET = 1e15  # the sum of a leaf's squares must fit into 32 bits
 
 
 def is_target(value: Any, limit: float = MAX_TARGET) -> bool:
-    """Whether a label is a number of at most this magnitude; NaN is none."""
+    """Whether a label is a number of at most this magnitude, not NaN."""
     number: Any = value
     return isinstance(value, int | float | np.integer | np.floating | np.bool_) and bool(abs(number) <= limit)
 

@@ -1,4 +1,4 @@
-"""Checks of what policies are given: actions, decisions, probabilities, rewards."""
+"""Validation of arguments of policies: actions, decisions, probabilities, rewards."""
 
 import math
 from collections.abc import Iterable, Sequence, Set
@@ -30,7 +30,7 @@ def checked_actions(actions: Sequence[Action]) -> tuple[Action, ...]:
 
 
 def checked_probability(probability: Any) -> float:
-    """The probability of a decision, at least MIN_PROBABILITY; a ValueError if it is none."""
+    """The probability of a decision, at least MIN_PROBABILITY; a ValueError if it is invalid."""
     value = probability if type(probability) is float else as_number(probability)
     if not 0.0 < value <= 1.0:
         raise ValueError(f"probability is {shown(probability)}; it must be a number above 0 and at most 1")

@@ -1,4 +1,4 @@
-"""Save and load models: a loaded model goes on bit for bit as if it had never stopped.
+"""Save and load models: a loaded model resumes bit for bit.
 
 A file is a safetensors file: the model's arrays, and in the header a versioned JSON text with its kind, its options
 and a digest of it all. Arrays that are mostly zeros are packed. No pickle: nothing in a file is ever run.

@@ -29,7 +29,7 @@ class Saveable:
     """Base of models that can be saved: the state is the options as plain values, and arrays."""
 
     def state(self) -> State:
-        """The options and the arrays, live: they change as the model goes on."""
+        """The options and the live arrays, which change with the model."""
         options, arrays = self._options(), dict(self._saved_arrays())
         for name, member in self._members().items():
             if name in MEMBER_LISTS:

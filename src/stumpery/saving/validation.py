@@ -77,8 +77,8 @@ def depths(children: NDArray[Any], is_leaf: NDArray[np.bool_], n_roots: int) -> 
         node_depths[level] = depth
         inner = level[~is_leaf[level]]
         first = children[inner].astype(np.int64)
-        astray = inner[(first < n_roots) | (first >= n_nodes - 1)]
-        check(not len(astray), f"the child of node {astray[0] if len(astray) else 0} is not a node")
+        invalid = inner[(first < n_roots) | (first >= n_nodes - 1)]
+        check(not len(invalid), f"the child of node {invalid[0] if len(invalid) else 0} is not a node")
         level, depth = np.concatenate([first, first + 1]), depth + 1
     return node_depths
 

@@ -50,7 +50,7 @@ def pair_slot(first: int, second: int) -> int:
 
 @internal
 def log_loss_reduction(statistics: Floats, feature: int) -> float:
-    """Twice the log-loss per event that a feature saves, less what is expected by chance; 0 or more."""
+    """The reduction of log-loss by a feature: twice that per event, less its expectation under chance; 0 or more."""
     saved, by_chance = 0.0, -1.0
     for wide in range(N_WIDE):
         error, curvature = statistics[feature, STAT_ERRORS + wide], statistics[feature, STAT_CURVATURES + wide]

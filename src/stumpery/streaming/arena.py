@@ -1,4 +1,4 @@
-"""The arena of a stream's trees: arrays that grow within `max_bytes`, and runs that go on after each growth."""
+"""The arena of a stream's trees: arrays that grow within `max_bytes`; a run continues after each growth."""
 
 import logging
 from functools import partial
@@ -65,7 +65,7 @@ class StreamArena:
             self._run_chunk(rule, [chunk, *arrays], does)
 
     def _run_chunk(self, rule: Floats, arrays: list[Any], does: int) -> None:
-        """Run the kernel over a chunk, and again where it has stopped for want of memory."""
+        """Run the kernel over a chunk, and again where it has stopped because memory was full."""
         if does & LEARNS:
             states.renumber_events(self.state)
         n, n_done = len(arrays[0]), 0

@@ -31,7 +31,7 @@ LARGEST_SEED = 2**31 - 1
 
 
 class _Streamed(BaseEstimator):  # type: ignore[misc]
-    """What both estimators share: how rows are checked and read."""
+    """Base of both estimators: validation and encoding of rows."""
 
     def __init__(self, *, n_models: int = 1, options: dict[str, Any] | None = None, random_state: Any = 0) -> None:
         self.n_models = n_models

@@ -214,7 +214,7 @@ def arrays_of(model: StreamState) -> dict[str, NDArray[Any]]:
 
 
 def saved_without_doubles(arrays: Mapping[str, NDArray[Any]], n_columns: int) -> dict[str, NDArray[Any]]:
-    """The arrays that files from before columns of 64 bits lack; none where a file has any of them."""
+    """The arrays of 64-bit columns, which files of earlier versions lack; none where a file has any of them."""
     if not arrays.keys().isdisjoint(("doubles.values", "doubles.widths", "bayes.wide_cuts")):
         return {}
     n_events, n_tables = (len(arrays[name]) if name in arrays else 0 for name in ("events", "bayes.cuts"))

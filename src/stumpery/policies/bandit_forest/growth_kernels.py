@@ -175,7 +175,7 @@ def split_leaf(arena: BanditArena, rng: RandomState, tree: int, node: int, varia
 
 @internal
 def check_leaf(arena: BanditArena, rng: RandomState, tree: int, node: int) -> None:
-    """Check a leaf whose actions have the plays that it waited for, in place: it may split, or choose."""
+    """Check a leaf whose actions have enough plays, in place: it may split, or choose its action."""
     if arena.nodes[node, NODE_CHOICE] == SELECTING_ACTION:
         select_action(arena, tree, node)
         return

@@ -1,4 +1,4 @@
-"""Events of the reward forest: decide with all scorers, learn with all, or both along rows whose rewards are known.
+"""Events of the reward forest: decide with all scorers, learn with all, or both for rows with known rewards.
 
 Five scorers score a row: the forest's mean, three linear scorers (codes; hashed pairs of codes; codes with a fast rate)
 and the residual scorer, the forest's mean plus learned corrections. Online stacking makes one score of the five; the

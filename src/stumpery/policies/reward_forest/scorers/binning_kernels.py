@@ -11,7 +11,7 @@ from stumpery.types import Floats
 N_BINS = 16
 FIRST_BINNING = 50  # events after which numbers get their first bins; checked again whenever the events have doubled
 BINNING_SAMPLE = 1024
-REBINNING_FACTOR = 1.25  # bins are set anew when the largest holds so many times what it would hold then
+REBINNING_FACTOR = 1.25  # bins are replaced when the largest holds so many times what it would hold then
 
 
 @internal
@@ -72,7 +72,7 @@ def fill_quantiles(sample: Floats, n_values: int, quantiles: Floats) -> int:
 def update_bin_edges(edges: Floats, ring: Ring, kinds: NDArray[np.uint8], first: int, end: int, sample: Floats) -> None:
     """Set bin edges to quantiles of the events from `first` to `end`, in place, for columns where that helps.
 
-    Weights belong to bins, so new bins must be learned anew: a column keeps its bins unless there would be more of
+    Weights belong to bins, so new bins must be learned from the start: a column keeps its bins unless there would be more of
     them, or its largest bin holds `REBINNING_FACTOR` times what it would.
     """
     quantiles = sample[BINNING_SAMPLE:]  # the end of the buffer is for new edges

@@ -1,7 +1,7 @@
 """Pruning: splits that turn out to have no gain are undone, and where no node is free, the split of the lowest score.
 
 Only parents of two leaves are pruned. That frees two nodes and a leaf, just what another leaf needs to split: so a
-forest that has reached its memory limit goes on learning where the events are.
+forest that has reached its memory limit continues to learn where the events are.
 """
 
 import numpy as np
