@@ -72,7 +72,7 @@ def fill_quantiles(sample: Floats, n_values: int, quantiles: Floats) -> int:
 def update_bin_edges(edges: Floats, ring: Ring, kinds: NDArray[np.uint8], first: int, end: int, sample: Floats) -> None:
     """Set bin edges to quantiles of the events from `first` to `end`, in place, for columns where that helps.
 
-    Weights belong to bins, so new bins must be learned from the start: a column keeps its bins unless there would be more of
+    Weights belong to bins, so new bins start untrained: a column keeps its bins unless there would be more of
     them, or its largest bin holds `REBINNING_FACTOR` times what it would.
     """
     quantiles = sample[BINNING_SAMPLE:]  # the end of the buffer is for new edges
