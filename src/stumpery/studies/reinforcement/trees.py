@@ -123,8 +123,8 @@ def curves(runs: Runs) -> list[Row]:
     for title, of_problem in runs.items():
         for name, trials in of_problem.items():
             for trial, each in enumerate(trials):
-                for index, mark in enumerate(each["marks"]):
-                    row = {"problem": title, "learner": name, "trial": trial, "event": mark}
+                for index, checkpoint in enumerate(each["marks"]):
+                    row = {"problem": title, "learner": name, "trial": trial, "event": checkpoint}
                     row |= {"accuracy": each["accuracy"][index], "depth": each["depth"][index]}
                     losses = zip(("first_loss", "second_loss"), each["losses"][index], strict=True)
                     rows.append(row | {key: float("nan") if loss is None else loss for key, loss in losses})
@@ -132,7 +132,7 @@ def curves(runs: Runs) -> list[Row]:
 
 
 def final(trials: Sequence[Row], what: str = "accuracy") -> float:
-    """The final value of a figure, averaged over trials."""
+    """The final value of a metric, averaged over trials."""
     return float(np.mean([trial[what][-1] for trial in trials]))
 
 
@@ -145,30 +145,30 @@ def line(title: str, of_problem: dict[str, list[Row]]) -> Row:
     return result | {"queries of DQN": round(final(of_problem[DQN], "depth"), 2)}
 
 
-def better(shares: dict[str, float]) -> float:
+def better(accuracies: dict[str, float]) -> float:
     """The better of the two kinds of DQN."""
-    return max(shares[DQN], shares[DOUBLE])
+    return max(accuracies[DQN], accuracies[DOUBLE])
 
 
 def claims(runs: Runs, by_setting: Sequence[Row], by_penalty: Sequence[Row]) -> list[Finding]:
     """The claims of the paper, and ours."""
-    shares = {title: {name: 100 * final(trials) for name, trials in each.items()} for title, each in runs.items()}
-    findings = [*claims_on_accuracy(shares), claim_on_reports(by_setting), claim_on_depth(by_penalty)]
-    if "Poker" in shares:
-        greedy, deep = shares["Poker"][GREEDY], shares["Poker"][DQN]
+    accuracies = {title: {name: 100 * final(trials) for name, trials in each.items()} for title, each in runs.items()}
+    findings = [*claims_on_accuracy(accuracies), claim_on_reports(by_setting), claim_on_depth(by_penalty)]
+    if "Poker" in accuracies:
+        greedy, deep = accuracies["Poker"][GREEDY], accuracies["Poker"][DQN]
         evidence = f"Hoeffding tree {greedy:.1f} %, DQN {deep:.1f} %"
         findings.append(finding("a greedy tree fails on Poker", holds=greedy < 60 < deep, evidence=evidence))
     return findings
 
 
-def claims_on_accuracy(shares: dict[str, dict[str, float]]) -> list[Finding]:
+def claims_on_accuracy(accuracies: dict[str, dict[str, float]]) -> list[Finding]:
     """The claims on accuracy: as good as in the paper, and never poor."""
-    gaps = {title: better(each) - better(PAPER[title]) for title, each in shares.items()}
+    gaps = {title: better(each) - better(PAPER[title]) for title, each in accuracies.items()}
     worst = min(gaps, key=lambda title: gaps[title])
     evidence = f"{gaps[worst]:+.1f} % on {worst}, the least"
     claim = "the better of DQN and Double DQN is as good as the paper's"
     first = finding(claim, holds=gaps[worst] >= 0, evidence=evidence)
-    poor = {name: min(each[name] for each in shares.values()) for name in (DQN, DOUBLE, CRITIC, GREEDY)}
+    poor = {name: min(each[name] for each in accuracies.values()) for name in (DQN, DOUBLE, CRITIC, GREEDY)}
     holds = min(poor[DQN], poor[DOUBLE]) > max(poor[CRITIC], poor[GREEDY])
     evidence = ", ".join(f"{name} {share:.1f} %" for name, share in poor.items()) + " on the worst problem of each"
     return [

@@ -121,11 +121,11 @@ def shown_methods(of_problem: dict[str, list[dict[str, Any]]]) -> dict[str, str]
 
 def curves(title: str, of_problem: dict[str, list[dict[str, Any]]], steps: int) -> list[dict[str, Any]]:
     """The error rates of every method at every checkpoint, with 95 % confidence intervals."""
-    marks = methods.checkpoints(methods.n_events(methods.PROBLEMS[title], steps)).tolist()
+    checkpoints = methods.checkpoints(methods.n_events(methods.PROBLEMS[title], steps)).tolist()
     rows = []
     for name, trials in of_problem.items():
-        for mark, mean, low, high in zip(marks, *mean_and_interval(rates(trials)), strict=True):
-            key = {"dataset": title, "method": name, "events": mark}
+        for checkpoint, mean, low, high in zip(checkpoints, *mean_and_interval(rates(trials)), strict=True):
+            key = {"dataset": title, "method": name, "events": checkpoint}
             rows.append({**key, "rate": float(mean), "low": float(low), "high": float(high)})
     return rows
 
@@ -139,9 +139,9 @@ def line(label: str, shown: dict[str, dict[str, str]], trials: Trials) -> dict[s
     return results
 
 
-def tenth(n_marks: int, n: int) -> int:
+def tenth(n_checkpoints: int, n: int) -> int:
     """The index of the first checkpoint after a tenth of the events."""
-    return min(int(np.searchsorted(methods.checkpoints(n), n / 10)), n_marks - 1)
+    return min(int(np.searchsorted(methods.checkpoints(n), n / 10)), n_checkpoints - 1)
 
 
 def claims(trials: Trials, steps: int, threads: int) -> list[Finding]:

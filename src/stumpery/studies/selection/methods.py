@@ -124,8 +124,8 @@ def n_events(problem: SelectionProblem, steps: int) -> int:
 
 def checkpoints(n: int) -> Integers:
     """The steps at which error rates are reported."""
-    marks: Integers = np.unique(np.geomspace(min(20, n), n, N_CHECKPOINTS).astype(np.int64))
-    return marks
+    events: Integers = np.unique(np.geomspace(min(20, n), n, N_CHECKPOINTS).astype(np.int64))
+    return events
 
 
 def play_trial(data: Data, method: Method, steps: int, seed: int, trial: int, **options: Any) -> dict[str, Any]:
@@ -147,9 +147,9 @@ def play_trial(data: Data, method: Method, steps: int, seed: int, trial: int, **
     start = perf_counter()
     rounds = selector.play(data.rows if method.online else data.standard, data.labels, order)
     seconds = perf_counter() - start
-    marks = checkpoints(len(order))
+    events = checkpoints(len(order))
     return {
-        "rates": (np.cumsum(rounds.mistakes)[marks - 1] / marks).tolist(),
+        "rates": (np.cumsum(rounds.mistakes)[events - 1] / events).tolist(),
         "looks": (rounds.looks / len(order)).tolist(),
         "spent": float(rounds.spent.mean()),
         "seconds": seconds,
