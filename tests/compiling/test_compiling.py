@@ -76,16 +76,16 @@ def state():
 
 
 def test_arrays_passed_by_pointer_are_read_and_written():
-    found, wanted = state(), state()
-    assert filled(found, 11) == 0.75
-    table = wanted.table
+    actual, expected = state(), state()
+    assert filled(actual, 11) == 0.75
+    table = expected.table
     for place in range(11):
-        wanted.inner.counts[place % 3] += 1
-        wanted.inner.sums[place % 3] += 2.0 * wanted.inner.counts[place % 3]
-        table[place % 2, 0] += wanted.inner.sums[0] + 11
-    assert np.array_equal(found.inner.counts, wanted.inner.counts)
-    assert np.array_equal(found.inner.sums, wanted.inner.sums)
-    assert np.array_equal(found.table, table)
+        expected.inner.counts[place % 3] += 1
+        expected.inner.sums[place % 3] += 2.0 * expected.inner.counts[place % 3]
+        table[place % 2, 0] += expected.inner.sums[0] + 11
+    assert np.array_equal(actual.inner.counts, expected.inner.counts)
+    assert np.array_equal(actual.inner.sums, expected.inner.sums)
+    assert np.array_equal(actual.table, table)
 
 
 def test_named_tuples_made_in_a_kernel_can_be_passed_one_after_the_other():

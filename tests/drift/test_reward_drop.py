@@ -129,8 +129,8 @@ def test_a_saved_forest_notices_the_same_changes(tmp_path):
     straight, first = (st.RewardForest(actions=range(4), seed=1) for _ in range(2))
     expected = straight.play(rows, rewards).actions
     for start in range(0, len(rows), 500):
-        found = first.play(rows[start : start + 500], rewards[start : start + 500]).actions
-        assert found.tolist() == expected[start : start + 500].tolist()
+        actual = first.play(rows[start : start + 500], rewards[start : start + 500]).actions
+        assert actual.tolist() == expected[start : start + 500].tolist()
         st.save(first, tmp_path / "policy.safetensors")
         first = st.load(tmp_path / "policy.safetensors")
         assert first.n_drifts == int(start >= 3000)
