@@ -82,7 +82,7 @@ class PredictorBank:
         return outputs
 
     def learn(self, row: Floats, raw: Any, label: int, weights: Integers) -> None:
-        """Learn an event in each predictor, as often as its weight says; `raw` is the row as it came."""
+        """Learn an event in each predictor, as often as its weight; `raw` is the row, not encoded."""
         start = 0
         scratch = iter(self._scratch)
         if self.univariate is not None:
@@ -144,7 +144,7 @@ class PredictorBank:
 
 
 def click_probability(learner: BinaryLearner, row: Any) -> float:
-    """A learner's probability of a click, of the label True or 1; 0 while the learner knows no such label."""
+    """A learner's probability of a click, of the label True or 1; 0 while the learner has not learned that label."""
     probabilities = learner.predict_proba_one(row)
     probability: Any = probabilities.get(True, 0.0) if isinstance(probabilities, Mapping) else None
     if not is_number(probability) or not 0.0 <= probability <= 1.0 + 1e-9:

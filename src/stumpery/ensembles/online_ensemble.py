@@ -79,7 +79,7 @@ class OnlineEnsemble(Model):
 
     @property
     def classes(self) -> tuple[Label, ...]:
-        """The classes that came so far, in the order of their arrival."""
+        """The classes learned so far, in order of appearance."""
         return tuple(self._classes)
 
     # River's verbs.
@@ -112,7 +112,7 @@ class OnlineEnsemble(Model):
         self.members = declared(self.members, names)
 
     def check_many(self, X: Any, y: Any) -> None:  # noqa: N803
-        """Refuse, with a ValueError, what `learn_many` would refuse; others' members are not asked."""
+        """Refuse, with a ValueError, what `learn_many` would refuse; members of other libraries are not checked."""
         labels = self._labels(X, y)
         self._classes_with(labels)
         self._check_members(X, labels)
@@ -125,7 +125,7 @@ class OnlineEnsemble(Model):
         return probabilities
 
     def predict_one(self, x: Any) -> Any:
-        """The likeliest class, None before the first came, or the predicted number."""
+        """The most probable class, None before the first label, or the predicted number."""
         output = self._combined(self._member_outputs(x))
         return likeliest(output) if self.is_classifier else output
 

@@ -85,7 +85,7 @@ class Discretisation:
         )
 
     def coded(self, rows: Floats) -> CodedRows:
-        """Codes of rows that `OnlineEncoder` encoded; a name that was never learned counts as missing."""
+        """Codes of rows that `OnlineEncoder` encoded; an unknown category counts as missing."""
         rows = rounded(rows)
         arrivals = self._n_codes_needed(rows) - 1
         codes: Codes = np.where(arrivals < self.n_codes, arrivals, UNSEEN).astype(np.int16)
@@ -155,7 +155,7 @@ class Discretisation:
     def from_arrays(
         cls, arrays: dict[str, NDArray[Any]], is_categorical: NDArray[np.bool_], *, as_they_are: bool
     ) -> Self:
-        """Rebuild from `arrays`; a ValueError says what is inconsistent."""
+        """Rebuild from `arrays`; a ValueError describes an inconsistency."""
         is_number, n_codes, n_cuts = arrays["is_number"], arrays["n_codes"], arrays["n_cuts"]
         kinds = [array.dtype.kind for array in (is_number, n_codes, n_cuts)]
         shapes = {is_number.shape, n_codes.shape, n_cuts.shape}

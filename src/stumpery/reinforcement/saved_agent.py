@@ -1,4 +1,4 @@
-"""Loading of deep trees: each array is validated and removed from `arrays`; what is left over is an error."""
+"""Loading of deep trees: each array is validated and removed from `arrays`; unknown arrays are an error."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -81,7 +81,7 @@ def _checked_learner(arrays: Arrays, cells: Discretisation, n_classes: int, opti
 
 
 def _validate(state: AgentState, cells: Discretisation, n_classes: int, n_rows: int) -> None:
-    """Raise a ValueError that says what is inconsistent in an agent state."""
+    """Validate an agent state; a ValueError describes the inconsistency."""
     memory, moments, n_columns = state.memory, state.moments, len(cells.n_codes)
     for name, array in named_arrays(state):
         check(

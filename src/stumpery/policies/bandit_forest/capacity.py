@@ -99,7 +99,7 @@ def saved_arrays(arena: BanditArena) -> dict[str, NDArray[Any]]:
 def load_arena(
     saved: dict[str, NDArray[Any]], n_actions: int, width: int, trees: Floats, options: Floats, max_bytes: int
 ) -> BanditArena:
-    """The arena of a file; a ValueError says what is inconsistent."""
+    """The arena from saved arrays; a ValueError describes an inconsistency."""
     check(set(saved) == set(SAVED_ARRAYS), f"the arrays of its trees are {sorted(saved)}, not {sorted(SAVED_ARRAYS)}")
     capacity, pool = saved["capacity"], saved["pool"]
     check(capacity.dtype == np.int64 and capacity.shape == (2,), "the capacity of its trees is not two integers")

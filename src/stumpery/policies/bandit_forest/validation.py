@@ -53,7 +53,7 @@ def used_arrays(arena: BanditArena) -> dict[str, NDArray[Any]]:
 
 
 def validate(arena: BanditArena) -> None:
-    """Raise a ValueError that says what is inconsistent in trees from a file."""
+    """Validate saved bandit trees; a ValueError describes the inconsistency."""
     _validate_numbers(arena)
     depth_of, tree_of = _validate_nodes(arena)
     _validate_leaves(arena, depth_of, tree_of)
