@@ -396,7 +396,7 @@ def test_a_kind_that_is_no_model_is_refused(tmp_path, kind):
 
 @pytest.mark.parametrize("header", [{"kind": None}, {"kind": 3}, {"kind": ["UCB"]}, {"options": []}, {"options": None}])
 def test_a_header_that_names_no_model_is_refused(tmp_path, header):
-    assert "its header names no model" in refusal(forged(tmp_path, "Moments", header=header))
+    assert "its header has no kind of model" in refusal(forged(tmp_path, "Moments", header=header))
 
 
 @pytest.mark.parametrize("digest", [None, "", "0" * 64, 7])
@@ -764,7 +764,7 @@ def test_a_forest_of_another_size_is_refused(name, forest):
 @pytest.mark.parametrize("name", ["ring.bytes", "forest.nodes", "forest.blocks", "quadratic", "context_memory.buckets"])
 def test_a_forest_that_would_need_more_memory_than_its_file_has_is_refused(name, forest):
     for part in (np.zeros((2**40, 0), forest.arrays[name].dtype), np.zeros(forest.arrays[name].shape, np.uint8)):
-        with pytest.raises(ValueError, match=r"^its array [^\n]+ which does not fit its other parts$"):
+        with pytest.raises(ValueError, match=r"^its array [^\n]+ which does not match its other arrays$"):
             st.RewardForest.from_state(State(forest.options, {**forest.arrays, name: part}))
 
 
@@ -894,7 +894,7 @@ def test_a_name_that_comes_twice_in_the_header_is_refused(tmp_path):
     path.write_bytes(
         serialise(st.summaries.Moments().state().arrays, metadata={"stumpery": '{"kind": "Moments",' + text[1:]})
     )
-    assert "a name comes twice in its header" in refusal(path)
+    assert "a name occurs twice in its header" in refusal(path)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])

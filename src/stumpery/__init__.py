@@ -1,4 +1,4 @@
-"""Learning and deciding on streams with trees.
+"""Contextual bandits and online learning with trees.
 
 >>> import stumpery as st
 >>> policy = st.UCB(actions=["news", "sport", "film"], seed=7)

@@ -9,7 +9,7 @@ it runs. Environment variables, read at import:
 - `STUMPERY_CACHE` names the folder for compiled kernels instead of the user's cache folder, `STUMPERY_CACHE_KEY` the
   file with their key (see `system/folders.py`).
 
-`compiling/kernel_cache.py` is the disk cache; a change of any kernel file compiles all kernels anew.
+`compiling/kernel_cache.py` is the disk cache; a change of any kernel file recompiles all kernels.
 
 `@internal` is for functions that only kernels call. A kernel that is called by another one is compiled as an internal
 function there. A signed index that is known only at run time must be 0 or more: compiled with the extensions, a

@@ -1,4 +1,4 @@
-"""Locks of models: any model may be used by several threads.
+"""Locks of models, which make all models thread-safe.
 
 A model holds arrays that its kernels change in place, without the interpreter's lock. So each model has a lock of its
 own, a re-entrant readers-writer lock, and every public method and property of a subclass takes it: alone, unless the
@@ -35,7 +35,7 @@ class Readers(set[int]):
             raise RuntimeError("a concurrent method of a model called one that is not: mark both or none")
 
     def wait(self) -> None:
-        """Wait until there are none; called with the mutex held, so that none can come."""
+        """Wait until there are no readers; called with the mutex held, so that no new ones can start."""
         self.refuse_own()
         self._is_awaited = True
         try:
@@ -112,7 +112,7 @@ def locking(method: Method) -> Method:
 
 
 class Locked:
-    """An object with a lock of its own, which its public methods and properties take."""
+    """An object with a lock, which its public methods and properties acquire."""
 
     _mutex: Any  # an RLock
     _readers: Readers

@@ -23,7 +23,7 @@ Kind = TypeVar("Kind", bound="Model")
 
 
 class ModelType(ABCMeta):
-    """The class of all models' classes: it says when a model is complete, from when on its options are frozen."""
+    """Metaclass of models, which freezes the options once a model is complete."""
 
     def __call__(cls, *arguments: Any, **options: Any) -> Any:
         """Make a model."""
@@ -52,11 +52,11 @@ class Model(Saveable, Locked, metaclass=ModelType):
         super().__setattr__(name, value)
 
     def _set_option(self, name: str, value: Any) -> None:
-        """Change an option that follows the state: actions that come and go, a schema that learns names."""
+        """Change an option that depends on the state: added or removed actions, a schema that learns categories."""
         object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
-        """The recipe: all options that are not the defaults, long ones shortened."""
+        """The constructor call: all options that are not the defaults, long ones shortened."""
         shown = [each for each in fields(self) if each.init and each.repr]  # type: ignore[arg-type]
         given = [(each.name, getattr(self, each.name)) for each in shown if not _is_default(each, self)]
         return f"{type(self).__name__}({', '.join(f'{name}={_SHORT.repr(value)}' for name, value in given)})"
@@ -67,7 +67,7 @@ class Model(Saveable, Locked, metaclass=ModelType):
 
     @exclusive
     def snapshot(self) -> State:
-        """The options and a copy of the arrays, as they are at one moment."""
+        """A consistent snapshot: the options and a copy of the arrays."""
         options, arrays = self.state()
         return State(options, {name: array.copy() for name, array in arrays.items()})
 
@@ -138,7 +138,7 @@ class Model(Saveable, Locked, metaclass=ModelType):
 
     @exclusive
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy in another process is as one that was saved and loaded."""
+        """Pickle by the state, as saving and loading do."""
         try:
             return type(self).from_state, (self._copied_state(),)
         except InvalidInput:  # models of others stand within
@@ -150,7 +150,7 @@ class Model(Saveable, Locked, metaclass=ModelType):
         return deepcopy({name: value for name, value in self.__dict__.items() if name not in Locked.__annotations__})
 
     def _become(self, attributes: Mapping[str, Any]) -> None:
-        """Have the attributes of another model of this class, all but its lock."""
+        """Take over the attributes of another model of this class, except its lock."""
         own = {name: self.__dict__[name] for name in Locked.__annotations__}
         self.__dict__ |= {**attributes, **own}
 

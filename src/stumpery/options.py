@@ -12,24 +12,24 @@ MAX_SHOWN = 60  # characters of a value in a message
 MAX_LISTED = 10  # values of a list in a message
 
 
-def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+def check_whole(name: str, value: Any, low: int, high: int | None = None) -> None:
     """Check an integer from `least` to `most`, both included."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
-        allowed = f"of {least} or more" if most is None else f"from {least} to {most}"
+    if not whole or value < low or (high is not None and value > high):
+        allowed = f"of {low} or more" if high is None else f"from {low} to {high}"
         raise InvalidInput(f"{name} is {shown(value)}; it must be a whole number {allowed}")
 
 
 def check_number(
-    name: str, value: Any, least: float, most: float = math.inf, *, above: bool = False, below: bool = False
+    name: str, value: Any, low: float, high: float = math.inf, *, above: bool = False, below: bool = False
 ) -> None:
     """Check a finite number from `least` to `most`; `above` and `below` exclude the ends."""
-    if is_number(value) and least <= value <= most and not ((above and value == least) or (below and value == most)):
+    if is_number(value) and low <= value <= high and not ((above and value == low) or (below and value == high)):
         return
-    allowed = f"above {least:g}" if above else f"of {least:g} or more"
-    if most < math.inf:
-        end = f"below {most:g}" if below else f"at most {most:g}"
-        allowed = f"from {least:g} to {most:g}" if not (above or below) else f"{allowed} and {end}"
+    allowed = f"above {low:g}" if above else f"of {low:g} or more"
+    if high < math.inf:
+        end = f"below {high:g}" if below else f"at most {high:g}"
+        allowed = f"from {low:g} to {high:g}" if not (above or below) else f"{allowed} and {end}"
     raise InvalidInput(f"{name} is {shown(value)}; it must be a number {allowed}")
 
 

@@ -29,7 +29,7 @@ class Decision(NamedTuple):
     Args:
         action: The action.
         probability: Probability with which the policy chose it, in (0, 1]; the propensity of off-policy estimators.
-        context: The context as it came, a copy; None where there is none.
+        context: A copy of the context as it was given; None where there is none.
 
     >>> Decision("news", probability=0.5)
     Decision(action='news', probability=0.5, context=None)

@@ -69,8 +69,8 @@ def test_small_forests_need_small_workspaces():
     assert sum(array.nbytes for array in _arrays(work)) < 300_000
 
 
-def _arrays(bundle):
-    for each in bundle:
+def _arrays(workspace):
+    for each in workspace:
         if isinstance(each, tuple):
             yield from _arrays(each)
         else:

@@ -165,8 +165,8 @@ def test_alone_a_stump_uses_the_column_with_the_best_cut():
 
 
 def test_the_summary_of_the_challenge_takes_less_than_300_kilobytes():
-    bundle = new_quantile_streams(120, 100, 2, univariate_bank_kernels.BUFFER_SIZE, np.int32)
-    assert sum(array.nbytes for array in bundle) <= 300_000
+    streams = new_quantile_streams(120, 100, 2, univariate_bank_kernels.BUFFER_SIZE, np.int32)
+    assert sum(array.nbytes for array in streams) <= 300_000
 
 
 @kernel

@@ -32,7 +32,7 @@ class Plain(NamedTuple):
 
 
 class Outer(NamedTuple):
-    """A bundle within a bundle."""
+    """A NamedTuple within a NamedTuple."""
 
     name: Plain
     inner: Inner
@@ -48,7 +48,7 @@ def count(inner, place):
 
 @internal
 def fill(outer, plain, n):
-    """Count n places and add up the first sum in the table, in place: reads follow writes through the same bundle."""
+    """Count n places and add up the first sum in the table, in place: reads follow writes through one NamedTuple."""
     for place in range(n):
         count(outer.inner, place % outer.inner.counts.shape[0])
         outer.table[place % 2, 0] += outer.inner.sums[0] + plain.first
@@ -57,13 +57,13 @@ def fill(outer, plain, n):
 
 @kernel
 def filled(outer, n):
-    """Fill a bundle that came from Python."""
+    """Fill a NamedTuple that came from Python."""
     return fill(outer, Plain(n, 0.5), n)
 
 
 @kernel
 def filled_copy(counts, table, n):
-    """Fill a bundle that was made here, others in turn."""
+    """Fill a NamedTuple that was made in the kernel, others in turn."""
     total = 0.0
     for scale in range(2):
         outer = Outer(Plain(1, 2.0), Inner(counts, np.zeros(3), 1.0 + scale), table)
@@ -71,21 +71,21 @@ def filled_copy(counts, table, n):
     return total
 
 
-def bundle():
+def state():
     return Outer(Plain(3, 0.25), Inner(np.zeros(3, np.int32), np.zeros(3), 2.0), np.zeros((2, 4)))
 
 
 def test_arrays_passed_by_pointer_are_read_and_written():
-    found, wanted = bundle(), bundle()
-    assert filled(found, 11) == 0.75
-    table = wanted.table
+    actual, expected = state(), state()
+    assert filled(actual, 11) == 0.75
+    table = expected.table
     for place in range(11):
-        wanted.inner.counts[place % 3] += 1
-        wanted.inner.sums[place % 3] += 2.0 * wanted.inner.counts[place % 3]
-        table[place % 2, 0] += wanted.inner.sums[0] + 11
-    assert np.array_equal(found.inner.counts, wanted.inner.counts)
-    assert np.array_equal(found.inner.sums, wanted.inner.sums)
-    assert np.array_equal(found.table, table)
+        expected.inner.counts[place % 3] += 1
+        expected.inner.sums[place % 3] += 2.0 * expected.inner.counts[place % 3]
+        table[place % 2, 0] += expected.inner.sums[0] + 11
+    assert np.array_equal(actual.inner.counts, expected.inner.counts)
+    assert np.array_equal(actual.inner.sums, expected.inner.sums)
+    assert np.array_equal(actual.table, table)
 
 
 def test_named_tuples_made_in_a_kernel_can_be_passed_one_after_the_other():
@@ -108,7 +108,7 @@ def ask_for_missing(outer):
 
 def test_a_member_that_is_not_there_is_named():
     with pytest.raises((TypingError, AttributeError), match="nothing"):
-        ask_for_missing(bundle())
+        ask_for_missing(state())
 
 
 def plus_one(number):
@@ -127,13 +127,13 @@ def test_what_the_compiler_learns_later_is_found():
 
 @internal
 def told(inner):
-    """The number that tells bundles apart."""
+    """The number that distinguishes NamedTuples."""
     return inner.scale
 
 
 @kernel
 def told_in_turn(one, two, n):
-    """Variables that exchange their bundles, and one that is the one or the other."""
+    """Variables that exchange their NamedTuples, and one that is the one or the other."""
     found = 0.0
     for place in range(n):
         one, two = two, one
@@ -144,7 +144,7 @@ def told_in_turn(one, two, n):
 
 
 def test_a_variable_is_passed_as_it_is_at_the_call():
-    one, two = (bundle().inner._replace(scale=scale) for scale in (1.0, 2.0))
+    one, two = (state().inner._replace(scale=scale) for scale in (1.0, 2.0))
     assert told_in_turn(one, two, 3) == 211121.0
 
 
@@ -181,21 +181,21 @@ def test_an_internal_function_cannot_keep_or_return_what_it_got_by_pointer():
         return found.scale
 
     with pytest.raises(TypingError, match="same stores or returns a NamedTuple that was passed by pointer"):
-        kernel(lambda inner: same(inner).scale)(bundle().inner)
+        kernel(lambda inner: same(inner).scale)(state().inner)
     with pytest.raises(TypingError, match="each stores or returns a NamedTuple that was passed by pointer"):
-        kernel(lambda inner: sum(each(inner)))(bundle().inner)
+        kernel(lambda inner: sum(each(inner)))(state().inner)
     with pytest.raises(TypingError, match="Cannot unify"):
-        kernel(lambda inner: either(inner, inner.counts, False))(bundle().inner)
+        kernel(lambda inner: either(inner, inner.counts, False))(state().inner)
 
 
 @pytest.mark.parametrize("turn", [1, -1], ids=["forward", "backward"])
 def test_a_pinned_named_tuple_is_the_same_to_a_kernel(turn):
-    outer, again = bundle(), bundle()
+    outer, again = state(), state()
     outer = outer._replace(table=outer.table[::turn])
     again = again._replace(table=again.table[::turn])
-    bundles = pinned(outer)
-    assert filled(bundles, 7) == filled(again, 7)
-    assert filled(bundles, 4) == filled(again, 4)
+    pinned_state = pinned(outer)
+    assert filled(pinned_state, 7) == filled(again, 7)
+    assert filled(pinned_state, 4) == filled(again, 4)
     assert np.array_equal(outer.table, again.table) and np.array_equal(outer.inner.sums, again.inner.sums)
 
 
@@ -210,8 +210,8 @@ def test_what_takes_no_whole_word_cannot_be_pinned(value):
 def test_an_internal_function_cannot_be_called_from_python():
     for _ in range(2):  # before it is compiled, and after
         with pytest.raises(TypeError, match="told can only be called by kernels"):
-            told(bundle().inner)
-        told_in_turn(bundle().inner, bundle().inner, 1)
+            told(state().inner)
+        told_in_turn(state().inner, state().inner, 1)
 
 
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")

@@ -1,4 +1,4 @@
-"""Long streams: forests grow until memory runs short, remember contexts that come again, and meet a drift.
+"""Long streams: forests grow until memory runs short, remember repeated contexts, and meet a drift.
 
 They take too long for kernels that run as plain Python.
 """
@@ -10,7 +10,7 @@ import stumpery as st
 
 N = 24_000
 N_CHUNKS = 8
-N_AGAIN = 300  # contexts that come again
+N_AGAIN = 300  # repeated contexts
 ACTIONS = ("a", "b", "c", "d")
 
 

@@ -227,7 +227,7 @@ def test_arrays_that_would_lead_a_kernel_astray_are_refused(trained):
     for value, names in wrong.items():
         for key in (key for key in arrays if key.partition(".")[2] in names):
             name = key.partition(".")[2]
-            other = f"its array '{key}' is not the one of its options" if name in decided else "a probability of a"
+            other = f"its array '{key}' does not match its options" if name in decided else "a probability of a"
             damaged = {each: array.copy() for each, array in arrays.items()}
             damaged[key].flat[0] = value
             with pytest.raises(ValueError, match=f"^corrupt file: {SENTENCES.get(name, other)}"):

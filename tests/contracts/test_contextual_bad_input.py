@@ -141,9 +141,9 @@ def test_a_wrong_table_of_contexts_is_refused(policy, name):
 
 
 def test_a_number_of_decisions_is_no_context(policy):
-    with refused(policy, "needs a context to decide on; none came$"):
+    with refused(policy, "needs a context to decide on; there is none$"):
         policy.decide_many(3)
-    with refused(policy, "needs a context to decide on; none came$"):
+    with refused(policy, "needs a context to decide on; there is none$"):
         policy.decide()
 
 

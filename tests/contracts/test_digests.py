@@ -46,8 +46,8 @@ def test_each_part_of_a_digest_sees_what_it_is_for():
         "arrays": said._replace(models=[moments(1.0, np.nextafter(2.0, 3.0))]),
     }
     for part, other in others.items():
-        found = digests.digests_of(other)
-        assert [name for name in expected if found[name] != expected[name]] == [part]
+        actual = digests.digests_of(other)
+        assert [name for name in expected if actual[name] != expected[name]] == [part]
 
 
 def test_the_digest_of_arrays_sees_neither_names_nor_order():

@@ -39,8 +39,13 @@ def errors_of(probability, expected, n, seed=1):
 
 @pytest.mark.kernels
 def test_drift_is_detected_when_the_slow_twin_detects_it():
-    calm = 1300 if INTERPRETED else 6000
-    errors = [errors_of(0.9, 0.9, calm), errors_of(0.1, 0.9, 100), errors_of(0.5, 0.5, 1300), errors_of(0.1, 0.5, 200)]
+    n_stationary = 1300 if INTERPRETED else 6000
+    errors = [
+        errors_of(0.9, 0.9, n_stationary),
+        errors_of(0.1, 0.9, 100),
+        errors_of(0.5, 0.5, 1300),
+        errors_of(0.1, 0.5, 200),
+    ]
     twin, errors = DriftDetector(), np.concatenate(errors)
     assert noticed(errors) == [number for number, error in enumerate(errors.tolist()) if twin.update(error)]
     assert twin.n_drifts == 2
@@ -124,8 +129,8 @@ def test_a_saved_forest_notices_the_same_changes(tmp_path):
     straight, first = (st.RewardForest(actions=range(4), seed=1) for _ in range(2))
     expected = straight.play(rows, rewards).actions
     for start in range(0, len(rows), 500):
-        found = first.play(rows[start : start + 500], rewards[start : start + 500]).actions
-        assert found.tolist() == expected[start : start + 500].tolist()
+        actual = first.play(rows[start : start + 500], rewards[start : start + 500]).actions
+        assert actual.tolist() == expected[start : start + 500].tolist()
         st.save(first, tmp_path / "policy.safetensors")
         first = st.load(tmp_path / "policy.safetensors")
         assert first.n_drifts == int(start >= 3000)

@@ -78,9 +78,9 @@ def test_every_container_gives_the_same_bits(sample, rows):
         assert expected.shape == (len(rows), encoder.width)
         assert expected.flags.c_contiguous
         for container in containers(rows):
-            found = encoder.encode_many(container)
-            assert found.dtype == expected.dtype
-            np.testing.assert_array_equal(found, expected)
+            actual = encoder.encode_many(container)
+            assert actual.dtype == expected.dtype
+            np.testing.assert_array_equal(actual, expected)
 
 
 @seeded
@@ -91,9 +91,9 @@ def test_one_row_equals_its_row_among_many(sample, rows):
             present = {name: value for name, value in row.items() if value is not None}
             array = np.array([row[name] for name in TYPES], object)
             for one in (row, present, defaultdict(int, row), MappingProxyType(present), array):
-                found = encoder.encode_one(one)
-                assert found.dtype == expected.dtype
-                np.testing.assert_array_equal(found, expected)
+                actual = encoder.encode_one(one)
+                assert actual.dtype == expected.dtype
+                np.testing.assert_array_equal(actual, expected)
 
 
 @seeded

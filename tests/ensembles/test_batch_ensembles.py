@@ -182,5 +182,5 @@ def test_a_file_that_lacks_the_click_predictor_of_a_class_is_corrupt():
     options, arrays = st.ensembles.Bagging(model=st.clicks.Stump(), n_models=1).fit(rows, labels).state()
     options["_members"] = options["_members"][:2]
     arrays = {name: array for name, array in arrays.items() if not name.startswith("2:")}
-    with pytest.raises(ValueError, match=r"^corrupt file: its classes are not those of its models$"):
+    with pytest.raises(ValueError, match=r"^corrupt file: its classes do not match those of its models$"):
         st.ensembles.Bagging.from_state(State(options, arrays))

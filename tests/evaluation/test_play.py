@@ -78,9 +78,9 @@ def test_labels_pay_1_for_the_right_action():
 )
 def test_labels_come_in_any_container(form):
     expected = st.play(st.UCB(actions=["a", "b", "c"]), rewards=LABELS)
-    found = st.play(st.UCB(actions=["a", "b", "c"]), rewards=form(LABELS))
-    assert found.actions == expected.actions
-    assert found.rewards.tolist() == expected.rewards.tolist()
+    actual = st.play(st.UCB(actions=["a", "b", "c"]), rewards=form(LABELS))
+    assert actual.actions == expected.actions
+    assert actual.rewards.tolist() == expected.rewards.tolist()
 
 
 def test_labels_may_be_of_several_types():

@@ -65,9 +65,9 @@ def test_a_csv_file_holds_every_number_as_it_was(result, tmp_path):
         header, *rows = csv.reader(file)
     columns = result.columns()
     assert header == list(columns)
-    for found, expected in zip(zip(*rows, strict=True), columns.values(), strict=True):
-        assert len(found) == len(expected)
-        assert all(map(same, found, expected))
+    for actual, expected in zip(zip(*rows, strict=True), columns.values(), strict=True):
+        assert len(actual) == len(expected)
+        assert all(map(same, actual, expected))
 
 
 def test_a_json_file_is_strict_and_holds_summary_and_columns(result, tmp_path):

@@ -135,7 +135,7 @@ def test_explaining_changes_nothing(new, rows, rewards):
 @pytest.mark.parametrize(
     ("context", "sentence"),
     [
-        (None, ".* needs a context to decide on; none came"),
+        (None, ".* needs a context to decide on; there is none"),
         ({"age": "old"}, "a value of column 'age' is 'old'; it must be a number or missing"),
         ({"device": 3}, "a value of column 'device' is 3; it must be a string or missing"),
         (np.zeros(2), "row has the shape .*; it must have the schema's 3 columns"),

@@ -1,4 +1,4 @@
-"""Memory of the residuals in contexts that come again, as dicts and lists."""
+"""Memory of the residuals in repeated contexts, as dicts and lists."""
 
 STEPS, MAX_PLAYS = 2**16, 63  # steps of 1 in a mean; plays that are counted
 FADING = 0.9995  # from one event to the next

@@ -121,7 +121,7 @@ def test_a_function_of_the_users_is_set_anew_after_loading(tmp_path):
     policy = trained(size=None, maximiser=best_two)
     st.save(policy, tmp_path / "policy.safetensors")
     again = st.load(tmp_path / "policy.safetensors")
-    with pytest.raises(ValueError, match=r"^the maximiser was a function, which no file holds; give it anew: .*$"):
+    with pytest.raises(ValueError, match=r"^the maximiser was a function, which is not saved; pass it again: .*$"):
         again.decide()
     again = again.clone({"maximiser": best_two}, include_attributes=True)
     assert [again.decide() for _ in range(20)] == [policy.decide() for _ in range(20)]
@@ -195,7 +195,7 @@ def test_actions_come_and_go():
         (lambda scores: None, "the maximiser's set is None; it must be a list of actions"),
         (lambda scores: "ab", "the maximiser's set is 'ab'; it must be a list of actions"),
         (lambda scores: ["a", "z"], "the maximiser's set holds 'z'; actions are 'a', 'b', 'c', 'd'"),
-        (lambda scores: ["b", "b"], r"the maximiser's set is \('b', 'b'\); no action may be there twice"),
+        (lambda scores: ["b", "b"], r"the maximiser's set is \('b', 'b'\); actions must differ"),
         (lambda scores: ["a", "d"], "the maximiser gave 'd', which is not available"),
         (lambda scores: [np.ones(2)], r"the maximiser's set holds array\(\[1., 1.\]\); actions are 'a', .*"),
     ],
@@ -226,8 +226,8 @@ def test_a_maximiser_that_breaks_its_own_rule_is_refused():
         (["a", "b"], float("nan"), "reward is nan; it must be a number from 0 to 1"),
         (["a", "b"], "1", "reward is '1'; it must be a number from 0 to 1"),
         (["a", "z"], 1, "decision holds 'z'; actions are 'a', 'b', 'c', 'd'"),
-        (["a", "a"], 1, r"decision is \('a', 'a'\); no action may be there twice"),
-        (iter("aa"), 1, r"decision is \('a', 'a'\); no action may be there twice"),
+        (["a", "a"], 1, r"decision is \('a', 'a'\); actions must differ"),
+        (iter("aa"), 1, r"decision is \('a', 'a'\); actions must differ"),
         ([np.ones(2), "a"], 1, r"decision holds array\(\[1., 1.\]\); actions are 'a', .*"),
         ([], 1, "decision is empty; it must hold at least one action"),
         (7, 1, "decision is 7; it must be a list of actions"),

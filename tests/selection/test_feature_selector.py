@@ -404,8 +404,8 @@ def test_classes_may_have_any_names():
     rows, labels = events(missing=False)
     named = np.where(labels > 0, "a long name", "no")
     plain, texts = selector(), selector(classes=("no", "a long name"))
-    expected, found = plain.play(rows, labels), texts.play(rows, named)
-    assert found.predictions.tolist() == np.where(expected.predictions > 0, "a long name", "no").tolist()
+    expected, actual = plain.play(rows, labels), texts.play(rows, named)
+    assert actual.predictions.tolist() == np.where(expected.predictions > 0, "a long name", "no").tolist()
     only = selector(classes=("no", "a long name")).play(rows[:30], ["no"] * 30)
     assert set(only.predictions.tolist()) <= {"no", "a long name"}
 

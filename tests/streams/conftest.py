@@ -25,7 +25,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 
 @pytest.fixture
-def hasty() -> RetryPolicy:
+def fast_retries() -> RetryPolicy:
     return RetryPolicy(timeout_s=0.3, attempts=3, pause_s=0.01, max_bytes=1 << 26)
 
 

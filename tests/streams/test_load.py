@@ -75,12 +75,12 @@ def test_content_that_is_not_the_known_one_is_never_kept(page: bytes, reason: st
 
 @pytest.mark.parametrize("trouble", [404, DROP])
 def test_a_failed_download_leaves_the_cache_empty_and_can_be_repeated(
-    trouble: int | str, site: Site, cache: Path, hasty: RetryPolicy
+    trouble: int | str, site: Site, cache: Path, fast_retries: RetryPolicy
 ) -> None:
     site.pages = {"/toy.data": CSV}
     site.troubles = {"/toy.data": [trouble] * 3}
     with pytest.raises(ConnectionError, match="STUMPERY_DATA can name a folder"):
-        load.fetch(toy(site), retries=hasty)
+        load.fetch(toy(site), retries=fast_retries)
     assert names_in(cache) == []
     site.troubles = {}
     assert load.load(toy(site)).height == 5000
@@ -133,13 +133,13 @@ def test_a_folder_or_a_file_that_will_not_do_is_named(
 
 
 def test_a_fragment_is_not_the_dataset(
-    site: Site, cache: Path, tmp_path: Path, hasty: RetryPolicy, monkeypatch: pytest.MonkeyPatch
+    site: Site, cache: Path, tmp_path: Path, fast_retries: RetryPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STUMPERY_DATA", str(tmp_path))
     (tmp_path / "uscensus1990_fragment.parquet").touch()
     census = replace(registry.find("uscensus1990"), origin=(site.url("/none"),))
     with pytest.raises(ConnectionError, match=r"uscensus1990_fragment.* only parts of it"):
-        load.fetch(census, retries=hasty)
+        load.fetch(census, retries=fast_retries)
     with pytest.raises(FileNotFoundError, match="uscensus1990_iclass20k has no public file"):
         load.load("uscensus1990_iclass20k")
 

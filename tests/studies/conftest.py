@@ -18,4 +18,4 @@ def small_contest(monkeypatch):
     monkeypatch.setattr(rl_variants, "VARIANTS", {"ours": {}, "one random report": {"reports": "one"}})
     monkeypatch.setattr(rl_variants, "DRIFT_VARIANTS", {"ours": {}})
     monkeypatch.setattr(rl_variants, "PENALTIES", (0.01, 0.1))
-    monkeypatch.setattr(feature_methods, "PROBLEMS", {"a8a": feature_methods.Problem("digits", 3)})
+    monkeypatch.setattr(feature_methods, "PROBLEMS", {"a8a": feature_methods.SelectionProblem("digits", 3)})

@@ -64,10 +64,10 @@ class Arena(ABC, Generic[S, W]):
 
     @abstractmethod
     def grow(self, row: Floats) -> None:
-        """Replace the state by one that has room for an event with these values."""
+        """Replace the state by one with capacity for an event with these values."""
 
     def run(self, rows: Floats, process: Callable[[Any, Any, int], int]) -> None:
-        """Process all rows, growing in between.
+        """Process all rows, growing the arrays in between.
 
         `process(state, workspace, start)` calls the kernel for the rows from `start` on and returns how many it has
         processed; state and workspace come pinned.

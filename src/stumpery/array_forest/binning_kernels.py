@@ -39,7 +39,7 @@ class Doubles(NamedTuple):
 
     values: Floats  # (events, columns of 64 bits)
     widths: NDArray[np.uint8]  # (columns,): SINGLE or DOUBLE
-    places: Int32s  # (columns,): the index of each among the values
+    value_index: Int32s  # (columns,): the index of each column in `values`
     columns: Int32s  # (columns of 64 bits,): their indices
 
 
@@ -72,7 +72,7 @@ def round_row(values: Floats, widths: NDArray[np.uint8], row: Floats) -> bool:
 @internal
 def gather_doubles(doubles: Doubles, numbers: Int32s, n: int, column: int, values: Floats) -> None:
     """Write the values of a 64-bit column of the events of the first n numbers, in place."""
-    source, size = doubles.places[column], doubles.values.shape[0]
+    source, size = doubles.value_index[column], doubles.values.shape[0]
     for index in range(n):
         values[index] = doubles.values[numbers[index] % size, source]
 

@@ -1,4 +1,4 @@
-"""Event lists of leaves: delta-coded numbers of remembered events, in the leaf and in a chain of blocks.
+"""Event lists of leaves: delta-coded numbers of stored events, in the leaf and in a chain of blocks.
 
 The latest numbers stand in the leaf itself, older ones in blocks. A leaf and a block hold the newest number and the
 gaps back to the others, two bytes each; a long gap takes several. When no block is free, a leaf forgets its latest

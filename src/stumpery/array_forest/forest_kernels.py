@@ -6,7 +6,7 @@ grow between calls (`arena.py`); free ones form linked lists.
 
 A node is sixteen bytes: the index of its left child (the right one follows), its column, and a threshold or a set of
 codes. A leaf is its own left child, so that all trees descend level by level without a branch. Missing numbers are -inf
-and missing names code 0: always on a side of their own.
+and missing categories have code 0, so that a split can separate them.
 """
 
 import math

@@ -53,6 +53,6 @@ def rounded_row(row: Floats, widths: NDArray[np.uint8]) -> Floats:
 def new_doubles(n_events: int, widths: NDArray[np.uint8]) -> Doubles:
     """The 64-bit columns of a ring of `n_events`."""
     is_double = widths == DOUBLE
-    places = np.where(is_double, np.cumsum(is_double) - 1, NO_INDEX).astype(np.int32)
+    value_index = np.where(is_double, np.cumsum(is_double) - 1, NO_INDEX).astype(np.int32)
     columns = np.flatnonzero(is_double).astype(np.int32)
-    return Doubles(aligned_zeros((n_events, len(columns)), np.float64), widths.copy(), places, columns)
+    return Doubles(aligned_zeros((n_events, len(columns)), np.float64), widths.copy(), value_index, columns)

@@ -22,14 +22,14 @@ def validate_nodes(forest: ForestState, n_roots: int, is_categorical: NDArray[np
     column_index = np.where(column < 0, ~column, column)
     check(
         (is_categorical[column_index[inner]] == (column[inner] < 0)).all(),
-        "a node takes numbers for names, or names for numbers",
+        "a node takes a numerical column for a categorical one, or the reverse",
     )
-    check((column[ends] == 0).all(), "a node without children asks for a column")
+    check((column[ends] == 0).all(), "a node without children has a column")
     leaf = forest.nodes[ends, trees.NODE_LEAF]
     check_within(leaf, 0, n_leaves - 1, "the leaf of a node")
     payload = forest.masks[2 * ends + trees.NODE_PAYLOAD]
     check((payload == trees.NAN_BITS | leaf.astype(np.uint64)).all(), "a node without children has a threshold")
-    check((forest.leaves[leaf, trees.LEAF_NODE] == ends).all(), "a leaf is said to be at another node than it is")
+    check((forest.leaves[leaf, trees.LEAF_NODE] == ends).all(), "the node of a leaf has another leaf")
     check(len(np.unique(leaf)) == len(leaf), "two nodes share a leaf")
     free = chain(
         int(forest.counters[trees.COUNTER_FREE_LEAF]),
@@ -66,8 +66,8 @@ def validate_blocks(forest: ForestState, n_kept: int) -> None:
     check_within(fills, 0, GAPS_PER_BLOCK, "the number of gaps in a leaf")
     used = np.bincount(links[links >= 0], minlength=len(before))
     check((used <= 1).all(), f"block {used.argmax()} is in two lists")
-    n_found = len(chain(free, before, trees.NO_INDEX, "the list of free blocks"))
-    check(n_found == n_free, f"{n_found} blocks are free, not {n_free}")
+    n_actual = len(chain(free, before, trees.NO_INDEX, "the list of free blocks"))
+    check(n_actual == n_free, f"{n_actual} blocks are free, not {n_free}")
     newest = np.concatenate([lines[:, trees.LEAF_NEWEST], forest.blocks[:, trees.BLOCK_NEWEST]])
     gaps = _decoded(np.concatenate([lines[:, trees.LEAF_NEWEST + 1 :], forest.blocks[:, trees.BLOCK_NEWEST + 1 :]]))
     noted = gaps > 0
@@ -76,7 +76,7 @@ def validate_blocks(forest: ForestState, n_kept: int) -> None:
     check_within(gaps, 0, trees.LONG_GAP, "the gap between two events")
     check((noted[:, :-1] >= noted[:, 1:]).all(), "there is a hole between the events of a leaf")
     n_noted = noted[: len(lines)].sum(axis=1)
-    check((n_noted == fills)[fills > 0].all(), "a leaf has another number of gaps than it says")
+    check((n_noted == fills)[fills > 0].all(), "the number of gaps of a leaf does not match its event list")
     check_within(newest, trees.NO_INDEX - 1, max(time, 1) - 1, "the number of an event")
     check(time >= n_kept or (oldest >= 0).all(), "a leaf has an event before the first")
 

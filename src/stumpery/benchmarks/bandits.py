@@ -10,7 +10,7 @@ import numpy as np
 from stumpery.benchmarks.runner import Benchmark, Measure
 from stumpery.policies import UCB, EpsilonGreedy, Policy, ThompsonSampling
 
-ACTIONS = range(10)
+BANDIT_ACTIONS = range(10)
 MEANS = np.linspace(0.1, 0.7, 10)
 N_PYTHON = 30_000
 N_COMPILED = 1_000_000
@@ -59,7 +59,7 @@ def one_by_one(kind: type[Policy]) -> Measure:
     """`decide` and `learn` from Python."""
 
     def run() -> float:
-        policy, table = kind(actions=ACTIONS), rewards(N_PYTHON).tolist()
+        policy, table = kind(actions=BANDIT_ACTIONS), rewards(N_PYTHON).tolist()
         start = perf_counter()
         for row in table:
             decision = policy.decide()
@@ -81,7 +81,7 @@ def river_one_by_one(kind: str) -> Measure:
             "ThompsonSampling": {"reward_obj": proba.Beta(), "seed": 0},
         }
         policy, table = getattr(bandit, kind)(**options[kind]), rewards(N_PYTHON).tolist()
-        arms = list(ACTIONS)
+        arms = list(BANDIT_ACTIONS)
         start = perf_counter()
         for row in table:
             arm = policy.pull(arms)
@@ -95,7 +95,7 @@ def compiled(kind: type[Policy]) -> Measure:
     """`play` over known rewards, one thread."""
 
     def run() -> float:
-        policy, table = kind(actions=ACTIONS), rewards(N_COMPILED)
+        policy, table = kind(actions=BANDIT_ACTIONS), rewards(N_COMPILED)
         policy.play(None, table[:100])
         start = perf_counter()
         policy.play(None, table)

@@ -11,7 +11,7 @@ from stumpery.evaluation.moa import run_moa
 from stumpery.streaming import ForestClassifier, HoeffdingTreeClassifier
 from stumpery.system.extras import need
 
-N_EVENTS, N_SHORT, N_ONE_BY_ONE = 100_000, 20_000, 5_000
+N_STREAM_EVENTS, N_SHORT, N_ONE_BY_ONE = 100_000, 20_000, 5_000
 N_TREES = 10
 
 
@@ -22,8 +22,8 @@ def benchmarks() -> Iterator[Benchmark]:
     tree, forest = HoeffdingTreeClassifier, ForestClassifier
     yield Benchmark(
         name="streams/tree/many-beside-moa",
-        ours=learn_frame(tree, N_EVENTS),
-        peer=of_moa("HoeffdingTree", N_EVENTS),
+        ours=learn_frame(tree, N_STREAM_EVENTS),
+        peer=of_moa("HoeffdingTree", N_STREAM_EVENTS),
         peer_name="MOA HoeffdingTree, in its own Java loop",
         **moa,
     )

@@ -19,9 +19,9 @@ from stumpery.types import Floats
 N_VALUES = 2_000_000
 N_NAMES = 200_000
 N_TUPLES = 92  # as many bytes as KLL with k = 200 takes
-N_BATCHES, N_FIRST = 1_000, 1_000
-BATCH = 6
-DEPTH, WIDTH = 4, 256
+N_BATCHES, N_WARM_UP_BATCHES = 1_000, 1_000
+N_CANDIDATES = 6
+SKETCH_DEPTH, SKETCH_WIDTH = 4, 256
 MAX_US = {"SimpleStumps": 1e3, "UTree": 1e3, OURS: 1e3, "Orange Best": 25e3}
 MAX_BYTES = {"SimpleStumps": 50e6, "UTree": 50e6, "RHT": 50e6, OURS: 50e6, "Orange Best": 500e6}
 
@@ -41,12 +41,19 @@ def benchmarks() -> Iterator[Benchmark]:
         needs="datasketches",
     )
     yield Benchmark(name="clicks/summary/120-columns", unit="bytes", ours=summary_bytes, peer=300e3, peer_name="target")
-    for name, most in MAX_US.items():
-        yield Benchmark(name=f"clicks/{_slug(name)}/batch", unit="us", ours=batch(name), peer=most, peer_name="target")
-    for name, most in MAX_BYTES.items():
+    for name, target in MAX_US.items():
+        yield Benchmark(
+            name=f"clicks/{_slug(name)}/batch", unit="us", ours=batch(name), peer=target, peer_name="target"
+        )
+    for name, target in MAX_BYTES.items():
         measure = memory(name)
         yield Benchmark(
-            name=f"clicks/{_slug(name)}/memory", unit="bytes", ours=measure, peer=most, peer_name="target", is_slow=True
+            name=f"clicks/{_slug(name)}/memory",
+            unit="bytes",
+            ours=measure,
+            peer=target,
+            peer_name="target",
+            is_slow=True,
         )
 
 
@@ -101,12 +108,12 @@ def kll_bytes() -> float:
 
 def count_min() -> float:
     """Names per second added to a sketch."""
-    return _rate(lambda: CountMin(width=WIDTH, depth=DEPTH).add_many(names()), N_NAMES)
+    return _rate(lambda: CountMin(width=SKETCH_WIDTH, depth=SKETCH_DEPTH).add_many(names()), N_NAMES)
 
 
 def peer_count_min() -> float:
     """Names per second added to the peer's sketch, one at a time."""
-    sketch = need("datasketches", "bench").count_min_sketch(DEPTH, WIDTH)
+    sketch = need("datasketches", "bench").count_min_sketch(SKETCH_DEPTH, SKETCH_WIDTH)
 
     def run() -> None:
         for name in names():
@@ -125,10 +132,10 @@ def batch(name: str) -> Measure:
 
     def run() -> float:
         player, rounds = selector(name, generated_clicks(), 7), dicts()
-        for place in range(N_FIRST + N_BATCHES):
-            if place == N_FIRST:
+        for index in range(N_WARM_UP_BATCHES + N_BATCHES):
+            if index == N_WARM_UP_BATCHES:
                 start = perf_counter()
-            candidates, clicks = rounds[place]
+            candidates, clicks = rounds[index]
             decision = player.decide(candidates)
             player.learn(decision, clicks[int(decision.action)])
         return (perf_counter() - start) / N_BATCHES * 1e6
@@ -145,10 +152,13 @@ def memory(name: str) -> Measure:
 def dicts() -> list[tuple[list[dict[str, Any]], list[int]]]:
     """Batches of six dicts, and their clicks."""
     log = ClickLog()
-    rows = next(log.blocks(seed=7, size=BATCH * (N_FIRST + N_BATCHES)))
+    rows = next(log.blocks(seed=7, size=N_CANDIDATES * (N_WARM_UP_BATCHES + N_BATCHES)))
     each = log.frame(rows).to_dicts()
     clicks = rows.clicks.tolist()
-    return [(each[start : start + BATCH], clicks[start : start + BATCH]) for start in range(0, len(each), BATCH)]
+    return [
+        (each[start : start + N_CANDIDATES], clicks[start : start + N_CANDIDATES])
+        for start in range(0, len(each), N_CANDIDATES)
+    ]
 
 
 def _rate(work: Any, n: int) -> float:

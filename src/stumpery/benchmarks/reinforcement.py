@@ -14,8 +14,8 @@ from stumpery.system.extras import need
 
 N_CATEGORIES = (3, 5, 4, 4, 3, 2, 3, 3)  # those of Nursery
 N_COLUMNS = len(N_CATEGORIES)
-N_CLASSES, N_ROWS, WARM_UP = 5, 6000, 1000
-BATCH, WIDTH, N_PEER = 512, 32, 300
+N_CLASSES, N_STREAM_ROWS, WARM_UP = 5, 6000, 1000
+BATCH_SIZE, HIDDEN_WIDTH, N_PEER = 512, 32, 300
 
 
 def benchmarks() -> Iterator[Benchmark]:
@@ -41,7 +41,7 @@ def benchmarks() -> Iterator[Benchmark]:
 def table() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows of categories and their classes."""
     rng = np.random.default_rng(7)
-    rows = np.stack([rng.integers(n, size=N_ROWS) for n in N_CATEGORIES], axis=1)
+    rows = np.stack([rng.integers(n, size=N_STREAM_ROWS) for n in N_CATEGORIES], axis=1)
     return rows, (rows[:, 0] * 2 + rows[:, 1] + 3 * (rows[:, 7] == 2) + rows[:, 3]) % N_CLASSES
 
 
@@ -55,7 +55,7 @@ def ours(n_updates: int | None, n_rows: int) -> float:
     """Updates per second after the warm-up, with rollouts, replay and encoding."""
     need("jax", "deep")
     rows, labels = as_dicts(), table()[1].tolist()
-    model = DQNTree(warm_up=WARM_UP, batch_size=BATCH, width=WIDTH, n_updates=n_updates)
+    model = DQNTree(warm_up=WARM_UP, batch_size=BATCH_SIZE, width=HIDDEN_WIDTH, n_updates=n_updates)
     model.learn_many(rows[: WARM_UP + 1], labels[: WARM_UP + 1])
     part = slice(WARM_UP + 1, WARM_UP + 1 + n_rows)
     start = perf_counter()
@@ -68,7 +68,7 @@ def eager(*, trains: bool) -> float:
     torch: Any = need("torch", "torch")
     torch.set_num_threads(1)
     torch.manual_seed(7)
-    n_inputs, half = sum(N_CATEGORIES) + N_COLUMNS, BATCH // 2
+    n_inputs, half = sum(N_CATEGORIES) + N_COLUMNS, BATCH_SIZE // 2
     online, target = (_network(torch, n_inputs) for _ in range(2))
     target.load_state_dict(online.state_dict())
     adam = torch.optim.Adam(online.parameters(), lr=1e-3)
@@ -91,8 +91,8 @@ def eager(*, trains: bool) -> float:
                 seen[0, column], ranks[row, column] = True, step
 
     def batch() -> tuple[Any, ...]:
-        indices = torch.randint(len(rows), (BATCH,))
-        step = torch.randint(N_COLUMNS, (BATCH, 1))
+        indices = torch.randint(len(rows), (BATCH_SIZE,))
+        step = torch.randint(N_COLUMNS, (BATCH_SIZE, 1))
         own = ranks[indices]
         after = own[:half] <= step[:half]
         closed = torch.cat([after, torch.zeros(half, N_CLASSES, dtype=torch.bool)], dim=1)
@@ -121,5 +121,7 @@ def eager(*, trains: bool) -> float:
 
 
 def _network(torch: Any, n_inputs: int) -> Any:
-    layers = [each for size in (n_inputs, WIDTH) for each in (torch.nn.Linear(size, WIDTH), torch.nn.ReLU())]
-    return torch.nn.Sequential(*layers, torch.nn.Linear(WIDTH, N_COLUMNS + N_CLASSES))
+    layers = [
+        each for size in (n_inputs, HIDDEN_WIDTH) for each in (torch.nn.Linear(size, HIDDEN_WIDTH), torch.nn.ReLU())
+    ]
+    return torch.nn.Sequential(*layers, torch.nn.Linear(HIDDEN_WIDTH, N_COLUMNS + N_CLASSES))

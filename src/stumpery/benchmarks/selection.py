@@ -16,7 +16,7 @@ from stumpery.selection.classifiers import Classifier
 from stumpery.streams.datasets import load as datasets
 from stumpery.types import Floats, Integers
 
-N_EVENTS, N_FEATURES, N_CHOSEN = 32_561, 123, 12
+N_SELECTION_EVENTS, N_FEATURES, N_CHOSEN = 32_561, 123, 12
 PERCEPTRONS_PER_S = 300e3
 
 
@@ -52,8 +52,8 @@ def events() -> tuple[Floats, Integers, Integers]:
     try:
         datasets.path("a8a")
     except FileNotFoundError:
-        rows = (rng.random((N_EVENTS, N_FEATURES)) < 0.11).astype(np.float64)
-        labels = np.where(rows[:, :3].sum(axis=1) + rng.normal(0.0, 0.3, N_EVENTS) > 0.5, 1, -1)
+        rows = (rng.random((N_SELECTION_EVENTS, N_FEATURES)) < 0.11).astype(np.float64)
+        labels = np.where(rows[:, :3].sum(axis=1) + rng.normal(0.0, 0.3, N_SELECTION_EVENTS) > 0.5, 1, -1)
     else:
         frame = datasets.load("a8a")
         labels = frame["label"].to_numpy().astype(np.int64)

@@ -30,4 +30,4 @@ Version = Annotated[bool, typer.Option("--version", callback=_print_version, is_
 
 @app.callback()
 def main(version: Version = False) -> None:
-    """Learning and deciding on streams with trees."""
+    """Contextual bandits and online learning with trees."""

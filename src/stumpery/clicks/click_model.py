@@ -65,7 +65,7 @@ class ClickModel(Model):
         return {False: 1.0 - probability, True: probability}
 
     def predict_one(self, x: Any) -> bool:
-        """Whether a click is more probable than no click."""
+        """The predicted class: whether a click is more probable than no click."""
         return self.predict_proba_one(x)[True] > 0.5
 
     def predict_proba_many(self, X: Any) -> Floats:  # noqa: N803
@@ -79,7 +79,7 @@ class ClickModel(Model):
         return clicks
 
     def score_many(self, X: Any) -> Floats:  # noqa: N803
-        """A score for each row by which rows are ranked: the likelier the click, the higher."""
+        """A score for each row by which rows are ranked: higher where a click is more probable."""
         if self._encoder is None:
             return self._initial_scores(_n_rows(X))
         return self._score(self._matrix(X), X)
@@ -186,11 +186,11 @@ class ClickModel(Model):
 
     @abstractmethod
     def _score(self, matrix: Floats, rows: Any) -> Floats:
-        """The scores of encoded rows; `rows` are the same rows as they came."""
+        """The scores of encoded rows; `rows` are the same rows, not encoded."""
 
     @abstractmethod
     def _learn(self, row: Floats, raw: Any, label: int, weight: int) -> None:
-        """Learn one encoded row; `raw` is the same row as it came."""
+        """Learn one encoded row; `raw` is the same row, not encoded."""
 
     @abstractmethod
     def _contributions(self, row: Floats) -> Floats:
@@ -205,7 +205,7 @@ class ClickModel(Model):
         return scores
 
     def _predictors(self) -> PredictorBank:
-        """The predictor bank, which is there once the columns are known."""
+        """The predictor bank; it exists once the columns are known."""
         if self._bank is None:
             raise InvalidInput("there is no row yet; the columns are inferred from the first rows")
         return self._bank

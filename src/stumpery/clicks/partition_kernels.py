@@ -27,7 +27,7 @@ MIN_PROBABILITY = 1e-6  # probabilities are clipped to it before their logarithm
 
 @internal
 def probability(clicks: float, count: float, prior: float, m: float) -> float:
-    """The m-estimate of the probability of a click: the share of clicks, shrunk to the prior."""
+    """The m-estimate of the probability of a click: the fraction of clicks, shrunk to the prior."""
     return (clicks + m * prior) / (count + m)
 
 
@@ -66,19 +66,19 @@ def best_cut(
 ) -> tuple[int, float]:
     """The best cut of the tuples from `low` to before `high`, and its gain; NO_CUT where there is none."""
     best = NO_CUT
-    least = np.inf
+    min_impurity = np.inf
     total_clicks = clicks[high] - clicks[low]
     total = counts[high] - counts[low]
     for cut in range(low + 1, high):
         left_clicks = clicks[cut] - clicks[low]
         left = counts[cut] - counts[low]
         value = impurity(left_clicks, left, total_clicks - left_clicks, total - left, prior, settings)
-        if value < least:
-            least = value
+        if value < min_impurity:
+            min_impurity = value
             best = cut
     if best == NO_CUT:
         return best, 0.0
-    return best, impurity_before(total_clicks, total, prior, settings) - least
+    return best, impurity_before(total_clicks, total, prior, settings) - min_impurity
 
 
 @internal
@@ -87,7 +87,7 @@ def best_interval(
 ) -> tuple[int, int, float]:
     """The best interval of tuples, from `low` to before `high`, against all others, and its gain."""
     best_low = best_high = NO_CUT
-    least = np.inf
+    min_impurity = np.inf
     for low in range(size):
         for high in range(low + 1, low + 2 if single else size + 1):
             if high - low == size:
@@ -102,13 +102,17 @@ def best_interval(
                 settings[SETTING_PRIOR],
                 settings,
             )
-            if value < least:
-                least = value
+            if value < min_impurity:
+                min_impurity = value
                 best_low = low
                 best_high = high
     if best_low == NO_CUT:
         return best_low, best_high, 0.0
-    return best_low, best_high, impurity_before(clicks[size], counts[size], settings[SETTING_PRIOR], settings) - least
+    return (
+        best_low,
+        best_high,
+        impurity_before(clicks[size], counts[size], settings[SETTING_PRIOR], settings) - min_impurity,
+    )
 
 
 class Partitions(NamedTuple):

@@ -21,8 +21,8 @@ from stumpery.types import Floats, Integers
 FIXED_ARRAYS = frozenset({"columns", "hashes", "kinds", "limits", "settings", "features"})  # set by options
 
 
-class Learner(Protocol):
-    """Any learner with river's verbs."""
+class BinaryLearner(Protocol):
+    """Protocol of binary classifiers with river's verbs."""
 
     def learn_one(self, x: Any, y: Any) -> Any:
         """Learn one row and its label."""
@@ -60,7 +60,7 @@ class PredictorBank:
     """
 
     def __init__(
-        self, predictors: Sequence[PredictorConfig], trees: Sequence[TreeConfig], learners: Sequence[Learner] = ()
+        self, predictors: Sequence[PredictorConfig], trees: Sequence[TreeConfig], learners: Sequence[BinaryLearner] = ()
     ) -> None:
         self.learners = list(learners)
         self.univariate = _new_univariate_bank(predictors) if predictors else None
@@ -83,7 +83,7 @@ class PredictorBank:
         return outputs
 
     def learn(self, row: Floats, raw: Any, label: int, weights: Integers) -> None:
-        """Learn an event in each predictor, as often as its weight says; `raw` is the row as it came."""
+        """Learn an event in each predictor, as often as its weight; `raw` is the row, not encoded."""
         start = 0
         scratch = iter(self._scratch)
         if self.univariate is not None:
@@ -134,7 +134,7 @@ class PredictorBank:
         """Refuse inconsistent arrays; `fixed` are those that options set."""
         own = self.arrays()
         for name, array in fixed.items():
-            check(array.tobytes() == own[name].tobytes(), f"its array {name!r} is not the one of its options")
+            check(array.tobytes() == own[name].tobytes(), f"its array {name!r} does not match its options")
         if self.univariate is not None:
             validate_univariate_bank(self.univariate)
         for bank in self.tree_banks:
@@ -144,8 +144,8 @@ class PredictorBank:
         return [*([] if self.univariate is None else [self.univariate]), *self.tree_banks]
 
 
-def click_probability(learner: Learner, row: Any) -> float:
-    """A learner's probability of a click, of the label True or 1; 0 while the learner knows no such label."""
+def click_probability(learner: BinaryLearner, row: Any) -> float:
+    """A learner's probability of a click, of the label True or 1; 0 while the learner has not learned that label."""
     probabilities = learner.predict_proba_one(row)
     probability: Any = probabilities.get(True, 0.0) if isinstance(probabilities, Mapping) else None
     if not is_number(probability) or not 0.0 <= probability <= 1.0 + 1e-9:

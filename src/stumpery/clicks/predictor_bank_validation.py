@@ -9,7 +9,7 @@ from stumpery.summaries import quantile_streams_validation
 
 
 def validate_univariate_bank(bank: UnivariateBank) -> None:
-    """A ValueError says what is inconsistent in a bank of univariate predictors."""
+    """Validate a bank of univariate predictors; a ValueError describes the inconsistency."""
     quantile_streams_validation.validate(bank.streams, bank.streams.buffers.shape[1] - 1)
     n_cuts, cuts = bank.partitions.n_cuts, bank.partitions.cuts
     check_within(n_cuts, 0, cuts.shape[1], "the number of cuts of a predictor")
@@ -19,7 +19,7 @@ def validate_univariate_bank(bank: UnivariateBank) -> None:
 
 
 def validate_tree_bank(bank: TreeBank) -> None:
-    """A ValueError says what is inconsistent in a tree bank: nodes are in one tree each, leaves have summaries."""
+    """Validate a tree bank: nodes are in one tree each, leaves have summaries."""
     n_trees, n_features = bank.features.shape
     n_nodes, n_slots = bank.used.tolist()
     check_within(np.array(n_nodes), n_trees, len(bank.splits), "the number of nodes")
@@ -35,7 +35,7 @@ def validate_tree_bank(bank: TreeBank) -> None:
         again = children[1:][children[1:] == children[:-1]]
         raise corrupt(f"node {again[0]} has two parents" if len(again) else "a node is in no tree")
     check_within(bank.splits, NO_FEATURE, n_features - 1, "the column of a node")
-    check((bank.splits[inner] != NO_FEATURE).all(), "a node with children asks for no column")
+    check((bank.splits[inner] != NO_FEATURE).all(), "a node with children has no column")
     check(not np.isnan(bank.thresholds[inner]).any(), "the threshold of a node is NaN")
     slots = bank.slots[bank.slots != NO_SLOT]
     check((bank.slots[inner] == NO_SLOT).all(), "a node with children has a summary")

@@ -1,7 +1,7 @@
 """A bank of univariate predictors as one set of arrays: a quantile summary and a partition for each predictor.
 
 An event enters the buffer of each predictor's summary with its weight. A full buffer is flushed, and when the count has
-grown by 1/32 the partition is fitted anew. A category comes as its hash, from 0 to below 1; predictors with a further
+grown by 1/32 the partition is refitted. A category comes as its hash, from 0 to below 1; predictors with a further
 hash function rehash it.
 """
 
@@ -26,7 +26,7 @@ from stumpery.summaries.quantile_tuples_kernels import Tuples
 from stumpery.types import Floats, Integers
 
 BUFFER_SIZE = 32  # of each summary
-REFIT_DIVISOR = 32  # a partition is fitted anew when the count has grown by 1/32
+REFIT_DIVISOR = 32  # a partition is refitted when the count has grown by 1/32
 MAX_COUNT = 2**30  # beyond it counts are halved; they have 32 bits
 _U = np.uint64
 _UNIT = 2.0**53
@@ -40,7 +40,7 @@ class UnivariateBank(NamedTuple):
     kinds: Integers  # (predictors,)
     limits: Integers  # (predictors,): the maximum number of tuples of the summary
     settings: Floats  # (predictors, N_SETTINGS)
-    due: Integers  # (predictors,): the count at which the partition is fitted anew
+    due: Integers  # (predictors,): the count at which the partition is refitted
     missing: Integers  # (predictors, classes)
     streams: QuantileStreams
     partitions: Partitions
@@ -104,7 +104,7 @@ def learn_missing(bank: UnivariateBank, p: int, label: int, weight: int) -> None
 
 @internal
 def fit_partition(bank: UnivariateBank, p: int, clicks: Integers, counts: Integers) -> None:
-    """Fit a predictor's partition anew, in place."""
+    """Refit a predictor's partition, in place."""
     size = accumulate(clicks, counts, bank.streams, p)
     values = bank.streams.values[p]
     settings = bank.settings[p]
@@ -133,7 +133,7 @@ def halve_counts(streams: QuantileStreams, stream: int) -> None:
 def flush_and_fit(
     bank: UnivariateBank, p: int, run: Tuples, merged: Tuples, clicks: Integers, counts: Integers
 ) -> None:
-    """Flush a predictor's summary and, if it is due, fit its partition anew, in place."""
+    """Flush a predictor's summary and, if it is due, refit its partition, in place."""
     flush(bank.streams, p, run, merged, 0.0, bank.limits[p])
     total = 0
     for index in range(bank.streams.sizes[p]):

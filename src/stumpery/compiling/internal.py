@@ -61,14 +61,14 @@ class _InternalLibrary(JITCodeLibrary):  # type: ignore[misc]
                 self._linked_module.link_in(unlinked._get_module_for_linking(), preserve=True)
         return self._linked_module
 
-    def _dependencies(self, found: dict[Any, None]) -> dict[Any, None]:
-        """The libraries of all functions called, directly or indirectly; `found` is filled in place."""
+    def _dependencies(self, dependencies: dict[Any, None]) -> dict[Any, None]:
+        """The libraries of all functions called, directly or indirectly; `dependencies` is filled in place."""
         for library in self._linking_libraries:
-            if library not in found and library is not self:
-                found[library] = None
+            if library not in dependencies and library is not self:
+                dependencies[library] = None
                 if isinstance(library, _InternalLibrary):
-                    library._dependencies(found)
-        return found
+                    library._dependencies(dependencies)
+        return dependencies
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -137,7 +137,7 @@ class InternalCompiler(KernelCompiler):
 
 
 def _needs_no_reference_counts(state: Any) -> bool:
-    """Whether a function neither allocates nor returns an array, so that its arrays outlive the call.
+    """Whether a function neither allocates nor returns an array, so that its callers keep its arrays alive.
 
     Everything not known to be safe is counted: generators, and values that are neither arrays nor tuples of arrays.
     """

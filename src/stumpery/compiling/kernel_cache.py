@@ -2,13 +2,13 @@
 
 Numba stores compiled functions as pickles, and unpickling runs code. So only files written by this user are unpickled:
 each file begins with an HMAC-SHA256 of its name, its folder's name and its content. The key is random, stored elsewhere
-and readable by the user alone. A file that was planted, changed, truncated or swapped is compiled anew. Folders and
+and readable by the user alone. A file that was planted, changed, truncated or swapped is recompiled. Folders and
 files that belong to another user, or that others may write, are not used at all.
 
 Numba's own cache has an index file per function. Here a file's name is a hash of what its machine code depends on: the
 function, its argument types and the processor. Numba invalidates a kernel when its own source file changes, but not
 when a kernel that it calls changes, or a compiler setting. So the folder's name is a hash of all kernel sources and
-settings: any change compiles all kernels anew, and no stale kernel runs.
+settings: any change recompiles all kernels, and no stale kernel runs.
 
 Misses are logged at debug level under the name of this module.
 """

@@ -50,8 +50,8 @@ def _classes_in(kind: Any) -> tuple[type, ...]:
     """The classes of a NamedTuple type and of the NamedTuples nested in it."""
     if not isinstance(kind, types.BaseTuple):
         return ()
-    own = (kind.instance_class,) if isinstance(kind, types.BaseNamedTuple) else ()
-    return (*own, *(each for field in kind.types for each in _classes_in(field)))
+    own_class = (kind.instance_class,) if isinstance(kind, types.BaseNamedTuple) else ()
+    return (*own_class, *(each for field in kind.types for each in _classes_in(field)))
 
 
 @register_model(NamedTuplePointer)
@@ -107,7 +107,7 @@ class Pinned:
 
 
 def pinned(record: Any) -> Any:
-    """A NamedTuple of arrays as a fast kernel argument; pin it anew when one of its arrays is replaced."""
+    """A NamedTuple of arrays as a fast kernel argument; pin it again when one of its arrays is replaced."""
     return Pinned(record) if EXTENDED and not config.DISABLE_JIT else record
 
 

@@ -1,4 +1,4 @@
-"""Drift detectors: three of them, with one protocol.
+"""Drift detectors, with one protocol.
 
 | detector | watches | fires | what its user does then |
 |---|---|---|---|

@@ -1,4 +1,4 @@
-"""Online encoder of rows for trees: learns new categories as they come, and gives missing values codes of their own.
+"""Online encoder of rows for trees: learns new categories, and has codes for missing values.
 
 Numbers are 64-bit floats with -inf for missing, categories are codes with 0 for missing. A column without a value so
 far becomes categorical if its first value is.
@@ -43,7 +43,7 @@ def distinct(data: Data) -> Data | DistinctValues:
 
 @dataclass(frozen=True, eq=False)
 class OnlineEncoder:
-    """An online encoder: a schema to which new categories are added, and which of its columns have had a value.
+    """An online encoder: a schema to which new categories are added, and flags of the columns that have had a value.
 
     An encoder never changes: `extend` gives another.
 
@@ -63,7 +63,7 @@ class OnlineEncoder:
 
     @classmethod
     def from_rows(cls, rows: Any, max_categories: int) -> Self:
-        """An encoder with the kinds of the first rows' columns; categories get their codes as they come."""
+        """An encoder with the kinds of the first rows' columns; categories get codes in order of appearance."""
         first = rows[:N_FIRST_ROWS] if hasattr(rows, "__getitem__") else rows
         table = open_table(as_table(first))
         kinds = {

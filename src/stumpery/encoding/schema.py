@@ -21,7 +21,7 @@ Declared = str | Sequence[str] | Sequence[float]
 
 @dataclass(frozen=True, kw_only=True)
 class Schema(Saveable):
-    """The schema of a stream: its numerical and categorical columns in order, and what the first rows taught of each.
+    """The schema of a stream: its numerical and categorical columns, with categories and quantiles of the first rows.
 
     A schema never changes: `extend` and `close` give a new one.
 
@@ -122,7 +122,7 @@ class Schema(Saveable):
         return {"columns": [{"kind": column.kind, **column.options()} for column in self.columns]}
 
     def _arrays(self) -> Arrays:
-        """The numbers' points as one array."""
+        """The quantiles of all numerical columns as one array."""
         points = [column.points or () for column in self.columns if isinstance(column, Numerical)]
         return {"points": np.array(list(chain.from_iterable(points)), dtype=np.float64)}
 
@@ -133,7 +133,7 @@ class Schema(Saveable):
             saved = [(_KINDS[each["kind"]], each) for each in options["columns"]]
             columns = tuple(kind.from_options(each, points) for kind, each in saved)
         except (KeyError, TypeError, AttributeError) as error:
-            raise CorruptFile(f"a saved schema has columns and points; here {error!r} came up") from None
+            raise CorruptFile(f"a saved schema must have columns and points: {error!r}") from None
         if next(points, None) is not None:
             raise CorruptFile("a saved schema has more points than its columns say; it must have as many")
         return {"columns": columns}
@@ -173,7 +173,7 @@ def _declare(name: str, kind: Any, max_categories: int) -> Column:
 
 
 def kind_in(data: Data, is_categorical: bool) -> str:
-    """What a column of these values is declared as: "numerical", "categorical" or "categorical number"."""
+    """The kind with which a column of these values is declared: "numerical", "categorical" or "categorical number"."""
     kinds = {"number"} if isinstance(data, np.ndarray) else {value_kind(kind) for kind in set(map(type, data))}
     if "string" in kinds:
         return "categorical"

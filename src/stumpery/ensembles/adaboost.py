@@ -23,7 +23,7 @@ class AdaBoost(CopiedModelEnsemble):
     """AdaBoost: each classifier learns the rows weighted by the errors of those before it (Freund and Schapire 1997).
 
     P_1 = 1/n; alpha = ln((1 - e) / e) / 2; weights times exp(-alpha) where right and exp(alpha) where wrong, brought to
-    a sum of 1; where e > 1/2 the weights start anew and the member does not vote. With K classes it is SAMME (Zhu et
+    a sum of 1; where e > 1/2 the weights are reset and the member does not vote. With K classes it is SAMME (Zhu et
     al. 2009): alpha has ln(K - 1) / 2 more, and e may be as large as 1 - 1/K, the error of guessing. The default member
     is a stump. A member that takes no weights, or whole ones only, learns rows that are drawn by them.
 
@@ -64,7 +64,7 @@ class AdaBoost(CopiedModelEnsemble):
             self.members.append(member)
             self.alphas.append(alpha)
         if not self.members:
-            raise InvalidInput("every model was wrong more often than by guessing; there is nothing to vote with")
+            raise InvalidInput("every model was less accurate than guessing: no member can be added")
 
     def _combined(self, rows: Any) -> Floats:
         """The shares of the members' weighted votes."""

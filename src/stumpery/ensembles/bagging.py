@@ -64,7 +64,7 @@ class Bagging(CopiedModelEnsemble):
 
     @property
     def out_of_bag_error(self) -> float:
-        """The error on rows that the members did not see; NaN where there are none."""
+        """Out-of-bag error: on rows that the members did not learn; NaN if there are none."""
         n, wrong = self._estimate.tolist()
         return wrong / n if n else math.nan
 

@@ -86,7 +86,7 @@ class BatchEnsemble(Model):
         self.classes = encode_classes(classes, [])[0]
         known = {label for member in members for label in getattr(member, "classes", ())}
         if self.classes != classes or bool(classes) != bool(members) or not known <= set(classes):
-            raise corrupt("its classes are not those of its models")
+            raise corrupt("its classes do not match those of its models")
         self.members = members
         self._restore_combination(arrays)
 

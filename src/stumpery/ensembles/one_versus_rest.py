@@ -44,11 +44,11 @@ def grouped(models: Sequence[Any], classes: Sequence[Any]) -> list[Any]:
     members, rest = [], list(models)
     while rest:
         n = len(classes) if isinstance(rest[0], ClickModel) else 1
-        own, rest = rest[:n], rest[n:]
-        if n == 1 and not isinstance(own[0], ClickModel):
-            members += own
-        elif len(own) < max(n, 1) or not all(isinstance(model, ClickModel) for model in own):
-            raise corrupt("its classes are not those of its models")
+        of_member, rest = rest[:n], rest[n:]
+        if n == 1 and not isinstance(of_member[0], ClickModel):
+            members += of_member
+        elif len(of_member) < max(n, 1) or not all(isinstance(model, ClickModel) for model in of_member):
+            raise corrupt("its classes do not match those of its models")
         else:
-            members.append(OneVersusRest(own, classes))
+            members.append(OneVersusRest(of_member, classes))
     return members

@@ -18,7 +18,7 @@ ESTIMATE_EVENTS, ESTIMATE_SUM = range(2)  # events out of some bag, and those pr
 
 @dataclass(kw_only=True, eq=False)
 class OnlineBagging(OnlineEnsemble):
-    """Online bagging: learners that see each event Poisson(1) times (Oza 2005).
+    """Online bagging: learners that learn each event Poisson(1) times (Oza 2005).
 
     An event that a member draws 0 times is out of its bag: the mean of such members' predictions gives an estimate of
     the ensemble's accuracy (of its mean squared error for numbers) without a second pass.

@@ -18,7 +18,7 @@ MIN_MEMBER_ERROR = 1e-6  # the error of a member stays within this and 1 minus t
 
 @dataclass(kw_only=True, eq=False)
 class OnlineBoosting(OnlineEnsemble):
-    """Online boosting: each learner sees more of the events that those before it got wrong (Oza and Russell 2001).
+    """Online boosting: higher weights for events that earlier learners misclassified (Oza and Russell 2001).
 
     An event comes with the weight 1 to the first learner, which sees it Poisson(weight) times. Where it is right, the
     weight falls for those after it so that its rights and its wrongs come to count the same; where it is wrong, it

@@ -56,9 +56,9 @@ class OnlineEnsemble(Model):
         are_classifiers = [predicts_probabilities(member) for member in self.members]
         self.is_classifier = all(are_classifiers)
         if not self.is_classifier and not self.takes_numbers:
-            raise InvalidInput(f"{type(self).__name__} takes models of classes; one of these has no predict_proba_one")
+            raise InvalidInput(f"{type(self).__name__} takes classifiers; one of the models has no predict_proba_one")
         if not self.is_classifier and any(are_classifiers):
-            raise InvalidInput("some models predict classes and others numbers; they must all do the same")
+            raise InvalidInput("models has classifiers and regressors; they must be of one kind")
         register_virtual_subclass(type(self), "Classifier" if self.is_classifier else "Regressor")
 
     def _copies(self) -> list[Any]:
@@ -66,7 +66,7 @@ class OnlineEnsemble(Model):
         if self.n_models is not None:
             check_whole("n_models", self.n_models, 1, MAX_MODELS)
             if len(given) > 1:
-                raise InvalidInput("n_models says how many copies of one model there are; here are several models")
+                raise InvalidInput("n_models is the number of copies of one model, but models has several")
             given *= self.n_models
         for model in given:
             if isinstance(model, type) or not (hasattr(model, "learn_one") and hasattr(model, "predict_one")):
@@ -80,7 +80,7 @@ class OnlineEnsemble(Model):
 
     @property
     def classes(self) -> tuple[Label, ...]:
-        """The classes that came so far, in the order of their arrival."""
+        """The classes learned so far, in order of appearance."""
         return tuple(self._classes)
 
     # River's verbs.
@@ -113,7 +113,7 @@ class OnlineEnsemble(Model):
         self.members = declared(self.members, names)
 
     def check_many(self, X: Any, y: Any) -> None:  # noqa: N803
-        """Refuse, with a ValueError, what `learn_many` would refuse; others' members are not asked."""
+        """Refuse, with a ValueError, what `learn_many` would refuse; members of other libraries are not checked."""
         labels = self._labels(X, y)
         self._classes_with(labels)
         self._check_members(X, labels)
@@ -121,12 +121,12 @@ class OnlineEnsemble(Model):
     def predict_proba_one(self, x: Any) -> ClassProbabilities:
         """The probability of each class."""
         if not self.is_classifier:
-            raise InvalidInput("these models predict numbers, not classes")
+            raise InvalidInput("these models are regressors, which have no probabilities")
         probabilities: ClassProbabilities = self._combined(self._member_outputs(x))
         return probabilities
 
     def predict_one(self, x: Any) -> Any:
-        """The likeliest class, None before the first came, or the predicted number."""
+        """The most probable class, None before the first label, or the predicted number."""
         output = self._combined(self._member_outputs(x))
         return likeliest(output) if self.is_classifier else output
 

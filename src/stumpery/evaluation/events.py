@@ -16,7 +16,7 @@ Progress = Callable[[int], None]  # called with the number of events that were j
 
 
 def check_policy(name: str, value: Any) -> None:
-    """Refuse what is no policy."""
+    """Validate that a value is a policy."""
     if not isinstance(value, Policy):
         raise InvalidInput(f"{name} is {shown(value)}; it must be a policy, such as stumpery.UCB(actions=['a', 'b'])")
 

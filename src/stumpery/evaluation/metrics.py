@@ -45,7 +45,7 @@ class Estimator(NamedTuple):
         return np.array(faded_means)
 
     def agreement_by_chance(self, true: Integers, predicted: Integers, n_classes: int) -> Floats:
-        """How often guesses by the classes' frequencies alone would be right, at each checkpoint."""
+        """Expected agreement by chance, as in Cohen's kappa, from the class frequencies at each checkpoint."""
         agreements, totals, weight, start = [], np.zeros((2, n_classes)), 0.0, 0
         for end in self.checkpoints.tolist():
             kept = {"cumulative": 1.0, "windowed": 0.0, "fading": self.fading ** (end - start)}[self.estimate]

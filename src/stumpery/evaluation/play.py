@@ -82,7 +82,8 @@ def play(
 ) -> PlayResult:
     """Simulate a policy: it decides and learns step by step, over known rewards or over a stream.
 
-    The policy goes on from its present state, and has learned afterwards, up to the error if a stream brings one.
+    The policy starts from its current state and learns in place; if a stream raises an error, it has learned up to
+    there.
 
     Args:
         policy: The policy, which learns in place.

@@ -138,7 +138,7 @@ def prequential(
     checkpoints = np.unique(np.append(np.arange(every, n, every), n))
     kinds = {predicts_probabilities(model) for model in named.values()}
     if len(kinds) > 1:
-        raise InvalidInput("some models predict classes and others numbers; they must all do the same")
+        raise InvalidInput("models has classifiers and regressors; they must be of one kind")
     runs = {name: _run(name, model, X, labels, checkpoints, progress) for name, model in named.items()}
     measure = class_metrics if kinds == {True} else number_metrics
     curves = {name: measure(run.predictions, labels, checkpoints, window, fading) for name, run in runs.items()}
@@ -189,7 +189,7 @@ def _run(name: str, model: Any, rows: Any, labels: list[Any], checkpoints: Integ
 
 
 def _test_then_learn(model: Any, rows: Any, labels: list[Any]) -> Any:
-    """Probabilities or numbers for rows that are learned on the way: an array from our models, a list from others."""
+    """Prequential predictions, probabilities or numbers: an array from our models, a list from others."""
     if hasattr(model, "test_then_learn"):
         return model.test_then_learn(rows, labels)
     predict = model.predict_proba_one if predicts_probabilities(model) else model.predict_one
@@ -201,7 +201,7 @@ def _test_then_learn(model: Any, rows: Any, labels: list[Any]) -> Any:
 
 
 def _named_outputs(model: Any, outputs: Floats) -> list[Any]:
-    """Probabilities by class, without the classes not seen so far; numbers as they are."""
+    """Probabilities by class, without classes that are not known yet; numbers unchanged."""
     if outputs.ndim == 1:
         numbers: list[Any] = outputs.tolist()
         return numbers
@@ -210,7 +210,7 @@ def _named_outputs(model: Any, outputs: Floats) -> list[Any]:
 
 
 def _score(output: Any, label: Any) -> float:
-    """Whether a class was right, or the absolute error of a number."""
+    """The score of a prediction: whether the class is correct, or the absolute error of a number."""
     return float(likeliest(output) == label) if isinstance(output, dict) else abs(output - label)
 
 

@@ -173,7 +173,7 @@ def regret(
 
 
 def best_known(batch: Batch) -> Floats:
-    """What the best action of each event earns: its mean where that is known, else the largest reward."""
+    """The reward of the best action of each event: its mean where that is known, else the largest reward."""
     best: Floats = (batch.rewards if batch.expected is None else batch.expected).max(axis=1)
     return best
 

@@ -71,7 +71,7 @@ class ReplayResult(Result):
 
 
 def replay(selector: ContentSelector, lines: Iterable[tuple[Any, int, int]]) -> ReplayResult:
-    """Replay a log of (candidates, index that was shown at random, click) through a selector, which learns on the way.
+    """Replay a log of (candidates, index shown at random, click): the selector learns from the lines that match.
 
     Policies with named actions, such as `RewardForest`, cannot be replayed here: a line's candidates are rows, not
     actions.

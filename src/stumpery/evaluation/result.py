@@ -78,7 +78,7 @@ def new_axes() -> "Axes":
 
 
 def json_text(content: Any) -> str:
-    """Strict JSON: arrays become lists, and what is not finite becomes null."""
+    """Strict JSON: arrays become lists, numbers that are not finite become null."""
     return json.dumps(_plain(content), indent=1, allow_nan=False)
 
 

@@ -39,7 +39,7 @@ def encode_classes(y: Any, known: Sequence[Label]) -> tuple[list[Label], Floats]
 
 
 def checked_classes(classes: Any) -> list[Label]:
-    """Saved classes; a CorruptFile says that one comes twice."""
+    """Saved classes; a CorruptFile if they are not distinct."""
     different = encode_classes(classes, [])[0]
     check(different == classes, "its classes are not all different")
     return different

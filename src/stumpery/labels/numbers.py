@@ -12,10 +12,10 @@ from stumpery.types import Floats
 MAX_TARGET = 1e15  # the sum of a leaf's squares must fit into 32 bits
 
 
-def is_target(value: Any, most: float = MAX_TARGET) -> bool:
-    """Whether a label is a number of at most this magnitude; NaN is none."""
+def is_target(value: Any, limit: float = MAX_TARGET) -> bool:
+    """Whether a label is a number of at most this magnitude, not NaN."""
     number: Any = value
-    return isinstance(value, int | float | np.integer | np.floating | np.bool_) and bool(abs(number) <= most)
+    return isinstance(value, int | float | np.integer | np.floating | np.bool_) and bool(abs(number) <= limit)
 
 
 def checked_targets(y: Any) -> Floats:

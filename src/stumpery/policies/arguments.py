@@ -1,4 +1,4 @@
-"""Checks of what policies are given: actions, decisions, probabilities, rewards."""
+"""Validation of arguments of policies: actions, decisions, probabilities, rewards."""
 
 import math
 from collections.abc import Iterable, Sequence, Set
@@ -26,12 +26,12 @@ def checked_actions(actions: Sequence[Action]) -> tuple[Action, ...]:
             raise InvalidInput(f"an action is {shown(name)}; it must be a string, a finite number or a boolean")
     if len(set(names)) != len(names):
         twice = next(name for index, name in enumerate(names) if name in names[:index])
-        raise InvalidInput(f"action {shown(twice)} is there twice; actions must differ")
+        raise InvalidInput(f"action {shown(twice)} occurs twice; actions must differ")
     return names
 
 
 def checked_probability(probability: Any) -> float:
-    """The probability of a decision, at least MIN_PROBABILITY; a ValueError if it is none."""
+    """The probability of a decision, at least MIN_PROBABILITY; a ValueError if it is invalid."""
     value = probability if type(probability) is float else as_number(probability)
     if not 0.0 < value <= 1.0:
         raise InvalidInput(f"probability is {shown(probability)}; it must be a number above 0 and at most 1")

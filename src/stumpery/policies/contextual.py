@@ -91,7 +91,7 @@ class ContextualPolicy(SchemaModel, Policy, Generic[EncoderT]):
     def _known_encoder(self) -> EncoderT:
         """The encoder of a policy whose columns are known."""
         if self._encoder is None:
-            raise InvalidInput(f"{type(self).__name__} has seen no context yet")
+            raise InvalidInput(f"{type(self).__name__} has had no context yet")
         return self._encoder
 
     def _begin(self, schema: Schema) -> None:
@@ -109,7 +109,7 @@ class ContextualPolicy(SchemaModel, Policy, Generic[EncoderT]):
     def _table(self, contexts: Any) -> Any:
         """Many contexts in a form that encoders take."""
         if contexts is None:
-            raise InvalidInput(f"{type(self).__name__} needs a context to decide on; none came")
+            raise InvalidInput(f"{type(self).__name__} needs a context to decide on; there is none")
         if not isinstance(contexts, Sequence):
             return contexts
         return _stacked(contexts) if any(isinstance(context, np.ndarray) for context in contexts) else list(contexts)

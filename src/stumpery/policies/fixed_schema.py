@@ -48,7 +48,7 @@ class FixedSchemaPolicy(ContextualPolicy[EncoderT]):
 
     def _row(self, context: Context) -> NDArray[Any]:
         if context is None:
-            raise InvalidInput(f"{type(self).__name__} needs a context to decide on; none came")
+            raise InvalidInput(f"{type(self).__name__} needs a context to decide on; there is none")
         if self._encoder is None:
             self._begin(self._infer(np.asarray(context)[None] if isinstance(context, np.ndarray) else [context]))
             return self._row(context)

@@ -91,7 +91,7 @@ class Policy(Model):
 
     @locking
     def learn(self, decision: Decision, reward: float) -> None:
-        """Learn the reward of a decision: at once, late, out of order, or from a log. Repeated ones count again."""
+        """Learn the reward of a decision: at once, delayed, out of order, or from a log. Repeated ones count again."""
         value = reward if type(reward) is float else as_number(reward)
         if not self._low <= value <= self._high:
             raise InvalidInput(f"reward is {shown(reward)}; it must be a number from {self._low:g} to {self._high:g}")
@@ -153,7 +153,7 @@ class Policy(Model):
 
     @abstractmethod
     def explain(self, decision: Decision | None = None) -> Explanation:
-        """What the policy knows of every action now, and why it would take `decision`: a summary and a row per action.
+        """Explain `decision` by the current statistics of every action: a summary and a row per action.
 
         Rows have `action`, `n` (rewards learned) and `mean` first; docs/policies.md describes all columns.
         """

@@ -68,7 +68,7 @@ class VectorPolicy(FixedSchemaPolicy[VectorEncoder], Generic[ModelT]):
     # Hooks with a default.
 
     def _model_arrays(self) -> tuple[Floats, ...]:
-        """What the kernel `run` takes after the columns' moments."""
+        """Arguments of the kernel `run` after the columns' moments."""
         return tuple(self._model)
 
     def _reasons(self, row: Floats, action: int) -> str:

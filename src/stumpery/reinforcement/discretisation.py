@@ -85,7 +85,7 @@ class Discretisation:
         )
 
     def coded(self, rows: Floats) -> CodedRows:
-        """Codes of rows that `OnlineEncoder` encoded; a name that was never learned counts as missing."""
+        """Codes of rows that `OnlineEncoder` encoded; an unknown category counts as missing."""
         rows = rounded(rows)
         arrivals = self._n_codes_needed(rows) - 1
         codes: Codes = np.where(arrivals < self.n_codes, arrivals, UNSEEN).astype(np.int16)
@@ -155,7 +155,7 @@ class Discretisation:
     def from_arrays(
         cls, arrays: dict[str, NDArray[Any]], is_categorical: NDArray[np.bool_], *, as_they_are: bool
     ) -> Self:
-        """Rebuild from `arrays`; a ValueError says what is inconsistent."""
+        """Rebuild from `arrays`; a ValueError describes an inconsistency."""
         is_number, n_codes, n_cuts = arrays["is_number"], arrays["n_codes"], arrays["n_cuts"]
         kinds = [array.dtype.kind for array in (is_number, n_codes, n_cuts)]
         shapes = {is_number.shape, n_codes.shape, n_cuts.shape}
@@ -163,7 +163,7 @@ class Discretisation:
             shapes == {is_categorical.shape} and kinds == ["b", "i", "i"],
             "the cells and the schema have different columns",
         )
-        check(not (is_number & is_categorical).any(), "a column of names has cells of numbers")
+        check(not (is_number & is_categorical).any(), "a categorical column has cells of numbers")
         check(not (as_they_are and n_cuts.any()), "there are cuts although n_cells is None")
         check_within(n_cuts, 0, len(arrays["cuts"]), "the number of cuts of a column")
         check(not n_cuts[~is_number].any(), "a column without numbers has cuts")
@@ -194,7 +194,7 @@ class Discretisation:
             for code in range(int(is_number[column]), n)
         ]
         spans = tuple((column, low, high) for column, low, high in arrays["spans"].tolist())
-        check(sorted(spans) == expected, "the spans are not those of the cells")
+        check(sorted(spans) == expected, "the spans do not match the cells")
         spans = tuple((int(column), low, high) for column, low, high in spans)
         own = is_number.copy(), is_categorical, n_codes.copy(), tuple(cuts), tuple(centres)
         return cls(*own, spans, as_they_are, origins.copy())

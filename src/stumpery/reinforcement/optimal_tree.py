@@ -216,7 +216,7 @@ class OptimalTree(DeclaredColumns):
         is_valid = (
             rows.dtype == np.int64 and rows.ndim == 2 and rows.shape[1] == len(names) and counts.dtype == np.float64
         )
-        check(is_valid and not arrays, "the arrays are not those of counted rows")
+        check(is_valid and not arrays, "the arrays do not match counted rows")
         check(counts.shape == (len(rows), n_classes), "the counts are not (rows, classes)")
         check_within(counts, 0.0, MAX_EVENT_COUNT, "the count of a row")
         check((counts.sum(axis=1) >= 1).all(), "a row has count 0")

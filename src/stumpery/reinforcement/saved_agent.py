@@ -1,4 +1,4 @@
-"""Loading of deep trees: each array is validated and removed from `arrays`; what is left over is an error."""
+"""Loading of deep trees: each array is validated and removed from `arrays`; unknown arrays are an error."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def checked_rows(rows: OnlineEncoder, arrays: Arrays) -> OnlineEncoder:
     """The encoder with the saved flags of columns that had a value."""
-    return replace(rows, seen=_flags(arrays.pop("seen"), least=rows.is_categorical))
+    return replace(rows, seen=_flags(arrays.pop("seen"), required=rows.is_categorical))
 
 
 def checked_warm_up(arrays: Arrays, n_columns: int, n_classes: int, warm_up: int) -> list[tuple[Floats, Integers]]:
@@ -55,7 +55,7 @@ def checked_agent(
     """The agent, or None if the warm-up was unfinished."""
     if "missed" not in arrays:
         return None
-    missed = _flags(arrays.pop("missed"), least=np.zeros(len(is_categorical), bool))
+    missed = _flags(arrays.pop("missed"), required=np.zeros(len(is_categorical), bool))
     own = {name.removeprefix("cells."): arrays.pop(name) for name in list(arrays) if name.startswith("cells.")}
     cells = Discretisation.from_arrays(own, is_categorical, as_they_are=options.n_cells is None)
     own = {name.removeprefix("learner."): arrays.pop(name) for name in list(arrays) if name.startswith("learner.")}
@@ -81,7 +81,7 @@ def _checked_learner(arrays: Arrays, cells: Discretisation, n_classes: int, opti
 
 
 def _validate(state: AgentState, cells: Discretisation, n_classes: int, n_rows: int) -> None:
-    """Raise a ValueError that says what is inconsistent in an agent state."""
+    """Validate an agent state; a ValueError describes the inconsistency."""
     memory, moments, n_columns = state.memory, state.moments, len(cells.n_codes)
     for name, array in named_arrays(state):
         check(
@@ -102,9 +102,9 @@ def _validate(state: AgentState, cells: Discretisation, n_classes: int, n_rows: 
     check_within(state.errors, 0.0, 1.001, "an error rate")
 
 
-def _flags(array: NDArray[Any], least: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    is_valid = array.dtype == np.bool_ and array.shape == least.shape and (array.view(np.uint8) <= 1).all()
-    check(is_valid and (array >= least).all(), "the flags of the columns do not match the schema")
+def _flags(array: NDArray[Any], required: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    is_valid = array.dtype == np.bool_ and array.shape == required.shape and (array.view(np.uint8) <= 1).all()
+    check(is_valid and (array >= required).all(), "the flags of the columns do not match the schema")
     return array.copy()
 
 

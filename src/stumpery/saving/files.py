@@ -1,4 +1,4 @@
-"""Save and load models: a loaded model goes on bit for bit as if it had never stopped.
+"""Save and load models: a loaded model resumes bit for bit.
 
 A file is a safetensors file: the model's arrays, and in the header a versioned JSON text with its kind, its options
 and a digest of it all. Arrays that are mostly zeros are packed. No pickle: nothing in a file is ever run.
@@ -129,11 +129,11 @@ def _load(path: Path, wanted: type | None, seed: int | None, max_bytes: int | No
         )
     kind, options = header.get("kind"), header.get("options")
     if not isinstance(kind, str) or not isinstance(options, dict) or not isinstance(writer, str):
-        raise CorruptFile(f"{path} is damaged: its header names no model")
+        raise CorruptFile(f"{path} is damaged: its header has no kind of model")
     digest = header.pop("digest", None)
     is_first = format_ == FIRST_FORMAT
-    found = _first_digest(kind, options, tensors) if is_first else _digest(header, tensors)
-    if digest != found:
+    computed = _first_digest(kind, options, tensors) if is_first else _digest(header, tensors)
+    if digest != computed:
         raise CorruptFile(f"{path} is damaged: its content is not what was saved")
     if wanted is not None and not issubclass(class_named(kind), wanted):
         raise InvalidInput(f"{path} holds a model of the kind {kind}; kind is {wanted.__name__}")
@@ -252,16 +252,18 @@ def _plain(value: Any) -> Any:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object; a name that occurs twice is refused, as it could be read in two ways."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise CorruptFile("a name comes twice in its header")
-    return found
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        raise CorruptFile("a name occurs twice in its header")
+    return result
 
 
 def _check_nesting(text: str) -> None:
     """Refuse lists and objects nested so deeply that reading them would need a deep stack."""
-    marks = np.frombuffer(_TEXTS.sub(b"", text.encode()), np.uint8)
-    steps = np.isin(marks, (ord("["), ord("{"))).astype(np.int8) - np.isin(marks, (ord("]"), ord("}"))).astype(np.int8)
+    brackets = np.frombuffer(_TEXTS.sub(b"", text.encode()), np.uint8)
+    steps = np.isin(brackets, (ord("["), ord("{"))).astype(np.int8) - np.isin(brackets, (ord("]"), ord("}"))).astype(
+        np.int8
+    )
     if int(np.cumsum(steps, dtype=np.int32).max(initial=0)) > MAX_DEPTH:
         raise CorruptFile(f"lists and objects are nested more than {MAX_DEPTH} deep")
 

@@ -64,8 +64,10 @@ def renamed_arrays(kind: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDAr
     """Arrays under their present names."""
     renamed = {}
     for name, array in arrays.items():
-        own = _PREFIX.sub("", name, count=1)
-        renamed[name.removesuffix(own) + ARRAYS.get(f"{kind}/{own}", ARRAYS.get(own, own))] = array
+        base_name = _PREFIX.sub("", name, count=1)
+        renamed[name.removesuffix(base_name) + ARRAYS.get(f"{kind}/{base_name}", ARRAYS.get(base_name, base_name))] = (
+            array
+        )
     return renamed
 
 

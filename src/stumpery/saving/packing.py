@@ -57,7 +57,7 @@ def pack(array: NDArray[Any]) -> Packed | None:
 
 
 def size_of(form: Any) -> int:
-    """How many bytes an array of that form takes, given as its type and shape; a ValueError says that it is none."""
+    """The size in bytes of an array with this type and shape; a ValueError if they are invalid."""
     match form:
         case [str() as kind, [*shape]] if kind in TYPES and len(shape) <= MAX_DIMENSIONS:
             if all(type(size) is int and size >= 0 for size in shape):

@@ -29,9 +29,11 @@ def reseeded(state: State, seed: int) -> State:
         words = new_generator(seed, next(streams))
         arrays[name] = words if arrays[name].dtype == words.dtype else words.view(arrays[name].dtype)[:2]
     options = deepcopy(state.options)
-    for own, own_names in _models(options, set(arrays)):
-        if "seed" in own and not any(OWN_STREAM.search(name) or DRAWN_COLUMNS.search(name) for name in own_names):
-            own["seed"] = int(new_generator(seed, next(streams))[0] >> 2)  # members' seeds are a few more
+    for model_options, array_names in _models(options, set(arrays)):
+        if "seed" in model_options and not any(
+            OWN_STREAM.search(name) or DRAWN_COLUMNS.search(name) for name in array_names
+        ):
+            model_options["seed"] = int(new_generator(seed, next(streams))[0] >> 2)  # members' seeds are a few more
     return State(options, arrays)
 
 
@@ -39,12 +41,12 @@ def _models(options: Options, names: set[str]) -> Iterator[tuple[Options, set[st
     """The options of a model and of all models in it, each with the names of its own arrays."""
     inner: list[tuple[str, Any]] = [("model.", options.get("model"))]
     inner += [("classifier.", (options.get("classifier") or {}).get("options"))]
-    inner += [(f"{place}:", own) for place, (_, own) in enumerate(options.get("_members", ()))]
-    inner += [(f"recipe {place}:", own) for place, (_, own) in enumerate(options.get("_recipes", ()))]
-    rest = set(names)
-    for mark, own in inner:
-        if isinstance(own, dict):
-            inside = {name for name in rest if name.startswith(mark)}
-            rest -= inside
-            yield from _models(own, {name.removeprefix(mark) for name in inside})
-    yield options, rest
+    inner += [(f"{index}:", member) for index, (_, member) in enumerate(options.get("_members", ()))]
+    inner += [(f"recipe {index}:", member) for index, (_, member) in enumerate(options.get("_recipes", ()))]
+    remaining = set(names)
+    for prefix, member in inner:
+        if isinstance(member, dict):
+            inside = {name for name in remaining if name.startswith(prefix)}
+            remaining -= inside
+            yield from _models(member, {name.removeprefix(prefix) for name in inside})
+    yield options, remaining

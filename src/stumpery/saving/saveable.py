@@ -26,18 +26,18 @@ MEMBER_BYTES = 1000  # that a member takes, at least
 
 
 class Saveable:
-    """What `save` and `load` take: its state is its options as plain values, and arrays."""
+    """Base of models that can be saved: the state is the options as plain values, and arrays."""
 
     def state(self) -> State:
-        """The options and the arrays, live: they change as the model goes on."""
+        """The options and the live arrays, which change with the model."""
         options, arrays = self._options(), dict(self._saved_arrays())
         for name, member in self._members().items():
             if name in MEMBER_LISTS:
-                options[name], own = states_of(member, MEMBER_LISTS[name])
+                options[name], member_arrays = states_of(member, MEMBER_LISTS[name])
             else:
-                options[name], own = snapshot_of(checked_ours(member))
-                own = {f"{name}.{each}": array for each, array in own.items()}
-            arrays |= own
+                options[name], member_arrays = snapshot_of(checked_ours(member))
+                member_arrays = {f"{name}.{each}": array for each, array in member_arrays.items()}
+            arrays |= member_arrays
         return State(options, arrays)
 
     @classmethod
@@ -107,7 +107,7 @@ def restore(into: Arrays, saved: Mapping[str, NDArray[Any]]) -> None:
             what = f"{saved[name].dtype}{saved[name].shape}"
             raise CorruptFile(f"its array {name!r} is {what}, not {array.dtype}{array.shape}")
         if array.dtype == np.bool_ and (saved[name].view(np.uint8) > 1).any():
-            raise CorruptFile(f"its array {name!r} holds what is neither true nor false")
+            raise CorruptFile(f"its array {name!r} has a value that is neither true nor false")
     for name, array in into.items():
         np.copyto(array, saved[name])
 
@@ -123,28 +123,29 @@ def snapshot_of(model: Any) -> State:
     return state
 
 
-def states_of(members: Sequence[Any], mark: str = "") -> tuple[list[Any], Arrays]:
+def states_of(members: Sequence[Any], prefix: str = "") -> tuple[list[Any], Arrays]:
     """Kinds and options of all members, and their arrays by member index; an InvalidInput names a foreign member."""
     states: list[Any] = []
     arrays: Arrays = {}
     for index, member in enumerate(members):
-        options, own = snapshot_of(checked_ours(member))
+        options, member_arrays = snapshot_of(checked_ours(member))
         states.append([type(member).__name__, options])
-        arrays |= {f"{mark}{index}:{name}": array for name, array in own.items()}
+        arrays |= {f"{prefix}{index}:{name}": array for name, array in member_arrays.items()}
     return states, arrays
 
 
-def restored(states: Sequence[Any], arrays: Arrays, mark: str = "") -> list[Any]:
+def restored(states: Sequence[Any], arrays: Arrays, prefix: str = "") -> list[Any]:
     """The members rebuilt; their arrays are taken out of `arrays`, in place."""
-    own: list[Arrays] = [{} for _ in states]
-    indices = {f"{mark}{index}": index for index in range(len(states))}
+    arrays_of: list[Arrays] = [{} for _ in states]
+    indices = {f"{prefix}{index}": index for index in range(len(states))}
     for name in list(arrays):
         start, _, rest = name.partition(":")
         if start in indices:
-            own[indices[start]][rest] = arrays.pop(name)
+            arrays_of[indices[start]][rest] = arrays.pop(name)
     reserve(MEMBER_BYTES * len(states))
     return [
-        class_named(kind).from_state(State(options, mine)) for (kind, options), mine in zip(states, own, strict=True)
+        class_named(kind).from_state(State(options, member_arrays))
+        for (kind, options), member_arrays in zip(states, arrays_of, strict=True)
     ]
 
 
@@ -152,10 +153,10 @@ def class_named(kind: str) -> Any:
     """The public class with this name, whose models can be saved; a CorruptFile if there is none."""
     for family in FAMILIES:
         package = import_module(f"stumpery.{family}")
-        found = getattr(package, kind) if kind in package.__all__ else None
-        if hasattr(found, "from_state") and not isabstract(found):
-            return found
-    raise CorruptFile(f"this version of Stumpery knows no model of the kind {kind!r}")
+        candidate = getattr(package, kind) if kind in package.__all__ else None
+        if hasattr(candidate, "from_state") and not isabstract(candidate):
+            return candidate
+    raise CorruptFile(f"this version of Stumpery has no model of the kind {kind!r}")
 
 
 def checked_ours(member: Any) -> Any:

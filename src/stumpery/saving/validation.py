@@ -36,11 +36,11 @@ def check_all(fits: NDArray[np.bool_], what: str) -> None:
         raise corrupt(what.format(wrong[0] if len(wrong) == 1 else tuple(wrong)))
 
 
-def check_within(values: NDArray[Any], least: float, most: float, what: str) -> None:
+def check_within(values: NDArray[Any], low: float, high: float, what: str) -> None:
     """Raise unless all values are between `least` and `most`, both included; `what` names them."""
-    if values.size and not (values.min().item() >= least and values.max().item() <= most):
-        wrong = next(value for value in values.ravel().tolist() if not least <= value <= most)
-        raise corrupt(f"{what} is {wrong}, which is not within {least:g} and {most:g}")
+    if values.size and not (values.min().item() >= low and values.max().item() <= high):
+        wrong = next(value for value in values.ravel().tolist() if not low <= value <= high)
+        raise corrupt(f"{what} is {wrong}, which is not within {low:g} and {high:g}")
 
 
 def check_learned(values: NDArray[Any], what: str) -> None:
@@ -48,13 +48,13 @@ def check_learned(values: NDArray[Any], what: str) -> None:
     check_within(values, -MAX_MAGNITUDE, MAX_MAGNITUDE, what)
 
 
-def check_total(total: float, most: float = MAX_TOTAL, what: str = "a summary") -> None:
+def check_total(total: float, high: float = MAX_TOTAL, what: str = "a summary") -> None:
     """Raise if a merge would exceed the largest count that can be saved, as only repeated merging does."""
-    if total > most:
-        raise InvalidInput(f"together they have counted {_figure(total)}; {what} counts up to {_figure(most)}")
+    if total > high:
+        raise InvalidInput(f"together they have counted {_formatted(total)}; {what} counts up to {_formatted(high)}")
 
 
-def _figure(number: float) -> str:
+def _formatted(number: float) -> str:
     return f"{int(number):,}" if number < 1e20 else f"{number:g}"
 
 
@@ -77,8 +77,8 @@ def depths(children: NDArray[Any], is_leaf: NDArray[np.bool_], n_roots: int) -> 
         node_depths[level] = depth
         inner = level[~is_leaf[level]]
         first = children[inner].astype(np.int64)
-        astray = inner[(first < n_roots) | (first >= n_nodes - 1)]
-        check(not len(astray), f"the child of node {astray[0] if len(astray) else 0} leads out of the nodes")
+        invalid = inner[(first < n_roots) | (first >= n_nodes - 1)]
+        check(not len(invalid), f"the child of node {invalid[0] if len(invalid) else 0} is not a node")
         level, depth = np.concatenate([first, first + 1]), depth + 1
     return node_depths
 

@@ -1,4 +1,4 @@
-"""The additive model: a sum of tables, one for each feature that was looked at and for each pair of them.
+"""The additive model: a sum of tables, one for each selected feature and for each pair of them.
 
 A standardised value falls into one of 32 narrow bins and one of 8 wide ones, each with a weight; the wide bins of a
 pair have one weight in a hashed table. The sum is the log-odds of the second class. A feature's table is centred on its
@@ -50,7 +50,7 @@ def pair_slot(first: int, second: int) -> int:
 
 @internal
 def log_loss_reduction(statistics: Floats, feature: int) -> float:
-    """Twice the log-loss per event that a feature saves, less what is expected by chance; 0 or more."""
+    """The reduction of log-loss by a feature: twice that per event, less its expectation under chance; 0 or more."""
     saved, by_chance = 0.0, -1.0
     for wide in range(N_WIDE):
         error, curvature = statistics[feature, STAT_ERRORS + wide], statistics[feature, STAT_CURVATURES + wide]
@@ -61,7 +61,7 @@ def log_loss_reduction(statistics: Floats, feature: int) -> float:
 
 
 @internal
-def fill_worth_draws(rng: RandomState, statistics: Floats, first: float, width: float, scores: Floats) -> None:
+def fill_loss_reduction_draws(rng: RandomState, statistics: Floats, first: float, width: float, scores: Floats) -> None:
     """Draw every feature's log-loss reduction into `scores`, in place; those with fewer than `first` looks come first.
 
     Its square root is a mean of errors in units of their deviation, with a standard error of 1 / sqrt(count).
@@ -150,7 +150,7 @@ def additive_step(
     log_odds: float,
     label: float,
 ) -> None:
-    """Update the statistics of the features looked at, then their weights, in place."""
+    """Update the statistics of the selected features, then their weights, in place."""
     margin = log_odds * label
     for index in range(n_seen):
         wide = bins[index] >> WIDE_SHIFT

@@ -1,4 +1,4 @@
-"""Choosers of a `FeatureSelector`: bandit algorithms that choose the features to look at.
+"""Choosers of a `FeatureSelector`: bandit algorithms that select features.
 
 >>> thompson(prior=(1, 1))
 Chooser(kind='thompson', prior=(1.0, 1.0))

@@ -1,6 +1,6 @@
-"""Choice of the features to look at: a score for each feature, and the feasible set with the largest sum of scores.
+"""Selection of features: a score for each feature, and the feasible set with the largest sum of scores.
 
-A feature is an arm of a bandit with two sums: how often it was looked at, and the rewards of those rounds, each the
+A feature is an arm of a bandit with two sums: how often it was selected, and the rewards of those rounds, each the
 reward of the whole set. The kinds EPSILON_GREEDY and WORTH take their scores from the classifier instead.
 """
 
@@ -117,7 +117,7 @@ def take_best_set(rule: Floats, facts: Floats, scores: Floats, asked: Integers, 
 
 @internal
 def choose(rng: RandomState, rule: Floats, arms: FeatureArms, scores: Floats, asked: Integers, best: Floats) -> int:
-    """Write the features to look at into `asked`, in place; return how many.
+    """Write the selected features into `asked`, in place; return how many.
 
     For EPSILON_GREEDY and WORTH `scores` are the classifier's, otherwise scratch, as `best` is.
     """

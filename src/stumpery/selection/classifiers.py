@@ -22,7 +22,7 @@ INIT_RANGE = 0.1  # initial weights of a network are uniform between this and it
 
 
 class Learner(Protocol):
-    """A classifier with river's verbs.
+    """Protocol of classifiers with river's verbs.
 
     If it also has `declare_columns(names)`, as ours have, all features are declared, as strings, before the first
     round.
@@ -91,7 +91,7 @@ class SparsePerceptron(Classifier):
     """Sparse perceptron: OFS for partial inputs, with M weights in a ball (Wang et al. 2014; Algorithm 3).
 
     With the chooser `epsilon_greedy` the greedy set is that of the weights which are not 0. With any other chooser a
-    feature's probability to be looked at counts as M / K, for sets of M of K features.
+    feature's selection probability counts as M / K, for sets of M of K features.
 
     Args:
         rate: Learning rate, above 0.
@@ -150,7 +150,7 @@ class SmallNetwork(Classifier):
 class AdditiveModel(Classifier):
     """Additive model: a sum of tables over binned features and pairs of features, learned by AdaGrad on the log-loss.
 
-    A feature that is not looked at counts as its average contribution. The model also estimates the log-loss that each
+    A feature that is not selected contributes its average. The model also estimates the log-loss that each
     feature saves, by which the chooser `worth` chooses. Memory is 16 * (65,536 + 40 * features) bytes.
 
     Args:

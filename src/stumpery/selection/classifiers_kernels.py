@@ -1,6 +1,6 @@
 """Binary classifiers on some of their inputs: a perceptron, the sparse perceptron of OFS, a small neural network.
 
-Features that are not looked at count as 0, the mean of a standardised feature. All weights of a classifier are one row.
+Features that are not selected count as 0, the mean of a standardised feature. All weights of a classifier are one row.
 The network with H hidden units has K * H weights of inputs, H hidden biases, H output weights and the output's bias; it
 learns by back-propagation of half the squared error. Its units are tanh with classes -1 and 1, or logistic with 0 and
 1.
@@ -71,14 +71,14 @@ def truncate(weights: Floats, size: int, scores: Floats, kept: Integers, best: F
 
 @internal
 def perceptron_step(options: Floats, weights: Floats, seen: Integers, n_seen: int, x: Floats, label: float) -> None:
-    """Update the weights of the features looked at, in place (Algorithm 4, line 17)."""
+    """Update the weights of the selected features, in place (Algorithm 4, line 17)."""
     for index in range(n_seen):
         weights[seen[index]] += options[OPTION_RATE] * label * x[index]
 
 
 @internal
 def sparse_step(options: Floats, weights: Floats, seen: Integers, n_seen: int, x: Floats, label: float) -> None:
-    """Update by values divided by the probability to look at them, then project on the ball, in place.
+    """Update by values divided by their selection probability, then project on the ball, in place.
 
     Algorithm 3, lines 16 to 18.
     """

@@ -72,7 +72,7 @@ class CombinatorialThompson(Model):
     def __post_init__(self) -> None:
         self.actions = checked_names("actions", self.actions)
         if (self.size is None) == (self.maximiser is None):
-            raise InvalidInput("size and maximiser: one of the two must be given, to say which sets are feasible")
+            raise InvalidInput("give either size or maximiser, which defines the feasible sets")
         if self.size is not None:
             check_whole("size", self.size, 1, len(self.actions))
             self.size = int(self.size)
@@ -103,7 +103,9 @@ class CombinatorialThompson(Model):
     def merge(self, other: Self) -> None:
         """Add the counts of another policy with the same actions and prior."""
         if not isinstance(other, CombinatorialThompson):
-            raise InvalidInput(f"CombinatorialThompson merges with its like, not with {type(other).__name__!r}")
+            raise InvalidInput(
+                f"CombinatorialThompson merges with another CombinatorialThompson, not with {type(other).__name__!r}"
+            )
         if set(other.actions) != set(self.actions) or other.prior != self.prior:
             raise InvalidInput("two policies merge only if they have the same actions and the same prior")
         sums = self._sums + other._sums[[list(other.actions).index(action) for action in self.actions]]
@@ -224,7 +226,7 @@ class CombinatorialThompson(Model):
         """The rows of actions, each once."""
         rows = self._known(name, actions)
         if len(set(rows)) != len(rows):
-            raise InvalidInput(f"{name} is {shown(self._named(rows))}; no action may be there twice")
+            raise InvalidInput(f"{name} is {shown(self._named(rows))}; actions must differ")
         return rows
 
     def _taken(self, decision: Any) -> list[int]:

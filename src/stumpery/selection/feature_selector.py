@@ -56,7 +56,7 @@ class FeatureSelector(Model):
         chooser: How features are chosen; see `stumpery.selection.choosers`.
         classifier: One of `stumpery.selection.classifiers`, or any learner with river's verbs.
         classes: The negative and the positive class. None allows any label, for learners with more than two classes.
-        standardise: Whether values are standardised by the mean and the deviation of the values looked at so far.
+        standardise: Whether values are standardised by the mean and the deviation of the values read so far.
         prices: The price of every feature, above 0; needed for a `budget`.
         budget: Largest sum of prices of a set; features with the highest score for their price are taken first.
         seed: Seed of all random draws; the same seed gives the same decisions.
@@ -118,13 +118,13 @@ class FeatureSelector(Model):
             self._learner = SelectedLearner(self.classifier, self._names, self._labels, is_loaded=is_loaded)
 
     def ask(self) -> tuple[Action, ...]:
-        """The features to look at in this round; the same until `tell`, `learn_one` or `skip` ends it."""
+        """The features selected for this round; the same until `tell`, `learn_one` or `skip` ends it."""
         return tuple(self._names[index] for index in self._asked().tolist())
 
     def tell(self, x: Any, y: Hashable, *, asked: Sequence[Action] | None = None) -> None:
         """Learn the class of an event from its selected features, and end the round.
 
-        `asked` names the features that were looked at, for labels of an earlier round: the open round ends only if they
+        `asked` names the selected features, for labels of an earlier round: the open round ends only if they
         are its features.
         """
         label = checked_known_class(y, self._labels)
@@ -154,20 +154,20 @@ class FeatureSelector(Model):
         """
         table = as_feature_matrix(X, self._names)
         classes = checked_known_classes(y, len(table), self._labels)
-        turns = selector_options.checked_order(order, len(table))
+        order = selector_options.checked_order(order, len(table))
         result = Rounds(
-            np.empty(len(turns), dtype=object if self._is_other else class_type(self._labels)),
-            np.zeros(len(turns), dtype=np.bool_),
-            np.zeros(len(turns)),
+            np.empty(len(order), dtype=object if self._is_other else class_type(self._labels)),
+            np.zeros(len(order), dtype=np.bool_),
+            np.zeros(len(order)),
             np.zeros(len(self._names), dtype=np.int64),
         )
-        start = min(1, len(turns)) if self._pending[0] >= 0 else 0  # an open round is played first
+        start = min(1, len(order)) if self._pending[0] >= 0 else 0  # an open round is played first
         if self._is_other:
-            start = len(turns)
+            start = len(order)
         for turn in range(start):
-            self._play_one(table[turns[turn]], classes[turns[turn]], turn, result)
-        if start < len(turns):
-            self._play_many(table, classes, turns[start:], result, start)
+            self._play_one(table[order[turn]], classes[order[turn]], turn, result)
+        if start < len(order):
+            self._play_many(table, classes, order[start:], result, start)
         return result
 
     def explain(self) -> Explanation:
@@ -320,11 +320,11 @@ class FeatureSelector(Model):
         result.looks[asked] += 1
         self.skip()
 
-    def _play_many(self, table: Floats, classes: NDArray[Any], turns: Integers, result: Rounds, start: int) -> None:
+    def _play_many(self, table: Floats, classes: NDArray[Any], order: Integers, result: Rounds, start: int) -> None:
         signs = np.where(classes == self._labels[1], 1.0, -1.0)
-        scores, mistakes, spent = np.empty(len(turns)), result.mistakes[start:], result.spent[start:]
+        scores, mistakes, spent = np.empty(len(order)), result.mistakes[start:], result.spent[start:]
         chooser = (self._rng, self._rule, self._arms)
-        kernels.play(*chooser, self._model, table, signs, turns, scores, mistakes, spent, result.looks)
+        kernels.play(*chooser, self._model, table, signs, order, scores, mistakes, spent, result.looks)
         result.predictions[start:] = np.array(self._labels, dtype=class_type(self._labels))[
             (scores >= 0.0).astype(np.int64)
         ]

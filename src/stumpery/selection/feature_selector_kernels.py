@@ -28,7 +28,7 @@ class ClassifierState(NamedTuple):
     weights: Floats  # their layout depends on the kind
     squared_slopes: Floats  # AdaGrad's sums of squared slopes, one per weight of the additive model
     statistics: Floats  # (features, N_FEATURE_STATS) of the additive model
-    columns: Floats  # (features, 3): moments of what was looked at
+    columns: Floats  # (features, 3): moments of the values read
 
 
 class RoundBuffers(NamedTuple):
@@ -177,12 +177,12 @@ def is_success(model: ClassifierState, score: float, label: float) -> bool:
 
 @internal
 def choose_set(rng: RandomState, rule: Floats, arms: FeatureArms, model: ClassifierState, buffers: RoundBuffers) -> int:
-    """Write the features to look at into the buffers; return how many."""
+    """Write the selected features into the buffers; return how many."""
     kind = int(rule[choosing.RULE_KIND])
     if kind == choosing.EPSILON_GREEDY:
         classifiers.fill_weight_magnitudes(model.options, model.weights, buffers.scores)
     elif kind == choosing.WORTH:
-        tables.fill_worth_draws(
+        tables.fill_loss_reduction_draws(
             rng, model.statistics, rule[choosing.RULE_FIRST], rule[choosing.RULE_WIDTH], buffers.scores
         )
     return choosing.choose(rng, rule, arms, buffers.scores, buffers.asked, buffers.best)
@@ -212,7 +212,7 @@ def learn_round(
 
 @kernel
 def ask(rng: RandomState, rule: Floats, arms: FeatureArms, model: ClassifierState) -> Integers:
-    """Choose the features to look at next."""
+    """Select the features of the next round."""
     buffers = new_round_buffers(model.options)
     return buffers.asked[: choose_set(rng, rule, arms, model, buffers)]
 

@@ -126,9 +126,9 @@ class UnsavedMaximiser:
     """Placeholder in a loaded policy for a function, which cannot be saved."""
 
     def __call__(self, scores: Mapping[Action, float]) -> list[Action]:
-        """Raise a ValueError that says how to give the maximiser anew."""
+        """Raise a ValueError with the call that passes the maximiser again."""
         raise InvalidInput(
-            "the maximiser was a function, which no file holds; give it anew: "
+            "the maximiser was a function, which is not saved; pass it again: "
             "policy.clone({'maximiser': ...}, include_attributes=True)"
         )
 

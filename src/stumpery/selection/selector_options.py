@@ -31,7 +31,7 @@ def late_indices(names: Sequence[Action], asked: Any, max_size: int) -> Integers
     """The indices of the features of an earlier round, at most as many as a round may have."""
     wanted = checked_names("asked", asked, may_be_empty=True)
     if len(wanted) > max_size:
-        raise InvalidInput(f"asked holds {len(wanted)} features; a round of this selector looks at {max_size} at most")
+        raise InvalidInput(f"asked holds {len(wanted)} features; a round of this selector has {max_size} at most")
     return indices_of(names, wanted)
 
 
@@ -57,7 +57,7 @@ def new_rule(chooser: Chooser, facts: Floats, n_features: Any, budget: Any, *, h
             raise InvalidInput("budget goes with prices, without n_features, and with a chooser that chooses")
         check_number("budget", budget, 0.0, MAX_FEATURE_VALUE, above=True)
         if prices.min() > budget:
-            raise InvalidInput(f"budget is {budget:g}; it does not pay for any feature")
+            raise InvalidInput(f"budget is {budget:g}; it is below the price of every feature")
         affordable = np.cumsum(np.sort(prices)) <= budget * (1.0 + 1e-12)
         rule[choosing.RULE_BUDGET], rule[choosing.RULE_SIZE] = budget, affordable.sum()
     elif chooser.kind == "everything":
@@ -69,7 +69,7 @@ def new_rule(chooser: Chooser, facts: Floats, n_features: Any, budget: Any, *, h
         rule[choosing.RULE_SIZE] = n_features
     if n_features is not None and n_features != rule[choosing.RULE_SIZE]:
         size = int(rule[choosing.RULE_SIZE])
-        raise InvalidInput(f"n_features is {shown(n_features)}; this chooser looks at {size}, leave n_features out")
+        raise InvalidInput(f"n_features is {shown(n_features)}; this chooser selects {size}: leave n_features out")
     return rule
 
 
@@ -83,7 +83,7 @@ def new_options(chooser: Chooser, rule: Floats, classifier: Any, n_features: int
         classifier.fill(options)
     if chooser.kind == "worth" and options[kinds.OPTION_KIND] != kinds.ADDITIVE:
         raise InvalidInput(
-            "the chooser worth needs the classifier AdditiveModel, which estimates what features are worth"
+            "the chooser worth needs the classifier AdditiveModel, which estimates their reduction of log-loss"
         )
     if chooser.kind == "epsilon_greedy":
         if options[kinds.OPTION_KIND] not in WITH_WEIGHTS:

@@ -12,7 +12,7 @@ from stumpery.types import Integers
 
 
 def validate(arms: FeatureArms, model: ClassifierState, pending: Integers, max_size: int) -> None:
-    """Raise a CorruptFile that says which number no stream leads to."""
+    """Validate a saved selector; a CorruptFile describes the inconsistency."""
     plays, reward = arms.sums.T
     count, mean, squares = model.columns.T
     check_within(arms.clock, 0.0, MAX_EVENT_COUNT, "the number of rounds")

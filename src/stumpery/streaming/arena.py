@@ -1,4 +1,4 @@
-"""The arena of a stream's trees: arrays that grow within `max_bytes`, and runs that go on after each growth."""
+"""The arena of a stream's trees: arrays that grow within `max_bytes`; a run continues after each growth."""
 
 import logging
 from functools import partial
@@ -34,7 +34,7 @@ class RowBuffers(NamedTuple):
 
 
 class StreamArena:
-    """The arrays of trees, which are replaced by larger ones where the kernel stops for want of memory."""
+    """The arrays of trees, which are replaced by larger ones where the kernel stops because memory is full."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class StreamArena:
             self._run_chunk([chunk, *arrays], does)
 
     def _run_chunk(self, arrays: list[Any], does: int) -> None:
-        """Run the kernel over a chunk, and again where it has stopped for want of memory."""
+        """Run the kernel over a chunk, and again where it has stopped because memory was full."""
         if does & LEARNS:
             states.renumber_events(self.state)
         n, n_done = len(arrays[0]), 0
@@ -148,7 +148,7 @@ class StreamArena:
                 self._grow(arrays[0][n_done])
 
     def _grow(self, row: Floats) -> None:
-        """Make room for one more event with these values: wider columns, or twice the capacity."""
+        """Grow the arrays for one more event with these values: wider columns, or twice the capacity."""
         is_wider = needs_double(row) & (self.shape.widths != DOUBLE)
         if is_wider.any():
             shape = self.shape._replace(widths=np.where(is_wider, DOUBLE, self.shape.widths).astype(np.uint8))

@@ -76,7 +76,7 @@ class StreamShape(NamedTuple):
 
 
 class Capacity(NamedTuple):
-    """The number of events, nodes, blocks and tables that arrays have room for."""
+    """The number of events, nodes, blocks and tables that arrays have capacity for."""
 
     n_events: int
     n_nodes: int
@@ -90,9 +90,9 @@ class Capacity(NamedTuple):
         )
         return type(self)(*(min(size, limit) for size, limit in zip(small, self, strict=True)))
 
-    def doubled(self, most: Self) -> Self:
+    def doubled(self, maximum: Self) -> Self:
         """Twice the capacity, within `most`."""
-        return type(self)(*(max(size, min(2 * size, limit)) for size, limit in zip(self, most, strict=True)))
+        return type(self)(*(max(size, min(2 * size, limit)) for size, limit in zip(self, maximum, strict=True)))
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> Self:
@@ -101,7 +101,7 @@ class Capacity(NamedTuple):
         capacity = cls(*(len(arrays[name]) if name in arrays and arrays[name].ndim else 0 for name in names))
         if 0 in capacity[:3] or sum(array.nbytes for array in arrays.values()) > 2 * max_bytes:
             raise InvalidInput(
-                f"its arrays have room for {tuple(capacity)}, which does not fit its max_bytes of {max_bytes}"
+                f"its arrays have the capacity {tuple(capacity)}, which does not match its max_bytes of {max_bytes}"
             )
         return capacity
 

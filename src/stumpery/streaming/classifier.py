@@ -41,7 +41,7 @@ class StreamClassifier(StreamModel):
 
     @property
     def classes(self) -> tuple[Label, ...]:
-        """The classes that came so far."""
+        """The classes learned so far."""
         return tuple(self._classes)
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
@@ -68,7 +68,7 @@ class StreamClassifier(StreamModel):
 
     @concurrent
     def predict_proba_one(self, x: Any) -> dict[Label, float]:
-        """The probability of each class that came so far."""
+        """The probability of each class learned so far."""
         probabilities = self._predict_row(x)
         if probabilities is None:
             probabilities = [0.0] * len(self._classes)
@@ -78,7 +78,7 @@ class StreamClassifier(StreamModel):
 
     @concurrent
     def predict_one(self, x: Any) -> Label | None:
-        """The likeliest class, or None before the first came."""
+        """The most probable class, or None before the first label."""
         if not self._classes:
             return None
         probabilities = self._predict_row(x)

@@ -39,7 +39,7 @@ NO_NUMBERS = np.zeros(0)
 
 
 class LabelledRows(NamedTuple):
-    """Encoded rows to learn from, which were checked, and the encoder that knows their categories."""
+    """Encoded and validated rows to learn from, and the encoder extended with their categories."""
 
     encoder: OnlineEncoder | None  # None where there are no rows
     rows: Rows
@@ -49,7 +49,7 @@ class LabelledRows(NamedTuple):
 
 @dataclass(kw_only=True, eq=False)
 class StreamModel(StreamOptions, DeclaredColumns):
-    """A Hoeffding tree, or a forest of them: learns from rows and labels as they come, and predicts at any time.
+    """A Hoeffding tree, or a forest of them: online learning from rows and labels.
 
     The columns are those of `schema`, or of the first rows to learn from. A row is a dict, in which an absent key is a
     missing value, or an array; many are a frame, a list of dicts or a matrix. Several threads may share a
@@ -125,7 +125,7 @@ class StreamModel(StreamOptions, DeclaredColumns):
             seen = arrays["seen"]
             fits = seen.dtype == np.bool_ and seen.shape == self._encoder.seen.shape
             if not fits or (seen < self._encoder.is_categorical).any():
-                raise corrupt("its columns are not those of its schema")
+                raise corrupt("its columns do not match its schema")
             self._take(replace(self._encoder, seen=seen.copy()))
         if "events" in arrays:
             check(self._encoder is not None, "it has events, but no columns")
@@ -197,7 +197,7 @@ class StreamModel(StreamOptions, DeclaredColumns):
         self._take(encoder)
 
     def _take(self, encoder: OnlineEncoder) -> None:
-        """Take an encoder that knows more categories or kinds of columns."""
+        """Replace the encoder by one extended with categories or kinds of columns."""
         before = self._encoder
         if encoder is before:
             return
@@ -207,7 +207,7 @@ class StreamModel(StreamOptions, DeclaredColumns):
         self._set_option("schema", encoder.schema)
 
     def _encode(self, rows: Any) -> tuple[OnlineEncoder, Rows]:
-        """Encode rows to learn from, with an encoder that knows their categories; nothing changes yet."""
+        """Encode rows to learn from, with an extended encoder; nothing changes yet."""
         if self._encoder is None:
             return OnlineEncoder.from_rows(rows, MAX_CATEGORIES).extend(rows)
         if isinstance(rows, list) and len(rows) == 1:
@@ -273,5 +273,5 @@ class StreamModel(StreamOptions, DeclaredColumns):
         return outputs
 
     def _arrays(self) -> Arrays:
-        own = {"rng": self._rng, **({} if self._encoder is None else {"seen": self._encoder.seen})}
-        return own if self._arena is None else {**own, **states.arrays_of(self._arena.state)}
+        arrays = {"rng": self._rng, **({} if self._encoder is None else {"seen": self._encoder.seen})}
+        return arrays if self._arena is None else {**arrays, **states.arrays_of(self._arena.state)}

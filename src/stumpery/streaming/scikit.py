@@ -30,7 +30,7 @@ LARGEST_SEED = 2**31 - 1
 
 
 class _Streamed(BaseEstimator):  # type: ignore[misc]
-    """What both estimators share: how rows are checked and read."""
+    """Base of both estimators: validation and encoding of rows."""
 
     def __init__(self, *, n_models: int = 1, options: dict[str, Any] | None = None, random_state: Any = 0) -> None:
         self.n_models = n_models
@@ -117,16 +117,16 @@ class StreamClassifierEstimator(ClassifierMixin, _Streamed):  # type: ignore[mis
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """The probabilities of `classes_`, (rows, classes)."""
         check_is_fitted(self)
-        found = self.model_.predict_proba_many(self._checked(X))
-        probabilities = np.zeros((len(found), len(self.classes_)))
-        probabilities[:, np.searchsorted(self.classes_, np.array(self.model_.classes))] = found
+        of_known_classes = self.model_.predict_proba_many(self._checked(X))
+        probabilities = np.zeros((len(of_known_classes), len(self.classes_)))
+        probabilities[:, np.searchsorted(self.classes_, np.array(self.model_.classes))] = of_known_classes
         return probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """The likeliest class of each row."""
+        """The most probable class of each row."""
         check_is_fitted(self)
-        found: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
-        return found
+        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return labels
 
 
 class StreamRegressorEstimator(RegressorMixin, _Streamed):  # type: ignore[misc]
@@ -155,7 +155,7 @@ class StreamRegressorEstimator(RegressorMixin, _Streamed):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> Floats:  # noqa: N803
-        """The number to expect for each row."""
+        """The predicted number of each row."""
         check_is_fitted(self)
-        found: Floats = self.model_.predict_many(self._checked(X))
-        return found
+        predictions: Floats = self.model_.predict_many(self._checked(X))
+        return predictions

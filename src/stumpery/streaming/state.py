@@ -27,14 +27,14 @@ from stumpery.system.allocation import reserve
 from stumpery.types import Floats
 
 OVERHEAD_BYTES = 64  # of a model, beside its state
-DERIVED_ARRAYS = (*forests.NODE_VIEWS, "places", "columns")  # views of others, or computed from them
+DERIVED_ARRAYS = (*forests.NODE_VIEWS, "value_index", "columns")  # views of others, or computed from them
 SAVED_NAMES = {"flags": "marks", "predictor_scores": "duels", "label_moments": "spread"}  # as files have them
 
 
 def growth_limit(model: StreamState, shape: StreamShape, max_bytes: int) -> Capacity:
     """The capacity up to which a model grows: the planned one, or its own where it has outgrown the plan."""
-    planned, own = max_capacity(max_bytes, shape), capacity_of(model)
-    return planned if all(size <= limit for size, limit in zip(own, planned, strict=True)) else own
+    planned, current = max_capacity(max_bytes, shape), capacity_of(model)
+    return planned if all(size <= limit for size, limit in zip(current, planned, strict=True)) else current
 
 
 def reduced_capacity(model: StreamState, shape: StreamShape, max_bytes: int) -> Capacity:
@@ -140,7 +140,7 @@ def resized(model: StreamState, shape: StreamShape, sizes: Capacity) -> StreamSt
         _copy_into(getattr(model.bayes, name), getattr(larger.bayes, name))
     n_tables, n_free = len(model.bayes.cuts), int(model.bayes.free[0])
     for column in np.flatnonzero(shape.widths == DOUBLE).tolist():
-        index = larger.doubles.places[column]
+        index = larger.doubles.value_index[column]
         larger.doubles.values[now, index] = _doubles_in(model, column)[then]
         larger.bayes.wide_cuts[:n_tables, index] = _cuts_in(model, column)
     added = np.arange(n_tables, len(larger.bayes.cuts))
@@ -177,14 +177,14 @@ def _with_fewer_tables(model: StreamState, n_tables: int) -> StreamState:
 def _doubles_in(model: StreamState, column: int) -> Floats:
     """The values of all events in a column of 64 bits, or one that becomes such."""
     if model.doubles.widths[column] == DOUBLE:
-        return model.doubles.values[:, model.doubles.places[column]]
+        return model.doubles.values[:, model.doubles.value_index[column]]
     return doubles_of(model.events[:, column])
 
 
 def _cuts_in(model: StreamState, column: int) -> Floats:
     """The cuts of all tables in a column of 64 bits, or one that becomes such."""
     if model.doubles.widths[column] == DOUBLE:
-        return model.bayes.wide_cuts[:, model.doubles.places[column]]
+        return model.bayes.wide_cuts[:, model.doubles.value_index[column]]
     return model.bayes.cuts[:, column].astype(np.float64)
 
 
@@ -213,7 +213,7 @@ def arrays_of(model: StreamState) -> dict[str, NDArray[Any]]:
 
 
 def saved_without_doubles(arrays: Mapping[str, NDArray[Any]], n_columns: int) -> dict[str, NDArray[Any]]:
-    """The arrays that files from before columns of 64 bits lack; none where a file has any of them."""
+    """The arrays of 64-bit columns, which files of earlier versions lack; none where a file has any of them."""
     if not arrays.keys().isdisjoint(("doubles.values", "doubles.widths", "bayes.wide_cuts")):
         return {}
     n_events, n_tables = (len(arrays[name]) if name in arrays else 0 for name in ("events", "bayes.cuts"))
@@ -228,5 +228,5 @@ def validated_widths(widths: NDArray[Any], is_categorical: NDArray[np.bool_]) ->
     """Saved widths of columns; a ValueError says that they do not fit the columns."""
     fits = widths.dtype == np.uint8 and widths.shape == is_categorical.shape
     if not fits or not np.isin(widths, (SINGLE, DOUBLE)).all() or (widths[is_categorical] != SINGLE).any():
-        raise CorruptFile(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
+        raise CorruptFile(f"its columns are {widths.tolist()} bytes wide, which is not possible for their kinds")
     return widths.copy()

@@ -14,7 +14,7 @@ MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 def validate(model: StreamState, shape: StreamShape) -> None:
-    """Raise a ValueError that says what is inconsistent: an index out of range or met twice, or a value not finite."""
+    """Validate saved trees: a ValueError for an index out of range or repeated, or a value that is not finite."""
     forest = model.forest
     time, n_blocks = int(forest.counters[forests.COUNTER_TIME]), len(forest.blocks)
     check_within(np.array(time), 0, 2**31 - 1, "the number of events")

@@ -31,7 +31,7 @@ class ClassificationBandit:
         actions: The actions in order, all classes among them; by default the classes, sorted.
         shuffle: Whether rows are shuffled, once per seed.
         loop: Whether the stream repeats the rows endlessly; otherwise it ends after one pass.
-        flip: Probability, 0 to 1, that a bit is inverted, drawn anew for each event; contexts must then be bits.
+        flip: Probability, 0 to 1, that a bit is inverted, drawn for each event; contexts must then be bits.
 
     >>> stream = ClassificationBandit(contexts=np.array([[0], [1]]), labels=["no", "yes"], shuffle=False)
     >>> stream.actions

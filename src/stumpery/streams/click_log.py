@@ -20,7 +20,7 @@ N_SAMPLE = 20_000  # rows that calibrate the click rate
 
 
 class ClickRows(NamedTuple):
-    """A run of rows, their clicks, and their click probabilities."""
+    """A block of rows, their clicks, and their click probabilities."""
 
     matrix: Floats  # (rows, columns): numbers, and names as hashes, as HashEncoder gives them
     clicks: Integers  # (rows,)
@@ -28,7 +28,7 @@ class ClickRows(NamedTuple):
     codes: Integers  # (rows, names): which name each is; -1 if missing
 
 
-class ClickModel(NamedTuple):
+class ClickProbabilities(NamedTuple):
     """The parameters of a seed's click probabilities."""
 
     cuts: Floats  # (numbers, 2), infinite where there are fewer
@@ -110,7 +110,7 @@ class ClickLog:
             clicks = (rng.random(BLOCK) < probabilities).astype(np.int64)
             yield self._matrix(latent, codes), clicks, probabilities, codes
 
-    def _click_model(self, seed: int) -> ClickModel:
+    def _click_model(self, seed: int) -> ClickProbabilities:
         rng = generator(seed, LOG_PARAMETERS)
         n_intervals = rng.integers(1, 4, self.n_numbers)
         cuts = np.sort(rng.normal(0.0, 0.9, (self.n_numbers, 2)), axis=1)
@@ -126,7 +126,7 @@ class ClickLog:
         )
         pair_effects = [rng.normal(0.0, self.strength * 2.0, n_values[name]) for name in pairs[1]]
         pair_cuts = rng.normal(0.0, 0.5, self.n_pairs)
-        model = ClickModel(cuts, effects, popularity, name_effects, pairs.T, pair_effects, pair_cuts, 0.0)
+        model = ClickProbabilities(cuts, effects, popularity, name_effects, pairs.T, pair_effects, pair_cuts, 0.0)
         odds = self._effects(model, *self._draw(rng, N_SAMPLE, model))
         low, high = -30.0 - odds.max(), 30.0 - odds.min()
         for _ in range(60):
@@ -134,7 +134,7 @@ class ClickLog:
             low, high = (middle, high) if np.mean(_probability(odds + middle)) < self.rate else (low, middle)
         return model._replace(intercept=low)
 
-    def _draw(self, rng: np.random.Generator, n: int, model: ClickModel) -> tuple[Floats, Integers]:
+    def _draw(self, rng: np.random.Generator, n: int, model: ClickProbabilities) -> tuple[Floats, Integers]:
         """Draw the latent normal numbers, and codes of categories; NaN and -1 where missing."""
         factors = rng.standard_normal((n, N_FACTORS))
         latent = rng.standard_normal((n, self.n_numbers)) * np.sqrt(1.0 - FACTOR_CORRELATION)
@@ -151,7 +151,7 @@ class ClickLog:
             codes[rng.random(codes.shape) < self.missing] = -1
         return latent, codes.T
 
-    def _effects(self, model: ClickModel, latent: Floats, codes: Integers) -> Floats:
+    def _effects(self, model: ClickProbabilities, latent: Floats, codes: Integers) -> Floats:
         """The log odds of each row, without intercept."""
         interval = (latent > model.cuts[:, 0]).astype(np.int64) + (latent > model.cuts[:, 1])
         number_effects = model.effects[np.arange(self.n_numbers), interval]

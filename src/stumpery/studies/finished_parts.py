@@ -18,10 +18,10 @@ class FolderParts(MutableMapping[str, Any]):
         folder.mkdir(parents=True, exist_ok=True)
 
     def __getitem__(self, name: str) -> Any:
-        found = _read(self._path(name))
-        if found is None or found["name"] != name:
+        content = _read(self._path(name))
+        if content is None or content["name"] != name:
             raise KeyError(name)
-        return found["part"]
+        return content["part"]
 
     def __setitem__(self, name: str, part: Any) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)  # another run of the same settings may have removed it
@@ -31,7 +31,7 @@ class FolderParts(MutableMapping[str, Any]):
         self._path(name).unlink(missing_ok=True)
 
     def __iter__(self) -> Iterator[str]:
-        names = (found["name"] for found in map(_read, sorted(self.folder.glob("*.json"))) if found is not None)
+        names = (content["name"] for content in map(_read, sorted(self.folder.glob("*.json"))) if content is not None)
         return (name for name in names if name in self)
 
     def __len__(self) -> int:
@@ -43,7 +43,7 @@ class FolderParts(MutableMapping[str, Any]):
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) and found.keys() == {"name", "part"} else None
+    return content if isinstance(content, dict) and content.keys() == {"name", "part"} else None

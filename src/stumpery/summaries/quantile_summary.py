@@ -183,7 +183,7 @@ class QuantileSummary(Model):
         return float(lower[index] + upper[index]) / 2.0
 
     def quantile(self, q: float) -> float:
-        """A value of the stream with about a fraction `q` of the values at most as large; NaN while there is none."""
+        """A value of the stream with about a fraction `q` of the values at most as large; NaN without values."""
         check_number("q", q, 0.0, 1.0)
         _, upper, values, reached = self._bounds()
         if not len(values):
@@ -237,7 +237,7 @@ class QuantileSummary(Model):
         super()._restore(arrays, learned)
 
     def _add(self, kernel: Callable[..., int], values: Floats, labels: AnyIntegers) -> None:
-        """Run a kernel over all values; where the tuples are too few, double their memory and go on."""
+        """Run a kernel over all values; where the tuples are too few, double their memory and continue."""
         done, scratch, limits = 0, kernels.new_scratch_tuples(self._streams), (self._max_error, self._max_size)
         while (done := kernel(self._streams, *scratch, values, labels, done, *limits)) < len(values):
             self._widen(min(2 * self._streams.values.shape[1], self._max_size))

@@ -74,12 +74,12 @@ def as_path(path: Any) -> Path:
 def resolved(path: Path) -> Path:
     """Resolve all links of a path; raises an OSError for a circle of links."""
     try:
-        found = path.resolve()
+        target = path.resolve()
     except RuntimeError:
-        found = path
-    if found.is_symlink():  # as resolve leaves it
+        target = path
+    if target.is_symlink():  # as resolve leaves it
         raise OSError(errno.ELOOP, "its links form a circle")
-    return found
+    return target
 
 
 def kind_of(path: Path) -> str:

@@ -365,12 +365,12 @@ def leaf_and_inner(nodes):
 CORRUPT = {
     "a node without children has": (layout.NODE_VARIABLE, 0, lambda leaf, inner, nodes: 0),  # decide never ended
     "the variable of a node": (layout.NODE_VARIABLE, 1, lambda leaf, inner, nodes: 10**6),
-    "the child of node [0-9]+ leads out of the nodes": (
+    "the child of node [0-9]+ is not a node": (
         layout.NODE_CHILD,
         1,
         lambda leaf, inner, nodes: len(nodes) - 1,
     ),
-    "leads out of the nodes": (layout.NODE_CHILD, 1, lambda leaf, inner, nodes: 1 + (inner == 1)),
+    "is not a node": (layout.NODE_CHILD, 1, lambda leaf, inner, nodes: 1 + (inner == 1)),
     "node [0-9]+ (has two parents|is in no tree)": (layout.NODE_CHILD, 0, lambda leaf, inner, nodes: nodes[inner, 0]),
     "node [0-9]+ is in no tree": (layout.NODE_CHILD, 1, lambda leaf, inner, nodes: inner),
     "two nodes share a leaf": (layout.NODE_LEAF, 0, lambda leaf, inner, nodes: nodes[leaf - 1, layout.NODE_LEAF]),

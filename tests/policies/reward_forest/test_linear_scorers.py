@@ -21,13 +21,13 @@ N_EVENTS = 100 if INTERPRETED else 500
 
 
 @kernel
-def learn_one(linear, slots, action, reward, scale, settles, scores):
+def learn_one(linear, slots, action, reward, scale, is_1_over_n, scores):
     """Predict, learn and predict again, in place; give both predictions."""
     n = slots.shape[0]
     rates = np.zeros(n)
     scorers.add_scores(linear, slots, n, scores)
     before = scores[action]
-    if settles:
+    if is_1_over_n:
         scorers.averaging_step(linear, slots, n, rates, action, reward - before, HASTE)
     else:
         scorers.adagrad_step(linear, slots, n, rates, action, reward - before, HASTE, scale)
@@ -36,17 +36,17 @@ def learn_one(linear, slots, action, reward, scale, settles, scores):
     return before, scores[action]
 
 
-@pytest.mark.parametrize("settles", [False, True], ids=["follow", "settle"])
-def test_weights_equal_the_slow_twin(settles):
+@pytest.mark.parametrize("is_1_over_n", [False, True], ids=["AdaGrad-like", "1/n"])
+def test_weights_equal_the_slow_twin(is_1_over_n):
     rng = np.random.default_rng(1)
     linear, twin = scorers.new_linear(N_SLOTS, N_ACTIONS), HashedLinear()
     for _ in range(N_EVENTS):
         slots = rng.permutation(N_SLOTS)[: rng.integers(1, 9)].astype(np.int32)
         reward = float(rng.random() < 0.2 + 0.6 * (slots[0] % 2))
         expected = twin.predict(slots.tolist())
-        before, _ = learn_one(linear, slots, ACTION, reward, SCALE, settles, np.zeros(N_ACTIONS))
+        before, _ = learn_one(linear, slots, ACTION, reward, SCALE, is_1_over_n, np.zeros(N_ACTIONS))
         assert before == pytest.approx(expected, abs=1e-4)
-        if settles:
+        if is_1_over_n:
             twin.averaging_step(slots.tolist(), reward - expected, HASTE, N_SLOTS)
         else:
             twin.adagrad_step(slots.tolist(), reward - expected, HASTE, SCALE)
@@ -58,11 +58,11 @@ def test_weights_equal_the_slow_twin(settles):
         assert not place[:, [0, 2]].any()
 
 
-@pytest.mark.parametrize("settles", [False, True], ids=["follow", "settle"])
-def test_a_reward_that_was_foreseen_moves_nothing(settles):
+@pytest.mark.parametrize("is_1_over_n", [False, True], ids=["AdaGrad-like", "1/n"])
+def test_a_reward_that_was_foreseen_moves_nothing(is_1_over_n):
     linear = scorers.new_linear(N_SLOTS, N_ACTIONS)
     slots = np.arange(5, dtype=np.int32)
-    assert learn_one(linear, slots, ACTION, 0.0, SCALE, settles, np.zeros(N_ACTIONS)) == (0.0, 0.0)
+    assert learn_one(linear, slots, ACTION, 0.0, SCALE, is_1_over_n, np.zeros(N_ACTIONS)) == (0.0, 0.0)
     assert not linear[:, scorers.SLOT_WEIGHT].any()
 
 

@@ -135,14 +135,14 @@ def test_leaves_that_have_not_noticed_a_change_notice_it_after_events_are_number
     straight, renumbered = (new(max_bytes=200_000) for _ in range(2))
     expected = straight.play(rows, rewards).actions.tolist()
     monkeypatch.setattr(trees, "MAX_EVENT_NUMBER", 4000)
-    found, n_waiting = [], 0
+    actual, n_waiting = [], 0
     for start in range(0, 6000, 50):
         if renumbered._arena is not None and renumbered._arena.state.forest.counters[trees.COUNTER_TIME] >= 4000:
             newest = renumbered._arena.state.forest.leaves[: renumbered.n_leaves, trees.LEAF_NEWEST]
             n_waiting += (newest < renumbered._arena.state.drift[DROP_CONCEPT_START]).sum()
-        found += renumbered.play(rows[start : start + 50], rewards[start : start + 50]).actions.tolist()
+        actual += renumbered.play(rows[start : start + 50], rewards[start : start + 50]).actions.tolist()
     assert n_waiting > 0
-    assert found == expected
+    assert actual == expected
 
 
 def widening(n, seed=1):
@@ -176,13 +176,13 @@ def test_columns_that_turn_out_to_be_wide_stay_within_the_bytes(max_bytes, tmp_p
     rows, rewards = widening(8000)
     whole, parts = (new(max_bytes=max_bytes) for _ in range(2))
     expected = whole.play(rows, rewards).actions.tolist()
-    found = []
+    actual = []
     for start in range(0, len(rows), 250):
-        found += parts.play(rows[start : start + 250], rewards[start : start + 250]).actions.tolist()
+        actual += parts.play(rows[start : start + 250], rewards[start : start + 250]).actions.tolist()
         assert parts.n_bytes <= max_bytes
         st.save(parts, tmp_path / "policy.safetensors")
         parts = st.load(tmp_path / "policy.safetensors")
-    assert found == expected
+    assert actual == expected
     remembered = stored_events(parts._arena.state)
     latest = np.where(np.isnan(rows), -np.inf, rows)[-len(remembered) :].astype(np.float32)
     assert np.array_equal(ring.event_rows(parts._arena.state.ring, remembered), latest)
@@ -226,9 +226,9 @@ def test_what_nodes_do_not_need_goes_to_events(tmp_path):
     rewards = (rng.random((12_000, 3)) < 0.2 + 0.3 * (best[:, None] == np.arange(3))).astype(float)
     whole, parts = (new(max_bytes=400_000) for _ in range(2))
     expected = whole.play(rows, rewards).actions.tolist()
-    found, sizes = [], []
+    actual, sizes = [], []
     for start in range(0, len(rows), 400):
-        found += parts.play(rows[start : start + 400], rewards[start : start + 400]).actions.tolist()
+        actual += parts.play(rows[start : start + 400], rewards[start : start + 400]).actions.tolist()
         assert parts.n_bytes <= 400_000
         sizes.append((len(parts._arena.state.ring.bytes), len(parts._arena.state.forest.nodes)))
         st.save(parts, tmp_path / "policy.safetensors")
@@ -239,7 +239,7 @@ def test_what_nodes_do_not_need_goes_to_events(tmp_path):
         numbers = start + 400 - len(remembered) + np.arange(len(remembered))
         expected_rows = np.where(np.isnan(rows[numbers]), -np.inf, rows[numbers])
         assert np.array_equal(ring.event_rows(parts._arena.state.ring, remembered), expected_rows)
-    assert found == expected
+    assert actual == expected
     assert sizes[-1][0] > 1.2 * sizes[5][0]
     assert sizes[-1][1] < sizes[5][1]
     assert len(remembered) == sizes[-1][0]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stumpery.clicks import score_kernels as kernels
 from stumpery.clicks.click_model import ClickModel
-from stumpery.clicks.predictor_bank import Learner, PredictorBank, PredictorConfig, TreeConfig
+from stumpery.clicks.predictor_bank import BinaryLearner, PredictorBank, PredictorConfig, TreeConfig
 from stumpery.clicks.predictors.predictor import Predictor
 from stumpery.encoding import Schema
 from stumpery.errors import InvalidInput
@@ -47,7 +47,7 @@ class PredictorEnsemble(ClickModel):
     def _new_bank(self, schema: Schema) -> PredictorBank:
         predictors: list[PredictorConfig] = []
         trees: list[TreeConfig] = []
-        learners: list[Learner] = []
+        learners: list[BinaryLearner] = []
         for number, (predictor, n) in enumerate(self.predictors):
             if isinstance(predictor, Predictor):
                 more_predictors, more_trees = predictor.members(schema, n, self.seed + number)
@@ -128,7 +128,7 @@ def _listed(predictors: Any) -> list[Any]:
     return list(predictors)
 
 
-def _checked(entry: Any) -> tuple[Predictor | Learner, int | None]:
+def _checked(entry: Any) -> tuple[Predictor | BinaryLearner, int | None]:
     """An entry of `predictors` as a predictor and how many there are of it."""
     predictor, n = entry if isinstance(entry, tuple | list) and len(entry) == 2 else (entry, None)
     if n is not None:

@@ -80,7 +80,7 @@ class Numerical:
         return replace(self, points=tuple(values.tolist()))
 
     def cuts(self, n_bins: int) -> tuple[float, ...]:
-        """Where to cut into at most `n_bins` bins of equal frequency; each bin includes its upper end.
+        """Cut points of at most `n_bins` bins of equal frequency; each bin includes its upper end.
 
         There are as many bins as distinct points, or `n_bins` if that is less, and none is empty: a point
         that repeats past its share ends its bin, and the bins above share what is left equally.
@@ -105,7 +105,7 @@ class Numerical:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], points: Iterator[float]) -> Self:
-        """Rebuild from `options`, taking as many points as they say."""
+        """Rebuild from `options`, taking the number of points that they state."""
         n_points = options["n_points"]
         taken = None if n_points is None else tuple(islice(points, n_points))
         if taken is not None and len(taken) < n_points:

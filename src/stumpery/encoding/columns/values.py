@@ -1,4 +1,4 @@
-"""The kind of a single value: a number, a string, missing, or something that no column takes."""
+"""The kind of a single value: a number, a string, missing, or of no supported type."""
 
 from collections.abc import Sequence
 from decimal import Decimal

@@ -13,7 +13,7 @@ from stumpery.types import Floats, Integers
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-N_CHECKPOINTS = 100
+N_CURVE_POINTS = 100
 RANDOM, PERFECT, BEST_PROBABILITY = "Random", "Perfect", "best probability"  # baselines beside the players
 Curves = dict[str, Any]  # of one player in one trial: plain values, so that they can be kept as JSON
 
@@ -108,7 +108,7 @@ class ChallengeResult(Result):
 
 def checkpoints_of(n_batches: int) -> Integers:
     """Numbers of batches after which curves have a point."""
-    points = np.unique(np.linspace(0, n_batches, N_CHECKPOINTS + 1).astype(np.int64))
+    points = np.unique(np.linspace(0, n_batches, N_CURVE_POINTS + 1).astype(np.int64))
     return points[points > 0]
 
 

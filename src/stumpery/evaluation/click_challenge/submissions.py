@@ -58,24 +58,24 @@ def selector(name: str, source: ClickSource, seed: int) -> ContentSelector:
 
 def submission_models(source: ClickSource, seed: int) -> dict[str, Callable[[], ClickModel]]:
     """Constructors of the submissions' models, by name."""
-    own: dict[str, Any] = {"prior": source.prior}
+    options: dict[str, Any] = {"prior": source.prior}
     shared: dict[str, Any] = {"schema": source.schema, "seed": seed}
-    stumps, tree = [Stump(**own), HashedStump(**own)], RandomHoeffdingTree(tau=TAU, **own)
-    summed = [Stump(criterion="sum", **own), HashedStump(criterion="sum", **own)]
-    bag = [(Stump(**own), 660), (HashedStump(**own), 140), (tree, 200)]
-    rules, flags = OneRule(max_tuples=4, **own), OneRule(max_tuples=4, binary=True, **own)
-    lifted = UnivariateTree(categories=True, m=20_000.0, **own)
+    stumps, tree = [Stump(**options), HashedStump(**options)], RandomHoeffdingTree(tau=TAU, **options)
+    summed = [Stump(criterion="sum", **options), HashedStump(criterion="sum", **options)]
+    bag = [(Stump(**options), 660), (HashedStump(**options), 140), (tree, 200)]
+    rules, flags = OneRule(max_tuples=4, **options), OneRule(max_tuples=4, binary=True, **options)
+    shrunk = UnivariateTree(categories=True, m=20_000.0, **options)
     return {
         "LinRankP": lambda: LinearRanker(predictors=[rules], **shared),
         "LinRankB": lambda: LinearRanker(predictors=[flags], **shared),
         "RHT": lambda: BaggedPredictors(predictors=[(tree, 200)], **shared),
-        "Stumps1vAll": lambda: Average(predictors=[Stump(**own), OneVersusAll(**own)], **shared),
-        "UTree": lambda: Average(predictors=[UnivariateTree(**own), HashedStump(**own)], **shared),
+        "Stumps1vAll": lambda: Average(predictors=[Stump(**options), OneVersusAll(**options)], **shared),
+        "UTree": lambda: Average(predictors=[UnivariateTree(**options), HashedStump(**options)], **shared),
         "SimpleStumps": lambda: Average(predictors=stumps, **shared),
         SUMMED_CRITERION: lambda: Average(predictors=summed, **shared),
         EXPONENTIAL: lambda: WeightedPredictors(predictors=stumps, **shared),
         "Orange Best": lambda: BaggedPredictors(predictors=bag, **shared),
-        OURS: lambda: LogOdds(predictors=[lifted], thin=4, **shared),
+        OURS: lambda: LogOdds(predictors=[shrunk], thin=4, **shared),
     }
 
 

@@ -16,7 +16,7 @@ from stumpery.types import Floats, Integers
 
 @dataclass(kw_only=True)
 class ClickTable:
-    """Stream of a table's rows for the click challenge, shuffled anew by every seed and every pass.
+    """Stream of a table's rows for the click challenge, shuffled for every seed and every pass.
 
     Args:
         rows: Rows as a list of dicts, a frame or an array.

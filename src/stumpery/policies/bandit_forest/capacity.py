@@ -57,7 +57,7 @@ def block_bytes(n_actions: int, width: int) -> int:
 
 
 def plan_capacity(max_bytes: int, n_actions: int, width: int, depths: list[int], n_used: int = 0) -> CapacityPlan:
-    """As many leaves and blocks as trees of these depths can use within `max_bytes`; at least `n_used` leaves."""
+    """The maximum leaves and blocks that trees of these depths can use within `max_bytes`; at least `n_used` leaves."""
     leaf, block = leaf_bytes(n_actions), block_bytes(n_actions, width)
     n_trees = len(depths)
     min_leaves = max(n_trees + 1, n_used)
@@ -100,7 +100,7 @@ def saved_arrays(state: BanditState) -> dict[str, NDArray[Any]]:
 def load_state(
     saved: dict[str, NDArray[Any]], n_actions: int, width: int, trees: Floats, options: Floats, max_bytes: int
 ) -> BanditState:
-    """The state of a file; a ValueError says what is inconsistent."""
+    """The state from saved arrays; a ValueError describes an inconsistency."""
     check(set(saved) == set(SAVED_ARRAYS), f"the arrays of its trees are {sorted(saved)}, not {sorted(SAVED_ARRAYS)}")
     capacity, pool = saved["capacity"], saved["pool"]
     check(capacity.dtype == np.int64 and capacity.shape == (2,), "the capacity of its trees is not two integers")
@@ -117,8 +117,8 @@ def load_state(
     state = new_state(plan, n_actions, width, trees, options)
     state.pool[:POOL_FREE_BLOCKS] = pool[:POOL_FREE_BLOCKS]
     for name, array in used_arrays(state).items():
-        found, expected = f"{saved[name].dtype}{saved[name].shape}", f"{array.dtype}{array.shape}"
-        check(found == expected, f"array {name!r} is {found}, not {expected}")
+        actual, expected = f"{saved[name].dtype}{saved[name].shape}", f"{array.dtype}{array.shape}"
+        check(actual == expected, f"array {name!r} is {actual}, not {expected}")
         np.copyto(array, saved[name])
     validate(state)
     _bound_sums(state)

@@ -26,7 +26,7 @@ N_NAMED = 3  # variables that an explanation of votes names
 
 @dataclass(frozen=True)
 class TreeExplanation:
-    """What bandit trees have learned, with the names of bits and actions."""
+    """Explanations of bandit trees, with the names of bits and actions."""
 
     state: BanditState
     names: Sequence[str]

@@ -175,7 +175,7 @@ def split_leaf(state: BanditState, rng: RandomState, tree: int, node: int, varia
 
 @internal
 def check_leaf(state: BanditState, rng: RandomState, tree: int, node: int) -> None:
-    """Check a leaf whose actions have the plays that it waited for, in place: it may split, or choose."""
+    """Check a leaf whose actions have enough plays, in place: it may split, or choose its action."""
     if state.nodes[node, NODE_CHOICE] == SELECTING_ACTION:
         select_action(state, tree, node)
         return

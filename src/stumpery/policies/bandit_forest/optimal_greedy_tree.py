@@ -1,4 +1,4 @@
-"""The optimal greedy tree of a known distribution: what a Bandit Tree converges to."""
+"""The optimal greedy tree of a known distribution, to which a Bandit Tree converges."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

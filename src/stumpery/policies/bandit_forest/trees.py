@@ -205,7 +205,7 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
 
     def _grown(self) -> BanditState:
         if self._state is None:
-            raise InvalidInput(f"{type(self).__name__} has seen no context yet")
+            raise InvalidInput(f"{type(self).__name__} has had no context yet")
         return self._state
 
     def _run(self, rows: Bits, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int) -> None:

@@ -1,6 +1,6 @@
 """Events of bandit trees: descend to the leaves, choose an action, learn its reward.
 
-All trees descend together, level by level: a leaf is its own child, so no branch asks where a path ends. A leaf that
+All trees descend together, level by level: a leaf is its own child, so no branch tests for its end. A leaf that
 has chosen its action learns no more, and a reward of 0 changes no sums.
 """
 

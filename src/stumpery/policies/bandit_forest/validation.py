@@ -53,7 +53,7 @@ def used_arrays(state: BanditState) -> dict[str, NDArray[Any]]:
 
 
 def validate(state: BanditState) -> None:
-    """Raise a ValueError that says what is inconsistent in trees from a file."""
+    """Validate saved bandit trees; a ValueError describes the inconsistency."""
     _validate_numbers(state)
     depth_of, tree_of = _validate_nodes(state)
     _validate_leaves(state, depth_of, tree_of)
@@ -101,17 +101,17 @@ def _validate_leaves(state: BanditState, depth_of: Integers, tree_of: Integers) 
     check((others[:, LEAF_SUMS:] == NO_INDEX).all(), "a leaf that selects no variable owns a block")
     selecting = np.flatnonzero(ends & (nodes[:, NODE_CHOICE] == SELECTING_VARIABLE))
     leaves = state.leaves[nodes[selecting, NODE_LEAF]]
-    check((leaves[:, LEAF_DEPTH] == depth_of[selecting] + 1).all(), "the depth of a leaf is not that of its node")
+    check((leaves[:, LEAF_DEPTH] == depth_of[selecting] + 1).all(), "the depth of a leaf does not match its node")
     check((leaves[:, LEAF_NEXT_CHECK] >= 1).all(), "a leaf that selects a variable has no next check")
     check((leaves[:, LEAF_SUMS] != NO_INDEX).all(), "a leaf that selects a variable has no block of sums")
     is_last = leaves[:, LEAF_DEPTH] == state.trees[tree_of[selecting], TREE_MAX_DEPTH]
     for field in (LEAF_COUNTS, LEAF_WEIGHTS):
-        check(((leaves[:, field] != NO_INDEX) == is_last).all(), "the blocks of a leaf are not those of its depth")
+        check(((leaves[:, field] != NO_INDEX) == is_last).all(), "the blocks of a leaf do not match its depth")
     blocks = leaves[:, LEAF_SUMS : LEAF_WEIGHTS + 1]
     check_within(blocks, NO_INDEX, state.pool[POOL_N_BLOCKS] - 1, "the block of a leaf")
     check(
         np.array_equal(state.marks[leaves[:, LEAF_SUMS]] == MARK_ON_PATH, _variables_above(state, selecting)),
-        "the marks of a leaf are not those of the variables above it",
+        "the marks of a leaf do not match the variables above it",
     )
 
 

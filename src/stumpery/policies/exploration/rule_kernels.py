@@ -1,4 +1,4 @@
-"""What explorers work on: a rule (the kind of exploration and its parameters) and the action statistics.
+"""Rules of explorers (the kind of exploration and its parameters), and action statistics.
 
 A scorer gives every action a score (an estimate of its reward, on the scale 0 to 1) and an uncertainty: 1 / sqrt(n)
 after n rewards, infinite before the first, or a standard error of its own. An explorer's rule is one small array, so

@@ -1,4 +1,4 @@
-"""The Banditron's perceptron, which sees only the reward of its own choice (Kakade, Shalev-Shwartz and Tewari 2008).
+"""The Banditron: a perceptron with bandit feedback (Kakade, Shalev-Shwartz and Tewari 2008).
 
 With weights W_k, a row x, the leader l = argmax W_k . x, a choice c drawn with probability P and its reward r, the
 Banditron's step is W_c += x r / P and W_l -= x. Leaders that tie share the second part.

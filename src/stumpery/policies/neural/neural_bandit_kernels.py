@@ -90,10 +90,12 @@ def update_credits(
     available = np.ones(n_actions, dtype=np.bool_)
     highest = -np.inf
     for member in range(n_members):
-        own = options[OPTION_GAMMA] / n_actions + (1.0 - options[OPTION_GAMMA]) * greedy_share(
+        member_probability = options[OPTION_GAMMA] / n_actions + (1.0 - options[OPTION_GAMMA]) * greedy_share(
             predictions[member], available, action
         )
-        committee[member, MEMBER_LOG_WEIGHT] += options[OPTION_EXPLORE] / n_members * own * reward / probability
+        committee[member, MEMBER_LOG_WEIGHT] += (
+            options[OPTION_EXPLORE] / n_members * member_probability * reward / probability
+        )
         highest = max(highest, committee[member, MEMBER_LOG_WEIGHT])
     for member in range(n_members):
         committee[member, MEMBER_LOG_WEIGHT] -= highest

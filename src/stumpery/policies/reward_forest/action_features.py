@@ -62,8 +62,8 @@ class ActionFeatures:
             raise InvalidInput(f"features has {shown(unknown[0])}, which is no action; there are {listed(names)}")
         described = {action: _checked(given[action], action) for action in names if given.get(action) is not None}
         terms: dict[Term, float] = {}
-        for own in described.values():
-            for term, number in _numbers(own):
+        for features_of_action in described.values():
+            for term, number in _numbers(features_of_action):
                 terms[term] = max(terms.get(term, 0.0), abs(number))
         if len(terms) > MAX_TERMS:
             raise InvalidInput(f"features have {len(terms)} different numbers and names; {MAX_TERMS} is the most")

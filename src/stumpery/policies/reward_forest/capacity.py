@@ -62,7 +62,7 @@ class RewardForestCapacity(NamedTuple):
         capacity = cls(*(len(arrays[name]) if arrays[name].ndim else 0 for name in names))
         if 0 in capacity or sum(array.nbytes for array in arrays.values()) > MAX_EXCESS * max_bytes:
             raise InvalidInput(
-                f"its arrays have room for {tuple(capacity)}, which does not fit its max_bytes of {max_bytes}"
+                f"its arrays have the capacity {tuple(capacity)}, which does not match its max_bytes of {max_bytes}"
             )
         for n, what in ((capacity.n_slots, "slots of the quadratic scorer"), (capacity.n_buckets, "buckets")):
             if n & (n - 1):
@@ -86,23 +86,23 @@ def capacity_within(
     n_columns = len(widths)
     slot_bytes, leaf_bytes, node_bytes = 2 * 4 * n_actions, leaf_bytes_of(n_actions), node_bytes_of(n_actions)
     event_bytes, widest = event_bytes_of(widths, n_trees), event_bytes_of(np.full(n_columns, FLOAT), n_trees)
-    least = max(4 * n_trees * node_bytes / NODE_SHARE, MIN_EVENTS * widest / (1.0 - NODE_SHARE))
+    min_rest = max(4 * n_trees * node_bytes / NODE_SHARE, MIN_EVENTS * widest / (1.0 - NODE_SHARE))
     n_codes = (n_columns + 1) * CODES_PER_COLUMN
     fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
     rest = 0.97 * max_bytes - fixed - OVERHEAD_BYTES
-    n_buckets, fewest = (present.n_buckets, present.n_buckets) if present else (MAX_BUCKETS, MIN_BUCKETS)
-    while n_buckets > fewest and n_buckets * BUCKET_BYTES > max_bytes // 8:
+    n_buckets, min_slots = (present.n_buckets, present.n_buckets) if present else (MAX_BUCKETS, MIN_BUCKETS)
+    while n_buckets > min_slots and n_buckets * BUCKET_BYTES > max_bytes // 8:
         n_buckets //= 2
     rest -= n_buckets * BUCKET_BYTES
-    n_slots, fewest = (present.n_slots, present.n_slots) if present else (MAX_SLOTS, MIN_SLOTS)
-    while n_slots > fewest and (n_slots * slot_bytes > max_bytes // 8 or rest - n_slots * slot_bytes < least):
+    n_slots, min_slots = (present.n_slots, present.n_slots) if present else (MAX_SLOTS, MIN_SLOTS)
+    while n_slots > min_slots and (n_slots * slot_bytes > max_bytes // 8 or rest - n_slots * slot_bytes < min_rest):
         n_slots //= 2
     rest -= n_slots * slot_bytes
-    if rest < least:
+    if rest < min_rest:
         raise InvalidInput(
             f"max_bytes is {max_bytes}; {n_trees} trees over {n_columns} columns and {n_actions} actions"
             f"{f' of {n_features} features' if n_features else ''} need "
-            f"about {int((least + fixed + fewest * slot_bytes + n_buckets * BUCKET_BYTES) * 4 / 3):,}"
+            f"about {int((min_rest + fixed + min_slots * slot_bytes + n_buckets * BUCKET_BYTES) * 4 / 3):,}"
         )
     n_events = min(int(rest * (1.0 - NODE_SHARE) / event_bytes), MAX_EVENTS)
     n_nodes = min(int(rest * NODE_SHARE / node_bytes), 2 * n_trees * n_events // trees.MIN_CHILD_EVENTS)

@@ -108,7 +108,7 @@ class RewardForestExplainer:
         }
 
     def _residuals(self, row: Floats, statistics: Floats) -> dict[str, Floats]:
-        """What the context memory adds to the scores, where it has entries of this context."""
+        """The residuals that the context memory adds to the scores, if it has entries of this context."""
         added: Floats = statistics[ACTION_SCORE] - self.statistics_of(row, has_memory=False)[ACTION_SCORE]
         return {"context memory": added} if added.any() else {}
 

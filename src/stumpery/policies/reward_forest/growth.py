@@ -1,4 +1,4 @@
-"""Memory of the reward forest: how it grows within `max_bytes`, and is divided anew between events and nodes."""
+"""Memory of the reward forest: growth within `max_bytes`, and reallocation between events and nodes."""
 
 import logging
 import math
@@ -52,7 +52,7 @@ class RewardForestArena(Arena[RewardForestState, RewardForestWorkspace]):
         self._limit = max_capacity(state, n_trees, max_bytes)
 
     def renumber(self) -> None:
-        """Number the events anew once there were very many, in place."""
+        """Renumber the events once there were very many, in place."""
         state = self.state
         start = int(state.drift[DROP_CONCEPT_START])
         difference = trees.renumber(state.forest, len(state.ring.bytes), start)
@@ -70,7 +70,7 @@ class RewardForestArena(Arena[RewardForestState, RewardForestWorkspace]):
         clock[CLOCK_NEXT_REBALANCING] = 0.0 if can_grow else max(clock[CLOCK_EVENTS], n_events) + n_events
 
     def grow(self, row: Floats) -> None:
-        """Make room for an event with these values: wider columns, more events than nodes, or twice the capacity."""
+        """Grow the arrays for an event with these values: wider columns, more events, or twice the capacity."""
         before = self.state
         widths = np.maximum(ring.widths_of(row[None]), before.ring.widths)
         is_wider = (widths > before.ring.widths).any()
@@ -142,7 +142,7 @@ def _max_events(state: RewardForestState, widths: Widths, limit: RewardForestCap
 
 def grown(state: RewardForestState, limit: RewardForestCapacity) -> RewardForestState:
     """The state with twice the capacity, within a limit."""
-    doubled = [max(n, min(2 * n, most)) for n, most in zip(capacity_of(state), limit, strict=True)]
+    doubled = [max(n, min(2 * n, max_events)) for n, max_events in zip(capacity_of(state), limit, strict=True)]
     return with_capacity(state, RewardForestCapacity(*doubled))
 
 
@@ -178,12 +178,14 @@ def rebalanced(state: RewardForestState, n_trees: int) -> RewardForestState:
     node_bytes, event_bytes = node_bytes_of(forest.stats.shape[2]), event_bytes_of(state.ring.widths, n_trees)
     needed = NODE_RESERVE * int(forest.counters[COUNTER_NODES]) / n_events  # nodes for an event
     whole = n_events * event_bytes + len(forest.nodes) * node_bytes
-    most = min(whole / (event_bytes + needed * node_bytes), (1.0 - MIN_NODE_SHARE) * whole / event_bytes, MAX_EVENTS)
+    max_events = min(
+        whole / (event_bytes + needed * node_bytes), (1.0 - MIN_NODE_SHARE) * whole / event_bytes, MAX_EVENTS
+    )
     clock = state.clock.copy()
     clock[CLOCK_NEXT_REBALANCING] = 0.0
-    if most < MIN_EVENT_GROWTH * n_events:
+    if max_events < MIN_EVENT_GROWTH * n_events:
         return state._replace(clock=clock)
-    n_more = int(most)
+    n_more = int(max_events)
     n_nodes = int((whole - n_more * event_bytes) / node_bytes)
     n_blocks = max(n_blocks_for(n_trees, n_more), len(forest.blocks))  # a ring that was longer once had more
     capacity = capacity_of(state)._replace(n_events=n_more, n_nodes=n_nodes, n_blocks=n_blocks)

@@ -121,6 +121,6 @@ class RewardForestInspection(ContextualPolicy[OnlineEncoder]):
         n_trees = self.n_trees or default_n_trees(0) if self._arena is None else self._arena.n_trees
         check_whole("tree", tree, 0, n_trees - 1)
         if self._arena is None or self.schema is None:
-            raise InvalidInput("this forest has seen no context yet: there is no tree to show")
+            raise InvalidInput("this forest has had no context yet: there is no tree to show")
         state = self._arena.state
         return RewardForestExplainer(state, self.schema, self.actions, self._reward, self._statistics_of)

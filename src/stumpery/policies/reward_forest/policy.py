@@ -51,7 +51,7 @@ class RewardForest(RewardForestInspection):
     Every leaf holds the numbers of stored events and splits when a split of its own events separates the actions'
     rewards; a split that does not hold is pruned. Beside the forest's mean stand three linear scorers (columns, pairs
     of columns, and columns with a fast learning rate) and a residual scorer, the forest's mean plus learned
-    corrections; online stacking weighs the five. A context memory adds the residuals of contexts that come again.
+    corrections; online stacking weighs the five. A context memory adds the residuals of repeated contexts.
     When rewards fall short of their scores, a drift detector makes the forest forget its events. The forest's
     uncertainty and the `explorer` choose the action. Missing values and new categories are ordinary.
 
@@ -235,7 +235,7 @@ class RewardForest(RewardForestInspection):
     # Actions that come and go.
 
     def add_action(self, action: Action, *, features: Mapping[str, Any] | None = None) -> None:
-        """Offer one more action from now on; its features say which others are similar."""
+        """Add an action; its features determine which others are similar."""
         (name,) = checked_actions([action])
         described = self._action_features.described
         self._set_option("features", {**described, **({} if features is None else {name: features})})

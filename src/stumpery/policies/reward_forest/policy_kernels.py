@@ -1,4 +1,4 @@
-"""Events of the reward forest: decide with all scorers, learn with all, or both along rows whose rewards are known.
+"""Events of the reward forest: decide with all scorers, learn with all, or both for rows with known rewards.
 
 Five scorers score a row: the forest's mean, three linear scorers (codes; hashed pairs of codes; codes with a fast rate)
 and the residual scorer, the forest's mean plus learned corrections. Online stacking makes one score of the five; the
@@ -53,7 +53,7 @@ MAY_GROW = 4  # flag of a run beside DECIDES and LEARNS: stop where memory shoul
 
 
 class RewardForestState(NamedTuple):
-    """What a reward forest has learned."""
+    """The state of a reward forest, a NamedTuple of arrays."""
 
     forest: ForestState
     ring: Ring
@@ -88,7 +88,7 @@ class RewardForestWorkspace(NamedTuple):
 
 
 class RowCodes(NamedTuple):
-    """What scoring a row leaves for learning it."""
+    """Codes and indices of a row, from scoring it for learning it."""
 
     n_codes: int
     n_pairs: int

@@ -40,7 +40,7 @@ def check_arrays(
     for name, array in saved.items():
         if name in made and (array.shape[1:] != made[name].shape[1:] or array.dtype != made[name].dtype):
             raise CorruptFile(
-                f"its array {name!r} is {array.shape} of {array.dtype}, which does not fit its other parts"
+                f"its array {name!r} is {array.shape} of {array.dtype}, which does not match its other arrays"
             )
 
 
@@ -55,5 +55,5 @@ def state_for(
     """A new state with the capacity of saved arrays."""
     capacity = RewardForestCapacity.of_arrays(saved, max_bytes)
     if saved.get("sizes", np.zeros(0)).tolist() != list(capacity):
-        raise CorruptFile(f"its arrays have room for {tuple(capacity)}, which is not what was saved")
+        raise CorruptFile(f"its arrays have the capacity {tuple(capacity)}, which does not match the saved one")
     return new_state(n_trees, n_actions, is_categorical, saved["ring.widths"].copy(), capacity, shared_model)

@@ -80,7 +80,7 @@ def new_state(
 
 
 def new_workspace(state: RewardForestState, n_trees: int) -> RewardForestWorkspace:
-    """Scratch buffers for a state of this shape; what they hold between two events means nothing."""
+    """Scratch buffers for a state of this shape; their content is not used by the next event."""
     n_columns, n_actions = len(state.edges), state.forest.stats.shape[2]
     n_features = state.shared_model.linear.shape[2]
     n_slots = (n_columns + 1) * min(n_columns + 1, MAX_PAIRS_PER_CODE)

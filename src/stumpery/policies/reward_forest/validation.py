@@ -1,4 +1,4 @@
-"""Validation of a saved reward forest: refuses states that no stream can lead to."""
+"""Validation of a saved reward forest: refuses inconsistent states."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +26,15 @@ def validate(
     is_categorical: NDArray[np.bool_],
     seen: NDArray[np.bool_],
 ) -> None:
-    """Refuse a state whose parts contradict each other, its actions' features or its columns."""
+    """Validate a state against itself, the actions' features and the columns."""
     if not np.array_equal(state.shared_model.features, features):
-        raise CorruptFile("its features are not those of its actions")
+        raise CorruptFile("its features do not match its actions")
     forest, events = state.forest, state.ring
     time, n_free, collected = (
         int(forest.counters[at]) for at in (trees.COUNTER_TIME, trees.COUNTER_FREE_BLOCKS, trees.COUNTER_LAST_COLLECTED)
     )
     n_leaves = int(forest.counters[trees.COUNTER_LEAVES])
-    check_within(np.array(time), 0, min(2**31 - 1, state.clock[CLOCK_EVENTS]), "the number of remembered events")
+    check_within(np.array(time), 0, min(2**31 - 1, state.clock[CLOCK_EVENTS]), "the number of stored events")
     check_within(np.array(n_free), 0, len(forest.blocks), "the number of free blocks")
     check_within(np.array(collected), 0, n_leaves, "the leaf whose events were collected last")
     _validate_kinds(forest.kinds, events.widths, is_categorical)
@@ -46,7 +46,7 @@ def validate(
     stored = stored_events(state)
     has_values = [(ring.column_values(events, index)[stored] > -np.inf).any() for index in range(len(seen))]
     if ((is_categorical | np.array(has_values, np.bool_)) > seen).any():
-        raise CorruptFile("its columns have values that it has not seen")
+        raise CorruptFile("columns without a value are in use")
 
 
 def _validate_kinds(kinds: NDArray[np.uint8], widths: NDArray[np.uint8], is_categorical: NDArray[np.bool_]) -> None:

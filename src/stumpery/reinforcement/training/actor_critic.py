@@ -27,7 +27,7 @@ from stumpery.reinforcement.training.network import mask_illegal
 
 
 class ActorCriticOptions(NamedTuple):
-    """Options that are numbers; changing them compiles nothing anew."""
+    """Numerical options; changing them needs no recompilation."""
 
     depth_penalty: Any
     entropy: Any

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CHUNK_ROWS = 256  # rows per call of the compiled loop
-SPAN_STEP = 16  # the capacity for spans is a multiple of it; each growth compiles anew
+SPAN_STEP = 16  # the capacity for spans is a multiple of it; each growth recompiles
 TrainChunk = Callable[[AgentState, Spans, Chunk, Any], tuple[AgentState, ChunkResult]]  # trains on the first n rows
 ClassProbabilities = Callable[[Floats], Floats]  # from the values of the reports, (rows, classes)
 

@@ -32,7 +32,7 @@ MIN_PRIORITY = 1e-3  # so that every row can be sampled
 
 
 class DQNOptions(NamedTuple):
-    """Options that are numbers; changing them compiles nothing anew."""
+    """Numerical options; changing them needs no recompilation."""
 
     depth_penalty: Any
     epsilon: Any

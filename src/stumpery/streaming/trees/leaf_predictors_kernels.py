@@ -85,12 +85,12 @@ def argmax(values: Floats) -> int:
 
 @internal
 def majority_class(stats: Float32s, stat_row: int) -> int:
-    """The likeliest class by a row of a leaf's statistics, the first of equal ones."""
-    majority, most = 0, np.float64(stats[stat_row, 0]) + INHERITED_WEIGHT * np.float64(stats[ROW_INHERITED, 0])
+    """The most probable class by a row of a leaf's statistics, the first of equal ones."""
+    majority, max_weight = 0, np.float64(stats[stat_row, 0]) + INHERITED_WEIGHT * np.float64(stats[ROW_INHERITED, 0])
     for label in range(1, stats.shape[1]):
         weight = np.float64(stats[stat_row, label]) + INHERITED_WEIGHT * np.float64(stats[ROW_INHERITED, label])
-        if weight > most:
-            majority, most = label, weight
+        if weight > max_weight:
+            majority, max_weight = label, weight
     return majority
 
 

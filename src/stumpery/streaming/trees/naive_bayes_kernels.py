@@ -71,7 +71,7 @@ def fill_table(
                 scratch.bins[index] = np.int32(scratch.events[index, column])
                 n_bins = max(n_bins, scratch.bins[index] + 1)
         elif doubles.widths[column] == DOUBLE:
-            wide_points = bayes.wide_cuts[table, doubles.places[column]]
+            wide_points = bayes.wide_cuts[table, doubles.value_index[column]]
             gather_doubles(doubles, scratch.event_numbers, n, column, scratch.double_values)
             n_bins = 1 + bin_doubles(scratch, n, CUT_SPACING, wide_points)
         else:
@@ -110,7 +110,7 @@ def add_log_probabilities(
             if value == -np.inf:
                 continue
             if doubles.widths[column] == DOUBLE:
-                wide_points = bayes.wide_cuts[table, doubles.places[column]]
+                wide_points = bayes.wide_cuts[table, doubles.value_index[column]]
                 above = 0
                 while above < MAX_THRESHOLDS and value > wide_points[above]:
                     above += 1

@@ -237,7 +237,7 @@ def split_leaf(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: Spl
 def split_by_categories(
     model: StreamState, scratch: Scratch, n: int, leaf: int, cut: SplitCandidate, rule: Floats
 ) -> None:
-    """Give each category a leaf of its own, in place: a chain of nodes, one category against the rest at each.
+    """Split by all categories, one leaf each, in place: a chain of nodes, one category against the rest at each.
 
     The last leaf takes categories that did not occur. All count as one level of depth and inherit from the same leaf.
     """

@@ -51,10 +51,10 @@ def path(dataset: str | Dataset) -> Path:
     dataset = _entry(dataset)
     if dataset.format == "scikit-learn":
         raise InvalidInput(f"{dataset.name} comes from scikit-learn and has no file")
-    found = _find(dataset)
-    if found is None:
+    local = _find(dataset)
+    if local is None:
         raise FileNotFoundError(f"{dataset.name} is not on this machine: stumpery data fetch {dataset.name}")
-    return found
+    return local
 
 
 def fetch(
@@ -67,9 +67,9 @@ def fetch(
     dataset = _entry(dataset)
     if dataset.format == "scikit-learn":
         return path(dataset)
-    found = _find(dataset)
-    if found is not None:
-        return found
+    local = _find(dataset)
+    if local is not None:
+        return local
     if not dataset.origin:
         raise FileNotFoundError(f"{dataset.name} has no public file: let STUMPERY_DATA name a folder that has it")
     target = cache_folder() / f"{dataset.name}.parquet"
@@ -140,9 +140,9 @@ def _find(dataset: Dataset) -> Path | None:
 def _source(dataset: Dataset) -> Source:
     if dataset.format == "scikit-learn":
         return "library"
-    found = _find(dataset)
-    if found is not None:
-        return "cache" if found.parent == cache_folder() else "folder"
+    local = _find(dataset)
+    if local is not None:
+        return "cache" if local.parent == cache_folder() else "folder"
     return "web" if dataset.origin else "nowhere"
 
 

@@ -100,7 +100,7 @@ def read_arff(raw: bytes, columns: Columns) -> "pl.DataFrame":
     """Weka's format: `@attribute` lines that name the columns, and values without a header after `@data`."""
     mark = _DATA.search(raw)
     if mark is None:
-        raise InvalidInput("there is no line that says @data")
+        raise InvalidInput("there is no @data line")
     declared = {column.name: column for column in columns}
     attributes = [quoted.strip(b"'\"").decode() for quoted in _ATTRIBUTE.findall(raw[: mark.start()])]
     present = [declared.get(name, Column(name, "name")) for name in attributes]

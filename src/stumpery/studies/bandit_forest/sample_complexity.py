@@ -26,18 +26,18 @@ POINTS = (
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Measure the stopping times of every point in every trial, with at most `steps` events each."""
-    found = []
+    rows_by_point = []
     for point in POINTS:
         trials = []
         for trial in range(settings.trials):
             make = partial(measured, point, settings, trial, progress)
             trials.append(load_or_run(parts, f"{point}, trial {trial}", settings.steps, progress, make))
-        found.append(rows_of(point, trials))
-    rows = [row for of_point in found for row in of_point]
+        rows_by_point.append(rows_of(point, trials))
+    rows = [row for of_point in rows_by_point for row in of_point]
     complete = all(row["events"] is not None for row in rows)
     return Outcome(
         result=TableResult(rows),
-        table=[line(of_point) for of_point in found],
+        table=[line(of_point) for of_point in rows_by_point],
         findings=verdicts(claims(rows, settings.trials), enough=complete),
         draw=lambda: draw(rows, settings.trials),
     )
@@ -45,9 +45,9 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 
 def measured(point: Point, settings: Settings, trial: int, progress: Progress) -> Measured:
     """One point in one trial; however few events it took, `steps` of the work are done."""
-    found = measure(point, settings.seed, trial, settings.steps)
+    trial_result = measure(point, settings.seed, trial, settings.steps)
     progress(settings.steps)
-    return found
+    return trial_result
 
 
 def rows_of(point: Point, trials: list[Measured]) -> list[dict[str, Any]]:

@@ -49,11 +49,11 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
         table += rows
     result = merged(list(results.values()))
     long_run = settings.steps >= LONG_RUN
-    found = [entry for title in results for entry in claims(result, title)]
+    findings = [entry for title in results for entry in claims(result, title)]
     return Outcome(
         result=result,
         table=table,
-        findings=(*verdicts(found, enough=long_run), *stand_in(results)),
+        findings=(*verdicts(findings, enough=long_run), *stand_in(results)),
         draw=lambda: draw(result, list(results), settings.trials),
     )
 

@@ -23,7 +23,7 @@ from stumpery.policies.bandit_forest.sample_complexity import plays_until_elimin
 from stumpery.types import Bits, Floats
 
 DELTA = 0.05
-DEPTH, N_TREES = 2, 10  # of the forest
+DEPTH, N_SIMULATED_TREES = 2, 10  # of the forest
 SPREAD = 1.25  # of the forest's problem, for a gap of 1 of the others'
 N_CHECKS = 100  # of a policy, within its expected stopping time
 Events = Iterator[tuple[Bits, Floats]]
@@ -57,29 +57,31 @@ def bounds(point: Point) -> dict[str, float]:
             variable_gap=SPREAD * gap / 4,
             action_gap=SPREAD * gap / 4,
             depth=DEPTH,
-            n_trees=N_TREES,
+            n_trees=N_SIMULATED_TREES,
             delta=DELTA,
         ),
     }
 
 
-def measure(point: Point, seed: int, trial: int, most: int) -> Measured:
+def measure(point: Point, seed: int, trial: int, max_events: int) -> Measured:
     """The stopping times of successive elimination, a stump and a forest, with at most `most` events each."""
     events_seed, policy_seed = trial_seeds(seed, trial)
     lone = SuccessiveElimination(actions=range(point.n_actions), delta=DELTA, seed=policy_seed)
     paper: Any = {"epsilon": 0, "delta": DELTA, "explore": "in turn", "weights": "none", "seed": policy_seed}
     stump = BanditStump(actions=lone.actions, **paper)
-    forest = BanditForest(actions=lone.actions, n_trees=N_TREES, max_depth=DEPTH, variables=1, vote="all", **paper)
+    forest = BanditForest(
+        actions=lone.actions, n_trees=N_SIMULATED_TREES, max_depth=DEPTH, variables=1, vote="all", **paper
+    )
     is_one = {"best action": lambda: len(lone.remaining) == 1}
     is_split = {
         "best variable": lambda: "?\n" in stump.to_text(),
         "best stump": lambda: is_complete(stump.to_text()),
     }
-    is_grown = {"best forest": lambda: all(is_complete(forest.to_text(tree)) for tree in range(N_TREES))}
+    is_grown = {"best forest": lambda: all(is_complete(forest.to_text(tree)) for tree in range(N_SIMULATED_TREES))}
     times = {
-        **stopping_times(lone, _events(point, events_seed, blind=True), is_one, most),
-        **stopping_times(stump, _events(point, events_seed), is_split, most),
-        **stopping_times(forest, _forest_events(point, events_seed), is_grown, most),
+        **stopping_times(lone, _events(point, events_seed, blind=True), is_one, max_events),
+        **stopping_times(stump, _events(point, events_seed), is_split, max_events),
+        **stopping_times(forest, _forest_events(point, events_seed), is_grown, max_events),
     }
     rows = np.eye(2, point.n_variables, dtype=np.uint8)  # the first bit is set in the first row only
     corners = np.zeros((4, point.n_variables), dtype=np.uint8)
@@ -88,7 +90,7 @@ def measure(point: Point, seed: int, trial: int, most: int) -> Measured:
         "best action": lone.remaining == (0,),
         "best variable": stump.to_text().startswith("x0?"),
         "best stump": [stump.decide(row).action for row in rows] == [0, 1],
-        "best forest": all(is_as_made(forest.to_text(tree)) for tree in range(N_TREES))
+        "best forest": all(is_as_made(forest.to_text(tree)) for tree in range(N_SIMULATED_TREES))
         and [forest.decide(row).action for row in corners] == [0, 1, 1, 0],
     }
     return {what: [times[what], right[what]] for what in times}
@@ -104,13 +106,13 @@ def is_as_made(tree: str) -> bool:
     return tree.startswith("x0?\n  no: x1?\n") and "\n  yes: x1?\n" in tree
 
 
-def stopping_times(policy: Policy, events: Events, known: Known, most: int) -> dict[str, int | None]:
+def stopping_times(policy: Policy, events: Events, known: Known, max_events: int) -> dict[str, int | None]:
     """The number of events after which each target was identified; None if `most` were not enough."""
     times: dict[str, int | None] = dict.fromkeys(known)
     n_played = 0
-    while n_played < most and None in times.values():
+    while n_played < max_events and None in times.values():
         contexts, rewards = next(events)
-        remaining = most - n_played
+        remaining = max_events - n_played
         policy.play(contexts[:remaining], rewards[:remaining])
         n_played += min(remaining, len(rewards))
         times |= {what: n_played for what, is_known in known.items() if times[what] is None and is_known()}
@@ -136,7 +138,7 @@ def _events(point: Point, seed: int, *, blind: bool = False) -> Events:
 def _forest_events(point: Point, seed: int) -> Events:
     """Endless batches of events of the problem with two deciding bits."""
     rng = np.random.default_rng(seed)
-    spread, n_hypotheses = SPREAD * point.gap, point.n_actions * point.n_variables * DEPTH * N_TREES
+    spread, n_hypotheses = SPREAD * point.gap, point.n_actions * point.n_variables * DEPTH * N_SIMULATED_TREES
     plays = plays_until_elimination(gap=spread / 4, n_hypotheses=n_hypotheses, width=4.0, delta=DELTA)
     size = max(1, plays * point.n_actions // N_CHECKS)
     while True:

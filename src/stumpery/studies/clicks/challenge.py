@@ -42,25 +42,25 @@ def play(source: ClickSource, settings: Settings, parts: Parts, progress: Progre
             rows_seed, own_seed = trial_seeds(settings.seed, trial)
             players = {name: selector(name, source, own_seed) for name in group}
             blocks = source.stream.blocks(seed=rows_seed, size=block)
-            found = play_challenge(players, blocks, n_batches=settings.steps, size=N_CANDIDATES)
+            results = play_challenge(players, blocks, n_batches=settings.steps, size=N_CANDIDATES)
             progress(settings.steps * len(group))
-            return found
+            return results
 
         name = f"trial {trial}, {', '.join(group)}"
-        found: dict[str, Any] = load_or_run(parts, name, settings.steps * len(group), progress, made)
-        return found
+        results: dict[str, Any] = load_or_run(parts, name, settings.steps * len(group), progress, made)
+        return results
 
     tasks = [(trial, group) for trial in range(settings.trials) for group in GROUPS]
     with ThreadPoolExecutor(settings.threads) as pool:
         futures = [pool.submit(run, *task) for task in tasks]
         try:
-            found = [future.result() for future in futures]
+            results = [future.result() for future in futures]
         finally:
             for future in futures:
                 future.cancel()
     n = len(GROUPS)
     trials = [
-        {name: c for part in found[n * t : n * t + n] for name, c in part.items()} for t in range(settings.trials)
+        {name: c for part in results[n * t : n * t + n] for name, c in part.items()} for t in range(settings.trials)
     ]
     return combine_trials(trials, settings.steps)
 

@@ -29,9 +29,9 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
         for half in range(2):  # two streams per trial
 
             def made(trial: int = trial, half: int = half) -> list[dict[str, Any]]:
-                found = _stages(source, settings.steps, *trial_seeds(settings.seed, 2 * trial + half))
+                stages = _stages(source, settings.steps, *trial_seeds(settings.seed, 2 * trial + half))
                 progress(settings.steps)
-                return [{"stream": 2 * trial + half, **row} for row in found]
+                return [{"stream": 2 * trial + half, **row} for row in stages]
 
             rows += load_or_run(parts, f"stream {2 * trial + half}", settings.steps, progress, made)
     table = [_summary(rows, stage) for stage in STAGES]
@@ -84,7 +84,7 @@ def _stages(source: ClickSource, n_batches: int, rows_seed: int, own_seed: int) 
     all_values, clicked = np.concatenate(values), np.concatenate(labels)
     offline = [offline_stump(all_values[:, column], clicked) for column in range(n_numbers)]
     informative = np.argsort([-gain for _, gain in offline])[:N_COLUMNS]
-    found = []
+    records = []
     for stage, when in zip(STAGES, stages, strict=True):
         cuts, rate = snapshots[when]
         for column in informative.tolist():
@@ -93,7 +93,7 @@ def _stages(source: ClickSource, n_batches: int, rows_seed: int, own_seed: int) 
                 float(np.searchsorted(known, cut, side="right")) / len(known)
                 for cut in (cuts[column], offline[column][0])
             ]
-            found.append(
+            records.append(
                 {
                     "stage": stage,
                     "column": f"x{column}",
@@ -103,7 +103,7 @@ def _stages(source: ClickSource, n_batches: int, rows_seed: int, own_seed: int) 
                     "offline_rate": float(clicked.mean()),
                 }
             )
-    return found
+    return records
 
 
 def offline_stump(values: Floats, clicks: Integers) -> tuple[float, float]:

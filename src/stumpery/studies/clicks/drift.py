@@ -10,6 +10,7 @@ from stumpery.evaluation.click_challenge.submissions import N_CANDIDATES, genera
 from stumpery.evaluation.events import Progress
 from stumpery.evaluation.intervals import mean_and_interval
 from stumpery.evaluation.regret import trial_seeds
+from stumpery.studies.clicks.challenge import BLOCK
 from stumpery.studies.study import Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import estimate
 from stumpery.system.extras import need
@@ -18,9 +19,8 @@ from stumpery.types import Floats
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NAMES = ("SimpleStumps", "UTree")
+FROZEN_SUBMISSIONS = ("SimpleStumps", "UTree")
 FROZEN = "{}, frozen half-way"
-BLOCK = 1000
 LONG_RUN = 50_000
 
 
@@ -30,8 +30,8 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     trials = []
     for trial in range(settings.trials):
         rows_seed, own_seed = trial_seeds(settings.seed, trial)
-        found: dict[str, Any] = {}
-        for name in NAMES:
+        counts: dict[str, Any] = {}
+        for name in FROZEN_SUBMISSIONS:
 
             def made(name: str = name, rows_seed: int = rows_seed, own_seed: int = own_seed) -> dict[str, Any]:
                 frozen = FROZEN.format(name)
@@ -42,10 +42,10 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
                 progress(2 * settings.steps)
                 return played
 
-            found |= load_or_run(parts, f"trial {trial}, {name}", 2 * settings.steps, progress, made)
-        trials.append(found)
+            counts |= load_or_run(parts, f"trial {trial}, {name}", 2 * settings.steps, progress, made)
+        trials.append(counts)
     result = combine_trials(trials, settings.steps)
-    rows = [_row(result, name) for name in NAMES]
+    rows = [_row(result, name) for name in FROZEN_SUBMISSIONS]
     claims = [
         finding(
             f"{name} frozen half-way stays within 5 % of one that keeps learning",
@@ -53,7 +53,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
             evidence=f"in the second half learning earned {row['learning']} clicks, the frozen model {row['frozen']}; "
             "these rows do not drift, so the difference is what was left to learn",
         )
-        for name, row in zip(NAMES, rows, strict=True)
+        for name, row in zip(FROZEN_SUBMISSIONS, rows, strict=True)
     ]
     return Outcome(
         result=result,
@@ -75,7 +75,7 @@ def draw(result: ChallengeResult) -> "Figure":
     """Plot the additional clicks of the learning model, as in the paper's figure 6."""
     figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(7, 4.2), layout="constrained")
     ax = figure.subplots()
-    for name in NAMES:
+    for name in FROZEN_SUBMISSIONS:
         mean, low, high = mean_and_interval(result.clicks[name] - result.clicks[FROZEN.format(name)])
         (line,) = ax.plot(result.checkpoints, mean, label=name)
         ax.fill_between(result.checkpoints, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
@@ -103,6 +103,6 @@ STUDY = Study(
     source="Salperwyck and Urvoy 2011, Figure 6",
     steps=200_000,
     trials=5,
-    n_events=lambda settings: 2 * len(NAMES) * settings.steps * settings.trials,
+    n_events=lambda settings: 2 * len(FROZEN_SUBMISSIONS) * settings.steps * settings.trials,
     run=run,
 )

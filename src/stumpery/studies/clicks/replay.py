@@ -18,7 +18,7 @@ from stumpery.system.extras import need
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NAMES = ("SimpleStumps", "UTree", OURS)
+REPLAYED_SUBMISSIONS = ("SimpleStumps", "UTree", OURS)
 KINDS = dict.fromkeys(IMPRESSION, "categorical") | {"affinity": "numerical", "item_feature_0": "numerical"}
 
 
@@ -27,8 +27,8 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     rows = []
     for campaign in CAMPAIGNS:
         log = _log(campaign)
-        for name in NAMES:
-            found = []
+        for name in REPLAYED_SUBMISSIONS:
+            trials = []
             for trial in range(settings.trials):
 
                 def made(name: str = name, trial: int = trial, log: Log = log) -> dict[str, float]:
@@ -36,9 +36,9 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
                     progress(settings.steps)
                     return {"lines": result.n_lines, "counted": result.n_counted, "clicks": result.n_clicks}
 
-                found.append(load_or_run(parts, f"{campaign}, {name}, trial {trial}", settings.steps, progress, made))
-            rows.append({"campaign": campaign, "submission": name, **_pooled(found, log)})
-    rows += [_all_campaigns(rows, name) for name in NAMES]
+                trials.append(load_or_run(parts, f"{campaign}, {name}, trial {trial}", settings.steps, progress, made))
+            rows.append({"campaign": campaign, "submission": name, **_pooled(trials, log)})
+    rows += [_all_campaigns(rows, name) for name in REPLAYED_SUBMISSIONS]
     return Outcome(
         result=TableResult(rows),
         table=[_shown(row) for row in rows],
@@ -84,12 +84,12 @@ def _log(campaign: str) -> Log:
     )
 
 
-def _pooled(found: list[dict[str, float]], log: Log) -> dict[str, Any]:
+def _pooled(trials: list[dict[str, float]], log: Log) -> dict[str, Any]:
     """The mean rate of all trials, with the interval of one trial, as all replay the same lines."""
-    n = len(found)
-    counted, clicks = (sum(each[what] for each in found) / n for what in ("counted", "clicks"))
+    n = len(trials)
+    counted, clicks = (sum(each[what] for each in trials) / n for what in ("counted", "clicks"))
     log_rate = sum(log.clicks) / len(log.clicks)
-    one = ReplayResult(int(found[0]["lines"]), counted, clicks, log_rate)
+    one = ReplayResult(int(trials[0]["lines"]), counted, clicks, log_rate)
     return {**one.summary(), "log_rate": log_rate}
 
 
@@ -131,6 +131,6 @@ STUDY = Study(
     source="Salperwyck and Urvoy 2011, section 4; Li et al. 2011",
     steps=10_000,
     trials=5,
-    n_events=lambda settings: len(CAMPAIGNS) * len(NAMES) * settings.steps * settings.trials,
+    n_events=lambda settings: len(CAMPAIGNS) * len(REPLAYED_SUBMISSIONS) * settings.steps * settings.trials,
     run=run,
 )

@@ -94,7 +94,7 @@ def claims_on_regret(result: RegretResult) -> tuple[Finding, ...]:
     step = result.checkpoints[late[-1] + 1] if overtakes and len(late) else result.checkpoints[0]
     decade = int(np.searchsorted(result.checkpoints, result.checkpoints[-1] / 10))
     growth = {name: curve[-1] / max(curve[decade], 1e-9) for name, curve in curves.items()}
-    found = [
+    findings = [
         *(
             finding(
                 f"{name} has less regret than greedy in the long run, for all initial values",
@@ -116,7 +116,7 @@ def claims_on_regret(result: RegretResult) -> tuple[Finding, ...]:
             f"{growth[explorer]:.1f} times",
         ),
     ]
-    return verdicts(found, enough=bool(result.checkpoints[-1] >= LONG_RUN))
+    return verdicts(findings, enough=bool(result.checkpoints[-1] >= LONG_RUN))
 
 
 def draw(result: RegretResult, trials: int) -> "Figure":

@@ -69,14 +69,14 @@ def players() -> dict[str, Callable[..., Player]]:
     return {**{kind.__name__: kind for kind in OURS}, **peers.installed()}
 
 
-def streams() -> dict[str, datasets.Problem]:
+def streams() -> dict[str, datasets.ContestProblem]:
     """The streams whose dataset is on this machine."""
     return {title: problem for title, problem in datasets.CONTEST.items() if datasets.is_available(problem.dataset)}
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Play every policy on every stream, one after the other so that all have the whole machine."""
-    marks = checkpoints(settings.steps)
+    checkpoint_events = checkpoints(settings.steps)
     rows = []
     for title, problem in streams().items():
         stream = problem.open()
@@ -86,35 +86,38 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
             for trial in range(settings.trials):
                 make = partial(play_trial, maker, stream, settings, trial, progress)
                 trials.append(load_or_run(parts, f"{name} on {title}, trial {trial}", settings.steps, progress, make))
-            of_stream.append(row(title, name, trials, marks))
-        rows += sorted(of_stream, key=lambda entry: -np.nan_to_num(entry[reward_at(marks[-1])], nan=-1.0))
+            of_stream.append(row(title, name, trials, checkpoint_events))
+        rows += sorted(of_stream, key=lambda entry: -np.nan_to_num(entry[reward_at(checkpoint_events[-1])], nan=-1.0))
     return Outcome(
         result=TableResult(rows),
-        table=[line(entry, marks) for entry in rows],
-        findings=(*verdicts(claims(rows, marks), enough=settings.steps >= CHECKPOINTS[0]), *missing_participants()),
-        draw=lambda: draw(rows, marks[-1], settings.trials),
+        table=[line(entry, checkpoint_events) for entry in rows],
+        findings=(
+            *verdicts(claims(rows, checkpoint_events), enough=settings.steps >= CHECKPOINTS[0]),
+            *missing_participants(),
+        ),
+        draw=lambda: draw(rows, checkpoint_events[-1], settings.trials),
     )
 
 
 def checkpoints(steps: int) -> list[int]:
     """The steps at which average rewards are reported: powers of ten, and the last step."""
-    return sorted({mark for mark in CHECKPOINTS if mark < steps} | {steps})
+    return sorted({checkpoint for checkpoint in CHECKPOINTS if checkpoint < steps} | {steps})
 
 
-def reward_at(mark: int) -> str:
+def reward_at(checkpoint: int) -> str:
     """The column of the average reward up to a step."""
-    return f"reward_at_{mark}"
+    return f"reward_at_{checkpoint}"
 
 
-def half_width_at(mark: int) -> str:
+def half_width_at(checkpoint: int) -> str:
     """The column of half of its 95 % interval over trials."""
-    return f"plus_minus_at_{mark}"
+    return f"plus_minus_at_{checkpoint}"
 
 
 def play_trial(
     maker: Callable[..., Player], stream: Stream, settings: Settings, trial: int, progress: Progress
 ) -> dict[str, Any]:
-    """One player's average rewards at the marks that it reached, its events, its seconds and its bytes."""
+    """One player's average rewards at the checkpoints that it reached, its events, its seconds and its bytes."""
     events_seed, policy_seed = trial_seeds(settings.seed, trial)
     first = next(first_events(stream.batches(seed=events_seed, size=BATCH_SIZE), N_FIRST))
     player, times = maker(actions=stream.actions, seed=policy_seed), []
@@ -138,39 +141,41 @@ def play_trial(
         progress(len(actions))
     progress(settings.steps - steps)
     gains = np.cumsum(np.concatenate(rewards))
-    averages = [float(gains[mark - 1]) / mark for mark in checkpoints(settings.steps) if mark <= steps]
+    averages = [
+        float(gains[checkpoint - 1]) / checkpoint for checkpoint in checkpoints(settings.steps) if checkpoint <= steps
+    ]
     return {"averages": averages, "events": steps, "seconds": seconds, "bytes": player.n_bytes}
 
 
-def row(title: str, name: str, trials: list[dict[str, Any]], marks: list[int]) -> dict[str, Any]:
+def row(title: str, name: str, trials: list[dict[str, Any]], checkpoint_events: list[int]) -> dict[str, Any]:
     """A player's line for a stream: average rewards with half their 95 % intervals, speed and memory."""
-    averages = np.full((len(trials), len(marks)), np.nan)
+    averages = np.full((len(trials), len(checkpoint_events)), np.nan)
     for line, entry in zip(averages, trials, strict=True):
         line[: len(entry["averages"])] = entry["averages"]
     mean, _, high = mean_and_interval(averages)
-    found: dict[str, Any] = {"stream": title, "policy": name}
-    for index, mark in enumerate(marks):
-        found[reward_at(mark)] = float(mean[index])
-        found[half_width_at(mark)] = float(high[index] - mean[index])
-    found["events_per_s"] = float(np.median([entry["events"] / entry["seconds"] for entry in trials]))
-    found["bytes"] = max(entry["bytes"] for entry in trials)
-    return found
+    result: dict[str, Any] = {"stream": title, "policy": name}
+    for index, checkpoint in enumerate(checkpoint_events):
+        result[reward_at(checkpoint)] = float(mean[index])
+        result[half_width_at(checkpoint)] = float(high[index] - mean[index])
+    result["events_per_s"] = float(np.median([entry["events"] / entry["seconds"] for entry in trials]))
+    result["bytes"] = max(entry["bytes"] for entry in trials)
+    return result
 
 
-def line(row: dict[str, Any], marks: list[int]) -> dict[str, Any]:
+def line(row: dict[str, Any], checkpoint_events: list[int]) -> dict[str, Any]:
     """A row in few columns, to print."""
     shown: dict[str, Any] = {"dataset_and_policy": f"{row['stream']}: {row['policy']}"}
-    for mark in marks:
-        mean = row[reward_at(mark)]
-        shown[f"{mark:,}"] = TOO_SLOW if isnan(mean) else estimate(mean, row[half_width_at(mark)], ".4f")
+    for checkpoint in checkpoint_events:
+        mean = row[reward_at(checkpoint)]
+        shown[f"{checkpoint:,}"] = TOO_SLOW if isnan(mean) else estimate(mean, row[half_width_at(checkpoint)], ".4f")
     return {**shown, "events_per_s": row["events_per_s"], "kB": row["bytes"] / 1000}
 
 
-def claims(rows: list[dict[str, Any]], marks: list[int]) -> list[Finding]:
+def claims(rows: list[dict[str, Any]], checkpoint_events: list[int]) -> list[Finding]:
     """The claims that our forest is not behind any policy, at entry checkpoint."""
-    found = []
-    for mark in marks:
-        column = reward_at(mark)
+    findings = []
+    for checkpoint in checkpoint_events:
+        column = reward_at(checkpoint)
         behind = []
         for title in dict.fromkeys(entry["stream"] for entry in rows):
             scores = {
@@ -181,14 +186,14 @@ def claims(rows: list[dict[str, Any]], marks: list[int]) -> list[Finding]:
             best = max(scores, key=lambda name: scores[name])
             if scores[best] > scores[CANDIDATE] + TOLERANCE:
                 behind.append(f"{title} ({scores[CANDIDATE]:.4f}, {best} {scores[best]:.4f})")
-        found.append(
+        findings.append(
             finding(
-                f"{CANDIDATE} is at most {TOLERANCE:g} behind any policy on any stream after {mark:,} events",
+                f"{CANDIDATE} is at most {TOLERANCE:g} behind any policy on any stream after {checkpoint:,} events",
                 holds=not behind,
                 evidence=f"behind on {'; '.join(behind)}" if behind else "behind on none",
             )
         )
-    return found
+    return findings
 
 
 def missing_participants() -> list[Finding]:
@@ -204,7 +209,7 @@ def missing_participants() -> list[Finding]:
     ]
 
 
-def draw(rows: list[dict[str, Any]], mark: int, trials: int) -> "Figure":
+def draw(rows: list[dict[str, Any]], checkpoint: int, trials: int) -> "Figure":
     """Plot the final average reward of every policy, a panel for entry stream."""
     titles = list(dict.fromkeys(entry["stream"] for entry in rows))
     names = list(players())
@@ -215,12 +220,12 @@ def draw(rows: list[dict[str, Any]], mark: int, trials: int) -> "Figure":
     panels = figure.subplots(n_rows, n_columns, sharey=True, squeeze=False).flatten()
     for panel, title in zip(panels, titles, strict=False):
         for entry in (entry for entry in rows if entry["stream"] == title):
-            reward, height = entry[reward_at(mark)], names.index(entry["policy"])
+            reward, height = entry[reward_at(checkpoint)], names.index(entry["policy"])
             colour = "tab:orange" if entry["policy"] in peers.PEERS else "tab:blue"
-            panel.errorbar(reward, height, xerr=entry[half_width_at(mark)], fmt="o", markersize=5, color=colour)
+            panel.errorbar(reward, height, xerr=entry[half_width_at(checkpoint)], fmt="o", markersize=5, color=colour)
             shown = TOO_SLOW if isnan(reward) else f"{reward:.4f}"
             panel.text(1.02, height, shown, transform=panel.get_yaxis_transform(), va="center", fontsize=7)
-        best = np.nanmax([entry[reward_at(mark)] for entry in rows if entry["stream"] == title])
+        best = np.nanmax([entry[reward_at(checkpoint)] for entry in rows if entry["stream"] == title])
         panel.axvline(best, color="0.8", zorder=0)
         panel.set_title(title, fontsize="medium")
         panel.set_yticks(range(len(names)), names)
@@ -228,7 +233,7 @@ def draw(rows: list[dict[str, Any]], mark: int, trials: int) -> "Figure":
     for panel in panels[len(titles) :]:
         panel.remove()
     panels[0].invert_yaxis()
-    figure.suptitle(f"Average reward after {mark:,} events, {trials} trials: ours blue, peers orange, best grey")
+    figure.suptitle(f"Average reward after {checkpoint:,} events, {trials} trials: ours blue, peers orange, best grey")
     return figure
 
 

@@ -17,7 +17,7 @@ LOCAL_SOURCES = ("folder", "cache", "library")
 UNKNOWN = "?"  # the name of a missing name, as in the origin of Adult
 
 
-class Problem(NamedTuple):
+class ContestProblem(NamedTuple):
     """A stream, and the dataset that it needs."""
 
     dataset: str
@@ -68,17 +68,17 @@ def covertype_columns() -> ClassificationBandit:
     return ClassificationBandit(contexts=frame.select(plain).with_columns(**merged), labels=frame[target])
 
 
-CONTEST: dict[str, Problem] = {
-    "Covertype": Problem("covtype", covertype_columns),
-    "Covertype, noisy bits": Problem("covtype", lambda: bits("covtype")),
-    "Adult, occupation": Problem("adult", lambda: columns("adult")),
-    "Nursery": Problem("nursery", lambda: columns("nursery")),
-    "Skin": Problem("skin", lambda: numbers("skin")),
-    "Poker": Problem("poker", lambda: numbers("poker")),
-    "Mushroom": Problem("mushroom", lambda: columns("mushroom")),
-    "digits": Problem("digits", lambda: numbers("digits")),
-    "a8a": Problem("a8a", lambda: numbers("a8a")),
-    "electricity, in order": Problem("electricity", lambda: columns("electricity", shuffle=False)),
+CONTEST: dict[str, ContestProblem] = {
+    "Covertype": ContestProblem("covtype", covertype_columns),
+    "Covertype, noisy bits": ContestProblem("covtype", lambda: bits("covtype")),
+    "Adult, occupation": ContestProblem("adult", lambda: columns("adult")),
+    "Nursery": ContestProblem("nursery", lambda: columns("nursery")),
+    "Skin": ContestProblem("skin", lambda: numbers("skin")),
+    "Poker": ContestProblem("poker", lambda: numbers("poker")),
+    "Mushroom": ContestProblem("mushroom", lambda: columns("mushroom")),
+    "digits": ContestProblem("digits", lambda: numbers("digits")),
+    "a8a": ContestProblem("a8a", lambda: numbers("a8a")),
+    "electricity, in order": ContestProblem("electricity", lambda: columns("electricity", shuffle=False)),
 }
 
 
@@ -101,4 +101,4 @@ def _merged(frame: "pl.DataFrame", one_hot: list[str]) -> "pl.Series":
     """The name of the one column that is set."""
     import polars as pl
 
-    return pl.Series([one_hot[place] for place in frame.select(one_hot).to_numpy().argmax(axis=1).tolist()])
+    return pl.Series([one_hot[index] for index in frame.select(one_hot).to_numpy().argmax(axis=1).tolist()])

@@ -12,13 +12,13 @@ from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.studies.streaming.datasets import Source, source
 
 WINDOW = 1000
-N_MARKS = 40
+N_CHECKPOINTS = 40
 N_VALUES = 256  # per column whose numbers are categories
 GREEDY = "Hoeffding tree"
 DQN, DOUBLE, CRITIC = "DQN", "Double DQN", "actor-critic"
 
 
-class Problem(NamedTuple):
+class TreeStudyProblem(NamedTuple):
     """A dataset, and whether its numbers are categories."""
 
     name: str
@@ -26,12 +26,12 @@ class Problem(NamedTuple):
 
 
 PROBLEMS = {
-    "Adult": Problem("adult"),
-    "Nursery": Problem("nursery"),
-    "Mushroom": Problem("mushroom"),
-    "Skin": Problem("skin"),
-    "Skin, categorical": Problem("skin", as_names=True),
-    "Poker": Problem("poker", as_names=True),
+    "Adult": TreeStudyProblem("adult"),
+    "Nursery": TreeStudyProblem("nursery"),
+    "Mushroom": TreeStudyProblem("mushroom"),
+    "Skin": TreeStudyProblem("skin"),
+    "Skin, categorical": TreeStudyProblem("skin", as_names=True),
+    "Poker": TreeStudyProblem("poker", as_names=True),
 }
 # Table 1 of the paper: accuracy of the final model, %.
 PAPER = {
@@ -68,12 +68,12 @@ def train(model: Any, data: Source) -> dict[str, Any]:
         n_queries, losses = np.zeros(len(probabilities)), np.full((len(probabilities), 2), np.nan)
     seconds = perf_counter() - start
     code_of = {label: code for code, label in enumerate(model.classes)}
-    right = probabilities.argmax(axis=1) == [code_of[label] for label in data.labels]
-    marks = np.unique(np.linspace(0, len(right), N_MARKS + 1).astype(int))[1:]
-    spans = [slice(max(0, mark - WINDOW), mark) for mark in marks.tolist()]
+    is_correct = probabilities.argmax(axis=1) == [code_of[label] for label in data.labels]
+    checkpoints = np.unique(np.linspace(0, len(is_correct), N_CHECKPOINTS + 1).astype(int))[1:]
+    spans = [slice(max(0, checkpoint - WINDOW), checkpoint) for checkpoint in checkpoints.tolist()]
     return {
-        "marks": marks.tolist(),
-        "accuracy": [float(right[span].mean()) for span in spans],
+        "marks": checkpoints.tolist(),
+        "accuracy": [float(is_correct[span].mean()) for span in spans],
         "depth": [float(n_queries[span].mean()) for span in spans],
         "losses": [_means(losses[span]) for span in spans],
         "seconds": seconds,

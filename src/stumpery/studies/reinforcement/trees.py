@@ -40,16 +40,16 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 
     def part(name: str, make: Callable[..., Any], *given: Any) -> Any:
         def made() -> Any:
-            found = make(*given)
+            result = make(*given)
             progress(settings.steps)
-            return found
+            return result
 
         return load_or_run(parts, name, settings.steps, progress, made)
 
     runs: Runs = {title: {name: [] for name in learners.LEARNERS} for title in learners.PROBLEMS}
     for title, trial, name in all_runs(settings):
-        found = part(f"{name} on {title}, {trial}", train_learner, title, name, settings.steps, settings.seed + trial)
-        runs[title][name].append(found)
+        result = part(f"{name} on {title}, {trial}", train_learner, title, name, settings.steps, settings.seed + trial)
+        runs[title][name].append(result)
     by_setting = run_variants(settings, part)
     by_penalty: list[Row] = []
     for penalty in variants.PENALTIES:
@@ -83,24 +83,24 @@ def all_runs(settings: Settings) -> list[tuple[str, int, str]]:
 def run_variants(settings: Settings, part: Callable[..., Any]) -> list[Row]:
     """Train every variant, also under drift, averaged over trials."""
     seeds = range(settings.seed, settings.seed + settings.trials)
-    found = []
+    rows = []
     for title in variants.VARIANT_PROBLEMS:
         for name in variants.VARIANTS:
             work = [(f"{name} on {title}, seed {seed}", variants.run_variant, title, name) for seed in seeds]
-            found.append(mean_rows([part(*each, settings.steps, seed) for each, seed in zip(work, seeds, strict=True)]))
+            rows.append(mean_rows([part(*each, settings.steps, seed) for each, seed in zip(work, seeds, strict=True)]))
     for name in variants.DRIFT_VARIANTS:
         work_after = [(f"{name} after a change, seed {seed}", variants.after_drift, name) for seed in seeds]
         trials = zip(work_after, seeds, strict=True)
-        found.append(mean_rows([part(*each, settings.steps, seed) for each, seed in trials]))
-    return found
+        rows.append(mean_rows([part(*each, settings.steps, seed) for each, seed in trials]))
+    return rows
 
 
 def by_one_penalty(penalty: float, settings: Settings) -> list[Row]:
     """Accuracy and depth for one depth penalty."""
-    found = []
+    rows = []
     for title in variants.VARIANT_PROBLEMS:
-        found += variants.by_penalty(title, penalty, settings.steps, settings.seed)
-    return found
+        rows += variants.by_penalty(title, penalty, settings.steps, settings.seed)
+    return rows
 
 
 def mean_rows(rows: Sequence[Row]) -> Row:
@@ -119,56 +119,56 @@ def n_parts(settings: Settings) -> int:
 
 def curves(runs: Runs) -> list[Row]:
     """A row for each problem, learner, trial and checkpoint."""
-    found = []
+    rows = []
     for title, of_problem in runs.items():
         for name, trials in of_problem.items():
             for trial, each in enumerate(trials):
-                for index, mark in enumerate(each["marks"]):
-                    row = {"problem": title, "learner": name, "trial": trial, "event": mark}
+                for index, checkpoint in enumerate(each["marks"]):
+                    row = {"problem": title, "learner": name, "trial": trial, "event": checkpoint}
                     row |= {"accuracy": each["accuracy"][index], "depth": each["depth"][index]}
                     losses = zip(("first_loss", "second_loss"), each["losses"][index], strict=True)
-                    found.append(row | {key: float("nan") if loss is None else loss for key, loss in losses})
-    return found
+                    rows.append(row | {key: float("nan") if loss is None else loss for key, loss in losses})
+    return rows
 
 
 def final(trials: Sequence[Row], what: str = "accuracy") -> float:
-    """The final value of a figure, averaged over trials."""
+    """The final value of a metric, averaged over trials."""
     return float(np.mean([trial[what][-1] for trial in trials]))
 
 
 def line(title: str, of_problem: dict[str, list[Row]]) -> Row:
     """A row of the table: accuracies in %, those of the paper, and the depth of DQN."""
-    found: Row = {"problem": title}
+    result: Row = {"problem": title}
     for name, trials in of_problem.items():
-        found[name] = round(100 * final(trials), 1)
-        found[f"{name}, paper"] = PAPER[title][name]
-    return found | {"queries of DQN": round(final(of_problem[DQN], "depth"), 2)}
+        result[name] = round(100 * final(trials), 1)
+        result[f"{name}, paper"] = PAPER[title][name]
+    return result | {"queries of DQN": round(final(of_problem[DQN], "depth"), 2)}
 
 
-def better(shares: dict[str, float]) -> float:
+def better(accuracies: dict[str, float]) -> float:
     """The better of the two kinds of DQN."""
-    return max(shares[DQN], shares[DOUBLE])
+    return max(accuracies[DQN], accuracies[DOUBLE])
 
 
 def claims(runs: Runs, by_setting: Sequence[Row], by_penalty: Sequence[Row]) -> list[Finding]:
     """The claims of the paper, and ours."""
-    shares = {title: {name: 100 * final(trials) for name, trials in each.items()} for title, each in runs.items()}
-    found = [*claims_on_accuracy(shares), claim_on_reports(by_setting), claim_on_depth(by_penalty)]
-    if "Poker" in shares:
-        greedy, deep = shares["Poker"][GREEDY], shares["Poker"][DQN]
+    accuracies = {title: {name: 100 * final(trials) for name, trials in each.items()} for title, each in runs.items()}
+    findings = [*claims_on_accuracy(accuracies), claim_on_reports(by_setting), claim_on_depth(by_penalty)]
+    if "Poker" in accuracies:
+        greedy, deep = accuracies["Poker"][GREEDY], accuracies["Poker"][DQN]
         evidence = f"Hoeffding tree {greedy:.1f} %, DQN {deep:.1f} %"
-        found.append(finding("a greedy tree fails on Poker", holds=greedy < 60 < deep, evidence=evidence))
-    return found
+        findings.append(finding("a greedy tree fails on Poker", holds=greedy < 60 < deep, evidence=evidence))
+    return findings
 
 
-def claims_on_accuracy(shares: dict[str, dict[str, float]]) -> list[Finding]:
+def claims_on_accuracy(accuracies: dict[str, dict[str, float]]) -> list[Finding]:
     """The claims on accuracy: as good as in the paper, and never poor."""
-    gaps = {title: better(each) - better(PAPER[title]) for title, each in shares.items()}
+    gaps = {title: better(each) - better(PAPER[title]) for title, each in accuracies.items()}
     worst = min(gaps, key=lambda title: gaps[title])
     evidence = f"{gaps[worst]:+.1f} % on {worst}, the least"
     claim = "the better of DQN and Double DQN is as good as the paper's"
     first = finding(claim, holds=gaps[worst] >= 0, evidence=evidence)
-    poor = {name: min(each[name] for each in shares.values()) for name in (DQN, DOUBLE, CRITIC, GREEDY)}
+    poor = {name: min(each[name] for each in accuracies.values()) for name in (DQN, DOUBLE, CRITIC, GREEDY)}
     holds = min(poor[DQN], poor[DOUBLE]) > max(poor[CRITIC], poor[GREEDY])
     evidence = ", ".join(f"{name} {share:.1f} %" for name, share in poor.items()) + " on the worst problem of each"
     return [

@@ -34,7 +34,7 @@ def run_variant(title: str, name: str, steps: int, seed: int) -> Row:
     """Train one variant of DQN on one problem: final accuracy, depth, time."""
     data, schema = load_problem(title, steps, seed)
     model = DQNTree(seed=seed, schema=schema, warm_up=warm_up(len(data.labels)), **VARIANTS[name])
-    return {"problem": title, "setting": name, **final_figures(train(model, data))}
+    return {"problem": title, "setting": name, **final_metrics(train(model, data))}
 
 
 def after_drift(name: str, steps: int, seed: int) -> Row:
@@ -45,15 +45,17 @@ def after_drift(name: str, steps: int, seed: int) -> Row:
     middle = len(data.labels) // 2
     labels = data.labels[:middle] + [following[label] for label in data.labels[middle:]]
     model = DQNTree(seed=seed, schema=schema, warm_up=warm_up(middle), **DRIFT_VARIANTS[name])
-    found = train(model, Source(data.rows, labels))
-    after = [a for mark, a in zip(found["marks"], found["accuracy"], strict=True) if mark >= middle + 1000]
-    mean = float(np.mean(after)) if after else found["accuracy"][-1]
-    return {"problem": "Nursery, changed in the middle", "setting": name, **final_figures(found), "accuracy": mean}
+    result = train(model, Source(data.rows, labels))
+    after = [
+        a for checkpoint, a in zip(result["marks"], result["accuracy"], strict=True) if checkpoint >= middle + 1000
+    ]
+    mean = float(np.mean(after)) if after else result["accuracy"][-1]
+    return {"problem": "Nursery, changed in the middle", "setting": name, **final_metrics(result), "accuracy": mean}
 
 
-def final_figures(found: Row) -> Row:
+def final_metrics(result: Row) -> Row:
     """The final figures of a run."""
-    return {"accuracy": found["accuracy"][-1], "depth": found["depth"][-1], "seconds": found["seconds"]}
+    return {"accuracy": result["accuracy"][-1], "depth": result["depth"][-1], "seconds": result["seconds"]}
 
 
 def by_penalty(title: str, penalty: float, steps: int, seed: int) -> list[Row]:

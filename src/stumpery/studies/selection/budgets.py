@@ -35,12 +35,16 @@ def all_budgets(
     rows = []
     for name in PLAYERS:
         for share in BUDGETS:
-            found = []
+            results = []
             for trial in range(min(settings.trials, MAX_TRIALS)):
                 terms = {"prices": prices, "budget": max(share * total, min(prices.values()))}
                 make = partial(play_budget, data, name, steps, (settings.seed, trial), terms, progress)
-                found.append(load_or_run(parts, f"{name} on {title} for {share}, trial {trial}", steps, progress, make))
-            mean, _, high = mean_and_interval(np.array([[each["rates"][-1], each["spent"] / total] for each in found]))
+                results.append(
+                    load_or_run(parts, f"{name} on {title} for {share}, trial {trial}", steps, progress, make)
+                )
+            mean, _, high = mean_and_interval(
+                np.array([[each["rates"][-1], each["spent"] / total] for each in results])
+            )
             rows.append(
                 {
                     "dataset": title,
@@ -58,9 +62,9 @@ def play_budget(
     data: methods.Data, name: str, steps: int, seeds: tuple[int, int], terms: dict[str, Any], progress: Progress
 ) -> dict[str, Any]:
     """One trial under these terms, prices and a budget."""
-    found = methods.play_trial(data, methods.methods()[name], steps, *seeds, **terms)
+    result = methods.play_trial(data, methods.methods()[name], steps, *seeds, **terms)
     progress(steps)
-    return found
+    return result
 
 
 def n_events(steps: int, trials: int) -> int:

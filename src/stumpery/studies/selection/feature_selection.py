@@ -66,9 +66,9 @@ def all_trials(
         for name, method in methods.methods().items():
             make = partial(methods.play_trial, data, method, steps, settings.seed, trial)
             makes.append((f"{name} on {title}, trial {trial}", make))
-    found = in_threads(makes, steps, settings.threads, parts, progress)
+    results = in_threads(makes, steps, settings.threads, parts, progress)
     n = len(methods.methods())
-    return {name: found[place::n] for place, name in enumerate(methods.methods())}
+    return {name: results[index::n] for index, name in enumerate(methods.methods())}
 
 
 def in_threads(
@@ -78,9 +78,9 @@ def in_threads(
 
     def part(name: str, make: Callable[[], Any]) -> Any:
         def made() -> Any:
-            found = make()
+            result = make()
             progress(steps)
-            return found
+            return result
 
         return load_or_run(parts, name, steps, progress, made)
 
@@ -121,27 +121,27 @@ def shown_methods(of_problem: dict[str, list[dict[str, Any]]]) -> dict[str, str]
 
 def curves(title: str, of_problem: dict[str, list[dict[str, Any]]], steps: int) -> list[dict[str, Any]]:
     """The error rates of every method at every checkpoint, with 95 % confidence intervals."""
-    marks = methods.checkpoints(methods.n_events(methods.PROBLEMS[title], steps)).tolist()
+    checkpoints = methods.checkpoints(methods.n_events(methods.PROBLEMS[title], steps)).tolist()
     rows = []
     for name, trials in of_problem.items():
-        for mark, mean, low, high in zip(marks, *mean_and_interval(rates(trials)), strict=True):
-            place = {"dataset": title, "method": name, "events": mark}
-            rows.append({**place, "rate": float(mean), "low": float(low), "high": float(high)})
+        for checkpoint, mean, low, high in zip(checkpoints, *mean_and_interval(rates(trials)), strict=True):
+            key = {"dataset": title, "method": name, "events": checkpoint}
+            rows.append({**key, "rate": float(mean), "low": float(low), "high": float(high)})
     return rows
 
 
 def line(label: str, shown: dict[str, dict[str, str]], trials: Trials) -> dict[str, Any]:
     """A method's final error rate on every dataset, with the half-width of its 95 % interval."""
-    found: dict[str, Any] = {"method": label}
+    results: dict[str, Any] = {"method": label}
     for title, of_problem in trials.items():
         mean, _, high = mean_and_interval(rates(of_problem[shown[title][label]]))
-        found[title] = estimate(float(mean[-1]), float(high[-1] - mean[-1]), ".4f")
-    return found
+        results[title] = estimate(float(mean[-1]), float(high[-1] - mean[-1]), ".4f")
+    return results
 
 
-def tenth(n_marks: int, n: int) -> int:
+def tenth(n_checkpoints: int, n: int) -> int:
     """The index of the first checkpoint after a tenth of the events."""
-    return min(int(np.searchsorted(methods.checkpoints(n), n / 10)), n_marks - 1)
+    return min(int(np.searchsorted(methods.checkpoints(n), n / 10)), n_checkpoints - 1)
 
 
 def claims(trials: Trials, steps: int, threads: int) -> list[Finding]:
@@ -176,8 +176,8 @@ def claim_on_thompson(trials: Trials, steps: int, reading: str) -> Finding:
         rivals = [best(of_problem, name) for name in (OFS, PERCEPTRON)]
         finals = [last(of_problem[name]) for name in (THOMPSON + reading, *rivals)]
         means = [rates(of_problem[name]).mean(axis=0) for name in (THOMPSON + reading, *rivals)]
-        place = tenth(len(means[0]), methods.n_events(methods.PROBLEMS[title], steps))
-        early = [float(mean[place]) for mean in means]
+        index = tenth(len(means[0]), methods.n_events(methods.PROBLEMS[title], steps))
+        early = [float(mean[index]) for mean in means]
         holds = holds and (finals[0] == min(finals) or early[0] == min(early))
         evidence.append(f"{title} {finals[0]:.4f} against {min(finals[1:]):.4f}")
     return finding(

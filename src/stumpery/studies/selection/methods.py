@@ -19,18 +19,18 @@ EPSILONS = (0.05, 0.2, 0.5)
 N_CHECKPOINTS = 60
 
 
-class Problem(NamedTuple):
+class SelectionProblem(NamedTuple):
     """A dataset and its positive class; all other classes are negative."""
 
     dataset: str
     positive: int
 
 
-PROBLEMS: dict[str, Problem] = {
-    "Covertype": Problem("covtype", 2),
-    "Spambase": Problem("spambase", 1),
-    "a8a": Problem("a8a", 1),
-    "w8a": Problem("w8a", 1),
+PROBLEMS: dict[str, SelectionProblem] = {
+    "Covertype": SelectionProblem("covtype", 2),
+    "Spambase": SelectionProblem("spambase", 1),
+    "a8a": SelectionProblem("a8a", 1),
+    "w8a": SelectionProblem("w8a", 1),
 }
 
 
@@ -79,7 +79,7 @@ def logistic() -> Classifier:
 def methods() -> dict[str, Method]:
     """The paper's four methods, a logistic variant of the network, ours, and some of them standardised online."""
     network = classifiers.SmallNetwork
-    found = {
+    methods = {
         THOMPSON: Method(choosers.thompson, network),
         ALL: Method(choosers.everything, network),
         OURS: Method(choosers.worth, classifiers.AdditiveModel),
@@ -87,18 +87,18 @@ def methods() -> dict[str, Method]:
         ALL + LOGISTIC: Method(choosers.everything, logistic),
     }
     for name in (THOMPSON, ALL, OURS):
-        found[name + ONLINE] = found[name]._replace(online=True)
+        methods[name + ONLINE] = methods[name]._replace(online=True)
     for epsilon in EPSILONS:
 
         def greedy(epsilon: float = epsilon) -> Chooser:
             return choosers.epsilon_greedy(epsilon=epsilon)
 
-        found[by_epsilon(OFS, epsilon)] = Method(greedy, classifiers.SparsePerceptron)
-        found[by_epsilon(PERCEPTRON, epsilon)] = Method(greedy, classifiers.Perceptron)
-    return found
+        methods[by_epsilon(OFS, epsilon)] = Method(greedy, classifiers.SparsePerceptron)
+        methods[by_epsilon(PERCEPTRON, epsilon)] = Method(greedy, classifiers.Perceptron)
+    return methods
 
 
-def load_problem(problem: Problem) -> Data:
+def load_problem(problem: SelectionProblem) -> Data:
     """Load a problem's dataset; a missing one raises an error and is not downloaded."""
     entry = find_dataset(problem.dataset)
     if not is_available(problem.dataset):
@@ -117,15 +117,15 @@ def standardise(rows: Floats) -> Floats:
     return result
 
 
-def n_events(problem: Problem, steps: int) -> int:
+def n_events(problem: SelectionProblem, steps: int) -> int:
     """How many events a trial has: the whole dataset, or `steps`."""
     return min(find_dataset(problem.dataset).n_rows, steps)
 
 
 def checkpoints(n: int) -> Integers:
     """The steps at which error rates are reported."""
-    marks: Integers = np.unique(np.geomspace(min(20, n), n, N_CHECKPOINTS).astype(np.int64))
-    return marks
+    events: Integers = np.unique(np.geomspace(min(20, n), n, N_CHECKPOINTS).astype(np.int64))
+    return events
 
 
 def play_trial(data: Data, method: Method, steps: int, seed: int, trial: int, **options: Any) -> dict[str, Any]:
@@ -147,9 +147,9 @@ def play_trial(data: Data, method: Method, steps: int, seed: int, trial: int, **
     start = perf_counter()
     rounds = selector.play(data.rows if method.online else data.standard, data.labels, order)
     seconds = perf_counter() - start
-    marks = checkpoints(len(order))
+    events = checkpoints(len(order))
     return {
-        "rates": (np.cumsum(rounds.mistakes)[marks - 1] / marks).tolist(),
+        "rates": (np.cumsum(rounds.mistakes)[events - 1] / events).tolist(),
         "looks": (rounds.looks / len(order)).tolist(),
         "spent": float(rounds.spent.mean()),
         "seconds": seconds,

@@ -36,9 +36,11 @@ def drift_rows(settings: Settings) -> list[Row]:
             STATIC: ForestClassifier(warning_delta=NO_DETECTION, drift_delta=NO_DETECTION),
         }
         window = max(1, len(data.labels) // N_POINTS)
-        found = prequential(forests, data.rows, data.labels, window=window, every=window)
-        for forest, ways in found.curves.items():
-            for event, accuracy in zip(found.checkpoints.tolist(), ways["windowed"]["accuracy"].tolist(), strict=True):
+        result = prequential(forests, data.rows, data.labels, window=window, every=window)
+        for forest, estimates in result.curves.items():
+            for event, accuracy in zip(
+                result.checkpoints.tolist(), estimates["windowed"]["accuracy"].tolist(), strict=True
+            ):
                 rows.append({"about": name, "learner": forest, "events": event, "accuracy": accuracy})
     return rows
 

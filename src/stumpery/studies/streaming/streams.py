@@ -55,22 +55,22 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 
 def learners() -> dict[str, tuple[int | None, Callable[[Source], dict[str, float]]]]:
     """The learners, and on how many rows at most each is measured."""
-    found: dict[str, tuple[int | None, Callable[[Source], dict[str, float]]]] = {
+    learners: dict[str, tuple[int | None, Callable[[Source], dict[str, float]]]] = {
         "tree": (None, lambda data: ours(HoeffdingTreeClassifier(), data)),
         "forest": (MAX_SLOW_ROWS, lambda data: ours(ForestClassifier(n_models=N_TREES), data)),
     }
     if find_spec("capymoa") and which("java"):
-        found["MOA tree"] = (None, lambda data: of_moa("HoeffdingTree", data))
-        found["MOA forest"] = (
+        learners["MOA tree"] = (None, lambda data: of_moa("HoeffdingTree", data))
+        learners["MOA forest"] = (
             MAX_SLOW_ROWS,
             lambda data: of_moa("AdaptiveRandomForestClassifier", data, ensemble_size=N_TREES),
         )
     if find_spec("river"):
-        found["river tree"] = (
+        learners["river tree"] = (
             MAX_SLOW_ROWS,
             lambda data: ours(need("river.tree", "bench").HoeffdingTreeClassifier(), data),
         )
-    return found
+    return learners
 
 
 def on_dataset(name: str, settings: Settings, progress: Progress) -> list[Row]:
@@ -112,15 +112,15 @@ def all_drifts(settings: Settings, progress: Progress) -> list[Row]:
 
 def ours(model: Any, data: Source) -> dict[str, float]:
     """Accuracy, speed and memory of a model with river's verbs."""
-    found = prequential({"model": model}, data.rows, data.labels).final()[0]
-    return {name: float(found[name]) for name in ("accuracy", "events_per_s", "n_bytes")}
+    metrics = prequential({"model": model}, data.rows, data.labels).final()[0]
+    return {name: float(metrics[name]) for name in ("accuracy", "events_per_s", "n_bytes")}
 
 
 def of_moa(learner: str, data: Source, **options: Any) -> dict[str, float]:
     """Accuracy, speed and memory of one of MOA's."""
     columns = {name: data.rows[name].to_list() for name in data.rows.columns}
-    found = run_moa(learner, columns, data.labels, **options)
-    return {"accuracy": found.accuracy, "events_per_s": found.events_per_s, "n_bytes": found.n_bytes}
+    result = run_moa(learner, columns, data.labels, **options)
+    return {"accuracy": result.accuracy, "events_per_s": result.events_per_s, "n_bytes": result.n_bytes}
 
 
 def all_costs(settings: Settings, progress: Progress) -> list[Row]:
@@ -153,20 +153,20 @@ def cost_row(about: str, number: int, seconds: float, n: int) -> Row:
 
 def of(rows: Sequence[Row], name: str, learner: str, what: str) -> float:
     """A figure of a learner; NaN if it is not installed."""
-    found = [row[what] for row in rows if (row["about"], row["learner"]) == (name, learner)]
-    return float(found[0]) if found else nan
+    values = [row[what] for row in rows if (row["about"], row["learner"]) == (name, learner)]
+    return float(values[0]) if values else nan
 
 
 def line(name: str, rows: Sequence[Row]) -> Row:
     """A dataset in one line: accuracies, and our events a second."""
-    own = [row for row in rows if row["about"] == name]
+    of_dataset = [row for row in rows if row["about"] == name]
     speeds = {f"{each} events/s": of(rows, name, each, "events_per_s") for each in ("tree", "forest")}
-    return {"dataset": name, **{row["learner"]: round(row["accuracy"], 4) for row in own}, **speeds}
+    return {"dataset": name, **{row["learner"]: round(row["accuracy"], 4) for row in of_dataset}, **speeds}
 
 
 def claims(rows: Sequence[Row], costs: Sequence[Row]) -> list[Finding]:
     """Beside MOA on every dataset and on average, and that the cost is flat and linear."""
-    found = []
+    findings = []
     for learner in ("tree", "forest"):
         if any(row["learner"] == f"MOA {learner}" for row in rows):
             gaps = {n: of(rows, n, learner, "accuracy") - of(rows, n, f"MOA {learner}", "accuracy") for n in TARGETS}
@@ -174,18 +174,18 @@ def claims(rows: Sequence[Row], costs: Sequence[Row]) -> list[Finding]:
             mean = float(np.mean(list(gaps.values())))
             holds = gaps[worst] >= -MARGIN and mean > 0
             evidence = f"{mean:+.4f} on average, {gaps[worst]:+.4f} on {worst}"
-            found.append(finding(f"our {learner} is as accurate as MOA's or more", holds=holds, evidence=evidence))
+            findings.append(finding(f"our {learner} is as accurate as MOA's or more", holds=holds, evidence=evidence))
     if any(row["learner"] == SMALL_TREE for row in rows):
         gaps = {n: of(rows, n, SMALL_TREE, "accuracy") - of(rows, n, "MOA tree", "accuracy") for n in TARGETS}
         sizes = {n: of(rows, n, SMALL_TREE, "n_bytes") / of(rows, n, "MOA tree", "n_bytes") for n in TARGETS}
         less = [n for n in TARGETS if gaps[n] < -MARGIN or sizes[n] > 1.0]
         evidence = f"not on {', '.join(less)}" if less else "on every dataset"
         claim = "within the memory that MOA's tree took, ours is as accurate or more"
-        found.append(finding(claim, holds=not less, evidence=evidence))
+        findings.append(finding(claim, holds=not less, evidence=evidence))
     along = [1e6 / row["events_per_s"] for row in costs if row["about"] == "events"]
     early, late = float(np.mean(along[1 : N_WINDOWS // 2])), float(np.mean(along[N_WINDOWS // 2 :]))
     evidence = f"{early:.2f} us per event before the middle, {late:.2f} us after it"
-    found.append(
+    findings.append(
         finding(
             "the time per event does not depend on the length of the stream",
             holds=late < 1.5 * early,
@@ -195,8 +195,8 @@ def claims(rows: Sequence[Row], costs: Sequence[Row]) -> list[Finding]:
     wide = [1e6 / row["events_per_s"] for row in costs if row["about"] == "columns"]
     ratio = wide[-1] / wide[0] / (WIDTHS[-1] / WIDTHS[0])
     evidence = f"{wide[0]:.2f} us with {WIDTHS[0]} columns, {wide[-1]:.2f} us with {WIDTHS[-1]}"
-    found.append(finding("the cost is at most linear in the columns", holds=ratio < 1.2, evidence=evidence))
-    return found
+    findings.append(finding("the cost is at most linear in the columns", holds=ratio < 1.2, evidence=evidence))
+    return findings
 
 
 def draw(rows: Sequence[Row], costs: Sequence[Row], drifts: Sequence[Row]) -> "Figure":

@@ -1,15 +1,15 @@
-"""Context memory: residuals per context and action, for contexts that come again.
+"""Context memory: residuals per context and action, for repeated contexts.
 
 A context is recognised by a 64-bit hash of its values. Each action played there has an entry of one word: 24 bits of
 the hash, the action, its number of plays (at most 63), and the mean residual, reward - score, as if there had been
 one more residual of 0, in steps of 2^-16 within two rewards of 0. Entries lie in buckets of eight, the latest first.
 In a full bucket a new entry replaces the one with the lowest eviction score, the absolute sum of its residuals,
-unless its own is lower: entries with small residuals are evicted first. Every eighth time that a new entry comes to a
+unless its own is lower: entries with small residuals are evicted first. Every eighth insertion into a
 full bucket, the last entry ages: its plays are halved, or its mean when none are left, and it moves to the front. So
-what never comes again is evicted in the end. Actions from the 65,537th on have no entries.
+entries of contexts that are not repeated are evicted in the end. Actions from the 65,537th on have no entries.
 
 The shrinkage factor of the mean residuals is learned online: it is the factor from 0 to 1 by which they would have
-predicted the residuals after them best. It is 0 where no context comes again, or where residuals are noise.
+predicted the residuals after them best. It is 0 where no context is repeated, or where residuals are noise.
 """
 
 from typing import NamedTuple

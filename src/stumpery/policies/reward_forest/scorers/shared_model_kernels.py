@@ -96,23 +96,23 @@ def learn(shared_model: SharedModel, features: Floats, codes: Int32s, n: int, ac
     """Learn the reward of one event, in place; `features` as in `shrink_scores`."""
     if features.ndim == 1:
         return
-    own = features[action]
-    if own[0] == 0.0:
+    action_features = features[action]
+    if action_features[0] == 0.0:
         return
     score, total = 0.0, 0.0
     for index in range(n):
         slot = shared_model.linear[codes[index]]
-        for feature in range(own.shape[0]):
-            square = own[feature] * own[feature]
+        for feature in range(action_features.shape[0]):
+            square = action_features[feature] * action_features[feature]
             if square > 0.0:
                 squares = min(slot[SLOT_HISTORY, feature] + np.float32(square), MAX_STEP_COUNT)
                 slot[SLOT_HISTORY, feature] = squares
                 total += square / max(np.float64(squares), 1.0)
-                score += slot[SLOT_WEIGHT, feature] * own[feature]
+                score += slot[SLOT_WEIGHT, feature] * action_features[feature]
     step = step_size(reward - score, total, SHARED_RATE)
     for index in range(n):
         slot = shared_model.linear[codes[index]]
-        for feature in range(own.shape[0]):
-            if own[feature] != 0.0:
+        for feature in range(action_features.shape[0]):
+            if action_features[feature] != 0.0:
                 rate = 1.0 / max(np.float64(slot[SLOT_HISTORY, feature]), 1.0)
-                slot[SLOT_WEIGHT, feature] += np.float32(step * own[feature] * rate)
+                slot[SLOT_WEIGHT, feature] += np.float32(step * action_features[feature] * rate)

@@ -1,1 +1,1 @@
-"""Trees of the reward forest: remembered events, leaf statistics, splitting, pruning."""
+"""Trees of the reward forest: stored events, leaf statistics, splitting, pruning."""

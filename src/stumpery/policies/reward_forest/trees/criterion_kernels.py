@@ -69,7 +69,7 @@ def dither(key: np.uint64, tree: int) -> float:
 
 @internal
 def round_with_dither(steps: float, dither: float) -> np.uint16:
-    """A whole number of steps."""
+    """Stochastic rounding to a whole number of steps."""
     return np.uint16(min(max(steps + dither, 0.0), STAT_UNIT))
 
 

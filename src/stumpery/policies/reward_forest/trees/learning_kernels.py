@@ -174,18 +174,20 @@ def split_to_evict(forest: ForestState, key: np.uint64, protected: int) -> int:
 @internal
 def merge_events(forest: ForestState, scratch: Scratch, leaf: int, other: int, oldest: int) -> None:
     """Append the events of another leaf to those of a leaf, in place, in order of time and from the `oldest` on."""
-    own, others = scratch.active_numbers, scratch.bins  # as scratch
-    n_own = event_lists.fill_event_numbers(forest, leaf, oldest, own)
-    n_others = event_lists.fill_event_numbers(forest, other, oldest, others)
+    leaf_events, sibling_events = scratch.active_numbers, scratch.bins  # as scratch
+    n_leaf_events = event_lists.fill_event_numbers(forest, leaf, oldest, leaf_events)
+    n_sibling_events = event_lists.fill_event_numbers(forest, other, oldest, sibling_events)
     event_lists.free_blocks(forest, leaf)
     event_lists.free_blocks(forest, other)
-    while n_own > 0 or n_others > 0:
-        if n_others == 0 or (n_own > 0 and own[n_own - 1] < others[n_others - 1]):
-            n_own -= 1
-            event_lists.append_event(forest, leaf, as_int64(own[n_own]))
+    while n_leaf_events > 0 or n_sibling_events > 0:
+        if n_sibling_events == 0 or (
+            n_leaf_events > 0 and leaf_events[n_leaf_events - 1] < sibling_events[n_sibling_events - 1]
+        ):
+            n_leaf_events -= 1
+            event_lists.append_event(forest, leaf, as_int64(leaf_events[n_leaf_events]))
         else:
-            n_others -= 1
-            event_lists.append_event(forest, leaf, as_int64(others[n_others]))
+            n_sibling_events -= 1
+            event_lists.append_event(forest, leaf, as_int64(sibling_events[n_sibling_events]))
 
 
 @internal

@@ -57,9 +57,9 @@ def ring_over(memory: NDArray[np.int8], widths: Widths) -> Ring:
 def widths_of(rows: NDArray[Any]) -> Widths:
     """The widths in bytes that the columns of some rows need."""
     values = np.where(rows == -np.inf, 0.0, rows)
-    most = np.abs(values).max(axis=0, initial=0.0)
+    max_size = np.abs(values).max(axis=0, initial=0.0)
     is_whole = (values == np.floor(values)).all(axis=0)
-    widths = np.where(most <= MAX_BYTE, BYTE, np.where(most <= MAX_SHORT, SHORT, FLOAT))
+    widths = np.where(max_size <= MAX_BYTE, BYTE, np.where(max_size <= MAX_SHORT, SHORT, FLOAT))
     widths = np.where(is_whole, widths, FLOAT)
     return np.where(needs_double(values).any(axis=0), DOUBLE, widths).astype(np.uint8)
 
@@ -113,7 +113,7 @@ def validate(ring: Ring, n_actions: int, is_categorical: NDArray[np.bool_]) -> N
         check(not np.isnan(column(ring, index)).any(), "the value of an event is NaN")
     check(not ring.bytes[:, ring.span[1] :].any(), "a byte behind an event is in use")
     for index in np.flatnonzero(is_categorical).tolist():
-        check_within(column(ring, index), 0, trees.MAX_CODES - 1, "the code of an event's name")
+        check_within(column(ring, index), 0, trees.MAX_CODES - 1, "the code of an event's category")
 
 
 def check_widths(widths: NDArray[np.generic] | None, is_categorical: NDArray[np.bool_]) -> None:
@@ -122,4 +122,4 @@ def check_widths(widths: NDArray[np.generic] | None, is_categorical: NDArray[np.
         raise CorruptFile("its array 'ring.widths' is missing, as in a file of another version of Stumpery")
     fits = widths.dtype == np.uint8 and widths.shape == is_categorical.shape
     if not fits or not np.isin(widths, (BYTE, SHORT, FLOAT, DOUBLE)).all() or (widths[is_categorical] != BYTE).any():
-        raise CorruptFile(f"its columns are {widths.tolist()} bytes wide, which is not what they can be")
+        raise CorruptFile(f"its columns are {widths.tolist()} bytes wide, which is not possible for their kinds")

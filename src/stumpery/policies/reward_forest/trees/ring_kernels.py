@@ -24,7 +24,7 @@ EVENT_ACTION, EVENT_REWARD = range(2)  # the first floats of an event
 N_BINS = 16
 FIRST_BINNING = 50  # events after which numbers get their first bins; checked again whenever the events have doubled
 BINNING_SAMPLE = 1024
-REBINNING_FACTOR = 1.25  # bins are set anew when the largest holds so many times what it would hold then
+REBINNING_FACTOR = 1.25  # bins are replaced when the largest holds so many times what it would hold then
 
 
 class Ring(NamedTuple):
@@ -47,8 +47,8 @@ def fits_widths(ring: Ring, row: Floats) -> bool:
         value, width = row[column], ring.widths[column]
         if width >= FLOAT or value == -np.inf:
             continue
-        most = MAX_BYTE if width == BYTE else MAX_SHORT
-        if not (-most <= value <= most) or value != np.floor(value):
+        max_value = MAX_BYTE if width == BYTE else MAX_SHORT
+        if not (-max_value <= value <= max_value) or value != np.floor(value):
             return False
     return True
 
@@ -177,7 +177,7 @@ def fill_quantiles(sample: Floats, n_values: int, quantiles: Floats) -> int:
 def update_bin_edges(edges: Floats, ring: Ring, kinds: NDArray[np.uint8], first: int, end: int, sample: Floats) -> None:
     """Set bin edges to quantiles of the events from `first` to `end`, in place, for columns where that helps.
 
-    Weights belong to bins, so new bins must be learned anew: a column keeps its bins unless there would be more of
+    Weights belong to bins, so new bins start untrained: a column keeps its bins unless there would be more of
     them, or its largest bin holds `REBINNING_FACTOR` times what it would.
     """
     quantiles = sample[BINNING_SAMPLE:]  # the end of the buffer is for new edges
