@@ -19,7 +19,7 @@ from stumpery.saving import files
 from stumpery.selection import choosers, classifiers
 from stumpery.streaming import StreamModel
 from stumpery.streaming.classifier import StreamClassifier
-from stumpery.summaries.moments import MOST_WEIGHT
+from stumpery.summaries.moments import MAX_TOTAL_WEIGHT
 from stumpery.system import allocation
 from stumpery.types import Decision, Decisions
 
@@ -333,7 +333,7 @@ def test_moments_load_however_often_they_merge():
         summary = st.summaries.Moments()
         summary.add_many(values)
         merged_to_the_limit(summary)
-        assert MOST_WEIGHT / 4 < summary.count <= MOST_WEIGHT
+        assert MAX_TOTAL_WEIGHT / 4 < summary.count <= MAX_TOTAL_WEIGHT
 
 
 def test_sketches_load_however_often_they_merge():
