@@ -21,6 +21,7 @@ from stumpery.encoding.reader import Reader
 from stumpery.encoding.schema import Schema, kind_in
 from stumpery.encoding.tables import open_table
 from stumpery.errors import InvalidInput
+from stumpery.frames import first_rows
 from stumpery.types import Floats
 
 N_FIRST_ROWS = 1000  # of a frame, from which the columns' kinds are inferred
@@ -64,8 +65,7 @@ class OnlineEncoder:
     @classmethod
     def from_rows(cls, rows: Any, max_categories: int) -> Self:
         """An encoder with the kinds of the first rows' columns; categories get codes in order of appearance."""
-        first = rows[:N_FIRST_ROWS] if hasattr(rows, "__getitem__") else rows
-        table = open_table(as_table(first))
+        table = open_table(as_table(first_rows(rows, N_FIRST_ROWS)))
         kinds = {
             name: kind_in(table.column(index), name in table.categorical) for index, name in enumerate(table.names)
         }
