@@ -9,6 +9,7 @@ from abc import ABCMeta
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import MISSING, fields
+from inspect import Signature, signature
 from reprlib import Repr
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -30,6 +31,11 @@ class ModelType(ABCMeta):
         model = super().__call__(*arguments, **options)
         model._is_complete = True
         return model
+
+    @property
+    def __signature__(cls) -> Signature:
+        """The options, which `__call__` would hide from editors and `help`."""
+        return signature(cls.__init__.__get__(object()))  # type: ignore[misc]
 
 
 class Model(Saveable, Locked, metaclass=ModelType):

@@ -1,6 +1,7 @@
 """What every public model has from the base of all models; a new model is found here by itself."""
 
 import copy
+import inspect
 import pickle
 from dataclasses import fields
 
@@ -57,6 +58,11 @@ def test_states_are_saved_loaded_and_copied_by_the_base_alone(kind):
     written_once = {"from_state", "snapshot", "n_bytes", "clone", "__setattr__", "__reduce__", "__copy__"}
     assert not own & written_once
     assert getattr(public, kind).__repr__ is Model.__repr__
+
+
+def test_the_signature_names_the_options(kind):
+    options = [each.name for each in fields(getattr(public, kind)) if each.init]
+    assert set(inspect.signature(getattr(public, kind)).parameters) == set(options)
 
 
 def test_an_option_cannot_be_changed(kind, trained):
