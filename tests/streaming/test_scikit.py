@@ -73,7 +73,7 @@ def test_columns_of_a_frame_are_known_by_name():
     frame, labels = mixed()
     model = StreamClassifierEstimator().fit(frame, labels)
     assert model.feature_names_in_.tolist() == ["age", "device", "size"]
-    assert model.model_.schema.kinds == {"age": "number", "device": "name", "size": "name"}
+    assert model.model_.schema.kinds == {"age": "numerical", "device": "categorical", "size": "categorical"}
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(frame.rename(columns={"age": "years"}))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

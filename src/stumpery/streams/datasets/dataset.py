@@ -49,7 +49,7 @@ class Dataset:
     >>> from stumpery.streams import find_dataset
     >>> digits = find_dataset("digits")
     >>> digits.n_rows, digits.target
-    (1797, 'class')
+    (1797, 'digit')
     """
 
     name: str
