@@ -13,9 +13,10 @@ from inspect import Signature, signature
 from reprlib import Repr
 from typing import Any, ClassVar, Self, TypeVar
 
+from stumpery.display import as_html
 from stumpery.errors import InvalidInput
 from stumpery.locks import Locked, exclusive
-from stumpery.options import listed
+from stumpery.options import listed, shown
 from stumpery.saving.reseeding import reseeded
 from stumpery.saving.saveable import Saveable
 from stumpery.types import State
@@ -66,6 +67,16 @@ class Model(Saveable, Locked, metaclass=ModelType):
         shown = [each for each in fields(self) if each.init and each.repr]  # type: ignore[arg-type]
         given = [(each.name, getattr(self, each.name)) for each in shown if not _is_default(each, self)]
         return f"{type(self).__name__}({', '.join(f'{name}={_SHORT.repr(value)}' for name, value in given)})"
+
+    def _repr_html_(self) -> str:
+        """A table of the options, for notebooks."""
+        shown_fields = [each.name for each in fields(self) if each.init and each.repr]  # type: ignore[arg-type]
+        options = [{"option": name, "value": shown(getattr(self, name))} for name in shown_fields]
+        return as_html(self._heading(), options)
+
+    def _heading(self) -> str:
+        """The heading of that table."""
+        return f"{type(self).__name__}: {self.n_bytes:,} bytes"
 
     # State.
 

@@ -86,6 +86,13 @@ def test_the_repr_is_the_class_and_the_options_that_differ_from_the_defaults(kin
             assert (f"{option.name}={given!r}" in text) == (given != default or type(given) is not type(default))
 
 
+def test_a_notebook_shows_a_table_of_all_options(kind, trained):
+    table = trained._repr_html_()
+    assert table.startswith(f"<div><p>{kind}: ")
+    assert all(f"<td>{each.name}</td>" in table for each in fields(trained) if each.init and each.repr)
+    assert len(table) < 5000
+
+
 def test_the_repr_of_long_options_is_short():
     policy = st.EpsilonGreedy(actions=range(1000), epsilon=0.25)
     assert repr(policy) == "EpsilonGreedy(actions=(0, 1, 2, 3, 4, 5, 6, 7, ...), epsilon=0.25)"
