@@ -1,9 +1,13 @@
 """The guides' examples run as they are printed."""
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
+from tests.support import public
+
+from stumpery.models import Model
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -39,3 +43,26 @@ def test_every_target_that_the_pages_name_is_in_the_makefile():
     pages = [page.read_text() for page in PAGES]
     named = {target for page in pages for target in re.findall(r"(?:^|`)make ([a-z-]+)", page, re.MULTILINE)}
     assert {"test", "demo", "numba-versions"} <= named <= targets
+
+
+def verbs_of(page):
+    """The verbs of each model, as the table of a page names them; "the same" is those of the row above."""
+    found, above = {}, [set(), set()]
+    for row in re.findall(r"^\| (.*`.*) \|$", page.read_text(), re.MULTILINE):
+        models, *columns = row.split("|")
+        own = [set(re.findall(r"`(\w+)`", column)) for column in columns]
+        shared = [before if "the same" in column else set() for before, column in zip(above, columns, strict=True)]
+        above = [one | other for one, other in zip(own, shared, strict=True)]
+        found |= {model: set().union(*above) for model in re.findall(r"`(\w+)`", models)}
+    return found
+
+
+def test_the_table_of_verbs_names_all_that_each_model_has():
+    models = {name: member for name, member in vars(public).items() if inspect.isclass(member)}
+    learners = {name: kind for name, kind in models.items() if issubclass(kind, Model) or name == "PolicyTree"}
+    everywhere = {"clone", "snapshot", "state", "from_state"}
+    verbs = {
+        name: {verb for verb, _ in inspect.getmembers(kind, inspect.isfunction) if verb[0] != "_"} - everywhere
+        for name, kind in learners.items()
+    }
+    assert verbs_of(ROOT / "docs" / "verbs.md") == verbs

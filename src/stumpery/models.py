@@ -9,9 +9,11 @@ from abc import ABCMeta
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import MISSING, fields
+from inspect import Signature, signature
 from reprlib import Repr
 from typing import Any, ClassVar, Self, TypeVar
 
+from stumpery.display import as_html
 from stumpery.errors import InvalidInput
 from stumpery.locks import Locked, exclusive
 from stumpery.options import listed, shown
@@ -30,6 +32,11 @@ class ModelType(ABCMeta):
         model = super().__call__(*arguments, **options)
         model._is_complete = True
         return model
+
+    @property
+    def __signature__(cls) -> Signature:
+        """The options, which `__call__` would hide from editors and `help`."""
+        return signature(cls.__init__.__get__(object()))  # type: ignore[misc]
 
 
 class Model(Saveable, Locked, metaclass=ModelType):
@@ -60,6 +67,16 @@ class Model(Saveable, Locked, metaclass=ModelType):
         shown = [each for each in fields(self) if each.init and each.repr]  # type: ignore[arg-type]
         given = [(each.name, getattr(self, each.name)) for each in shown if not _is_default(each, self)]
         return f"{type(self).__name__}({', '.join(f'{name}={_SHORT.repr(value)}' for name, value in given)})"
+
+    def _repr_html_(self) -> str:
+        """A table of the options, for notebooks."""
+        shown_fields = [each.name for each in fields(self) if each.init and each.repr]  # type: ignore[arg-type]
+        options = [{"option": name, "value": shown(getattr(self, name))} for name in shown_fields]
+        return as_html(self._heading(), options)
+
+    def _heading(self) -> str:
+        """The heading of that table."""
+        return f"{type(self).__name__}: {self.n_bytes:,} bytes"
 
     # State.
 

@@ -71,15 +71,32 @@ class Decisions:
 
 
 class Batch(NamedTuple):
-    """Batch of simulated events, with the rewards of all actions, which the policy does not see."""
+    """Batch of simulated events, with the rewards of all actions, which the policy does not see.
 
-    contexts: Any  # a frame or an array of n rows; None where there is no context
-    rewards: Floats  # (n, actions): what each action would have paid
-    expected: Floats | None = None  # (n, actions): the mean behind each reward, where it is known
+    Args:
+        contexts: A frame or an array of n rows; None where there is no context.
+        rewards: What each action would have paid, (n, actions).
+        expected: The mean behind each reward, (n, actions); None where it is not known.
+
+    >>> from stumpery.streams import BernoulliArms
+    >>> batch = next(BernoulliArms(means=[0.25, 0.75]).batches(seed=7, size=1000))
+    >>> batch.rewards.shape, batch.expected[0].tolist()
+    ((1000, 2), [0.25, 0.75])
+    """
+
+    contexts: Any
+    rewards: Floats
+    expected: Floats | None = None
 
 
 class Stream(Protocol):
-    """Source of simulated events: the same seed gives the same events."""
+    """Source of simulated events: the same seed gives the same events.
+
+    >>> from stumpery.streams import BernoulliArms
+    >>> stream: Stream = BernoulliArms(n_actions=3)
+    >>> list(stream.actions), stream.reward_range
+    ([0, 1, 2], (0.0, 1.0))
+    """
 
     @property
     def actions(self) -> Sequence[Action]:
@@ -94,7 +111,16 @@ class Stream(Protocol):
 
 
 class State(NamedTuple):
-    """State of a model: its options as plain JSON values, and its arrays."""
+    """State of a model: its options as plain JSON values, and its arrays.
+
+    Args:
+        options: The options by name.
+        arrays: The arrays by name, live: they change as the model goes on.
+
+    >>> from stumpery.summaries import Moments
+    >>> Moments().state().arrays.keys()
+    dict_keys(['row'])
+    """
 
     options: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
@@ -107,6 +133,12 @@ class Explanation:
     Args:
         summary: The sentence.
         rows: The table, such as a row per action, each a mapping from column to value.
+
+    >>> print(Explanation("'news' has the highest score", ({"action": "news", "n": 3}, {"action": "film", "n": 14})))
+    'news' has the highest score
+      action   n
+        news   3
+        film  14
     """
 
     summary: str

@@ -1,6 +1,7 @@
 """What every public model has from the base of all models; a new model is found here by itself."""
 
 import copy
+import inspect
 import pickle
 from dataclasses import fields
 
@@ -59,6 +60,11 @@ def test_states_are_saved_loaded_and_copied_by_the_base_alone(kind):
     assert getattr(public, kind).__repr__ is Model.__repr__
 
 
+def test_the_signature_names_the_options(kind):
+    options = [each.name for each in fields(getattr(public, kind)) if each.init]
+    assert set(inspect.signature(getattr(public, kind)).parameters) == set(options)
+
+
 def test_an_option_cannot_be_changed(kind, trained):
     for name in options_of(trained):
         before = getattr(trained, name)
@@ -78,6 +84,13 @@ def test_the_repr_is_the_class_and_the_options_that_differ_from_the_defaults(kin
         given, default = getattr(trained, option.name), option.default
         if option.init and isinstance(given, str | int | float):
             assert (f"{option.name}={given!r}" in text) == (given != default or type(given) is not type(default))
+
+
+def test_a_notebook_shows_a_table_of_all_options(kind, trained):
+    table = trained._repr_html_()
+    assert table.startswith(f"<div><p>{kind}: ")
+    assert all(f"<td>{each.name}</td>" in table for each in fields(trained) if each.init and each.repr)
+    assert len(table) < 5000
 
 
 def test_the_repr_of_long_options_is_short():

@@ -39,7 +39,13 @@ MAX_NUMBER = 1e300  # as a label; members may allow less
 
 @dataclass(kw_only=True, eq=False)
 class OnlineEnsemble(Model):
-    """An ensemble of learners on a stream; the members are copies of the given models."""
+    """The base of ensembles of learners on a stream; the members are copies of the given models.
+
+    Args:
+        models: One learner with river's verbs, of which `n_models` copies are made, or a list of several.
+        n_models: Number of copies of one learner, from 1 to 1000; None where there are several.
+        seed: Seed of the random draws, from 0 to 2^63 - 1.
+    """
 
     models: Any = None
     n_models: int | None = None

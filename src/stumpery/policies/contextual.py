@@ -44,6 +44,9 @@ class ContextualPolicy(SchemaModel, Policy, Generic[EncoderT]):
 
     A subclass implements `_new_encoder`, `_allocate`, `_rows`, `_row` and `_run`: every public method becomes one
     call of `_run` over encoded rows.
+
+    Args:
+        schema: The columns; None infers them from the first contexts.
     """
 
     schema: Schema | None = None

@@ -2,14 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.display import as_html
 from stumpery.errors import InvalidInput
 from stumpery.frames import n_rows, own_row
 from stumpery.locks import locking
@@ -189,11 +188,8 @@ class Policy(Model):
         """Rewards as an array; a ValueError names the first that is invalid."""
         return checked_rewards(rewards, self._low, self._high)
 
-    def _repr_html_(self) -> str:
-        options = [
-            {"option": each.name, "value": shown(getattr(self, each.name))} for each in fields(self) if each.repr
-        ]
-        return as_html(f"{type(self).__name__}: {len(self.actions)} actions, {self.n_bytes:,} bytes", options)
+    def _heading(self) -> str:
+        return f"{type(self).__name__}: {len(self.actions)} actions, {self.n_bytes:,} bytes"
 
     # Hooks that a subclass implements: actions are indices, rewards are checked and scaled to 0..1.
 

@@ -34,6 +34,17 @@ class DeepTree(DeclaredColumns):
     Base class of `DQNTree` and `ActorCriticTree`. A row is a dict, in which an absent key is a missing value, or an
     array; many rows are a frame, a list of dicts or a matrix. Missing values, and names never learned, cannot be
     queried. During the warm-up the most frequent class is predicted.
+
+    Args:
+        depth_penalty: Price of one query, in units of accuracy, 0 to 1.
+        learning_rate: Learning rate of the optimiser, above 0 and at most 1.
+        width: Number of hidden units, from 1 to 4096.
+        warm_up: Number of rows that define the cells of numbers, from 1 to 1,000,000.
+        n_cells: Cells per numerical column, from 1 to 240, cut at quantiles; None gives the network the numbers.
+        max_categories: Number of categories of a column that are told apart, from 1 to 30,000.
+        memory: Capacity of the replay memory in rows, from 1 to 10,000,000.
+        schema: The columns; None infers them from the first rows.
+        seed: Seed of the network and of the rollouts, from 0 to 2^63 - 1.
     """
 
     depth_penalty: float = 0.001

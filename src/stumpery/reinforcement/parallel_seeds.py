@@ -23,6 +23,11 @@ def learn_together(models: Sequence[DQNTree], X: Any, y: Any) -> list[TrainingLo
     unless names or classes exceed the capacity set at the end of the warm-up. After an interrupt the models have
     learned the warm-up only. Returns a log for each model.
 
+    Args:
+        models: The models, which learn in place.
+        X: Rows as a list of dicts, a frame or an array.
+        y: The class of each row.
+
     >>> models = [DQNTree(warm_up=20, batch_size=8, memory=50, seed=seed) for seed in range(2)]
     >>> logs = learn_together(models, [{"x": row % 2} for row in range(40)], ["a", "b"] * 20)
     >>> logs[1].probabilities.shape

@@ -54,6 +54,17 @@ class StreamModel(StreamOptions, DeclaredColumns):
     The columns are those of `schema`, or of the first rows to learn from. A row is a dict, in which an absent key is a
     missing value, or an array; many are a frame, a list of dicts or a matrix. Several threads may share a
     model: they predict together, and wait while one learns.
+
+    Args:
+        grace_period: Events from one check of a leaf to the next, 1 to 1,000,000.
+        delta: Significance level of a split, above 0 and below 1.
+        tau: Tie threshold, 0 or more: below this Hoeffding bound two columns count as equally good.
+        max_depth: Largest depth of a tree, 0 to 1,000; None is without a limit, since `max_bytes` bounds a tree anyway.
+        leaf_prediction: How a leaf predicts: "mc", "recent", "adaptive", and for classes also "nb" and "nba".
+        binary_split: Whether categories are split in two; False gives each category a leaf of its own.
+        max_bytes: Memory of the model in bytes; the oldest events are forgotten first.
+        schema: The columns; None infers them from the first rows to learn from.
+        seed: Seed of the random state.
     """
 
     river_base: ClassVar[str] = "Regressor"

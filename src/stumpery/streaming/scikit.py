@@ -95,7 +95,12 @@ def _is_frame(X: Any) -> bool:  # noqa: N803
 
 
 class StreamClassifierEstimator(ClassifierMixin, _Streamed):  # type: ignore[misc]
-    """A Hoeffding tree, or with `n_models` above 1 a forest, of classes; `options` are the model's.
+    """scikit-learn classifier: a Hoeffding tree, or with `n_models` above 1 a forest.
+
+    Args:
+        n_models: Number of trees, 1 or more.
+        options: Options of `HoeffdingTreeClassifier` or `ForestClassifier` by name; None for their defaults.
+        random_state: Seed, as scikit-learn takes it: a whole number, a RandomState, or None for 0.
 
     >>> rows = np.random.default_rng(0).random((300, 2))
     >>> model = StreamClassifierEstimator().fit(rows, rows[:, 0] > 0.5)
@@ -151,7 +156,12 @@ class StreamClassifierEstimator(ClassifierMixin, _Streamed):  # type: ignore[mis
 
 
 class StreamRegressorEstimator(RegressorMixin, _Streamed):  # type: ignore[misc]
-    """A Hoeffding tree, or with `n_models` above 1 a forest, of numbers; `options` are the model's.
+    """scikit-learn regressor: a Hoeffding tree, or with `n_models` above 1 a forest.
+
+    Args:
+        n_models: Number of trees, 1 or more.
+        options: Options of `HoeffdingTreeRegressor` or `ForestRegressor` by name; None for their defaults.
+        random_state: Seed, as scikit-learn takes it: a whole number, a RandomState, or None for 0.
 
     >>> rows = np.random.default_rng(0).random((500, 2))
     >>> model = StreamRegressorEstimator().fit(rows, rows[:, 0])

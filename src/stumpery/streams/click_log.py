@@ -20,12 +20,23 @@ N_SAMPLE = 20_000  # rows that calibrate the click rate
 
 
 class ClickRows(NamedTuple):
-    """A block of rows, their clicks, and their click probabilities."""
+    """Rows of a click log as arrays, their clicks, and the click probabilities behind them.
 
-    matrix: Floats  # (rows, columns): numbers, and names as hashes, as HashEncoder gives them
-    clicks: Integers  # (rows,)
-    probabilities: Floats  # (rows,)
-    codes: Integers  # (rows, names): which name each is; -1 if missing
+    Args:
+        matrix: Numbers, and categories as hashes, as `HashEncoder` gives them: (rows, columns).
+        clicks: 1 where the row was clicked, else 0: (rows,).
+        probabilities: Click probability of each row, from 0 to 1: (rows,).
+        codes: Index of each category within its column, -1 where it is missing: (rows, categorical columns).
+
+    >>> rows = next(ClickLog(n_numbers=2, n_names=3).blocks(seed=7, size=100))
+    >>> rows.matrix.shape, rows.clicks.shape, rows.codes.shape
+    ((100, 5), (100,), (100, 3))
+    """
+
+    matrix: Floats
+    clicks: Integers
+    probabilities: Floats
+    codes: Integers
 
 
 class ClickProbabilities(NamedTuple):

@@ -54,6 +54,9 @@ class PokerHands:
 def poker_class(cards: ArrayLike) -> Integers:
     """The class of each hand, from a matrix of `COLUMNS`.
 
+    Args:
+        cards: A row for each hand: the suits, from 1 to 4, and the ranks, from 1 to 13, of five cards.
+
     >>> poker_class([[1, 10, 1, 11, 1, 13, 1, 12, 1, 1], [1, 2, 2, 2, 3, 7, 4, 7, 1, 7]]).tolist()
     [9, 6]
     """

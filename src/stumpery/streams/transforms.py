@@ -16,9 +16,15 @@ from stumpery.options import check_number, check_whole, shown
 from stumpery.streams.blocks import generator
 from stumpery.types import Bits, Integers
 
+__all__ = ["batches", "flip_bits", "loop", "shuffle", "take"]
+
 
 def take(data: Any, rows: ArrayLike) -> Any:
     """Select rows by position, in the given order.
+
+    Args:
+        data: An array, a frame or a series.
+        rows: Indices of the rows to select, from 0; each may come several times.
 
     >>> take(np.array([10, 20, 30]), [2, 0, 2]).tolist()
     [30, 10, 30]
@@ -37,6 +43,10 @@ def take(data: Any, rows: ArrayLike) -> Any:
 def shuffle(data: Any, *, seed: int) -> Any:
     """Shuffle rows; the order depends only on the seed and the number of rows.
 
+    Args:
+        data: An array, a frame or a series.
+        seed: Seed of the order, a whole number of 0 or more.
+
     >>> contexts, labels = np.arange(6).reshape(3, 2), np.array([0, 2, 4])
     >>> (shuffle(contexts, seed=7)[:, 0] == shuffle(labels, seed=7)).all()
     np.True_
@@ -53,6 +63,10 @@ def shuffled_rows(n: int, *, seed: int) -> Integers:
 def loop(data: Any, n: int) -> Any:
     """The first `n` rows of the endlessly repeated data.
 
+    Args:
+        data: An array, a frame or a series.
+        n: Number of rows of the result, 0 or more.
+
     >>> loop(np.array([1, 2, 3]), 7).tolist()
     [1, 2, 3, 1, 2, 3, 1]
     """
@@ -65,6 +79,10 @@ def loop(data: Any, n: int) -> Any:
 def batches(data: Any, n: int) -> Iterator[Any]:
     """The rows in runs of `n`, the last one perhaps shorter; runs of an array are views of it.
 
+    Args:
+        data: An array, a frame or a series.
+        n: Number of rows of a run, 1 or more.
+
     >>> [run.tolist() for run in batches(np.arange(5), 2)]
     [[0, 1], [2, 3], [4]]
     """
@@ -75,6 +93,11 @@ def batches(data: Any, n: int) -> Iterator[Any]:
 
 def flip_bits(bits: Any, *, share: float = 0.05, seed: int) -> Any:
     """A copy in which each bit is inverted with the probability `share`, independently.
+
+    Args:
+        bits: An array, a frame or a series of 0 and 1.
+        share: Probability that a bit is inverted, from 0 to 1; 0.05 is the noise of the bandit forest's paper.
+        seed: Seed of the noise, a whole number of 0 or more.
 
     >>> flip_bits(np.zeros((1000, 94), np.uint8), share=0.05, seed=7).mean().round(3)
     np.float64(0.05)

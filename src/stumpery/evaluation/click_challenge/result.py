@@ -113,7 +113,12 @@ def checkpoints_of(n_batches: int) -> Integers:
 
 
 def combine_trials(trials: list[dict[str, Curves]], n_batches: int) -> ChallengeResult:
-    """The curves of several trials as one result."""
+    """The curves of several trials as one result.
+
+    Args:
+        trials: The curves of each player by name, a dict for each trial.
+        n_batches: Number of batches that each trial played.
+    """
     names = list(trials[0])
 
     def stacked(what: str) -> dict[str, Floats]:

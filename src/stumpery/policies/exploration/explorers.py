@@ -46,6 +46,9 @@ class Explorer:
         strength: The main parameter of the kind (`rho`, `scale` or `sd`), 0 or more.
         prior: Successes and failures that every action starts with, each from 0.1 to 1e6.
         bonus: Uncertainties that are added to a score, 0 or more.
+
+    >>> greedy(epsilon=0.1).kind
+    'greedy'
     """
 
     kind: str

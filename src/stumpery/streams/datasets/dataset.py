@@ -10,7 +10,15 @@ Format = Literal["csv", "csv with header", "adult", "spaces", "libsvm", "arff", 
 
 @dataclass(frozen=True)
 class Column:
-    """A column and its kind: numbers (bits are numbers), names (categories), or times in UTC."""
+    """Column of a dataset: its name and its kind.
+
+    Args:
+        name: The name, as the origin has it where it names its columns.
+        kind: "number" (bits are numbers), "name" (categories) or "time" (in UTC).
+
+    >>> Column("age", "number").kind
+    'number'
+    """
 
     name: str
     kind: Kind
@@ -18,10 +26,30 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """One entry of the registry; `columns` are all that is loaded, in the order of the origin.
+    """Dataset of the registry: its columns, size, origin, licence and checksum.
 
-    A column that the origin lacks, such as a mark of the training part, is never loaded. `target` is only the
-    usual choice: any column may serve.
+    A column that the origin lacks, such as a mark of the training part, is never loaded.
+
+    Args:
+        name: The name by which it is loaded.
+        title: What it is, for tables.
+        columns: All columns that are loaded, in the order of the origin.
+        n_rows: Number of rows.
+        target: The usual target column, though any may serve; None where there is none.
+        class_counts: Rows of each class of the target; empty where they are not documented.
+        origin: Addresses of the files, whose rows follow each other; empty where there is no public file.
+        format: Format of the files.
+        licence: The licence of the data.
+        citation: The source to cite.
+        note: What else a user should know.
+        sha256: Checksum of the canonical content, see `checksum`.
+        sha256_rows: Number of leading rows that the checksum covers; None: all.
+        part_of: Name of the larger dataset that contains this one, if there is one.
+
+    >>> from stumpery.streams import find_dataset
+    >>> digits = find_dataset("digits")
+    >>> digits.n_rows, digits.target
+    (1797, 'digit')
     """
 
     name: str
@@ -29,15 +57,15 @@ class Dataset:
     columns: tuple[Column, ...]
     n_rows: int
     target: str | None = None
-    class_counts: Mapping[str, int] = field(default_factory=dict)  # empty where not documented
-    origin: tuple[str, ...] = ()  # files whose rows follow each other; empty: no public file
+    class_counts: Mapping[str, int] = field(default_factory=dict)
+    origin: tuple[str, ...] = ()
     format: Format = "csv"
     licence: str
     citation: str
     note: str = ""
-    sha256: str  # of the canonical content, see `checksum`
-    sha256_rows: int | None = None  # number of leading rows in the checksum; None: all
-    part_of: str | None = None  # the larger dataset that contains this one
+    sha256: str
+    sha256_rows: int | None = None
+    part_of: str | None = None
 
     @property
     def checked_rows(self) -> int:

@@ -35,6 +35,9 @@ class Listing(NamedTuple):
 def load(dataset: str | Dataset) -> "pl.DataFrame":
     """Load a dataset as a Polars frame, downloading it if needed.
 
+    Args:
+        dataset: Its name, or its entry of the registry.
+
     >>> load("digits").shape
     (1797, 65)
     """
@@ -47,7 +50,11 @@ def load(dataset: str | Dataset) -> "pl.DataFrame":
 
 
 def path(dataset: str | Dataset) -> Path:
-    """The Parquet file of a local dataset; a FileNotFoundError says how to download it."""
+    """The Parquet file of a local dataset; a FileNotFoundError says how to download it.
+
+    Args:
+        dataset: Its name, or its entry of the registry.
+    """
     dataset = _entry(dataset)
     if dataset.format == "scikit-learn":
         raise InvalidInput(f"{dataset.name} comes from scikit-learn and has no file")
@@ -63,7 +70,13 @@ def fetch(
     *,
     retries: download.RetryPolicy = download.DEFAULT_RETRIES,
 ) -> Path:
-    """The Parquet file of a dataset, downloaded from its origin unless it is on this machine."""
+    """The Parquet file of a dataset, downloaded from its origin unless it is on this machine.
+
+    Args:
+        dataset: Its name, or its entry of the registry.
+        progress: Called with the bytes of the present file that came so far, and with their total or None.
+        retries: How often, and after which waits, an interrupted download is tried again.
+    """
     dataset = _entry(dataset)
     if dataset.format == "scikit-learn":
         return path(dataset)
@@ -84,7 +97,11 @@ def fetch(
 
 
 def verify(dataset: str | Dataset) -> int:
-    """Compare a dataset with the registry; returns the number of leading rows that its checksum covers."""
+    """Compare a dataset with the registry; returns the number of leading rows that its checksum covers.
+
+    Args:
+        dataset: Its name, or its entry of the registry.
+    """
     dataset = _entry(dataset)
     frame = load(dataset)
     from stumpery.streams.datasets import checksum

@@ -10,7 +10,10 @@ from stumpery.streams.datasets.registry_uci import UCI
 
 
 def find(name: str) -> Dataset:
-    """The entry of that name; a ValueError names those that come close.
+    """The entry of that name; an InvalidInput names those that come close.
+
+    Args:
+        name: The dataset's name.
 
     >>> find("nursery").n_rows
     12960
