@@ -6,6 +6,7 @@ with the rest. A forest makes a subclass that says how it grows.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from stumpery.array_forest.workspaces import WorkspacePool
@@ -21,11 +22,11 @@ class Arena(ABC, Generic[S, W]):
 
     Args:
         state: a NamedTuple of arrays.
-        new_workspace: makes a workspace, a NamedTuple of scratch buffers, for a state.
-        fits: says whether a workspace is for a state.
+        new_workspace: makes a workspace, a NamedTuple of scratch buffers, for a state and the sizes given to `run`.
+        fits: says whether a workspace is for a state and these sizes.
     """
 
-    def __init__(self, state: S, new_workspace: Callable[[S], W], fits: Callable[[W, S], bool]) -> None:
+    def __init__(self, state: S, new_workspace: Callable[..., W], fits: Callable[..., bool]) -> None:
         self.state = state
         self._new_workspace, self._fits = new_workspace, fits
         self._workspaces = WorkspacePool()
@@ -43,24 +44,24 @@ class Arena(ABC, Generic[S, W]):
     def grow(self, row: Floats) -> None:
         """Replace the state by one that has room for an event with these values."""
 
-    def run(self, rows: Floats, process: Callable[[Any, Any, int], int]) -> None:
+    def run(self, rows: Floats, process: Callable[[Any, Any, int], int], *sizes: int) -> None:
         """Process all rows, growing in between.
 
         `process(state, workspace, start)` calls the kernel for the rows from `start` on and returns how many it has
-        processed; state and workspace come pinned.
+        processed; state and workspace come pinned. The workspace fits the state and these `sizes`.
         """
         start = 0
         while start < len(rows):
             if self._pinned is None:
                 self._pinned = pinned(self._state)
-            workspace = self._workspaces.take(self._suits, self._make_workspace)
+            workspace = self._workspaces.take(partial(self._suits, sizes), partial(self._make_workspace, sizes))
             start += process(self._pinned, workspace[1], start)
             self._workspaces.give_back(workspace)
             if start < len(rows):
                 self.grow(rows[start])
 
-    def _suits(self, workspace: W) -> bool:
-        return self._fits(workspace, self._state)
+    def _suits(self, sizes: tuple[int, ...], workspace: W) -> bool:
+        return self._fits(workspace, self._state, *sizes)
 
-    def _make_workspace(self) -> W:
-        return self._new_workspace(self._state)
+    def _make_workspace(self, sizes: tuple[int, ...]) -> W:
+        return self._new_workspace(self._state, *sizes)

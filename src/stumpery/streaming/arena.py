@@ -7,22 +7,21 @@ from typing import Any
 import numpy as np
 
 from stumpery.array_forest import forest_kernels as forests
+from stumpery.array_forest.arena import Arena
 from stumpery.array_forest.precision import needs_double
 from stumpery.array_forest.precision_kernels import DOUBLE
-from stumpery.array_forest.workspaces import WorkspacePool
-from stumpery.compiling.pointers import pinned
 from stumpery.encoding.chunks import Rows, chunks
 from stumpery.streaming import state as states
 from stumpery.streaming.capacity import Capacity, StreamShape, max_capacity
 from stumpery.streaming.trees.hoeffding_kernels import GROWS, LEARNS, run
-from stumpery.streaming.trees.state_kernels import StreamState
+from stumpery.streaming.trees.state_kernels import StreamState, StreamWorkspace
 from stumpery.types import Floats, RandomState
 
 logger = logging.getLogger(__name__)
 
 
-class StreamArena:
-    """The arrays of trees, which are replaced by larger ones where the kernel stops for want of memory."""
+class StreamArena(Arena[StreamState, StreamWorkspace]):
+    """The owner of the state of a stream's trees, which grows within `max_bytes`."""
 
     def __init__(
         self, max_bytes: int, shape: StreamShape, rng: RandomState, seed: int, state: StreamState | None = None
@@ -31,9 +30,7 @@ class StreamArena:
         self._rng, self._seed = rng, np.uint64(seed)
         if state is None:
             state = states.new_state(shape, max_capacity(max_bytes, shape).initial(shape))
-        self.state = state
-        self._pinned: tuple[StreamState | None, Any] = None, None  # the state in the form that kernels take
-        self._workspaces = WorkspacePool()
+        super().__init__(state, states.new_workspace, states.is_workspace_for)
         self._limit: Capacity | None = None  # computed where it is needed first
         self._is_full = False
 
@@ -58,31 +55,23 @@ class StreamArena:
             logger.info("%d events are kept instead of %d", capacity.n_events, len(self.state.events))
         self._replace(states.resized(self.state, shape, capacity), shape)
 
-    def run(self, rule: Floats, rows: Rows, labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
+    def run_kernel(self, rule: Floats, rows: Rows, labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
         """Predict or learn rows in chunks, in place; arrays of another length than the rows are not read."""
         for part, chunk in chunks(rows):
             arrays = [array[part] if len(array) == len(rows) else array for array in (labels, weights, outputs)]
-            self._run_chunk(rule, [chunk, *arrays], does)
+            if does & LEARNS:
+                states.renumber_events(self.state)
+            self.run(chunk, partial(self._process, rule, [chunk, *arrays], does), outputs.shape[1])
 
-    def _run_chunk(self, rule: Floats, arrays: list[Any], does: int) -> None:
-        """Run the kernel over a chunk, and again where it has stopped for want of memory."""
-        if does & LEARNS:
-            states.renumber_events(self.state)
-        n, n_done = len(arrays[0]), 0
-        while n_done < n:
-            grows = GROWS if does & LEARNS and self._can_grow() else 0
-            rest = [array[n_done:] if len(array) == n else array for array in arrays] if n_done else list(arrays)
-            rest.append(does | grows)
-            state, needed = self._pinned_state(), {"model": self.state, "n_outputs": arrays[-1].shape[1]}
-            workspace = self._workspaces.take(
-                partial(states.is_workspace_for, **needed), partial(states.new_workspace, **needed)
-            )
-            n_done += run(state, workspace[1], rule, self._rng, self._seed, *rest)
-            self._workspaces.give_back(workspace)
-            if n_done < n:
-                self._grow(arrays[0][n_done])
+    def _process(self, rule: Floats, arrays: list[Floats], does: int, state: Any, workspace: Any, start: int) -> int:
+        """Run the kernel over a chunk's rows from `start` on; it may stop where it is allowed to ask for memory."""
+        grows = GROWS if does & LEARNS and self._can_grow() else 0
+        n = len(arrays[0])
+        rest: list[Any] = [array[start:] if len(array) == n else array for array in arrays] if start else [*arrays]
+        rest.append(does | grows)
+        return int(run(state, workspace, rule, self._rng, self._seed, *rest))
 
-    def _grow(self, row: Floats) -> None:
+    def grow(self, row: Floats) -> None:
         """Make room for one more event with these values: wider columns, or twice the capacity."""
         is_wider = needs_double(row) & (self.shape.widths != DOUBLE)
         if is_wider.any():
@@ -97,12 +86,6 @@ class StreamArena:
     def _replace(self, state: StreamState, shape: StreamShape) -> None:
         self.state, self.shape = state, shape
         self._limit, self._is_full = states.growth_limit(state, shape, self.max_bytes), False
-
-    def _pinned_state(self) -> Any:
-        state, pointers = self._pinned
-        if state is not self.state:
-            state, pointers = self._pinned = self.state, pinned(self.state)
-        return pointers
 
     def _can_grow(self) -> bool:
         if not self._is_full:

@@ -252,7 +252,7 @@ class StreamModel(StreamOptions, DeclaredColumns):
             self._arena.reshape(self._shape(encoder, n_values))
         does = LEARNS if outputs is None else LEARNS | PREDICTS
         outputs = np.zeros((1, self._n_outputs())) if outputs is None else outputs
-        self._arena.run(self._rule, rows, labels, weights, outputs, does)
+        self._arena.run_kernel(self._rule, rows, labels, weights, outputs, does)
 
     def _predict(self, X: Any) -> Floats | None:  # noqa: N803
         """The outputs of rows, or None before the first row was learned."""
@@ -261,7 +261,7 @@ class StreamModel(StreamOptions, DeclaredColumns):
         is_single = isinstance(X, list) and len(X) == 1
         rows = self._encoder.encode_one(X[0]).reshape(1, -1) if is_single else self._encoder.encode_many(X)
         outputs = np.zeros((len(rows), self._n_outputs()))
-        self._arena.run(self._rule, rows, NO_NUMBERS, NO_NUMBERS, outputs, PREDICTS)
+        self._arena.run_kernel(self._rule, rows, NO_NUMBERS, NO_NUMBERS, outputs, PREDICTS)
         return outputs
 
     def _arrays(self) -> Arrays:

@@ -53,11 +53,11 @@ class RewardForestArena(Arena[RewardForestState, RewardForestWorkspace]):
         self.n_trees, self._max_bytes = n_trees, max_bytes
         self._limit = max_capacity(state, n_trees, max_bytes)
 
-    def run(self, rows: Floats, process: Callable[[Any, Any, int], int]) -> None:
+    def run(self, rows: Floats, process: Callable[[Any, Any, int], int], *sizes: int) -> None:
         """Process all rows, growing in between; events are renumbered first, and a drift is logged."""
         self._renumber()
         before = self.state.drift[DROP_N_DRIFTS]
-        super().run(rows, process)
+        super().run(rows, process, *sizes)
         n_drifts = self.state.drift[DROP_N_DRIFTS]
         if n_drifts != before:
             logger.info("drift %d detected: rewards fell short of their scores", n_drifts)
