@@ -130,3 +130,13 @@ def copy_events(events: NDArray[Any], numbers: Int32s, n: int, time: int, copies
         event, copy = events[offset if offset >= 0 else offset + size], copies[index]
         for field in range(event.shape[0]):
             copy[field] = event[field]
+
+
+@internal
+def insert_code(order: Int32s, keys: Floats, n: int, code: int, key: float) -> None:
+    """Insert a code among the n first, which are sorted by ascending keys, in place."""
+    index = n
+    while index > 0 and keys[index - 1] > key:
+        keys[index], order[index] = keys[index - 1], order[index - 1]
+        index -= 1
+    keys[index], order[index] = key, code

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stumpery.array_forest import forest_kernels as forests
 from stumpery.array_forest.forest_kernels import MAX_CODES, MIN_CHILD_EVENTS
 from stumpery.array_forest.precision_kernels import DOUBLE, Doubles, gather_doubles
-from stumpery.array_forest.scratch_kernels import Scratch, round_up_to_lanes
+from stumpery.array_forest.scratch_kernels import Scratch, insert_code, round_up_to_lanes
 from stumpery.array_forest.thresholds_kernels import assign_bins, best_candidate, bin_doubles, choose_thresholds
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal
@@ -87,12 +87,7 @@ def order_codes(scratch: Scratch, n_rows: int, criterion: int) -> int:
             for row in range(1, n_rows):
                 weight += np.float64(sums[row * MAX_CODES + code])
         if weight > 0.0:
-            key = np.float64(sums[top * MAX_CODES + code]) / weight
-            index = n_codes
-            while index > 0 and keys[index - 1] > key:
-                keys[index], order[index] = keys[index - 1], order[index - 1]
-                index -= 1
-            keys[index], order[index] = key, code
+            insert_code(order, keys, n_codes, code, np.float64(sums[top * MAX_CODES + code]) / weight)
             n_codes += 1
     return n_codes
 

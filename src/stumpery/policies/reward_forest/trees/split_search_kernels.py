@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stumpery.array_forest.forest_kernels import BINARY, CATEGORICAL, MIN_CHILD_EVENTS, NO_INDEX
 from stumpery.array_forest.precision_kernels import DOUBLE
-from stumpery.array_forest.scratch_kernels import Scratch, round_up_to_lanes
+from stumpery.array_forest.scratch_kernels import Scratch, insert_code, round_up_to_lanes
 from stumpery.array_forest.thresholds_kernels import assign_bins, best_candidate, bin_doubles, choose_thresholds
 from stumpery.hashing_kernels import GOLDEN, splitmix64
 from stumpery.jit import internal
@@ -70,12 +70,7 @@ def order_codes(scratch: Scratch, width: int, n_active: int) -> int:
     n_codes = 0
     for code in range(width):
         if counts[code] + table.counts[code] > 0.0:
-            key = sums[code] / (counts[code] + 1e-9)
-            index = n_codes
-            while index > 0 and keys[index - 1] > key:
-                keys[index], order[index] = keys[index - 1], order[index - 1]
-                index -= 1
-            keys[index], order[index] = key, code
+            insert_code(order, keys, n_codes, code, sums[code] / (counts[code] + 1e-9))
             n_codes += 1
     return n_codes
 
