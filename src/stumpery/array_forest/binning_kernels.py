@@ -274,6 +274,16 @@ def bin_doubles(scratch: Scratch, n: int, spacing: int, thresholds: Floats) -> i
 
 
 @internal
+def insert_code(order: Int32s, keys: Floats, n: int, code: int, key: float) -> None:
+    """Insert a code among the n first, which are sorted by ascending keys, in place."""
+    index = n
+    while index > 0 and keys[index - 1] > key:
+        keys[index], order[index] = keys[index - 1], order[index - 1]
+        index -= 1
+    keys[index], order[index] = key, code
+
+
+@internal
 def best_candidate(table: SplitTable, first: int, end: int, n: int, gain: float) -> int:
     """The split with the highest gain above `gain` and enough events on both sides, or NO_INDEX."""
     best = NO_INDEX

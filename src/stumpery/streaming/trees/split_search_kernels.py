@@ -26,6 +26,7 @@ from stumpery.array_forest.binning_kernels import (
     bin_doubles,
     choose_thresholds,
     gather_doubles,
+    insert_code,
     round_up_to_lanes,
 )
 from stumpery.array_forest.forest_kernels import MAX_CODES, MIN_CHILD_EVENTS
@@ -159,12 +160,7 @@ def order_codes(scratch: Scratch, n_rows: int, criterion: int) -> int:
             for row in range(1, n_rows):
                 weight += np.float64(sums[row * MAX_CODES + code])
         if weight > 0.0:
-            key = np.float64(sums[top * MAX_CODES + code]) / weight
-            index = n_codes
-            while index > 0 and keys[index - 1] > key:
-                keys[index], order[index] = keys[index - 1], order[index - 1]
-                index -= 1
-            keys[index], order[index] = key, code
+            insert_code(order, keys, n_codes, code, np.float64(sums[top * MAX_CODES + code]) / weight)
             n_codes += 1
     return n_codes
 

@@ -19,6 +19,7 @@ from stumpery.array_forest.binning_kernels import (
     bin_doubles,
     choose_thresholds,
     copy_events,
+    insert_code,
     round_up_to_lanes,
 )
 from stumpery.array_forest.forest_kernels import (
@@ -209,12 +210,7 @@ def order_codes(scratch: Scratch, width: int, n_active: int) -> int:
     n_codes = 0
     for code in range(width):
         if counts[code] + table.counts[code] > 0.0:
-            key = sums[code] / (counts[code] + 1e-9)
-            index = n_codes
-            while index > 0 and keys[index - 1] > key:
-                keys[index], order[index] = keys[index - 1], order[index - 1]
-                index -= 1
-            keys[index], order[index] = key, code
+            insert_code(order, keys, n_codes, code, sums[code] / (counts[code] + 1e-9))
             n_codes += 1
     return n_codes
 
