@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -27,15 +28,37 @@ def test_every_link_of_a_page_leads_somewhere(page):
     assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
 
 
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
+SOURCE = ROOT / "src" / "stumpery"
+
+
+def layers_of_the_architecture():
+    """The names in each line of the first block, as they are in the folder."""
+    block = ARCHITECTURE.split("```")[1]
+    return [re.split(r"  +", line)[0].split(" | ") for line in block.strip().splitlines()]
+
+
 def test_the_files_that_the_architecture_names_exist():
-    text = (ROOT / "ARCHITECTURE.md").read_text()
-    source = ROOT / "src" / "stumpery"
-    named = {name for name in re.findall(r"`([\w/]+\.py)", text) if "/" in name and not name.startswith("tests")}
-    assert named
-    folders = (source, source / "policies" / "reward_forest")  # the section on the reward forest names its own files
-    assert [name for name in sorted(named) if not any((folder / name).exists() for folder in folders)] == []
-    tests = re.findall(r"`(tests/[\w/.]+)", text)
-    assert [name for name in tests if not (ROOT / name).exists()] == []
+    named = set(re.findall(r"`([\w/]+\.py)\b", ARCHITECTURE))
+    tests = set(re.findall(r"`(tests/[\w/.]+)", ARCHITECTURE))
+    layers = {name for line in layers_of_the_architecture() for name in line}
+    assert len(named) > 100
+    assert len(layers) > 20
+    assert [name for name in sorted(tests) if not (ROOT / name).exists()] == []
+    assert [name for name in sorted((named | layers) - tests) if not (SOURCE / name).exists()] == []
+
+
+def test_the_functions_that_the_architecture_names_are_in_their_files():
+    named = re.findall(r"`([\w/]+\.py): (\w+)`", ARCHITECTURE)
+    assert len(named) > 5
+    assert [name for name in named if f"def {name[1]}(" not in (SOURCE / name[0]).read_text()] == []
+
+
+def test_the_layers_of_the_architecture_are_those_that_are_checked():
+    (contract,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    checked = [[name.removeprefix("stumpery.") for name in line.split(" | ")] for line in contract["layers"]]
+    told = [[name.removesuffix("/").removesuffix(".py") for name in line] for line in layers_of_the_architecture()]
+    assert told == checked
 
 
 def test_every_target_that_the_pages_name_is_in_the_makefile():
