@@ -26,7 +26,7 @@ def note_all(watch, errors, found):
 
 def noticed(errors):
     """The events at which changes are noticed."""
-    watch, found = np.zeros(reward_drop.N_DROP_FIELDS), np.zeros(len(errors), np.int64)
+    watch, found = reward_drop.new_detector(), np.zeros(len(errors), np.int64)
     n = note_all(watch, errors, found)
     assert watch[reward_drop.DROP_CONCEPT_START] == (found[n - 1] if n else 0)
     return found[:n].tolist()

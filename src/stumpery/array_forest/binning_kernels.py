@@ -90,8 +90,8 @@ class Scratch(NamedTuple):
     """Scratch buffers of one split search."""
 
     event_numbers: Int32s  # (events,)
-    active_numbers: Int32s  # (events,): 1 + the index among the active actions, or 0
-    rewards: Float32s  # (events,)
+    table_rows: Int32s  # (events,): 1 + the index among the active actions, or 0; the index among a leaf's classes
+    amounts: Float32s  # (events,), what tables sum: rewards; weights, or weights times distances from a mean
     events: Any  # copies of the events, side by side: (events, values), or a ring
     values: Float32s  # (events,): one column of them
     bins: Int32s  # (events,): the bin between two thresholds, or the code

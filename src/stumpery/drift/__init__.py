@@ -1,4 +1,4 @@
-"""Drift detectors, with one protocol.
+"""Drift detectors.
 
 | detector | watches | fires | what its user does then |
 |---|---|---|---|
@@ -10,6 +10,11 @@ ADWIN (`adaptive_window_kernels`) serves `ForestClassifier` and `ForestRegressor
 background tree begins. The reward drop (`reward_drop_kernels`) serves `RewardForest`. The error rise needs jax and is
 in `stumpery.reinforcement.training.dqn`. Each fires where a difference exceeds what chance explains.
 
-The protocol: `new_*` makes a state, `update` adds an observation in place, and the state says what was detected. ADWIN
-is checked less often than it is updated: it has `detect`, and `reset` empties a window.
+The two kernels have one protocol: `new_*` makes a state, and `update` adds an observation in place. The reward drop
+tests each observation; its state says when the concept began and how many drifts there were. ADWIN is tested less often
+than it is updated, by `detect`, and `reset` empties a window. The error rise has its state in the `AgentState`, and
+`drift_reset` updates it, tests it and forgets the rows.
+
+Within a leaf, `RewardForest` has a second test: `has_leaf_drifted` compares the plays whose events are forgotten with
+those that are stored (`stumpery.policies.reward_forest.trees.criterion_kernels`).
 """

@@ -7,6 +7,8 @@ and, as in Bernstein's inequality, a little more for errors that are rare but la
 
 import math
 
+import numpy as np
+
 from stumpery.jit import internal
 from stumpery.types import Floats
 
@@ -17,6 +19,11 @@ EFFECTIVE_EVENTS = 2.0 / RECENT_RATE  # events that the recent mean is worth
 DROP_DEVIATIONS = 5.0
 BERNSTEIN_TERM = DROP_DEVIATIONS**2 / (6.0 * EFFECTIVE_EVENTS)
 MIN_CONCEPT_EVENTS = 1000.0  # events after a drift, or at the start, in which no drift is reported
+
+
+def new_detector() -> Floats:
+    """A detector that has seen nothing."""
+    return np.zeros(N_DROP_FIELDS)
 
 
 @internal

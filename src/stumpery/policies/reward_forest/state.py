@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.binning_kernels import new_scratch, scratch_size
 from stumpery.array_forest.forest_kernels import aligned_zeros
-from stumpery.drift.reward_drop_kernels import N_DROP_FIELDS
+from stumpery.drift.reward_drop_kernels import new_detector
 from stumpery.policies.reward_forest.capacity import BLOCK_BYTES, RewardForestCapacity, leaf_bytes_of
 from stumpery.policies.reward_forest.policy_kernels import (
     CLOCK_EVENTS,
@@ -75,7 +75,7 @@ def new_state(
         clock=clock,
         shared_model=shared_model,
         context_memory=new_context_memory(capacity.n_buckets),
-        drift=np.zeros(N_DROP_FIELDS),
+        drift=new_detector(),
     )
 
 

@@ -71,17 +71,17 @@ def fill_table(
                 scratch.bins[index] = np.int32(scratch.events[index, column])
                 n_bins = max(n_bins, scratch.bins[index] + 1)
         elif doubles.widths[column] == DOUBLE:
-            wide_points = bayes.wide_cuts[table, doubles.value_index[column]]
+            wide_thresholds = bayes.wide_cuts[table, doubles.value_index[column]]
             gather_doubles(doubles, scratch.event_numbers, n, column, scratch.double_values)
-            n_bins = 1 + bin_doubles(scratch, n, CUT_SPACING, wide_points)
+            n_bins = 1 + bin_doubles(scratch, n, CUT_SPACING, wide_thresholds)
         else:
-            points = bayes.cuts[table, column]
+            thresholds = bayes.cuts[table, column]
             for index in range(n):
                 scratch.values[index] = scratch.events[index, column]
-            n_cuts = choose_thresholds(scratch, n, CUT_SPACING, points)
+            n_cuts = choose_thresholds(scratch, n, CUT_SPACING, thresholds)
             for cut in range(n_cuts, MAX_THRESHOLDS):
-                points[cut] = np.inf
-            assign_bins(scratch, n, points, n_cuts)
+                thresholds[cut] = np.inf
+            assign_bins(scratch, n, thresholds, n_cuts)
             n_bins = n_cuts + 1
         for index in range(n):
             label = int(scratch.events[index, EVENT_LABEL])
@@ -110,15 +110,15 @@ def add_log_probabilities(
             if value == -np.inf:
                 continue
             if doubles.widths[column] == DOUBLE:
-                wide_points = bayes.wide_cuts[table, doubles.value_index[column]]
+                wide_thresholds = bayes.wide_cuts[table, doubles.value_index[column]]
                 above = 0
-                while above < MAX_THRESHOLDS and value > wide_points[above]:
+                while above < MAX_THRESHOLDS and value > wide_thresholds[above]:
                     above += 1
                 bin_index += above
             else:
-                points = bayes.cuts[table, column]
+                thresholds = bayes.cuts[table, column]
                 for cut in range(MAX_THRESHOLDS):
-                    bin_index += int(value > points[cut])
+                    bin_index += int(value > thresholds[cut])
         logs = bayes.logs[table, bin_index]
         for label in range(n_classes):
             scores[label] += logs[label]

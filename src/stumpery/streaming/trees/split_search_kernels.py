@@ -88,7 +88,7 @@ def fill_sums(scratch: Scratch, n: int, width: int, n_rows: int, criterion: int)
     for cell in range(n_rows * width):
         sums[cell] = 0.0
     for index in range(n):
-        sums[scratch.active_numbers[index] * width + scratch.bins[index]] += scratch.rewards[index]
+        sums[scratch.table_rows[index] * width + scratch.bins[index]] += scratch.amounts[index]
     if criterion == VARIANCE:
         for index in range(n):
             sums[scratch.bins[index]] += scratch.events[index, EVENT_WEIGHT]
@@ -235,8 +235,8 @@ def compute_binary_gains(scratch: Scratch, n: int, n_rows: int, criterion: int) 
     for cell in range(n_rows * width):
         bits.sums[cell] = 0.0
     for index in range(n):
-        event, weight = scratch.events[index], scratch.rewards[index]
-        row = scratch.active_numbers[index] * width
+        event, weight = scratch.events[index], scratch.amounts[index]
+        row = scratch.table_rows[index] * width
         sums = bits.sums[row : row + n_values]
         for column in range(n_values):
             sums[column] += weight * event[column]

@@ -109,8 +109,8 @@ def sum_labels(scratch: Scratch, n: int, criterion: int) -> int:
         totals[label] = 0.0
     for index in range(n):
         label, weight = int(scratch.events[index, EVENT_LABEL]), scratch.events[index, EVENT_WEIGHT]
-        scratch.active_numbers[index] = label
-        scratch.rewards[index] = weight
+        scratch.table_rows[index] = label
+        scratch.amounts[index] = weight
         totals[label] += weight
     rows = scratch.active
     n_rows = 0
@@ -125,7 +125,7 @@ def sum_labels(scratch: Scratch, n: int, criterion: int) -> int:
             squares += total * total
             logs += total * math.log2(total)
     for index in range(n):
-        scratch.active_numbers[index] = rows[scratch.active_numbers[index]]
+        scratch.table_rows[index] = rows[scratch.table_rows[index]]
     scratch.totals[TOTALS_LEAF, 0] = weight
     pure = squares / max(weight * weight, 1e-300)
     scratch.totals[TOTALS_LEAF, 1] = 1.0 - pure if criterion == GINI else math.log2(max(weight, 1e-300)) - logs / weight
@@ -146,8 +146,8 @@ def sum_numbers(scratch: Scratch, n: int) -> int:
     deviation = math.sqrt(squares / weight)
     for index in range(n):  # in units of the deviation, so that sums fit whatever the numbers are
         distance = (np.float64(scratch.events[index, EVENT_LABEL]) - mean) / max(deviation, 1e-300)
-        scratch.active_numbers[index] = 1
-        scratch.rewards[index] = scratch.events[index, EVENT_WEIGHT] * distance
+        scratch.table_rows[index] = 1
+        scratch.amounts[index] = scratch.events[index, EVENT_WEIGHT] * distance
     scratch.totals[TOTALS_BY_ROW, 0], scratch.totals[TOTALS_BY_ROW, 1] = weight, 0.0
     scratch.totals[TOTALS_LEAF, 0], scratch.totals[TOTALS_LEAF, 1] = weight, squares / weight
     return 2 if deviation > 1e-6 * abs(mean) else 1

@@ -13,10 +13,11 @@ from stumpery.policies.reward_forest.scorers.context_memory_kernels import (
     N_SHRINKAGE_FIELDS,
     SHRINKAGE_FACTOR,
     SHRINKAGE_SQUARES,
+    Buckets,
     ContextMemory,
 )
 from stumpery.saving.validation import check, check_learned, check_within
-from stumpery.types import Integers, RandomState
+from stumpery.types import Integers
 
 BUCKET_BYTES = 8 * BUCKET_SIZE
 
@@ -60,5 +61,5 @@ def validate(memory: ContextMemory, n_actions: int) -> None:
     check(shrinkage[SHRINKAGE_SQUARES] >= 0.0, "a sum of squares of the context memory is negative")
 
 
-def _actions(entries: RandomState) -> Integers:
+def _actions(entries: Buckets) -> Integers:
     return ((entries >> ACTION_SHIFT) % MAX_MEMORY_ACTIONS).astype(np.int64)

@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from stumpery.array_forest.forest_kernels import CATEGORICAL
 from stumpery.hashing_kernels import GOLDEN, splitmix64
 from stumpery.jit import bitcast, internal, prefetch
-from stumpery.types import Floats, RandomState
+from stumpery.types import Floats
+
+Buckets = NDArray[np.uint64]
 
 BUCKET_SIZE = 8  # entries: a cache line
 # An entry from its highest bits on: 24 of the hash, never all 0; 16 of the action; 6 of plays; 18 of the mean residual.
@@ -37,7 +39,7 @@ AGING_MASK = np.uint64(7)  # bits of a key, all 0 in one of eight
 class ContextMemory(NamedTuple):
     """Entries of contexts and actions in buckets, and the shrinkage of their means."""
 
-    buckets: RandomState  # (buckets, BUCKET_SIZE); 0 where there is no entry
+    buckets: Buckets  # (buckets, BUCKET_SIZE); 0 where there is no entry
     shrinkage: Floats  # (N_SHRINKAGE_FIELDS,)
 
 
@@ -129,7 +131,7 @@ def eviction_score(entry: np.uint64) -> float:
 
 
 @internal
-def entry_to_evict(bucket: RandomState) -> int:
+def entry_to_evict(bucket: Buckets) -> int:
     """The index of the lowest eviction score in a full bucket, of several the last."""
     chosen, lowest = 0, np.inf
     for index in range(BUCKET_SIZE):
@@ -140,14 +142,14 @@ def entry_to_evict(bucket: RandomState) -> int:
 
 
 @internal
-def shift_back(bucket: RandomState, index: int) -> None:
+def shift_back(bucket: Buckets, index: int) -> None:
     """Move the entries before `index` one back, in place; the first is then free."""
     for position in range(index, 0, -1):
         bucket[position] = bucket[position - 1]
 
 
 @internal
-def age_last_entry(bucket: RandomState) -> None:
+def age_last_entry(bucket: Buckets) -> None:
     """Halve the plays of the last entry, or its mean when none are left, and move it to the front, in place."""
     last = bucket[BUCKET_SIZE - 1]
     shift_back(bucket, BUCKET_SIZE - 1)

@@ -174,7 +174,7 @@ def split_to_evict(forest: ForestState, key: np.uint64, protected: int) -> int:
 @internal
 def merge_events(forest: ForestState, scratch: Scratch, leaf: int, other: int, oldest: int) -> None:
     """Append the events of another leaf to those of a leaf, in place, in order of time and from the `oldest` on."""
-    leaf_events, sibling_events = scratch.active_numbers, scratch.bins  # as scratch
+    leaf_events, sibling_events = scratch.table_rows, scratch.bins  # as scratch
     n_leaf_events = event_lists.fill_event_numbers(forest, leaf, oldest, leaf_events)
     n_sibling_events = event_lists.fill_event_numbers(forest, other, oldest, sibling_events)
     event_lists.free_blocks(forest, leaf)

@@ -78,8 +78,8 @@ def gather_events(ring: Ring, scratch: Scratch, n: int, time: int) -> int:
     for index in range(n):
         event = scratch.events.floats[index]
         action, reward = int(event[EVENT_ACTION]), event[EVENT_REWARD]
-        scratch.rewards[index] = reward
-        scratch.active_numbers[index] = action if action != NO_INDEX else n_actions
+        scratch.amounts[index] = reward
+        scratch.table_rows[index] = action if action != NO_INDEX else n_actions
         if action == NO_INDEX:  # it was removed
             continue
         totals[TOTAL_COUNT, action] += 1.0
@@ -87,7 +87,7 @@ def gather_events(ring: Ring, scratch: Scratch, n: int, time: int) -> int:
         totals[TOTAL_SQUARES, action] += reward * reward
     n_active = find_active(scratch)
     for index in range(n):
-        scratch.active_numbers[index] = scratch.active[scratch.active_numbers[index]]
+        scratch.table_rows[index] = scratch.active[scratch.table_rows[index]]
     return n_active
 
 
@@ -121,9 +121,9 @@ def fill_histogram(scratch: Scratch, n: int, width: int, n_active: int) -> None:
     counts, sums = scratch.table.counts, scratch.table.sums
     clear_table(scratch.table, (n_active + 1) * width)
     for index in range(n):
-        cell = scratch.active_numbers[index] * width + scratch.bins[index]
+        cell = scratch.table_rows[index] * width + scratch.bins[index]
         counts[cell] += np.float32(1.0)
-        sums[cell] += scratch.rewards[index]
+        sums[cell] += scratch.amounts[index]
 
 
 @internal
@@ -268,8 +268,8 @@ def fill_binary_gains(scratch: Scratch, n: int, n_active: int) -> None:
     width = round_up_to_lanes(end - first)
     clear_table(bits, (n_active + 1) * width)
     for index in range(n):
-        event, reward = scratch.events.bytes[index, first : first + width], scratch.rewards[index]
-        row = scratch.active_numbers[index] * width
+        event, reward = scratch.events.bytes[index, first : first + width], scratch.amounts[index]
+        row = scratch.table_rows[index] * width
         counts = bits.counts[row : row + width]
         for column in range(width):
             counts[column] += np.float32(event[column])
