@@ -28,11 +28,19 @@ def make_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
 def n_rows(data: Any, name: str = "data") -> int:
     """The number of rows of a list, an array, a series or a frame."""
     try:
-        if not isinstance(data, str | bytes | Mapping):
+        if not isinstance(data, str | bytes | Mapping | np.void):
             return len(data)
     except TypeError:
         pass
     raise _refusal(name, data, "a list, an array or a frame of rows")
+
+
+def first_rows(data: Any, n: int) -> Any:
+    """The first `n` rows of a list, an array or a frame; what cannot be sliced, as it is."""
+    try:
+        return data[:n]
+    except (TypeError, LookupError):
+        return data
 
 
 def rows(data: Any) -> Iterator[Any]:

@@ -1,14 +1,18 @@
 """What does not fit is refused in one sentence that says what came and what is allowed."""
 
 import datetime
+import decimal
 import json
+from collections import deque
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from tests.support import refused
 
+import stumpery as st
 from stumpery.encoding import BitEncoder, CodeEncoder, Schema, VectorEncoder
 from stumpery.types import State
 
@@ -127,3 +131,41 @@ def test_a_saved_encoder_of_another_kind_is_refused():
         ValueError, match=r"^a saved BitEncoder has 'n_bins', 'schema'; it must have 'indicators', 'n_bins', 'schema'$"
     ):
         BitEncoder.from_state(State(options, arrays))
+
+
+SIGNALING = decimal.Decimal("sNaN")
+
+
+@pytest.mark.parametrize("kind", ["numerical", "categorical", "categorical number"])
+def test_a_signaling_nan_is_refused(kind):
+    schema = Schema.of({"x": kind})
+    for read in (VectorEncoder(schema=schema).encode_one, lambda row: schema.extend([row])):
+        with refused(naming=r"^a value of column 'x' is Decimal\('sNaN'\); it must be a "):
+            read({"x": SIGNALING})
+
+
+@pytest.mark.parametrize("kind", [st.RewardForest, st.LinUCB, st.BanditForest])
+def test_a_single_record_is_no_table(kind):
+    record = np.array([(1.0, "a")], dtype=[("x", "f8"), ("d", "U1")])[0]
+    policy = kind(actions=["a", "b"])
+    for verb in (policy.decide_many, policy.probabilities_many):
+        with refused(policy, naming="^contexts is .*; it must be a list, an array or a frame of rows$"):
+            verb(record)
+
+
+def test_a_masked_array_without_masked_values_is_an_array():
+    rows = np.random.default_rng(1).random((50, 2))
+    masked, plain = st.HoeffdingTreeRegressor(), st.HoeffdingTreeRegressor()
+    masked.learn_many(np.ma.masked_array(rows, mask=False), rows[:, 0])
+    plain.learn_many(rows, rows[:, 0])
+    assert masked.predict_many(rows).tolist() == plain.predict_many(rows).tolist()
+
+
+def test_what_cannot_be_sliced_is_refused_or_read():
+    rows = deque({"x": place} for place in range(20))
+    model = st.HoeffdingTreeClassifier()
+    model.learn_many(rows, [0, 1] * 10)
+    assert len(model.predict_many(list(rows))) == 20
+    clicks = st.clicks.OneVersusAll()
+    with refused(clicks, naming="^rows is deque.*; it must be a list of dicts"):
+        clicks.learn_many(rows, [0, 1] * 10)

@@ -232,8 +232,7 @@ class ClickModel(Model):
         """Infer the columns from the first rows, provided that all of them can be read."""
         if isinstance(rows, list | tuple) and all(isinstance(row, np.ndarray) for row in rows):
             rows = np.stack(rows)
-        first = rows[:N_FIRST_ROWS] if hasattr(rows, "__getitem__") else rows
-        schema = Schema.of(_columns(Schema.infer(first)) or {})
+        schema = Schema.of(_columns(Schema.infer(frames.first_rows(rows, N_FIRST_ROWS))) or {})
         HashEncoder(schema=schema).encode_many(rows)
         return self._begin(schema)
 

@@ -20,6 +20,7 @@ from stumpery.encoding.reader import Reader
 from stumpery.encoding.schema import Schema, kind_in
 from stumpery.encoding.tables import open_table
 from stumpery.errors import InvalidInput
+from stumpery.frames import first_rows
 from stumpery.types import Floats
 
 MAX_NUMBER = 8e307  # stands for infinity; the difference of two such numbers is finite
@@ -64,8 +65,7 @@ class OnlineEncoder:
     @classmethod
     def from_rows(cls, rows: Any, max_categories: int) -> Self:
         """An encoder with the kinds of the first rows' columns; categories get their codes as they come."""
-        first = rows[:N_FIRST_ROWS] if hasattr(rows, "__getitem__") else rows
-        table = open_table(as_table(first))
+        table = open_table(as_table(first_rows(rows, N_FIRST_ROWS)))
         kinds = {
             name: kind_in(table.column(index), name in table.categorical) for index, name in enumerate(table.names)
         }

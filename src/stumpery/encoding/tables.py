@@ -46,8 +46,8 @@ def _records(rows: Sequence[Mapping[str, Any]], names: Sequence[str] | None) -> 
 
 def _matrix(rows: NDArray[Any], names: Sequence[str] | None) -> Table:
     """A 2-D array, whose columns come in the order of `names` or are called x0, x1, ..."""
-    if np.ma.is_masked(rows):
-        rows = np.array(rows.tolist(), dtype=object)  # masked values are missing
+    # Masked values are missing; a subclass of arrays may have methods of its own.
+    rows = np.array(rows.tolist(), dtype=object) if np.ma.is_masked(rows) else np.asarray(rows)
     if rows.ndim != 2:
         raise InvalidInput(f"rows has {rows.ndim} dimensions; it must have 2")
     if names is not None and rows.shape[1] != len(names):

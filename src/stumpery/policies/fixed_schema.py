@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stumpery.encoding import Schema
 from stumpery.errors import InvalidInput
-from stumpery.frames import n_rows
+from stumpery.frames import first_rows, n_rows
 from stumpery.policies.contextual import ContextualPolicy, SchemaEncoder
 from stumpery.types import Context
 
@@ -40,7 +40,7 @@ class FixedSchemaPolicy(ContextualPolicy[EncoderT]):
     def _rows(self, contexts: Any) -> NDArray[Any]:
         contexts = self._table(contexts)
         if self._encoder is None:
-            schema = self._infer(contexts[:N_FIRST_ROWS] if hasattr(contexts, "__getitem__") else contexts)
+            schema = self._infer(first_rows(contexts, N_FIRST_ROWS))
             rows = self._new_encoder(schema).encode_many(contexts)  # raises before anything changes
             self._begin(schema)
             return rows

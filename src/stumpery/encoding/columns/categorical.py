@@ -7,6 +7,7 @@ the last code for any other category. Codes are reserved for categories to come,
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 from itertools import count
 from typing import Any, ClassVar, Self
@@ -109,8 +110,13 @@ class Categorical:
 
     def _check_kinds(self, data: Sequence[Any]) -> None:
         """Refuse what is neither a string nor a number nor missing; after this all values can be hashed."""
-        for other in {kind for kind in set(map(type, data)) if value_kind(kind) == "other"}:
+        kinds = set(map(type, data))
+        for other in {kind for kind in kinds if value_kind(kind) == "other"}:
             raise value_error(self.name, "string", next(value for value in data if type(value) is other))
+        if any(issubclass(kind, Decimal) for kind in kinds):
+            for value in data:
+                if isinstance(value, Decimal) and value.is_snan():
+                    raise value_error(self.name, "string", value)
 
     def _count_new(self, data: Data) -> Counter[str]:
         """How often each unknown category comes, in the order of their arrival."""

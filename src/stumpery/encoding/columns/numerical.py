@@ -63,6 +63,8 @@ class Numerical:
             return float(value)
         except OverflowError:
             raise value_error(self.name, "number of at most 308 digits", value) from None
+        except ValueError:  # a signaling NaN
+            raise value_error(self.name, "number", value) from None
 
     def infer(self, data: Data) -> Self:
         """The same as `learn`: only the first values count."""
