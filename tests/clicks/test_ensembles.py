@@ -302,3 +302,11 @@ def test_a_column_of_another_kind_is_refused(predictor, kinds):
 def test_wrong_options_of_predictors_are_refused(kind, wrong):
     with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is "):
         kind(**wrong)
+
+
+def test_the_list_of_predictors_is_the_ensembles_own():
+    given = [st.clicks.Stump()]
+    model = st.clicks.Average(predictors=given)
+    given.clear()
+    assert len(model.predictors) == 1
+    assert isinstance(model.predictors, tuple)

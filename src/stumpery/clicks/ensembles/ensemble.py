@@ -39,7 +39,7 @@ class PredictorEnsemble(ClickModel):
     uses_outputs: ClassVar[bool] = True  # whether the weights learn from the outputs
 
     def __post_init__(self) -> None:
-        self.predictors = [_checked(predictor) for predictor in _listed(self.predictors)]
+        self.predictors = tuple(_checked(predictor) for predictor in _listed(self.predictors))
         if not self.predictors:
             raise InvalidInput("predictors is empty; an ensemble needs at least one")
         super().__post_init__()
