@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from stumpery.errors import InvalidInput
 from stumpery.locks import Locked, exclusive
-from stumpery.options import listed
+from stumpery.options import listed, shown
 from stumpery.saving.reseeding import reseeded
 from stumpery.saving.saveable import Saveable
 from stumpery.types import State
@@ -94,6 +94,8 @@ class Model(Saveable, Locked, metaclass=ModelType):
         With `include_attributes` it is a copy with what was learned, and a `seed` gives it random streams of its own,
         for another process or fork. `seed=7` is short for `new_params={"seed": 7}`.
         """
+        if not isinstance(new_params, Mapping | None):
+            raise InvalidInput(f"new_params is {shown(new_params)}; it must be a dict of options or None")
         params = {**(new_params or {}), **({} if seed is None else {"seed": seed})}
         others = sorted(params.keys() - {"seed", *self._unsaved}) if include_attributes else []
         if others:

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from tests.support import bits_of, public
+from tests.support import bits_of, public, refused
 from tests.test_files import ACTIONS, BUILDERS, KINDS, SCHEMA, use
 
 import stumpery as st
@@ -99,6 +99,12 @@ def test_a_clone_has_the_new_options_and_refuses_those_that_are_none(kind, train
         trained.clone({"colour": 3})
     with pytest.raises(st.InvalidInput, match=r"^new_params hold 'colour'; a copy with include_attributes can "):
         trained.clone({"colour": 3}, include_attributes=True)
+
+
+@pytest.mark.parametrize("params", [3, "seed", [("seed", 1)]])
+def test_new_options_must_be_a_dict(params):
+    with refused(naming="^new_params is .*; it must be a dict of options or None$"):
+        st.UCB(actions=ACTIONS).clone(params)
 
 
 @pytest.mark.parametrize("kind", SEEDED)
