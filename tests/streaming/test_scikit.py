@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
+from tests.support import refused
 
 from stumpery.streaming.scikit import StreamClassifierEstimator, StreamRegressorEstimator
 
@@ -73,7 +74,7 @@ def test_columns_of_a_frame_are_known_by_name():
     frame, labels = mixed()
     model = StreamClassifierEstimator().fit(frame, labels)
     assert model.feature_names_in_.tolist() == ["age", "device", "size"]
-    assert model.model_.schema.kinds == {"age": "number", "device": "name", "size": "name"}
+    assert model.model_.schema.kinds == {"age": "numerical", "device": "categorical", "size": "categorical"}
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(frame.rename(columns={"age": "years"}))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -87,3 +88,43 @@ def test_the_tags_say_what_rows_may_hold():
     assert tags.allow_nan
     assert tags.string
     assert tags.categorical
+
+
+ROWS = np.random.default_rng(2).random((60, 2))
+LETTERS = ["a", "b"] * 30
+
+
+@pytest.mark.parametrize("kind", [StreamClassifierEstimator, StreamRegressorEstimator])
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"options": 3}, "options is 3; it must be a dict"),
+        ({"options": {"colour": 1}}, "options hold 'colour', which HoeffdingTree.* does not have"),
+        ({"random_state": "a"}, "random_state is 'a'; it must be a whole number"),
+        ({"random_state": np.random.default_rng(0)}, "random_state is .*; it must be a whole number"),
+    ],
+)
+def test_wrong_options_are_refused(kind, options, sentence):
+    estimator = kind(**options)
+    for learn in (estimator.fit, estimator.partial_fit):
+        with refused(naming=f"^{sentence}"):
+            learn(ROWS, [0, 1] * 30)
+        assert not hasattr(estimator, "model_")
+        assert not hasattr(estimator, "classes_")
+
+
+def test_a_class_that_was_not_named_first_is_refused():
+    estimator = StreamClassifierEstimator()
+    with refused(naming="^y holds 'a', 'b'; classes are 'a'$"):
+        estimator.partial_fit(ROWS, LETTERS, classes=["a"])
+    estimator.partial_fit(ROWS, LETTERS, classes=["a", "b", "c"])
+    assert estimator.predict_proba(ROWS).shape == (60, 3)
+    with refused(estimator.model_, naming="^y holds 1; classes are 'a', 'b', 'c'$"):
+        estimator.partial_fit(ROWS, [1] * 60)
+
+
+def test_rows_that_are_refused_leave_the_classes_as_they_were():
+    estimator = StreamClassifierEstimator().fit(ROWS, LETTERS)
+    with refused(estimator.model_, naming="^a value of column 'x0' is 'text'"):
+        estimator.partial_fit(np.array([["text", 1.0]] * 2, dtype=object), ["c", "d"])
+    assert estimator.classes_.tolist() == ["a", "b"]

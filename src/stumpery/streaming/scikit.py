@@ -6,6 +6,7 @@ the names of its columns, or a matrix of numbers or of objects, which is read by
 This file is imported only where it is asked for, because it needs scikit-learn.
 """
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets  # noqa: E402
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
 
 from stumpery.frames import open_frame  # noqa: E402
+from stumpery.options import check_whole, listed, shown  # noqa: E402
 from stumpery.streaming.forest_classifier import ForestClassifier  # noqa: E402
 from stumpery.streaming.forest_regressor import ForestRegressor  # noqa: E402
 from stumpery.streaming.hoeffding_tree_classifier import HoeffdingTreeClassifier  # noqa: E402
@@ -48,11 +50,20 @@ class _Streamed(BaseEstimator):  # type: ignore[misc]
         state = self.random_state
         if state is None:
             return 0
-        return int(state if isinstance(state, int | np.integer) else state.randint(LARGEST_SEED))
+        if isinstance(state, np.random.RandomState):
+            return int(state.randint(LARGEST_SEED))
+        check_whole("random_state", state, 0, LARGEST_SEED)
+        return int(state)
 
     def _new(self, tree: Any, forest: Any) -> Any:
+        if not isinstance(self.options, Mapping | None):
+            raise InvalidInput(f"options is {shown(self.options)}; it must be a dict of the model's options or None")
+        kind = tree if self.n_models == 1 else forest
         options = {"seed": self._seed(), **(self.options or {})}
-        return tree(**options) if self.n_models == 1 else forest(n_models=self.n_models, **options)
+        unknown = sorted(options.keys() - kind.__dataclass_fields__.keys())
+        if unknown:
+            raise InvalidInput(f"options hold {listed(unknown)}, which {kind.__name__} does not have")
+        return kind(**options) if self.n_models == 1 else kind(n_models=self.n_models, **options)
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:  # noqa: N803
         """Rows as the models take them."""
@@ -98,9 +109,7 @@ class StreamClassifierEstimator(ClassifierMixin, _Streamed):  # type: ignore[mis
         """Learn from all rows, in their order, and forget what was learned before."""
         X, y = self._labelled(X, y, reset=True)  # noqa: N806
         check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        self.model_ = self._new(HoeffdingTreeClassifier, ForestClassifier)
-        self.model_.learn_many(X, y)
+        self._learn(self._new(HoeffdingTreeClassifier, ForestClassifier), np.unique(y), X, y)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:  # noqa: N803
@@ -108,13 +117,25 @@ class StreamClassifierEstimator(ClassifierMixin, _Streamed):  # type: ignore[mis
         is_first = not hasattr(self, "model_")
         X, y = self._labelled(X, y, reset=is_first)  # noqa: N806
         check_classification_targets(y)
-        if is_first:
-            self.classes_ = np.unique(y) if classes is None else np.unique(classes)
-            self.model_ = self._new(HoeffdingTreeClassifier, ForestClassifier)
-        else:
-            self.classes_ = np.union1d(self.classes_, y)
-        self.model_.learn_many(X, y)
+        model = self._new(HoeffdingTreeClassifier, ForestClassifier) if is_first else self.model_
+        self._learn(model, self._extended(np.unique(y), classes if is_first else self.classes_, is_first), X, y)
         return self
+
+    def _extended(self, labels: NDArray[Any], known: Any, is_closed: bool) -> NDArray[Any]:
+        """The known classes and those of `labels`, which must be among them if they were named beforehand."""
+        if known is None:
+            return labels
+        classes = np.unique(known)
+        is_text = classes.dtype.kind in "US"
+        unknown = set(labels.tolist()) - set(classes.tolist()) if is_closed else ()
+        if unknown or (labels.dtype.kind in "US") != is_text:
+            raise InvalidInput(f"y holds {listed(labels.tolist())}; classes are {listed(classes.tolist())}")
+        return np.union1d(classes, labels)
+
+    def _learn(self, model: Any, classes: NDArray[Any], rows: Any, y: Any) -> None:
+        """Learn rows; on an error nothing changes."""
+        model.learn_many(rows, y)
+        self.model_, self.classes_ = model, classes
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """The probabilities of `classes_`, (rows, classes)."""
@@ -143,17 +164,18 @@ class StreamRegressorEstimator(RegressorMixin, _Streamed):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803
         """Learn from all rows, in their order, and forget what was learned before."""
         X, y = self._labelled(X, y, reset=True)  # noqa: N806
-        self.model_ = self._new(HoeffdingTreeRegressor, ForestRegressor)
-        self.model_.learn_many(X, np.asarray(y, dtype=np.float64))
+        model = self._new(HoeffdingTreeRegressor, ForestRegressor)
+        model.learn_many(X, np.asarray(y, dtype=np.float64))
+        self.model_ = model
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:  # noqa: N803
         """Learn from more rows."""
         is_first = not hasattr(self, "model_")
         X, y = self._labelled(X, y, reset=is_first)  # noqa: N806
-        if is_first:
-            self.model_ = self._new(HoeffdingTreeRegressor, ForestRegressor)
-        self.model_.learn_many(X, np.asarray(y, dtype=np.float64))
+        model = self._new(HoeffdingTreeRegressor, ForestRegressor) if is_first else self.model_
+        model.learn_many(X, np.asarray(y, dtype=np.float64))
+        self.model_ = model
         return self
 
     def predict(self, X: Any) -> Floats:  # noqa: N803
