@@ -59,6 +59,12 @@ def check_bool(name: str, value: Any) -> None:
         raise InvalidInput(f"{name} is {shown(value)}; it must be True or False")
 
 
+def check_callable(name: str, value: Any) -> None:
+    """Check a function, or None where there is none."""
+    if value is not None and not callable(value):
+        raise InvalidInput(f"{name} is {shown(value)}; it must be a function or None")
+
+
 def check_range(name: str, value: Any) -> tuple[float, float]:
     """Check two finite numbers, the lower one first, with a finite difference; returns them as floats."""
     try:

@@ -188,6 +188,8 @@ def test_replay_counts_only_lines_whose_pick_was_shown():
         (([{"item": "a"}], 1, 0), r"^the index that was shown is 1; .* from 0 to 0"),
         (([{"item": "a"}], 0, float("nan")), r"^a label is nan"),
         (([], 0, 0), r"^candidates is empty"),
+        (([{"item": "a"}], 0), r"^a line is .*; it must be \(candidates, index that was shown, click\)$"),
+        (3, r"^a line is 3; it must be \(candidates, index that was shown, click\)$"),
     ],
 )
 def test_a_line_that_cannot_be_is_refused(line, said):
@@ -203,6 +205,11 @@ def test_replay_says_what_it_takes(selector):
     said = "^selector is .*; it must be a ContentSelector, whose model is a click predictor or an ensemble of them$"
     with pytest.raises(ValueError, match=said):
         replay(selector, [])
+
+
+def test_a_log_is_a_list_of_lines():
+    with pytest.raises(st.InvalidInput, match=r"^lines is 3; it must be a list of \(candidates, index, click\)$"):
+        replay(st.ContentSelector(model=st.clicks.OneVersusAll()), 3)
 
 
 def test_a_replay_of_nothing_has_the_widest_interval():

@@ -196,6 +196,8 @@ class Unbounded:
         ({"contexts": [1], "stream": BernoulliArms(n_actions=2), "steps": 1}, "play needs either rewards, .*"),
         ({"stream": BernoulliArms(n_actions=2)}, "a stream may have no end: say how many steps to play"),
         ({"stream": 3, "steps": 5}, "stream is a int; it must have .*"),
+        ({"stream": BernoulliArms, "steps": 5}, "stream is a type; it must have .*"),
+        ({"rewards": [0, 1], "progress": 3}, "progress is 3; it must be a function or None"),
         ({"stream": BernoulliArms(n_actions=3), "steps": 5}, r"the stream's actions are \[0, 1, 2\], the policy's .*"),
         ({"stream": GaussianArms(n_actions=2), "steps": 5}, "the stream's rewards go from -5 to 5, the policy's .*"),
         ({"stream": BernoulliArms(n_actions=2), "steps": 5, "seed": -1}, "seed is -1; .*"),

@@ -2,9 +2,11 @@
 
 import math
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.support import refused
 
 import stumpery as st
 
@@ -120,8 +122,37 @@ def test_it_becomes_a_frame_a_picture_and_lines_of_progress():
         ((Echo(), ROWS, LABELS[:5]), "100 rows and 5 labels"),
         ((Echo, ROWS, LABELS), "must have learn_one"),
         (({"a": Echo(), "b": Mean()}, ROWS, LABELS), "must all do the same"),
+        ((SimpleNamespace(learn_one=print), ROWS, LABELS), "must have learn_one and predict_one"),
+        ((Mean(), ROWS, ["a"] * 100), "a label is 'a'; it must be a number"),
+        ((Echo(), [1.0] * 100, LABELS), "a row is 1.0; it must be a dict"),
+        ((Echo(), np.ones(100), LABELS), "a row is .*1.0.*; it must be a dict"),
     ],
 )
 def test_bad_input_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(st.InvalidInput, match=message):
         st.prequential(*arguments)
+
+
+def test_a_progress_that_is_no_function_is_refused():
+    with refused(naming="^progress is 3; it must be a function or None$"):
+        st.prequential(Echo(), ROWS, LABELS, progress=3)
+
+
+def test_a_wrong_label_is_refused_before_anything_is_learned():
+    rows = [{"x": place} for place in range(100)]
+    for model, label in ((st.HoeffdingTreeRegressor(), "a"), (st.HoeffdingTreeClassifier(), None)):
+        with refused(model, naming="^a label is "):
+            st.prequential(model, rows, [1.0] * 99 + [label])
+
+
+def test_a_window_and_steps_beyond_the_stream_are_those_of_all_of_it():
+    whole, beyond = (st.prequential(Echo(), ROWS, LABELS, window=n, every=n) for n in (100, 2**70))
+    assert beyond.checkpoints.tolist() == [100]
+    assert beyond.curves["Echo"]["windowed"]["accuracy"] == whole.curves["Echo"]["windowed"]["accuracy"]
+
+
+@pytest.mark.parametrize(("predicted", "r2"), [(1e15, 1.0), (0.0, 0.0)])
+def test_numbers_that_do_not_vary_have_the_r2_of_scikit_learn(predicted, r2):
+    constant = SimpleNamespace(learn_one=lambda x, y: None, predict_one=lambda x: predicted)
+    curves = st.prequential(constant, ROWS[:4], [1e15] * 4).curves["SimpleNamespace"]
+    assert curves["cumulative"]["r2"][-1] == r2

@@ -227,11 +227,16 @@ def test_final_figures_come_in_order_of_regret():
         ({"seed": 1.5}, "seed is 1.5; it must be a whole number of 0 or more"),
         ({"reference": lambda batch: batch.rewards}, r"the reference gave shape \(50, 4\) for 50 events; .*"),
         ({"reference": lambda batch: 1.0}, r"the reference gave shape \(\) for 50 events; .*"),
+        ({"reference": lambda batch: "best"}, "the reference gave 'best'; one number for each event is needed"),
+        ({"reference": 3}, "reference is 3; it must be a function or None"),
+        ({"progress": 3}, "progress is 3; it must be a function or None"),
+        ({"kept": []}, r"kept is \[\]; it must be a dict or None"),
+        ({"stream": BernoulliArms}, "stream is a type; it must have .*"),
     ],
 )
 def test_wrong_input_is_refused_in_one_sentence(policies, options, sentence):
     good = {"policies": policies, "stream": BernoulliArms(n_actions=4), "steps": 50, "trials": 2}
-    with pytest.raises(ValueError, match=f"^{sentence}$"):
+    with pytest.raises(st.InvalidInput, match=f"^{sentence}$"):
         st.regret(**good | options)
 
 

@@ -8,6 +8,7 @@ from importlib import import_module
 import narwhals as nw
 import numpy as np
 import pytest
+from tests.support import refused
 
 import stumpery as st
 from stumpery.evaluation import replay
@@ -88,6 +89,13 @@ def test_files_are_replaced_whole_and_nothing_is_left_beside(result, tmp_path):
         result.to_csv(tmp_path / "result.csv")
         result.to_json(str(tmp_path / "result.json"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["result.csv", "result.json"]
+
+
+@pytest.mark.parametrize("path", [b"result", 3, None, "", "a\0b"])
+def test_what_names_no_file_is_refused(result, path):
+    for write in (result.to_csv, result.to_json):
+        with refused(naming="^path is "):
+            write(path)
 
 
 def test_what_is_not_finite_becomes_null():

@@ -23,7 +23,7 @@ def check_policy(name: str, value: Any) -> None:
 
 def stream_events(policy: Policy, stream: Stream, seed: int) -> Iterator[Batch]:
     """A stream's batches, with the columns of rewards in the policy's order of actions."""
-    if not hasattr(stream, "batches"):
+    if isinstance(stream, type) or not all(hasattr(stream, name) for name in ("actions", "reward_range", "batches")):
         raise InvalidInput(f"stream is a {type(stream).__name__}; it must have actions, a reward_range and batches")
     if set(stream.actions) != set(policy.actions):
         raise InvalidInput(f"the stream's actions are {list(stream.actions)}, the policy's {list(policy.actions)}")

@@ -90,7 +90,9 @@ def number_metrics(
 
     def metrics(along: Estimator) -> Mapping[str, Floats]:
         mae, squared = along.mean(np.abs(errors)), along.mean(errors**2)
-        variance = np.maximum(along.mean(true**2) - along.mean(true) ** 2, 1e-300)
-        return {"mae": mae, "rmse": np.sqrt(squared), "r2": 1.0 - squared / variance}
+        variance = along.mean(true**2) - along.mean(true) ** 2
+        varies = variance > 0.0
+        r2 = np.where(varies, 1.0 - squared / np.where(varies, variance, 1.0), squared == 0.0)  # as in scikit-learn
+        return {"mae": mae, "rmse": np.sqrt(squared), "r2": r2}
 
     return {estimate: dict(metrics(Estimator(estimate, checkpoints, window, fading))) for estimate in ESTIMATES}

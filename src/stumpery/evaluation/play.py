@@ -9,7 +9,7 @@ import numpy as np
 from stumpery.errors import InvalidInput
 from stumpery.evaluation.events import Progress, check_policy, first_events, known_events, stream_events
 from stumpery.evaluation.result import Result, new_axes
-from stumpery.options import check_whole
+from stumpery.options import check_callable, check_whole
 from stumpery.policies.policy import Policy
 from stumpery.types import Action, Floats, Stream
 
@@ -100,6 +100,7 @@ def play(
     (400, True)
     """
     check_policy("policy", policy)
+    check_callable("progress", progress)
     if (rewards is None) == (stream is None) or (stream is not None and contexts is not None):
         raise InvalidInput("play needs either rewards, with contexts or without, or a stream")
     if steps is not None:

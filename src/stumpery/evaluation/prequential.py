@@ -13,8 +13,10 @@ from stumpery.ensembles.averaging import likeliest, predicts_probabilities
 from stumpery.errors import InvalidInput
 from stumpery.evaluation.metrics import ESTIMATES, class_metrics, number_metrics
 from stumpery.evaluation.result import Result, new_axes
+from stumpery.labels.classes import checked_class
 from stumpery.labels.lists import listed_labels
-from stumpery.options import check_number, check_one_of, check_whole, shown
+from stumpery.labels.numbers import checked_target
+from stumpery.options import check_callable, check_number, check_one_of, check_whole, shown
 from stumpery.types import Floats, Integers
 
 if TYPE_CHECKING:
@@ -109,7 +111,7 @@ def prequential(
     loop between checkpoints; any other model with river's verbs is called row by row.
 
     Args:
-        models: A model, or a dict from names to models; they learn in place.
+        models: A model, or a dict from names to models; they learn in place, up to the error if a row is refused.
         X: Rows as a list of dicts, a frame or an array.
         y: The class or the number of each row.
         window: Number of events of the windowed estimates.
@@ -127,6 +129,9 @@ def prequential(
     named = dict(models) if isinstance(models, Mapping) else {type(models).__name__: models}
     if not named:
         raise InvalidInput("models is empty; there must be at least one")
+    for model in named.values():
+        _check_model(model)
+    check_callable("progress", progress)
     check_whole("window", window, 1)
     check_number("fading", fading, 0, 1, above=True, below=True)
     n = frames.n_rows(X, "X")
@@ -135,10 +140,13 @@ def prequential(
         raise InvalidInput(f"there are {n} rows and {len(labels)} labels; they must be as many, and at least one")
     every = max(1, n // 50) if every is None else every
     check_whole("every", every, 1)
+    window, every = min(int(window), n), min(int(every), n)
     checkpoints = np.unique(np.append(np.arange(every, n, every), n))
     kinds = {predicts_probabilities(model) for model in named.values()}
     if len(kinds) > 1:
         raise InvalidInput("some models predict classes and others numbers; they must all do the same")
+    for label in labels:  # before any model learns
+        checked_class(label) if kinds == {True} else checked_target(label)
     runs = {name: _run(name, model, X, labels, checkpoints, progress) for name, model in named.items()}
     measure = class_metrics if kinds == {True} else number_metrics
     curves = {name: measure(run.predictions, labels, checkpoints, window, fading) for name, run in runs.items()}
@@ -158,17 +166,12 @@ class _Run(NamedTuple):
 
 
 def _run(name: str, model: Any, rows: Any, labels: list[Any], checkpoints: Integers, progress: Report | None) -> _Run:
-    if not hasattr(model, "learn_one") or isinstance(model, type):
-        raise InvalidInput(f"a model is {shown(model)}; it must have learn_one and predict_one")
     predictions: list[Any] = []
     seconds, n_bytes, elapsed, start, total_score = [], [], 0.0, 0, 0.0
     for end in checkpoints.tolist():
         chunk, chunk_labels = frames.rows_at(rows, np.arange(start, end)), labels[start:end]
         if not hasattr(model, "test_then_learn"):
-            chunk = [
-                dict(row) if isinstance(row, Mapping) else dict(enumerate(row.tolist()))
-                for row in map(frames.as_row, frames.rows(chunk))
-            ]
+            chunk = [_as_dict(row) for row in frames.rows(chunk)]
         begin = perf_counter()
         outputs = _test_then_learn(model, chunk, chunk_labels)
         elapsed += perf_counter() - begin
@@ -186,6 +189,23 @@ def _run(name: str, model: Any, rows: Any, labels: list[Any], checkpoints: Integ
             )
             progress(_line(name, metric, end, elapsed, n_bytes[-1]))
     return _Run(predictions, np.array(seconds), np.array(n_bytes))
+
+
+def _check_model(model: Any) -> None:
+    """Refuse what does not have river's verbs."""
+    verbs = ("learn_one", "predict_proba_one" if predicts_probabilities(model) else "predict_one")
+    if isinstance(model, type) or not all(callable(getattr(model, verb, None)) for verb in verbs):
+        raise InvalidInput(f"a model is {shown(model)}; it must have learn_one and predict_one")
+
+
+def _as_dict(row: Any) -> dict[Any, Any]:
+    """A row as others' models take it; the values of an array are called 0, 1, ..."""
+    row = frames.as_row(row)
+    if isinstance(row, np.ndarray) and row.ndim == 1:
+        return dict(enumerate(row.tolist()))
+    if not isinstance(row, Mapping):
+        raise InvalidInput(f"a row is {shown(row)}; it must be a dict, a pandas Series or a 1-D array")
+    return dict(row)
 
 
 def _test_then_learn(model: Any, rows: Any, labels: list[Any]) -> Any:

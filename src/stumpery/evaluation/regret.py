@@ -18,7 +18,7 @@ from stumpery.errors import InvalidInput
 from stumpery.evaluation.events import Progress, check_policy, first_events, stream_events
 from stumpery.evaluation.intervals import mean_and_interval
 from stumpery.evaluation.result import Result, new_axes
-from stumpery.options import check_whole, listed, shown
+from stumpery.options import check_callable, check_whole, listed, shown
 from stumpery.policies.policy import Policy
 from stumpery.types import Batch, Floats, Integers, Stream
 
@@ -134,6 +134,10 @@ def regret(
     for name, number in (("steps", steps), ("trials", trials), ("threads", threads)):
         check_whole(name, number, 1)
     check_whole("seed", seed, 0)
+    check_callable("reference", reference)
+    check_callable("progress", progress)
+    if kept is not None and not isinstance(kept, MutableMapping):
+        raise InvalidInput(f"kept is {shown(kept)}; it must be a dict or None")
     kept = {} if kept is None else kept
     checkpoints = log_grid(steps)
     stop = Event()
@@ -206,6 +210,17 @@ def _is_complete(trial: Any, n_checkpoints: int) -> bool:
     return all(isinstance(curve, list) and len(curve) == n_checkpoints for curve in curves)
 
 
+def _checked_reference(given: Any, n: int) -> Floats:
+    """What a reference earned at each of n events; an InvalidInput says what else came."""
+    try:
+        best = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"the reference gave {shown(given)}; one number for each event is needed") from None
+    if best.shape != (n,):
+        raise InvalidInput(f"the reference gave shape {best.shape} for {n} events; one number each is needed")
+    return best
+
+
 def _play_trial(
     policy: Policy,
     events: Iterator[Batch],
@@ -226,11 +241,7 @@ def _play_trial(
         seconds += perf_counter() - start
         earned = np.take_along_axis(batch.rewards, actions[:, None], axis=1)[:, 0]
         expected = batch.rewards if batch.expected is None else batch.expected
-        best = np.asarray(reference(batch), dtype=np.float64)
-        if best.shape != earned.shape:
-            raise InvalidInput(
-                f"the reference gave shape {best.shape} for {len(earned)} events; one number each is needed"
-            )
+        best = _checked_reference(reference(batch), len(earned))
         lost = best - np.take_along_axis(expected, actions[:, None], axis=1)[:, 0]
         reward_curve, regret_curve = total_reward + np.cumsum(earned), total_regret + np.cumsum(lost)
         reached = (checkpoints > n_played) & (checkpoints <= n_played + len(actions))

@@ -5,7 +5,7 @@ picks the one that was shown, the line counts and is learned from, else it is sk
 lines that count are an unbiased sample of what the selector would have seen (Li et al. 2011).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,8 +93,7 @@ def replay(selector: ContentSelector, lines: Iterable[tuple[Any, int, int]]) -> 
             "whose model is a click predictor or an ensemble of them"
         )
     n_lines = n_counted = n_clicks = n_log_clicks = 0
-    for candidates, index, click in lines:
-        click = checked_click(click)  # noqa: PLW2901 - a bool or a float may stand for it
+    for candidates, index, click in _checked_lines(lines):
         check_whole("the index that was shown", index, 0, max(0, n_rows(candidates, "candidates") - 1))
         decision = selector.decide(candidates)
         n_lines += 1
@@ -104,3 +103,13 @@ def replay(selector: ContentSelector, lines: Iterable[tuple[Any, int, int]]) -> 
             n_clicks += click
             selector.learn(decision, click)
     return ReplayResult(n_lines, n_counted, n_clicks, n_log_clicks / max(1, n_lines))
+
+
+def _checked_lines(lines: Any) -> Iterator[tuple[Any, Any, int]]:
+    """The lines of a log, each with its click as 0 or 1; an InvalidInput says what else came."""
+    if not isinstance(lines, Iterable):
+        raise InvalidInput(f"lines is {shown(lines)}; it must be a list of (candidates, index, click)")
+    for line in lines:
+        if not isinstance(line, tuple | list) or len(line) != 3:
+            raise InvalidInput(f"a line is {shown(line)}; it must be (candidates, index that was shown, click)")
+        yield line[0], line[1], checked_click(line[2])

@@ -6,7 +6,6 @@ import json
 import math
 import os
 from abc import ABC, abstractmethod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from stumpery.display import as_html, as_text, cell
 from stumpery.frames import make_frame
 from stumpery.options import MAX_LISTED
 from stumpery.system.extras import need
-from stumpery.system.writing import write_whole
+from stumpery.system.writing import as_path, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,12 +62,12 @@ class Result(ABC):
         writer = csv.writer(text)
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
-        write_whole(Path(path), text.getvalue().encode())
+        write_whole(as_path(path), text.getvalue().encode())
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Summary and table as a JSON file, written whole or not at all."""
         content = {**self.summary(), "columns": self.columns()}
-        write_whole(Path(path), json_text(content).encode())
+        write_whole(as_path(path), json_text(content).encode())
 
 
 def new_axes() -> "Axes":

@@ -18,11 +18,13 @@ def is_target(value: Any, most: float = MAX_TARGET) -> bool:
     return isinstance(value, int | float | np.integer | np.floating | np.bool_) and bool(abs(number) <= most)
 
 
+def checked_target(value: Any) -> float:
+    """A finite number; anything else is refused."""
+    if not is_target(value):
+        raise InvalidInput(f"a label is {shown(value)}; it must be a number from {-MAX_TARGET:g} to {MAX_TARGET:g}")
+    return float(value)
+
+
 def checked_targets(y: Any) -> Floats:
     """Finite numbers as an array; anything else is refused."""
-    values = listed_labels("y", y)
-    for value in values:
-        if not is_target(value):
-            allowed = f"it must be a number from {-MAX_TARGET:g} to {MAX_TARGET:g}"
-            raise InvalidInput(f"a label is {shown(value)}; {allowed}")
-    return np.array(values, dtype=np.float64)
+    return np.array([checked_target(value) for value in listed_labels("y", y)], dtype=np.float64)
