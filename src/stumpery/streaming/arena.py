@@ -13,6 +13,7 @@ from stumpery.array_forest.precision_kernels import DOUBLE
 from stumpery.encoding.chunks import Rows, chunks
 from stumpery.streaming import state as states
 from stumpery.streaming.capacity import Capacity, StreamShape, max_capacity
+from stumpery.streaming.trees.eviction_kernels import COUNTER_LAST_EVICTION
 from stumpery.streaming.trees.hoeffding_kernels import GROWS, LEARNS, run
 from stumpery.streaming.trees.state_kernels import StreamState, StreamWorkspace
 from stumpery.types import Floats, RandomState
@@ -61,7 +62,10 @@ class StreamArena(Arena[StreamState, StreamWorkspace]):
             arrays = [array[part] if len(array) == len(rows) else array for array in (labels, weights, outputs)]
             if does & LEARNS:
                 states.renumber_events(self.state)
+            before = self.state.forest.counters[COUNTER_LAST_EVICTION]
             self.run(chunk, partial(self._process, rule, [chunk, *arrays], does), outputs.shape[1])
+            if self.state.forest.counters[COUNTER_LAST_EVICTION] != before:
+                logger.debug("old events were evicted: %d are stored", self.n_events)
 
     def _process(self, rule: Floats, arrays: list[Floats], does: int, state: Any, workspace: Any, start: int) -> int:
         """Run the kernel over a chunk's rows from `start` on; it may stop where it is allowed to ask for memory."""
