@@ -19,6 +19,14 @@ def test_growth_is_logged_and_stops_at_the_memory_limit(caplog):
     assert model.n_bytes <= 400_000
 
 
+def test_evictions_are_logged(caplog):
+    rows = np.random.default_rng(1).random((20_000, 3))
+    model = st.HoeffdingTreeClassifier(max_bytes=100_000, grace_period=20)
+    with caplog.at_level(logging.DEBUG, logger="stumpery"):
+        model.learn_many(rows, (rows * 4).astype(int).sum(axis=1) % 2)
+    assert f"old events were evicted: {model.n_events} are stored" in [record.message for record in caplog.records]
+
+
 def test_columns_that_need_64_bits_are_logged_and_keep_their_digits(caplog):
     rows = 1.7e12 + np.arange(400.0).reshape(-1, 1)
     model = st.HoeffdingTreeClassifier(grace_period=20)

@@ -25,13 +25,6 @@ def checked_target(value: Any) -> float:
     return float(value)
 
 
-def checked_target(value: Any) -> float:
-    """A finite number; anything else is refused."""
-    if not is_target(value):
-        raise InvalidInput(f"a label is {shown(value)}; it must be a number from {-MAX_TARGET:g} to {MAX_TARGET:g}")
-    return float(value)
-
-
 def checked_targets(y: Any) -> Floats:
     """Finite numbers as an array; anything else is refused."""
     return np.array([checked_target(value) for value in listed_labels("y", y)], dtype=np.float64)
