@@ -8,8 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from stumpery.array_forest.workspaces import WorkspacePool
-from stumpery.compiling.pointers import pinned
+from stumpery.array_forest.workspaces import WorkspacePool, pinned_memory
 from stumpery.types import Floats
 
 S = TypeVar("S")
@@ -22,13 +21,11 @@ class Arena(ABC, Generic[S, W]):
     Args:
         state: a NamedTuple of arrays.
         new_workspace: makes a workspace, a NamedTuple of scratch buffers, for a state.
-        fits: says whether a workspace is for a state.
     """
 
-    def __init__(self, state: S, new_workspace: Callable[[S], W], fits: Callable[[W, S], bool]) -> None:
+    def __init__(self, state: S, new_workspace: Callable[[S], W]) -> None:
+        self._new_workspace = new_workspace
         self.state = state
-        self._new_workspace, self._fits = new_workspace, fits
-        self._workspaces = WorkspacePool()
 
     @property
     def state(self) -> S:
@@ -37,30 +34,26 @@ class Arena(ABC, Generic[S, W]):
 
     @state.setter
     def state(self, state: S) -> None:
-        self._state, self._pinned = state, None  # what was pinned would keep its arrays in memory
+        self._state = state
+        self._memories: WorkspacePool[Any] = WorkspacePool()  # what was pinned would keep its arrays in memory
 
     @abstractmethod
     def grow(self, row: Floats) -> None:
         """Replace the state by one that has room for an event with these values."""
 
-    def run(self, rows: Floats, process: Callable[[Any, Any, int], int]) -> None:
+    def run(self, rows: Floats, process: Callable[[Any, int], int]) -> None:
         """Process all rows, growing in between.
 
-        `process(state, workspace, start)` calls the kernel for the rows from `start` on and returns how many it has
-        processed; state and workspace come pinned.
+        `process(memory, start)` calls the kernel for the rows from `start` on and returns how many it has processed;
+        the memory is the state and a workspace, pinned.
         """
         start = 0
         while start < len(rows):
-            if self._pinned is None:
-                self._pinned = pinned(self._state)
-            workspace = self._workspaces.take(self._suits, self._make_workspace)
-            start += process(self._pinned, workspace[1], start)
-            self._workspaces.give_back(workspace)
+            memory = self._memories.take(self._new_memory)
+            start += process(memory, start)
+            self._memories.give_back(memory)
             if start < len(rows):
                 self.grow(rows[start])
 
-    def _suits(self, workspace: W) -> bool:
-        return self._fits(workspace, self._state)
-
-    def _make_workspace(self) -> W:
-        return self._new_workspace(self._state)
+    def _new_memory(self) -> Any:
+        return pinned_memory(self._state, self._new_workspace(self._state))

@@ -67,13 +67,6 @@ def new_workspace(model: StreamState, n_outputs: int) -> StreamWorkspace:
     )
 
 
-def is_workspace_for(work: StreamWorkspace, model: StreamState, n_outputs: int) -> bool:
-    """Whether scratch buffers are for trees of this shape; the number of trees never changes."""
-    width, n_values = model.events.shape[1], max(model.forest.stats.shape[2], 3)
-    same = len(work.tree_output) == n_outputs and work.scratch.totals.shape[1] == n_values
-    return same and work.scratch.events.shape[1] == width
-
-
 def new_state(shape: StreamShape, sizes: Capacity) -> StreamState:
     """A state that has learned nothing."""
     reserve(planned_bytes(shape, sizes))

@@ -98,6 +98,7 @@ class RewardForest(RewardForestInspection):
         self._action_features = ActionFeatures.of(self.features, self.actions)
         self.features = deepcopy(self._action_features.described)
         super().__post_init__()
+        self._kernel_seed = np.uint64(self.seed)
         self._statistics = new_action_statistics(len(self.actions))
 
     # Contexts: numbers with -inf for missing, categories as codes with 0 for missing; new categories get a code.
@@ -148,6 +149,9 @@ class RewardForest(RewardForestInspection):
         return new_shared_model(self._known_encoder.width, self._action_features.vectors(), self.shrinkage)
 
     def _run(self, rows: Any, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int) -> None:
+        if len(rows) == 1:
+            self._run_chunk(rows, rewards, chosen, available, mode)
+            return
         for part, chunk in chunks(rows):
             chosen_part = ChosenActions(chosen.actions[part], chosen.probabilities[part])
             self._run_chunk(chunk, rewards[part], chosen_part, available, mode)
@@ -156,21 +160,19 @@ class RewardForest(RewardForestInspection):
         self, rows: Floats, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int
     ) -> None:
         assert self._arena is not None  # noqa: S101 - there are rows
-        arena = self._arena
+        arena, (actions, probabilities) = self._arena, chosen
 
-        def process(state: Any, workspace: Any, start: int) -> int:
-            rest = slice(start, None)
+        def process(memory: Any, start: int) -> int:
+            rest = (rows, rewards, actions, probabilities)
+            if start:
+                rest = (rows[start:], rewards[start:], actions[start:], probabilities[start:])
             n: int = kernels.run(
-                state,
-                workspace,
-                np.uint64(self.seed),
+                memory,
+                self._kernel_seed,
                 self._rng,
                 self._rule,
                 self._statistics,
-                rows[rest],
-                rewards[rest],
-                chosen.actions[rest],
-                chosen.probabilities[rest],
+                *rest,
                 available,
                 mode | (kernels.MAY_GROW if arena.may_grow else 0),
             )

@@ -18,6 +18,7 @@ from stumpery.array_forest.forest_kernels import (
     COUNTER_TIME,
     GAPS_PER_BLOCK,
     Float32s,
+    ForestMemory,
     ForestState,
     Int32s,
 )
@@ -227,8 +228,7 @@ def has_capacity(state: RewardForestState, n_trees: int, may_grow: bool) -> bool
 
 @kernel
 def run(
-    state: RewardForestState,
-    work: RewardForestWorkspace,
+    memory: ForestMemory[RewardForestState, RewardForestWorkspace],
     seed: np.uint64,
     rng: RandomState,
     rule: Floats,
@@ -245,6 +245,7 @@ def run(
     It is the only entry point, since each would compile the whole forest. It stops where memory must grow or a column
     become wider, and returns the number of rows processed. `rewards` has a column per action to play, else one.
     """
+    state, work = memory.state, memory.workspace
     n_trees, row = work.reached.shape[0], work.row
     for index in range(rows.shape[0]):
         fits = round_row(rows[index], state.ring.widths, row)

@@ -22,6 +22,7 @@ from stumpery.array_forest.forest_kernels import (
     NODE_COLUMN,
     NODE_LEAF,
     NODE_PAYLOAD,
+    ForestMemory,
     ForestState,
     Int32s,
 )
@@ -235,8 +236,7 @@ def has_capacity(forest: ForestState, n_events: int, n_trees: int, rule: Floats)
 
 @kernel
 def run(
-    model: StreamState,
-    work: StreamWorkspace,
+    memory: ForestMemory[StreamState, StreamWorkspace],
     rule: Floats,
     rng: RandomState,
     seed: np.uint64,
@@ -251,6 +251,7 @@ def run(
     A single entry point, since each would compile everything below it. Where memory must grow first, or a column needs
     64 bits, it returns early: the number of rows that were processed.
     """
+    model, work = memory.state, memory.workspace
     n_trees, row = model.standby.shape[0], work.row
     for index in range(rows.shape[0]):
         fits_widths = round_row(rows[index], model.doubles.widths, row)
