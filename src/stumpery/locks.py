@@ -26,7 +26,7 @@ class Readers(set[int]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._is_awaited = False
+        self.is_awaited = False
         self._has_left = Event()
 
     def refuse_own(self) -> None:
@@ -37,7 +37,7 @@ class Readers(set[int]):
     def wait(self) -> None:
         """Wait until there are no readers; called with the mutex held, so that no new ones can start."""
         self.refuse_own()
-        self._is_awaited = True
+        self.is_awaited = True
         try:
             while True:
                 self._has_left.clear()
@@ -45,12 +45,11 @@ class Readers(set[int]):
                     return
                 self._has_left.wait(POLL_S)
         finally:
-            self._is_awaited = False
+            self.is_awaited = False
 
     def notify(self) -> None:
         """Wake the waiting thread after one has left; it also polls, in case an interruption prevents this call."""
-        if self._is_awaited:
-            self._has_left.set()
+        self._has_left.set()
 
 
 def exclusive(method: Method) -> Method:
@@ -85,7 +84,8 @@ def concurrent(method: Method) -> Method:
             return method(self, *arguments, **options)
         finally:
             readers.discard(me)  # first, and not by a Python function: an interruption could come as that begins
-            readers.notify()
+            if readers.is_awaited:
+                readers.notify()
 
     setattr(locked, CONCURRENT, True)
     return locking(locked)  # type: ignore[return-value]

@@ -20,22 +20,19 @@ class BufferArena(Arena):
     """Stores numbers in a buffer that doubles."""
 
     def __init__(self):
-        super().__init__(Buffer(np.zeros(2), np.zeros(1, np.int64)), self._workspace, self._is_as_large)
+        super().__init__(Buffer(np.zeros(2), np.zeros(1, np.int64)), self._workspace)
         self.grown_for, self.seen = [], []
 
     def _workspace(self, state):
         return Workspace(np.zeros(len(state.values)))
-
-    def _is_as_large(self, workspace, state):
-        return len(workspace.copy) == len(state.values)
 
     def grow(self, row):
         self.grown_for.append(row.tolist())
         self.state = Buffer(np.concatenate([self.state.values, np.zeros(len(self.state.values))]), self.state.n)
 
     def store(self, rows):
-        def process(state, workspace, start):
-            self.seen.append((state, workspace))
+        def process(memory, start):
+            self.seen.append(memory)
             n = int(self.state.n[0])
             stored = rows[start : start + len(self.state.values) - n, 0]
             self.state.values[n : n + len(stored)] = stored
@@ -57,11 +54,8 @@ def test_state_and_workspace_are_pinned_once_until_the_state_is_replaced():
     arena.store(np.zeros((1, 1)))
     arena.store(np.zeros((1, 1)))
     arena.store(np.zeros((1, 1)))  # grows
-    states, workspaces = zip(*arena.seen, strict=True)
-    assert states[0] is states[1] is states[2]
-    assert workspaces[0] is workspaces[1] is workspaces[2]
-    assert states[3] is not states[2]
-    assert workspaces[3] is not workspaces[2]
+    assert arena.seen[0] is arena.seen[1] is arena.seen[2]
+    assert arena.seen[3] is not arena.seen[2]
 
 
 def test_no_rows_pin_nothing():

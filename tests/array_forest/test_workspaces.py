@@ -9,29 +9,15 @@ import stumpery as st
 from stumpery.array_forest.arena import WorkspacePool
 
 
-class Made:
-    """Workspaces that count themselves."""
-
-    def __init__(self):
-        self.n = 0
-
-    def __call__(self):
-        self.n += 1
-        return (np.full(1, float(self.n)),)
-
-
-def test_a_workspace_is_kept_while_it_fits_and_no_call_uses_it():
-    pool, make = WorkspacePool(), Made()
-    first = pool.take(lambda work: True, make)
-    second = pool.take(lambda work: True, make)
-    assert first[0] is not second[0]
+def test_a_workspace_is_kept_while_no_call_uses_it():
+    made = iter(range(3))
+    pool = WorkspacePool()
+    first, second = pool.take(lambda: next(made)), pool.take(lambda: next(made))
+    assert (first, second) == (0, 1)
     pool.give_back(first)
     pool.give_back(second)
-    assert pool.take(lambda work: True, make) is first
-    assert make.n == 2
-    pool.give_back(first)
-    assert pool.take(lambda work: False, make)[0] is not first[0]
-    assert make.n == 3
+    assert pool.take(lambda: next(made)) == 0
+    assert pool.take(lambda: next(made)) == 2
 
 
 def stream(n=400):
@@ -65,8 +51,8 @@ def test_small_forests_need_small_workspaces():
     rows, labels = stream()
     policy = st.RewardForest(actions=[0, 1], seed=1, n_trees=2, max_bytes=60_000)
     policy.play(rows, np.eye(2)[labels])
-    (work, _) = policy._arena._workspaces._free[0]
-    assert sum(array.nbytes for array in _arrays(work)) < 300_000
+    workspace = policy._arena._new_workspace(policy._arena.state)
+    assert sum(array.nbytes for array in _arrays(workspace)) < 300_000
 
 
 def _arrays(workspace):

@@ -9,31 +9,33 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from stumpery.array_forest.forest_kernels import ForestMemory
 from stumpery.compiling.pointers import pinned
 from stumpery.types import Floats
 
 S = TypeVar("S")
 W = TypeVar("W")
 
+T = TypeVar("T")
 
-class WorkspacePool:
-    """One workspace that is kept, and others for calls that other threads make meanwhile."""
+
+class WorkspacePool(Generic[T]):
+    """One workspace that is kept, and others for calls that other threads make meanwhile.
+
+    A pool is for one state: whoever replaces the state begins a new pool.
+    """
 
     def __init__(self) -> None:
-        self._free: list[tuple[Any, Any]] = []
+        self._free: list[T] = []
 
-    def take(self, fits: Callable[[Any], bool], make: Callable[[], Any]) -> tuple[Any, Any]:
-        """A workspace that no other call uses, and its pinned form for kernels."""
+    def take(self, make: Callable[[], T]) -> T:
+        """A workspace that no other call uses."""
         try:
-            workspace = self._free.pop()  # atomic: two threads never get the same
+            return self._free.pop()  # atomic: two threads never get the same
         except IndexError:
-            workspace = None, None
-        if workspace[0] is None or not fits(workspace[0]):
-            made = make()
-            workspace = made, pinned(made)
-        return workspace
+            return make()
 
-    def give_back(self, workspace: tuple[Any, Any]) -> None:
+    def give_back(self, workspace: T) -> None:
         """Keep a workspace for the next call, if none is kept yet."""
         if not self._free:
             self._free.append(workspace)
@@ -45,13 +47,11 @@ class Arena(ABC, Generic[S, W]):
     Args:
         state: a NamedTuple of arrays.
         new_workspace: makes a workspace, a NamedTuple of scratch buffers, for a state.
-        fits: says whether a workspace is for a state.
     """
 
-    def __init__(self, state: S, new_workspace: Callable[[S], W], fits: Callable[[W, S], bool]) -> None:
+    def __init__(self, state: S, new_workspace: Callable[[S], W]) -> None:
+        self._new_workspace = new_workspace
         self.state = state
-        self._new_workspace, self._fits = new_workspace, fits
-        self._workspaces = WorkspacePool()
 
     @property
     def state(self) -> S:
@@ -60,30 +60,27 @@ class Arena(ABC, Generic[S, W]):
 
     @state.setter
     def state(self, state: S) -> None:
-        self._state, self._pinned = state, None  # what was pinned would keep its arrays in memory
+        self._state = state
+        self._pool: WorkspacePool[Any] = WorkspacePool()  # what was pinned would keep its arrays in memory
 
     @abstractmethod
     def grow(self, row: Floats) -> None:
         """Replace the state by one with capacity for an event with these values."""
 
-    def run(self, rows: Floats, process: Callable[[Any, Any, int], int]) -> None:
+    def run(self, rows: Floats, process: Callable[[Any, int], int]) -> None:
         """Process all rows, growing the arrays in between.
 
-        `process(state, workspace, start)` calls the kernel for the rows from `start` on and returns how many it has
-        processed; state and workspace come pinned.
+        `process(memory, start)` calls the kernel for the rows from `start` on and returns how many it has processed;
+        the memory is the state and a workspace, pinned.
         """
         start = 0
         while start < len(rows):
-            if self._pinned is None:
-                self._pinned = pinned(self._state)
-            workspace = self._workspaces.take(self._suits, self._make_workspace)
-            start += process(self._pinned, workspace[1], start)
-            self._workspaces.give_back(workspace)
+            buffers = self._pool.take(self._new_buffers)
+            start += process(buffers[0], start)
+            self._pool.give_back(buffers)
             if start < len(rows):
                 self.grow(rows[start])
 
-    def _suits(self, workspace: W) -> bool:
-        return self._fits(workspace, self._state)
-
-    def _make_workspace(self) -> W:
-        return self._new_workspace(self._state)
+    def _new_buffers(self) -> tuple[Any, ...]:
+        """The state and a workspace, pinned as one argument of a kernel; a subclass may add what else a call needs."""
+        return (pinned(ForestMemory(self._state, self._new_workspace(self._state))),)

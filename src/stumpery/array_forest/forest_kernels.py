@@ -10,7 +10,7 @@ and missing categories have code 0, so that a split can separate them.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,17 @@ Int32s = NDArray[np.int32]
 Stats = NDArray[Any]  # uint16 steps in reward forests, float32 in Hoeffding trees
 
 NODE_VIEWS = ("words", "thresholds", "masks")  # of the nodes' memory, one-dimensional: faster to index
+
+
+S = TypeVar("S")
+W = TypeVar("W")
+
+
+class ForestMemory(NamedTuple, Generic[S, W]):
+    """The state of a forest and a workspace for it: pinned together, they are one argument of a kernel."""
+
+    state: S
+    workspace: W
 
 
 class ForestState(NamedTuple):

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stumpery.array_forest import forest_kernels as forests
-from stumpery.array_forest.arena import WorkspacePool
+from stumpery.array_forest.arena import Arena
 from stumpery.array_forest.binning_kernels import DOUBLE
 from stumpery.array_forest.precision import needs_double
-from stumpery.compiling.pointers import pinned
 from stumpery.encoding.chunks import Rows, chunks
 from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.streaming import state as states
 from stumpery.streaming.capacity import Capacity, StreamShape, max_capacity
 from stumpery.streaming.trees.hoeffding_kernels import GROWS, LEARNS, PREDICTS, run
-from stumpery.streaming.trees.state_kernels import StreamState
+from stumpery.streaming.trees.split_search_kernels import VARIANCE
+from stumpery.streaming.trees.state_kernels import COUNTER_LAST_EVICTION, RULE_CRITERION, StreamState, StreamWorkspace
 from stumpery.types import Floats, RandomState
 
 logger = logging.getLogger(__name__)
@@ -25,16 +25,15 @@ logger = logging.getLogger(__name__)
 class RowBuffers(NamedTuple):
     """What the kernel takes for a single row, kept for the next one: no allocation, and nothing is pinned again."""
 
-    state: Any  # pinned
-    workspace: Any  # pinned
+    memory: Any  # the state and a workspace, pinned
     rows: Floats  # (1, columns)
     labels: Floats  # (1,)
     weights: Floats  # (1,)
     outputs: Floats  # (1, outputs)
 
 
-class StreamArena:
-    """The arrays of trees, which are replaced by larger ones where the kernel stops because memory is full."""
+class StreamArena(Arena[StreamState, StreamWorkspace]):
+    """The owner of the state of a stream's trees, which grows within `max_bytes`."""
 
     def __init__(
         self,
@@ -49,21 +48,14 @@ class StreamArena:
         self._rule, self._rng, self._seed = rule, rng, np.uint64(seed)
         if state is None:
             state = states.new_state(shape, max_capacity(max_bytes, shape).initial(shape))
-        self._workspaces = WorkspacePool()
+        super().__init__(state, states.new_workspace)
         self._limit: Capacity | None = None  # computed where it is needed first
-        self.state = state
+        self._may_grow: bool | None = None
 
     @property
-    def state(self) -> StreamState:
-        """The arrays; they change as the kernel runs."""
-        return self._state
-
-    @state.setter
-    def state(self, state: StreamState) -> None:
-        self._state = state
-        self._pinned: Any = None  # the state in the form that kernels take
-        self._row_buffers: list[RowBuffers] = []  # those that no call uses
-        self._may_grow: bool | None = None
+    def n_outputs(self) -> int:
+        """The length of a prediction: one number, or a probability for each class."""
+        return 1 if self._rule[RULE_CRITERION] == VARIANCE else self.shape.n_values
 
     @property
     def n_events(self) -> int:
@@ -86,68 +78,57 @@ class StreamArena:
             logger.info("%d events are kept instead of %d", capacity.n_events, len(self.state.events))
         self._replace(states.resized(self.state, shape, capacity), shape)
 
-    def predict_row(self, encoder: OnlineEncoder, row: Any, n_outputs: int) -> list[float]:
+    def predict_row(self, encoder: OnlineEncoder, row: Any) -> list[float]:
         """The outputs of one row of any kind."""
-        buffers = self._take_row_buffers(n_outputs)
+        buffers = self._pool.take(self._new_buffers)
         encoder.encode_into(row, buffers.rows)
         self._run_row(buffers, PREDICTS)
         outputs: list[float] = buffers.outputs[0].tolist()
-        if not self._row_buffers:
-            self._row_buffers.append(buffers)
+        self._pool.give_back(buffers)
         return outputs
 
-    def learn_row(self, encoder: OnlineEncoder, row: Any, label: float, weight: float, n_outputs: int) -> bool:
+    def learn_row(self, encoder: OnlineEncoder, row: Any, label: float, weight: float) -> bool:
         """Learn one ordinary row; False if the encoder refuses to write it, and nothing changed."""
-        buffers = self._take_row_buffers(n_outputs)
+        buffers = self._pool.take(self._new_buffers)
         is_written = encoder.write_plain(row, buffers.rows)
-        self._row_buffers.append(buffers)  # no other thread takes them, for whoever learns is alone
         if is_written:
             buffers.labels[0], buffers.weights[0] = label, weight
             states.renumber_events(self._state)
             if self._run_row(buffers, LEARNS | (GROWS if self._can_grow() else 0)) == 0:  # memory must grow first
-                self.run(*buffers[2:], LEARNS)
+                self.run_kernel(buffers.rows, buffers.labels, buffers.weights, buffers.outputs, LEARNS)
+                return True
+        self._pool.give_back(buffers)
         return is_written
 
-    def _run_row(self, buffers: RowBuffers, does: int) -> int:
-        n: int = run(buffers.state, buffers.workspace, self._rule, self._rng, self._seed, *buffers[2:], does)
+    def _run_row(self, buffers: RowBuffers, mode: int) -> int:
+        memory, rows, labels, weights, outputs = buffers
+        n: int = run(memory, self._rule, self._rng, self._seed, rows, labels, weights, outputs, mode)
         return n
 
-    def _take_row_buffers(self, n_outputs: int) -> RowBuffers:
-        """Buffers for one row that no other call uses."""
-        try:
-            buffers = self._row_buffers.pop()  # atomic: two threads never get the same
-            if buffers.outputs.shape[1] == n_outputs:
-                return buffers
-        except IndexError:
-            pass
-        arrays = np.empty((1, self.shape.n_columns)), np.empty(1), np.empty(1), np.empty((1, n_outputs))
-        return RowBuffers(self._pinned_state(), pinned(states.new_workspace(self._state, n_outputs)), *arrays)
+    def _new_buffers(self) -> RowBuffers:
+        rows, outputs = np.empty((1, self.shape.n_columns)), np.empty((1, self.n_outputs))
+        (memory,) = super()._new_buffers()
+        return RowBuffers(memory, rows, np.empty(1), np.empty(1), outputs)
 
-    def run(self, rows: Rows, labels: Floats, weights: Floats, outputs: Floats, does: int) -> None:
+    def run_kernel(self, rows: Rows, labels: Floats, weights: Floats, outputs: Floats, mode: int) -> None:
         """Predict or learn rows in chunks, in place; arrays of another length than the rows are not read."""
         for part, chunk in chunks(rows):
             arrays = [array[part] if len(array) == len(rows) else array for array in (labels, weights, outputs)]
-            self._run_chunk([chunk, *arrays], does)
+            if mode & LEARNS:
+                states.renumber_events(self.state)
+            before = self.state.forest.counters[COUNTER_LAST_EVICTION]
+            self.run(chunk, partial(self._process, [chunk, *arrays], mode))
+            if self.state.forest.counters[COUNTER_LAST_EVICTION] != before:
+                logger.debug("old events were evicted: %d are stored", self.n_events)
 
-    def _run_chunk(self, arrays: list[Any], does: int) -> None:
-        """Run the kernel over a chunk, and again where it has stopped because memory was full."""
-        if does & LEARNS:
-            states.renumber_events(self.state)
-        n, n_done = len(arrays[0]), 0
-        while n_done < n:
-            grows = GROWS if does & LEARNS and self._can_grow() else 0
-            rest = [array[n_done:] if len(array) == n else array for array in arrays] if n_done else list(arrays)
-            rest.append(does | grows)
-            state, needed = self._pinned_state(), {"model": self.state, "n_outputs": arrays[-1].shape[1]}
-            workspace = self._workspaces.take(
-                partial(states.is_workspace_for, **needed), partial(states.new_workspace, **needed)
-            )
-            n_done += run(state, workspace[1], self._rule, self._rng, self._seed, *rest)
-            self._workspaces.give_back(workspace)
-            if n_done < n:
-                self._grow(arrays[0][n_done])
+    def _process(self, arrays: list[Floats], mode: int, memory: Any, start: int) -> int:
+        """Run the kernel over a chunk's rows from `start` on; it stops early only where the arrays can grow."""
+        n = len(arrays[0])
+        rest: list[Any] = [array[start:] if len(array) == n else array for array in arrays] if start else [*arrays]
+        rest.append(mode | (GROWS if mode & LEARNS and self._can_grow() else 0))
+        return int(run(memory, self._rule, self._rng, self._seed, *rest))
 
-    def _grow(self, row: Floats) -> None:
+    def grow(self, row: Floats) -> None:
         """Grow the arrays for one more event with these values: wider columns, or twice the capacity."""
         is_wider = needs_double(row) & (self.shape.widths != DOUBLE)
         if is_wider.any():
@@ -157,17 +138,11 @@ class StreamArena:
         else:
             capacity = states.capacity_of(self.state).doubled(self._growth_limit())
             logger.debug("memory grows to %s", capacity)
-            self.state = states.resized(self.state, self.shape, capacity)
+            self.state, self._may_grow = states.resized(self.state, self.shape, capacity), None
 
     def _replace(self, state: StreamState, shape: StreamShape) -> None:
         self.state, self.shape = state, shape
-        self._limit = states.growth_limit(state, shape, self.max_bytes)
-
-    def _pinned_state(self) -> Any:
-        pointers = self._pinned
-        if pointers is None:
-            pointers = self._pinned = pinned(self._state)
-        return pointers
+        self._limit, self._may_grow = states.growth_limit(state, shape, self.max_bytes), None
 
     def _can_grow(self) -> bool:
         if self._may_grow is None:

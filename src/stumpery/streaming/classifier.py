@@ -129,9 +129,6 @@ class StreamClassifier(StreamModel):
     def _n_values(self) -> int:
         return len(self._classes)
 
-    def _n_outputs(self) -> int:
-        return len(self._classes)
-
     def _criterion(self) -> int:
         return CRITERIA[self.split_criterion]
 

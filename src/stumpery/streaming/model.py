@@ -161,10 +161,6 @@ class StreamModel(StreamOptions, DeclaredColumns):
         """The length of a row of a leaf's statistics; 0 before the first label."""
 
     @abstractmethod
-    def _n_outputs(self) -> int:
-        """How many numbers a prediction is."""
-
-    @abstractmethod
     def _prediction_text(self, x: Any) -> str:
         """The prediction of a row as text."""
 
@@ -249,9 +245,9 @@ class StreamModel(StreamOptions, DeclaredColumns):
             self._arena = self._new_arena(self._shape(encoder, n_values))
         elif self._arena.shape.n_values != n_values:
             self._arena.reshape(self._shape(encoder, n_values))
-        does = LEARNS if outputs is None else LEARNS | PREDICTS
-        outputs = np.zeros((1, self._n_outputs())) if outputs is None else outputs
-        self._arena.run(rows, labels, weights, outputs, does)
+        mode = LEARNS if outputs is None else LEARNS | PREDICTS
+        outputs = np.zeros((1, self._arena.n_outputs)) if outputs is None else outputs
+        self._arena.run_kernel(rows, labels, weights, outputs, mode)
 
     def _new_arena(self, shape: StreamShape, state: StreamState | None = None) -> StreamArena:
         return StreamArena(self.max_bytes, shape, self._new_rule(shape.n_columns), self._rng, self.seed, state)
@@ -267,20 +263,20 @@ class StreamModel(StreamOptions, DeclaredColumns):
             return False
         if type(w) not in (float, int) or not MIN_SAMPLE_WEIGHT <= w <= MAX_SAMPLE_WEIGHT:
             return False
-        return arena.learn_row(encoder, x, label, w, self._n_outputs())
+        return arena.learn_row(encoder, x, label, w)
 
     def _predict_row(self, x: Any) -> list[float] | None:
         """The outputs of one row of any kind, or None before the first row was learned."""
         arena, encoder = self._arena, self._encoder
-        return None if arena is None or encoder is None else arena.predict_row(encoder, x, self._n_outputs())
+        return None if arena is None or encoder is None else arena.predict_row(encoder, x)
 
     def _predict(self, X: Any) -> Floats | None:  # noqa: N803
         """The outputs of rows, or None before the first row was learned."""
         if self._arena is None or self._encoder is None:
             return None
         rows = self._encoder.encode_many(X)
-        outputs = np.zeros((len(rows), self._n_outputs()))
-        self._arena.run(rows, NO_NUMBERS, NO_NUMBERS, outputs, PREDICTS)
+        outputs = np.zeros((len(rows), self._arena.n_outputs))
+        self._arena.run_kernel(rows, NO_NUMBERS, NO_NUMBERS, outputs, PREDICTS)
         return outputs
 
     def _arrays(self) -> Arrays:

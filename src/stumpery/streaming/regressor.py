@@ -63,9 +63,6 @@ class StreamRegressor(StreamModel):
     def _n_values(self) -> int:
         return N_MOMENTS
 
-    def _n_outputs(self) -> int:
-        return 1
-
     def _criterion(self) -> int:
         return VARIANCE
 

@@ -51,7 +51,7 @@ def n_bytes_of(shape: StreamShape, sizes: Capacity) -> int:
     return sum(array.nbytes for array in arrays_of(new_state(shape, sizes)).values()) + OVERHEAD_BYTES
 
 
-def new_workspace(model: StreamState, n_outputs: int) -> StreamWorkspace:
+def new_workspace(model: StreamState) -> StreamWorkspace:
     """Scratch buffers for trees of this shape.
 
     A leaf of a forest may hold an event several times, so the buffers have room for `MAX_SPLIT_EVENTS`.
@@ -62,15 +62,8 @@ def new_workspace(model: StreamState, n_outputs: int) -> StreamWorkspace:
     scratch = new_scratch(max(n_values, 3), width, copies, MAX_SPLIT_EVENTS)
     row = forests.aligned_zeros((len(model.doubles.widths),), np.float64)
     return StreamWorkspace(
-        row, reached, reached[:n_trees], forests.aligned_zeros((n_trees,), np.int32), np.zeros(n_outputs), scratch
+        row, reached, reached[:n_trees], forests.aligned_zeros((n_trees,), np.int32), np.zeros(n_values), scratch
     )
-
-
-def is_workspace_for(work: StreamWorkspace, model: StreamState, n_outputs: int) -> bool:
-    """Whether scratch buffers are for trees of this shape; the number of trees never changes."""
-    width, n_values = model.events.shape[1], max(model.forest.stats.shape[2], 3)
-    same = len(work.tree_output) == n_outputs and work.scratch.totals.shape[1] == n_values
-    return same and work.scratch.events.shape[1] == width
 
 
 def new_state(shape: StreamShape, sizes: Capacity) -> StreamState:

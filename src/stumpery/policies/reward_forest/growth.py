@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.arena import Arena
 from stumpery.array_forest.forest_kernels import CATEGORICAL, COUNTER_NODES, COUNTER_TIME, ForestState, resized
-from stumpery.drift.reward_drop_kernels import DROP_CONCEPT_START
+from stumpery.drift.reward_drop_kernels import DROP_CONCEPT_START, DROP_N_DRIFTS
 from stumpery.errors import InvalidInput
 from stumpery.policies.reward_forest.capacity import (
     BLOCK_BYTES,
@@ -32,7 +32,7 @@ from stumpery.policies.reward_forest.policy_kernels import (
 )
 from stumpery.policies.reward_forest.saving import arrays_of
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import SharedModel
-from stumpery.policies.reward_forest.state import capacity_of, fits, new_state, new_workspace
+from stumpery.policies.reward_forest.state import capacity_of, new_state, new_workspace
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring import Widths
 from stumpery.types import Floats
@@ -47,21 +47,28 @@ class RewardForestArena(Arena[RewardForestState, RewardForestWorkspace]):
     """The owner of a reward forest's state, which grows up to a maximum capacity within `max_bytes`."""
 
     def __init__(self, state: RewardForestState, n_trees: int, max_bytes: int) -> None:
-        super().__init__(state, partial(new_workspace, n_trees=n_trees), fits)
+        super().__init__(state, partial(new_workspace, n_trees=n_trees))
         self.n_trees, self._max_bytes = n_trees, max_bytes
-        self._limit = max_capacity(state, n_trees, max_bytes)
+        self._set_limit()
+
+    @property
+    def n_drifts(self) -> int:
+        """The number of drifts detected so far."""
+        return int(self.state.drift[DROP_N_DRIFTS])
 
     def renumber(self) -> None:
         """Renumber the events once there were very many, in place."""
         state = self.state
+        if state.forest.counters[COUNTER_TIME] < trees.MAX_EVENT_NUMBER:
+            return
         start = int(state.drift[DROP_CONCEPT_START])
         difference = trees.renumber(state.forest, len(state.ring.bytes), start)
         state.drift[DROP_CONCEPT_START] = max(start - difference, trees.NO_INDEX)
 
-    @property
-    def may_grow(self) -> bool:
-        """Whether anything is below its maximum capacity."""
-        return capacity_of(self.state).is_below(self._limit)
+    def _set_limit(self) -> None:
+        """Set the maximum capacity, and whether anything is below it; called whenever the state has been replaced."""
+        self._limit = max_capacity(self.state, self.n_trees, self._max_bytes)
+        self.may_grow = capacity_of(self.state).is_below(self._limit)
 
     def plan(self) -> None:
         """Plan the next rebalancing: one lap after a ring that cannot grow is full; in place."""
@@ -84,15 +91,19 @@ class RewardForestArena(Arena[RewardForestState, RewardForestWorkspace]):
             self.state = rebalanced(before, self.n_trees)
         else:
             self.state = grown(before, self._limit)
-        self._limit = max_capacity(self.state, self.n_trees, self._max_bytes)
+        self._set_limit()
         if len(self.state.ring.bytes) != len(before.ring.bytes) or self.state.forest.counters[COUNTER_TIME] == 0:
             self.plan()
         logger.debug("memory of the reward forest: %s of %s", capacity_of(self.state), self._limit)
 
     def replace(self, state: RewardForestState) -> None:
         """Take a state for other actions."""
-        self._limit = max_capacity(state, self.n_trees, self._max_bytes)
-        self.state = state
+        before, self.state = self.state, state
+        try:
+            self._set_limit()
+        except ValueError:
+            self.state = before
+            raise
         if state.forest.counters[COUNTER_TIME] < len(state.ring.bytes):  # a ring that is full has its plan
             self.plan()
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest import rendering
-from stumpery.drift.reward_drop_kernels import DROP_N_DRIFTS
 from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.errors import InvalidInput
 from stumpery.options import check_whole
@@ -54,7 +53,7 @@ class RewardForestInspection(ContextualPolicy[OnlineEncoder]):
     @property
     def n_drifts(self) -> int:
         """The number of drifts detected so far."""
-        return 0 if self._arena is None else int(self._arena.state.drift[DROP_N_DRIFTS])
+        return 0 if self._arena is None else self._arena.n_drifts
 
     @property
     def n_leaves(self) -> int:

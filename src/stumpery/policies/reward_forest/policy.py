@@ -4,7 +4,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,7 +35,7 @@ from stumpery.policies.reward_forest.trees.ring_kernels import BYTE
 from stumpery.policies.reward_forest.validation import validate
 from stumpery.saving.saveable import Arrays, Options, restore
 from stumpery.system.allocation import provisional
-from stumpery.types import Action, Context, Floats, Integers
+from stumpery.types import Action, Context, Floats
 
 logger = logging.getLogger(__name__)
 
@@ -102,6 +101,7 @@ class RewardForest(RewardForestInspection):
         self._action_features = ActionFeatures.of(self.features, self.actions)
         self.features = deepcopy(self._action_features.described)
         super().__post_init__()
+        self._kernel_seed = np.uint64(self.seed)
         self._statistics = new_action_statistics(len(self.actions))
 
     # Contexts: numbers with -inf for missing, categories as codes with 0 for missing; new categories get a code.
@@ -152,43 +152,40 @@ class RewardForest(RewardForestInspection):
         return new_shared_model(self._known_encoder.width, self._action_features.vectors(), self.shrinkage)
 
     def _run(self, rows: Any, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int) -> None:
-        assert self._arena is not None  # noqa: S101 - there are rows
-        n_drifts = self.n_drifts
+        if len(rows) == 1:
+            self._run_chunk(rows, rewards, chosen, available, mode)
+            return
         for part, chunk in chunks(rows):
-            arrays = chunk, rewards[part], chosen.actions[part], chosen.probabilities[part]
-            self._arena.renumber()
-            self._arena.run(chunk, partial(self._run_kernel, self._arena, arrays, available, mode))
-        if self.n_drifts != n_drifts:
-            logger.info("drift %d detected: rewards fell short of their scores", self.n_drifts)
+            chosen_part = ChosenActions(chosen.actions[part], chosen.probabilities[part])
+            self._run_chunk(chunk, rewards[part], chosen_part, available, mode)
 
-    def _run_kernel(
-        self,
-        arena: RewardForestArena,
-        arrays: tuple[Floats, Floats, Integers, Floats],
-        available: NDArray[np.bool_],
-        mode: int,
-        state: Any,
-        workspace: Any,
-        start: int,
-    ) -> int:
-        """Process the rows from `start` on; return how many fitted into memory."""
-        rest = slice(start, None)
-        rows, rewards, actions, probabilities = arrays
-        n: int = kernels.run(
-            state,
-            workspace,
-            np.uint64(self.seed),
-            self._rng,
-            self._rule,
-            self._statistics,
-            rows[rest],
-            rewards[rest],
-            actions[rest],
-            probabilities[rest],
-            available,
-            mode | (kernels.MAY_GROW if arena.may_grow else 0),
-        )
-        return n
+    def _run_chunk(
+        self, rows: Floats, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int
+    ) -> None:
+        assert self._arena is not None  # noqa: S101 - there are rows
+        arena, (actions, probabilities) = self._arena, chosen
+
+        def process(memory: Any, start: int) -> int:
+            rest = (rows, rewards, actions, probabilities)
+            if start:
+                rest = (rows[start:], rewards[start:], actions[start:], probabilities[start:])
+            n: int = kernels.run(
+                memory,
+                self._kernel_seed,
+                self._rng,
+                self._rule,
+                self._statistics,
+                *rest,
+                available,
+                mode | (kernels.MAY_GROW if arena.may_grow else 0),
+            )
+            return n
+
+        arena.renumber()
+        n_drifts = arena.n_drifts
+        arena.run(rows, process)
+        if arena.n_drifts != n_drifts:
+            logger.info("drift %d detected: rewards fell short of their scores", arena.n_drifts)
 
     def _statistics_of(
         self,

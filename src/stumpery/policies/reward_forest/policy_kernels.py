@@ -19,6 +19,7 @@ from stumpery.array_forest.forest_kernels import (
     COUNTER_TIME,
     GAPS_PER_BLOCK,
     Float32s,
+    ForestMemory,
     ForestState,
     Int32s,
     descend,
@@ -28,7 +29,7 @@ from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal, kernel
 from stumpery.policies.exploration.explorer_kernels import choose
 from stumpery.policies.exploration.rule_kernels import ACTION_SCORE
-from stumpery.policies.mode_kernels import DECIDES, LEARNS
+from stumpery.policies.mode_kernels import DECIDES, LEARNS, reward_of
 from stumpery.policies.reward_forest.scorers import context_memory_kernels as context_memory
 from stumpery.policies.reward_forest.scorers import scorers_kernels as scorers
 from stumpery.policies.reward_forest.scorers import shared_model_kernels as shared_models
@@ -225,8 +226,7 @@ def has_capacity(state: RewardForestState, n_trees: int, may_grow: bool) -> bool
 
 @kernel
 def run(
-    state: RewardForestState,
-    work: RewardForestWorkspace,
+    memory: ForestMemory[RewardForestState, RewardForestWorkspace],
     seed: np.uint64,
     rng: RandomState,
     rule: Floats,
@@ -236,26 +236,27 @@ def run(
     actions: Integers,
     probabilities: Floats,
     available: NDArray[np.bool_],
-    does: int,
+    mode: int,
 ) -> int:
-    """Process rows, in place: score them, decide, learn given actions, or decide and learn, as the flags `does` say.
+    """Process rows, in place: score them, decide, learn given actions, or decide and learn, as the flags of the mode say.
 
     It is the only entry point, since each would compile the whole forest. It stops where memory must grow or a column
     become wider, and returns the number of rows processed. `rewards` has a column per action to play, else one.
     """
+    state, work = memory.state, memory.workspace
     n_trees, row = work.reached.shape[0], work.row
     for index in range(rows.shape[0]):
         fits = round_row(rows[index], state.ring.widths, row)
-        if does & LEARNS and not (
-            fits and fits_widths(state.ring, row) and has_capacity(state, n_trees, bool(does & MAY_GROW))
+        if mode & LEARNS and not (
+            fits and fits_widths(state.ring, row) and has_capacity(state, n_trees, bool(mode & MAY_GROW))
         ):
             return index
         row_codes = score_row(state, work, row, statistics)
-        if does & DECIDES:
+        if mode & DECIDES:
             time = state.clock[CLOCK_EVENTS] + 1.0
             actions[index], probabilities[index] = choose(rng, rule, statistics, available, time)
-        if does & LEARNS:
+        if mode & LEARNS:
             action = actions[index]
-            reward = rewards[index, action if does & DECIDES else 0]
+            reward = reward_of(rewards, index, action, mode)
             learn_event(state, work, row, row_codes, statistics, action, reward, seed)
     return len(rows)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
-from stumpery.array_forest.binning_kernels import new_scratch, scratch_size
+from stumpery.array_forest.binning_kernels import new_scratch
 from stumpery.array_forest.forest_kernels import aligned_zeros
 from stumpery.drift.reward_drop_kernels import new_detector
 from stumpery.policies.reward_forest.capacity import BLOCK_BYTES, RewardForestCapacity, leaf_bytes_of
@@ -97,16 +97,6 @@ def new_workspace(state: RewardForestState, n_trees: int) -> RewardForestWorkspa
         sample=aligned_zeros((BINNING_SAMPLE + N_BINS - 1,), np.float64),
         sums=FeatureSums(np.zeros(n_features), np.zeros(n_features)),
         scratch=new_scratch(n_actions, n_columns, ring.new_event_copies(state.ring), len(state.ring.bytes)),
-    )
-
-
-def fits(workspace: RewardForestWorkspace, state: RewardForestState) -> bool:
-    """Whether a workspace is for a state of this shape; the number of trees and columns never changes."""
-    return (
-        workspace.scratch.events.widths is state.ring.widths
-        and len(workspace.scratch.event_numbers) == scratch_size(len(state.ring.bytes))
-        and workspace.leaf_sums.shape[1] == state.forest.stats.shape[2]
-        and workspace.sums.weights.shape[0] == state.shared_model.linear.shape[2]
     )
 
 

@@ -23,6 +23,7 @@ from stumpery.array_forest.forest_kernels import (
     NODE_COLUMN,
     NODE_LEAF,
     NODE_PAYLOAD,
+    ForestMemory,
     ForestState,
     Int32s,
 )
@@ -234,8 +235,7 @@ def has_capacity(forest: ForestState, n_events: int, n_trees: int, rule: Floats)
 
 @kernel
 def run(
-    model: StreamState,
-    work: StreamWorkspace,
+    memory: ForestMemory[StreamState, StreamWorkspace],
     rule: Floats,
     rng: RandomState,
     seed: np.uint64,
@@ -243,23 +243,24 @@ def run(
     labels: Floats,
     weights: Floats,
     outputs: Floats,
-    does: int,
+    mode: int,
 ) -> int:
     """Process rows, in place: predict classes' probabilities or numbers, learn labels, or first one and then the other.
 
     A single entry point, since each would compile everything below it. Where memory must grow first, or a column needs
     64 bits, it returns early: the number of rows that were processed.
     """
+    model, work = memory.state, memory.workspace
     n_trees, row = model.standby.shape[0], work.row
     for index in range(rows.shape[0]):
         fits_widths = round_row(rows[index], model.doubles.widths, row)
-        if does & LEARNS and not fits_widths and weights[index] > 0.0:
+        if mode & LEARNS and not fits_widths and weights[index] > 0.0:
             return index
-        if does & LEARNS and does & GROWS and not has_capacity(model.forest, model.events.shape[0], n_trees, rule):
+        if mode & LEARNS and mode & GROWS and not has_capacity(model.forest, model.events.shape[0], n_trees, rule):
             return index
         forests.descend(model.forest, row, work.foreground, work.descending)
-        if does & PREDICTS:
+        if mode & PREDICTS:
             predict(model, work.reached, row, rule, work.tree_output, outputs[index])
-        if does & LEARNS and weights[index] > 0.0:
+        if mode & LEARNS and weights[index] > 0.0:
             learn(model, work, row, labels[index], weights[index], rule, rng, seed)
     return len(rows)
