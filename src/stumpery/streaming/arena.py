@@ -16,7 +16,7 @@ from stumpery.streaming import state as states
 from stumpery.streaming.capacity import Capacity, StreamShape, max_capacity
 from stumpery.streaming.trees.hoeffding_kernels import GROWS, LEARNS, PREDICTS, run
 from stumpery.streaming.trees.split_search_kernels import VARIANCE
-from stumpery.streaming.trees.state_kernels import COUNTER_LAST_EVICTION, RULE_CRITERION, StreamState, StreamWorkspace
+from stumpery.streaming.trees.state_kernels import COUNTER_LAST_EVICTION, OPTION_CRITERION, StreamState, StreamWorkspace
 from stumpery.types import Floats, RandomState
 
 logger = logging.getLogger(__name__)
@@ -39,13 +39,13 @@ class StreamArena(Arena[StreamState, StreamWorkspace]):
         self,
         max_bytes: int,
         shape: StreamShape,
-        rule: Floats,
+        options: Floats,
         rng: RandomState,
         seed: int,
         state: StreamState | None = None,
     ) -> None:
         self.max_bytes, self.shape = max_bytes, shape
-        self._rule, self._rng, self._seed = rule, rng, np.uint64(seed)
+        self._options, self._rng, self._seed = options, rng, np.uint64(seed)
         if state is None:
             state = states.new_state(shape, max_capacity(max_bytes, shape).initial(shape))
         super().__init__(state, states.new_workspace)
@@ -55,7 +55,7 @@ class StreamArena(Arena[StreamState, StreamWorkspace]):
     @property
     def n_outputs(self) -> int:
         """The length of a prediction: one number, or a probability for each class."""
-        return 1 if self._rule[RULE_CRITERION] == VARIANCE else self.shape.n_values
+        return 1 if self._options[OPTION_CRITERION] == VARIANCE else self.shape.n_values
 
     @property
     def n_events(self) -> int:
@@ -102,7 +102,7 @@ class StreamArena(Arena[StreamState, StreamWorkspace]):
 
     def _run_row(self, buffers: RowBuffers, mode: int) -> int:
         memory, rows, labels, weights, outputs = buffers
-        n: int = run(memory, self._rule, self._rng, self._seed, rows, labels, weights, outputs, mode)
+        n: int = run(memory, self._options, self._rng, self._seed, rows, labels, weights, outputs, mode)
         return n
 
     def _new_buffers(self) -> RowBuffers:
@@ -126,7 +126,7 @@ class StreamArena(Arena[StreamState, StreamWorkspace]):
         n = len(arrays[0])
         rest: list[Any] = [array[start:] if len(array) == n else array for array in arrays] if start else [*arrays]
         rest.append(mode | (GROWS if mode & LEARNS and self._can_grow() else 0))
-        return int(run(memory, self._rule, self._rng, self._seed, *rest))
+        return int(run(memory, self._options, self._rng, self._seed, *rest))
 
     def grow(self, row: Floats) -> None:
         """Grow the arrays for one more event with these values: wider columns, or twice the capacity."""

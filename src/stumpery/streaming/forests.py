@@ -32,7 +32,7 @@ class AdaptiveForest(StreamModel):
     @property
     def n_background(self) -> int:
         """The number of background trees, each started by a warning of a drift detector."""
-        return 0 if self._arena is None else int(self._arena.state.standby.sum())
+        return 0 if self._arena is None else int(self._arena.state.has_background.sum())
 
     @property
     def _n_trees(self) -> int:
@@ -42,13 +42,13 @@ class AdaptiveForest(StreamModel):
     def _mean_times(self) -> float:
         return self.times
 
-    def _new_rule(self, n_columns: int) -> Floats:
-        rule = super()._new_rule(n_columns)
-        rule[records.RULE_N_DRAWN] = math.ceil(self.max_features * n_columns)
-        rule[records.RULE_TIMES] = self.times
-        rule[records.RULE_WARNING_DELTA] = self.warning_delta
-        rule[records.RULE_DRIFT_DELTA] = self.drift_delta
-        return rule
+    def _kernel_options(self, n_columns: int) -> Floats:
+        options = super()._kernel_options(n_columns)
+        options[records.OPTION_N_DRAWN] = math.ceil(self.max_features * n_columns)
+        options[records.OPTION_TIMES] = self.times
+        options[records.OPTION_WARNING_DELTA] = self.warning_delta
+        options[records.OPTION_DRIFT_DELTA] = self.drift_delta
+        return options
 
 
 @dataclass(kw_only=True, eq=False)

@@ -250,7 +250,7 @@ class StreamModel(StreamOptions, DeclaredColumns):
         self._arena.run_kernel(rows, labels, weights, outputs, mode)
 
     def _new_arena(self, shape: StreamShape, state: StreamState | None = None) -> StreamArena:
-        return StreamArena(self.max_bytes, shape, self._new_rule(shape.n_columns), self._rng, self.seed, state)
+        return StreamArena(self.max_bytes, shape, self._kernel_options(shape.n_columns), self._rng, self.seed, state)
 
     def _learn_row(self, x: Any, label: float, w: Any) -> bool:
         """The fast path of `learn_one`: learn an ordinary row with a known label and a weight that needs no check.

@@ -60,15 +60,15 @@ class StreamOptions(ABC):
         """The mean of the Poisson draws that say how often a tree learns an event; 0 where each counts once."""
         return 0.0
 
-    def _new_rule(self, n_columns: int) -> Floats:
+    def _kernel_options(self, n_columns: int) -> Floats:
         """The options in the form of an array, for kernels."""
-        rule = np.zeros(records.N_RULE_FIELDS)
-        rule[records.RULE_GRACE_PERIOD] = self.grace_period
-        rule[records.RULE_DELTA] = self.delta
-        rule[records.RULE_TAU] = self.tau
-        rule[records.RULE_CRITERION] = self._criterion()
-        rule[records.RULE_LEAF_PREDICTOR] = LEAF_PREDICTORS[self.leaf_prediction]
-        rule[records.RULE_MAX_DEPTH] = MAX_DEPTH if self.max_depth is None else self.max_depth
-        rule[records.RULE_N_DRAWN] = n_columns
-        rule[records.RULE_MULTIWAY] = not self.binary_split
-        return rule
+        options = np.zeros(records.N_OPTIONS)
+        options[records.OPTION_GRACE_PERIOD] = self.grace_period
+        options[records.OPTION_DELTA] = self.delta
+        options[records.OPTION_TAU] = self.tau
+        options[records.OPTION_CRITERION] = self._criterion()
+        options[records.OPTION_LEAF_PREDICTOR] = LEAF_PREDICTORS[self.leaf_prediction]
+        options[records.OPTION_MAX_DEPTH] = MAX_DEPTH if self.max_depth is None else self.max_depth
+        options[records.OPTION_N_DRAWN] = n_columns
+        options[records.OPTION_MULTIWAY] = not self.binary_split
+        return options

@@ -28,7 +28,12 @@ from stumpery.types import Floats
 
 OVERHEAD_BYTES = 64  # of a model, beside its state
 DERIVED_ARRAYS = (*forests.NODE_VIEWS, "value_index", "columns")  # views of others, or computed from them
-SAVED_NAMES = {"flags": "marks", "predictor_scores": "duels", "label_moments": "spread"}  # as files have them
+SAVED_NAMES = {
+    "flags": "marks",
+    "has_background": "standby",
+    "predictor_scores": "duels",
+    "label_moments": "spread",
+}  # as files have them
 
 
 def growth_limit(model: StreamState, shape: StreamShape, max_bytes: int) -> Capacity:
@@ -56,7 +61,7 @@ def new_workspace(model: StreamState) -> StreamWorkspace:
 
     A leaf of a forest may hold an event several times, so the buffers have room for `MAX_SPLIT_EVENTS`.
     """
-    n_trees, n_values, width = len(model.standby), model.forest.stats.shape[2], model.events.shape[1]
+    n_trees, n_values, width = len(model.has_background), model.forest.stats.shape[2], model.events.shape[1]
     reached = forests.aligned_zeros((n_trees if n_trees == 1 else 2 * n_trees,), np.int32)
     copies = forests.aligned_zeros((scratch_size(MAX_SPLIT_EVENTS), width), np.float32)
     scratch = new_scratch(max(n_values, 3), width, copies, MAX_SPLIT_EVENTS)
@@ -125,7 +130,7 @@ def resized(model: StreamState, shape: StreamShape, sizes: Capacity) -> StreamSt
     numbers = np.arange(max(time - min(len(model.events), sizes.n_events), 0), time)
     now, then = numbers % sizes.n_events, numbers % len(model.events)
     larger.events[now] = model.events[then]
-    for name in ("flags", "predictor_scores", "votes", "standby", "importances", "label_moments"):
+    for name in ("flags", "predictor_scores", "votes", "has_background", "importances", "label_moments"):
         _copy_into(getattr(model, name), getattr(larger, name))
     for name in ("fills", "sums"):
         _copy_into(getattr(model.windows, name), getattr(larger.windows, name))

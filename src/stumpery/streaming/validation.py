@@ -60,7 +60,7 @@ def _validate_tables(model: StreamState) -> None:
 def _validate_numbers(model: StreamState) -> None:
     n_leaves = int(model.forest.counters[forests.COUNTER_LEAVES])
     check_within(model.windows.fills, 0, adaptive_windows.MAX_BUCKETS, "the number of buckets of a drift detector")
-    check_within(model.standby, 0, 1, "whether a tree grows in the background")
+    check_within(model.has_background, 0, 1, "whether a tree grows in the background")
     check_within(model.flags[:n_leaves, FLAG_DEACTIVATED], 0, 1, "whether a leaf is deactivated")
     check_within(model.votes, 0.0, MAX_FLOAT32, "the accuracy of a tree")
     learned = {

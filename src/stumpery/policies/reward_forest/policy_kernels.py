@@ -238,7 +238,7 @@ def run(
     available: NDArray[np.bool_],
     mode: int,
 ) -> int:
-    """Process rows, in place: score them, decide, learn given actions, or decide and learn, as the flags of the mode say.
+    """Process rows, in place: score them, decide, learn given actions, or decide and learn, as `mode` says.
 
     It is the only entry point, since each would compile the whole forest. It stops where memory must grow or a column
     become wider, and returns the number of rows processed. `rewards` has a column per action to play, else one.

@@ -40,15 +40,15 @@ from stumpery.streaming.trees.state_kernels import (
     MOMENT_SQUARES,
     MOMENT_WEIGHT,
     NAIVE_BAYES,
+    OPTION_CRITERION,
+    OPTION_DRIFT_DELTA,
+    OPTION_GRACE_PERIOD,
+    OPTION_MULTIWAY,
+    OPTION_TIMES,
+    OPTION_WARNING_DELTA,
     RECENT,
     ROW_ALL,
     ROW_RECENT,
-    RULE_CRITERION,
-    RULE_DRIFT_DELTA,
-    RULE_GRACE_PERIOD,
-    RULE_MULTIWAY,
-    RULE_TIMES,
-    RULE_WARNING_DELTA,
     VOTE_CORRECT,
     VOTE_EVENTS,
     StreamState,
@@ -62,21 +62,21 @@ VOTE_DECAY = 0.999
 
 @internal
 def predict(
-    model: StreamState, reached: Int32s, row: Floats, rule: Floats, tree_output: Floats, output: Floats
+    model: StreamState, reached: Int32s, row: Floats, options: Floats, tree_output: Floats, output: Floats
 ) -> None:
     """Write the mean of the leaves' predictions, in place, weighted by the squares of the trees' recent accuracies."""
-    n_trees, n_outputs = model.standby.shape[0], output.shape[0]
+    n_trees, n_outputs = model.has_background.shape[0], output.shape[0]
     if n_trees == 1:
-        leaf_predictors.predict(model, reached[0], row, rule, output)
+        leaf_predictors.predict(model, reached[0], row, options, output)
         return
     for index in range(n_outputs):
         output[index] = 0.0
     total = 0.0
     for tree in range(n_trees):
-        leaf_predictors.predict(model, reached[tree], row, rule, tree_output)
+        leaf_predictors.predict(model, reached[tree], row, options, tree_output)
         vote = (model.votes[tree, VOTE_CORRECT] + 1.0) / (model.votes[tree, VOTE_EVENTS] + 1.0)
         vote *= vote
-        has_prediction = 1.0 if rule[RULE_CRITERION] == VARIANCE else 0.0
+        has_prediction = 1.0 if options[OPTION_CRITERION] == VARIANCE else 0.0
         for index in range(n_outputs):
             output[index] += vote * tree_output[index]
             if has_prediction == 0.0 and tree_output[index] > 0.0:
@@ -88,24 +88,24 @@ def predict(
 
 @internal
 def prediction_error(
-    model: StreamState, leaf: int, row: Floats, label: float, rule: Floats, tree_output: Floats
+    model: StreamState, leaf: int, row: Floats, label: float, options: Floats, tree_output: Floats
 ) -> float:
     """A tree's error on an event, from 0 to 1."""
-    predictor = leaf_predictors.select_predictor(model.predictor_scores[leaf], rule)
+    predictor = leaf_predictors.select_predictor(model.predictor_scores[leaf], options)
     stat_row = ROW_RECENT if predictor == RECENT else ROW_ALL
     stats = model.forest.stats[leaf]
-    if rule[RULE_CRITERION] == VARIANCE:
+    if options[OPTION_CRITERION] == VARIANCE:
         deviation = np.sqrt(model.label_moments[MOMENT_SQUARES] / max(model.label_moments[MOMENT_WEIGHT], 1.0))
         distance = abs(leaf_predictors.predicted_mean(stats, stat_row) - label)
         return float(min(distance / max(3.0 * deviation, 1e-300), 1.0))
     if predictor == NAIVE_BAYES and model.flags[leaf, FLAG_TABLE] != NO_INDEX:
-        leaf_predictors.predict(model, leaf, row, rule, tree_output)
+        leaf_predictors.predict(model, leaf, row, options, tree_output)
         return 0.0 if leaf_predictors.argmax(tree_output) == int(label) else 1.0
     return 0.0 if leaf_predictors.majority_class(stats, stat_row) == int(label) else 1.0
 
 
 @internal
-def detect_drift(model: StreamState, tree: int, error: float, rule: Floats) -> None:
+def detect_drift(model: StreamState, tree: int, error: float, options: Floats) -> None:
     """Give a tree's error to its drift detector, and start its background tree or replace it by that one, in place."""
     votes = model.votes[tree]
     votes[VOTE_CORRECT] = votes[VOTE_CORRECT] * VOTE_DECAY + 1.0 - error
@@ -113,19 +113,19 @@ def detect_drift(model: StreamState, tree: int, error: float, rule: Floats) -> N
     drift.update(model.windows, tree, error)
     if model.forest.counters[COUNTER_TIME] % drift.CHECK_INTERVAL != 0:
         return
-    status = drift.detect(model.windows, tree, rule[RULE_WARNING_DELTA], rule[RULE_DRIFT_DELTA])
+    status = drift.detect(model.windows, tree, options[OPTION_WARNING_DELTA], options[OPTION_DRIFT_DELTA])
     if status == drift.NO_DRIFT:
         return
-    n_trees, grace = model.standby.shape[0], int(rule[RULE_GRACE_PERIOD])
+    n_trees, grace = model.has_background.shape[0], int(options[OPTION_GRACE_PERIOD])
     if status == drift.WARNING:
-        if model.standby[tree] == 0:
-            model.standby[tree] = 1
+        if model.has_background[tree] == 0:
+            model.has_background[tree] = 1
             states.reset_tree(model, n_trees + tree, grace)
         return
     states.reset_tree(model, tree, grace)
-    if model.standby[tree] == 1:
+    if model.has_background[tree] == 1:
         swap_trees(model, tree, n_trees + tree)
-        model.standby[tree] = 0
+        model.has_background[tree] = 0
     drift.reset(model.windows, tree)
     votes[VOTE_CORRECT] = votes[VOTE_EVENTS] = 0.0
 
@@ -146,16 +146,16 @@ def swap_trees(model: StreamState, root: int, other: int) -> None:
 
 
 @internal
-def detect_drifts(model: StreamState, work: StreamWorkspace, label: float, rule: Floats) -> None:
+def detect_drifts(model: StreamState, work: StreamWorkspace, label: float, options: Floats) -> None:
     """Give the errors on an event to the drift detectors, and find the leaves again where trees changed, in place."""
-    n_trees, reached, row = model.standby.shape[0], work.reached, work.row
+    n_trees, reached, row = model.has_background.shape[0], work.reached, work.row
     for tree in range(n_trees):
-        error = prediction_error(model, reached[tree], row, label, rule, work.tree_output)
-        before = model.standby[tree]
-        detect_drift(model, tree, error, rule)
-        if model.standby[tree] != before or model.forest.nodes[tree, NODE_CHILD] == tree:
+        error = prediction_error(model, reached[tree], row, label, options, work.tree_output)
+        before = model.has_background[tree]
+        detect_drift(model, tree, error, options)
+        if model.has_background[tree] != before or model.forest.nodes[tree, NODE_CHILD] == tree:
             reached[tree] = find_leaf(model, tree, row)
-        if model.standby[tree] == 1:
+        if model.has_background[tree] == 1:
             reached[n_trees + tree] = find_leaf(model, n_trees + tree, row)
 
 
@@ -166,13 +166,13 @@ def learn(
     row: Floats,
     label: float,
     weight: float,
-    rule: Floats,
+    options: Floats,
     rng: RandomState,
     seed: np.uint64,
 ) -> None:
     """Store one event and let every tree learn it at the leaf that it reached, in place."""
-    forest, n_trees, reached = model.forest, model.standby.shape[0], work.reached
-    is_regression = rule[RULE_CRITERION] == VARIANCE
+    forest, n_trees, reached = model.forest, model.has_background.shape[0], work.reached
+    is_regression = options[OPTION_CRITERION] == VARIANCE
     time = forest.counters[COUNTER_TIME]
     forests.update_column_kinds(forest, row)
     store_event(model.events, model.doubles, time, row, label, weight)
@@ -180,25 +180,25 @@ def learn(
     if is_regression:
         update_label_moments(model.label_moments, label, weight)
     if n_trees > 1:
-        detect_drifts(model, work, label, rule)
+        detect_drifts(model, work, label, options)
     for tree in range(reached.shape[0]):
-        if tree >= n_trees and model.standby[tree - n_trees] == 0:
+        if tree >= n_trees and model.has_background[tree - n_trees] == 0:
             continue
         leaf = reached[tree]
-        times = poisson(rng, rule[RULE_TIMES]) if rule[RULE_TIMES] > 0.0 else 1
+        times = poisson(rng, options[OPTION_TIMES]) if options[OPTION_TIMES] > 0.0 else 1
         if times == 0:
             continue
         stats, scores, flags = forest.stats[leaf], model.predictor_scores[leaf], model.flags[leaf]
         if is_regression:
-            leaf_predictors.learn_number(stats, scores, label, weight * times, rule)
+            leaf_predictors.learn_number(stats, scores, label, weight * times, options)
         else:
             if flags[FLAG_TABLE] != NO_INDEX:
                 leaf_predictors.score_naive_bayes(model, leaf, row, int(label), work.tree_output)
-            leaf_predictors.learn_class(stats, scores, int(label), weight * times, rule)
+            leaf_predictors.learn_class(stats, scores, int(label), weight * times, options)
         for _ in range(times):
             states.append_event(forest, flags, leaf, time)
         if forest.leaves[leaf, LEAF_N_EVENTS] >= forest.leaves[leaf, LEAF_NEXT_CHECK]:
-            splitting.try_split(model, work.scratch, leaf, rule, seed)
+            splitting.try_split(model, work.scratch, leaf, options, seed)
     if states.is_memory_low(forest.counters, forest.blocks.shape[0]):
         states.evict(model, bool(is_regression))
 
@@ -224,9 +224,9 @@ def find_leaf(model: StreamState, root: int, row: Floats) -> int:
 
 
 @internal
-def has_capacity(forest: ForestState, n_events: int, n_trees: int, rule: Floats) -> bool:
+def has_capacity(forest: ForestState, n_events: int, n_trees: int, options: Floats) -> bool:
     """Whether one more event fits, however many splits it causes."""
-    n_children = 4 if rule[RULE_MULTIWAY] == 0.0 else 2 * MAX_CODES
+    n_children = 4 if options[OPTION_MULTIWAY] == 0.0 else 2 * MAX_CODES
     n_free = forest.nodes.shape[0] - forest.counters[COUNTER_NODES]
     has_nodes = n_free >= n_children * n_trees or forest.counters[COUNTER_FREE_PAIR] != NO_INDEX
     has_blocks = forest.counters[COUNTER_FREE_BLOCKS] >= 8 * n_trees + MAX_SPLIT_EVENTS // GAPS_PER_BLOCK
@@ -236,7 +236,7 @@ def has_capacity(forest: ForestState, n_events: int, n_trees: int, rule: Floats)
 @kernel
 def run(
     memory: ForestMemory[StreamState, StreamWorkspace],
-    rule: Floats,
+    options: Floats,
     rng: RandomState,
     seed: np.uint64,
     rows: Floats,
@@ -251,16 +251,16 @@ def run(
     64 bits, it returns early: the number of rows that were processed.
     """
     model, work = memory.state, memory.workspace
-    n_trees, row = model.standby.shape[0], work.row
+    n_trees, row = model.has_background.shape[0], work.row
     for index in range(rows.shape[0]):
         fits_widths = round_row(rows[index], model.doubles.widths, row)
         if mode & LEARNS and not fits_widths and weights[index] > 0.0:
             return index
-        if mode & LEARNS and mode & GROWS and not has_capacity(model.forest, model.events.shape[0], n_trees, rule):
+        if mode & LEARNS and mode & GROWS and not has_capacity(model.forest, model.events.shape[0], n_trees, options):
             return index
         forests.descend(model.forest, row, work.foreground, work.descending)
         if mode & PREDICTS:
-            predict(model, work.reached, row, rule, work.tree_output, outputs[index])
+            predict(model, work.reached, row, options, work.tree_output, outputs[index])
         if mode & LEARNS and weights[index] > 0.0:
-            learn(model, work, row, labels[index], weights[index], rule, rng, seed)
+            learn(model, work, row, labels[index], weights[index], options, rng, seed)
     return len(rows)

@@ -21,12 +21,12 @@ from stumpery.streaming.trees.state_kernels import (
     MOMENT_WEIGHT,
     N_LEAF_PREDICTORS,
     NAIVE_BAYES,
+    OPTION_CRITERION,
+    OPTION_LEAF_PREDICTOR,
     RECENT,
     ROW_ALL,
     ROW_INHERITED,
     ROW_RECENT,
-    RULE_CRITERION,
-    RULE_LEAF_PREDICTOR,
     StreamState,
 )
 from stumpery.types import Floats
@@ -95,10 +95,10 @@ def majority_class(stats: Float32s, stat_row: int) -> int:
 
 
 @internal
-def select_predictor(scores: Float32s, rule: Floats) -> int:
+def select_predictor(scores: Float32s, options: Floats) -> int:
     """The leaf predictor that a leaf uses."""
-    if rule[RULE_LEAF_PREDICTOR] != ADAPTIVE:
-        return int(rule[RULE_LEAF_PREDICTOR])
+    if options[OPTION_LEAF_PREDICTOR] != ADAPTIVE:
+        return int(options[OPTION_LEAF_PREDICTOR])
     threshold = scores[MAJORITY] + MIN_LEAD * np.sqrt(scores[MAJORITY])
     best = MAJORITY
     for predictor in range(RECENT, N_LEAF_PREDICTORS):
@@ -108,11 +108,11 @@ def select_predictor(scores: Float32s, rule: Floats) -> int:
 
 
 @internal
-def predict(model: StreamState, leaf: int, row: Floats, rule: Floats, output: Floats) -> None:
+def predict(model: StreamState, leaf: int, row: Floats, options: Floats, output: Floats) -> None:
     """Write a leaf's class probabilities, or the number that it predicts, in place."""
-    predictor = select_predictor(model.predictor_scores[leaf], rule)
+    predictor = select_predictor(model.predictor_scores[leaf], options)
     stat_row = ROW_RECENT if predictor == RECENT else ROW_ALL
-    if rule[RULE_CRITERION] == VARIANCE:
+    if options[OPTION_CRITERION] == VARIANCE:
         output[0] = predicted_mean(model.forest.stats[leaf], stat_row)
         return
     has_events = fill_class_probabilities(model.forest.stats[leaf], stat_row, output)
@@ -138,9 +138,9 @@ def decay_of(weight: float) -> np.float32:
 
 
 @internal
-def learn_class(stats: Float32s, scores: Float32s, label: int, weight: float, rule: Floats) -> None:
+def learn_class(stats: Float32s, scores: Float32s, label: int, weight: float, options: Floats) -> None:
     """Score the leaf predictors, then add an event to a leaf's weights of classes, in place."""
-    if rule[RULE_LEAF_PREDICTOR] == ADAPTIVE:
+    if options[OPTION_LEAF_PREDICTOR] == ADAPTIVE:
         scores[MAJORITY] = scores[MAJORITY] * SCORE_DECAY + np.float32(majority_class(stats, ROW_ALL) == label)
         scores[RECENT] = scores[RECENT] * SCORE_DECAY + np.float32(majority_class(stats, ROW_RECENT) == label)
     total, recent = stats[ROW_ALL], stats[ROW_RECENT]
@@ -164,9 +164,9 @@ def score_naive_bayes(model: StreamState, leaf: int, row: Floats, label: int, sh
 
 
 @internal
-def learn_number(stats: Float32s, scores: Float32s, number: float, weight: float, rule: Floats) -> None:
+def learn_number(stats: Float32s, scores: Float32s, number: float, weight: float, options: Floats) -> None:
     """Score the leaf predictors, then add an event to a leaf's moments of numbers, in place."""
-    if rule[RULE_LEAF_PREDICTOR] == ADAPTIVE:
+    if options[OPTION_LEAF_PREDICTOR] == ADAPTIVE:
         nearer = abs(predicted_mean(stats, ROW_RECENT) - number) < abs(predicted_mean(stats, ROW_ALL) - number)
         scores[MAJORITY] = scores[MAJORITY] * SCORE_DECAY + np.float32(not nearer)
         scores[RECENT] = scores[RECENT] * SCORE_DECAY + np.float32(nearer)

@@ -45,15 +45,15 @@ from stumpery.streaming.trees.state_kernels import (
     MOMENT_WEIGHT,
     N_LEAF_PREDICTORS,
     N_STAT_ROWS,
+    OPTION_CRITERION,
+    OPTION_DELTA,
+    OPTION_GRACE_PERIOD,
+    OPTION_MAX_DEPTH,
+    OPTION_MULTIWAY,
+    OPTION_N_DRAWN,
+    OPTION_TAU,
     ROW_ALL,
     ROW_INHERITED,
-    RULE_CRITERION,
-    RULE_DELTA,
-    RULE_GRACE_PERIOD,
-    RULE_MAX_DEPTH,
-    RULE_MULTIWAY,
-    RULE_N_DRAWN,
-    RULE_TAU,
     StreamState,
 )
 from stumpery.types import Floats
@@ -69,24 +69,24 @@ def chi_squared_tail(evidence: float, freedom: float) -> float:
 
 
 @internal
-def is_significant(cut: SplitCandidate, totals: Floats, rule: Floats) -> bool:
+def is_significant(cut: SplitCandidate, totals: Floats, options: Floats) -> bool:
     """Whether a split passes the chi-squared test and the Hoeffding bound, with the effective number of classes."""
     weight, impurity = totals[TOTALS_LEAF, 0], totals[TOTALS_LEAF, 1]
     freedom, gain_range = 1.0, 1.0
-    if rule[RULE_CRITERION] == INFORMATION_GAIN:
+    if options[OPTION_CRITERION] == INFORMATION_GAIN:
         freedom = max(2.0**impurity - 1.0, 1.0)
         gain_range = math.log2(totals[TOTALS_LEAF, 2])
         evidence = 2.0 * math.log(2.0) * weight * cut.gain
-    elif rule[RULE_CRITERION] == GINI:
+    elif options[OPTION_CRITERION] == GINI:
         freedom = max(impurity / max(1.0 - impurity, 1e-9), 1.0)
         evidence = weight * freedom * cut.gain / max(impurity, 1e-12)
     else:
         evidence = weight * cut.gain / max(1.0 - cut.gain, 1e-12)
     freedom *= cut.n_children - 1
-    if chi_squared_tail(evidence, freedom) * cut.n_tried >= rule[RULE_DELTA]:
+    if chi_squared_tail(evidence, freedom) * cut.n_tried >= options[OPTION_DELTA]:
         return False
-    bound = gain_range * math.sqrt(math.log(1.0 / rule[RULE_DELTA]) / (2.0 * weight))
-    return bool(cut.gain - cut.second_gain > bound or bound < rule[RULE_TAU])
+    bound = gain_range * math.sqrt(math.log(1.0 / options[OPTION_DELTA]) / (2.0 * weight))
+    return bool(cut.gain - cut.second_gain > bound or bound < options[OPTION_TAU])
 
 
 @internal
@@ -154,31 +154,33 @@ def sum_numbers(scratch: Scratch, n: int) -> int:
 
 
 @internal
-def try_split(model: StreamState, scratch: Scratch, leaf: int, rule: Floats, seed: np.uint64) -> None:
+def try_split(model: StreamState, scratch: Scratch, leaf: int, options: Floats, seed: np.uint64) -> None:
     """Split a leaf if its best split is significant, in place; otherwise set when it is checked again."""
     forest, time = model.forest, model.forest.counters[COUNTER_TIME]
-    criterion, n, n_rows = int(rule[RULE_CRITERION]), 0, 0
+    criterion, n, n_rows = int(options[OPTION_CRITERION]), 0, 0
     if criterion == VARIANCE or has_several_classes(forest.stats[leaf, ROW_ALL]):
         n = event_lists.fill_event_numbers(forest, leaf, time - model.events.shape[0], scratch.event_numbers)
         copy_events(model.events, scratch.event_numbers, n, time, scratch.events)
         n_rows = sum_labels(scratch, n, criterion) if n > 0 else 0
-    if n_rows > 1 and n >= 2 * MIN_CHILD_EVENTS and model.flags[leaf, FLAG_DEPTH] < rule[RULE_MAX_DEPTH]:
+    if n_rows > 1 and n >= 2 * MIN_CHILD_EVENTS and model.flags[leaf, FLAG_DEPTH] < options[OPTION_MAX_DEPTH]:
         scratch.totals[TOTALS_LEAF, 2] = n_rows
         key = splitmix64(splitmix64(seed + np.uint64(time)) + np.uint64(forest.leaves[leaf, LEAF_NODE]))
-        multiway = rule[RULE_MULTIWAY] > 0.0
+        multiway = options[OPTION_MULTIWAY] > 0.0
         cut = find_split(
-            forest.kinds, model.doubles, scratch, n, n_rows, criterion, int(rule[RULE_N_DRAWN]), multiway, key
+            forest.kinds, model.doubles, scratch, n, n_rows, criterion, int(options[OPTION_N_DRAWN]), multiway, key
         )
-        if cut.gain > 0.0 and is_significant(cut, scratch.totals, rule) and forests.has_pair(model.forest):
+        if cut.gain > 0.0 and is_significant(cut, scratch.totals, options) and forests.has_pair(model.forest):
             if multiway and cut.column < 0:
-                split_by_categories(model, scratch, n, leaf, cut, rule)
+                split_by_categories(model, scratch, n, leaf, cut, options)
             else:
-                split_leaf(model, scratch, n, leaf, cut, rule)
+                split_leaf(model, scratch, n, leaf, cut, options)
             return
     if n_rows > 1:
         fill_table(model, scratch, n, leaf)
     n_events = forest.leaves[leaf, LEAF_N_EVENTS]
-    forest.leaves[leaf, LEAF_NEXT_CHECK] = max(n_events + int(rule[RULE_GRACE_PERIOD]), int(CHECK_GROWTH * n_events))
+    forest.leaves[leaf, LEAF_NEXT_CHECK] = max(
+        n_events + int(options[OPTION_GRACE_PERIOD]), int(CHECK_GROWTH * n_events)
+    )
 
 
 @internal
@@ -195,7 +197,7 @@ def fill_table(model: StreamState, scratch: Scratch, n: int, leaf: int) -> None:
 
 
 @internal
-def split_leaf(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: SplitCandidate, rule: Floats) -> int:
+def split_leaf(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: SplitCandidate, options: Floats) -> int:
     """Replace a leaf by a node with two leaves, which get its events and inherit its prediction, in place.
 
     The left leaf keeps the leaf's index; the right one's is returned.
@@ -208,10 +210,10 @@ def split_leaf(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: Spl
     forests.make_split(forest, leaf, other, child, cut.column, cut.threshold, cut.mask)
     column = cut.column if cut.column >= 0 else ~cut.column
     importance = cut.gain * scratch.totals[TOTALS_LEAF, 0]
-    if rule[RULE_CRITERION] == VARIANCE:
+    if options[OPTION_CRITERION] == VARIANCE:
         importance *= scratch.totals[TOTALS_LEAF, 1]
     model.importances[column] += importance
-    inherit_statistics(model, leaf, other, rule)
+    inherit_statistics(model, leaf, other, options)
     is_double = model.doubles.widths[column] == DOUBLE
     if is_double:
         gather_doubles(model.doubles, scratch.event_numbers, n, column, scratch.double_values)
@@ -220,7 +222,7 @@ def split_leaf(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: Spl
         value = scratch.double_values[index] if is_double else np.float64(event[column])
         target = leaf if forests.value_goes_right(forest, node, value) == 0 else other
         event_lists.append_event(forest, target, scratch.event_numbers[index])
-        if rule[RULE_CRITERION] == VARIANCE:
+        if options[OPTION_CRITERION] == VARIANCE:
             leaf_predictors.update_moments(
                 forest.stats[target, ROW_ALL], np.float64(event[EVENT_LABEL]), np.float64(event[EVENT_WEIGHT])
             )
@@ -229,13 +231,13 @@ def split_leaf(model: StreamState, scratch: Scratch, n: int, leaf: int, cut: Spl
     for side in range(2):
         target = leaf if side == 0 else other
         n_events = forest.leaves[target, LEAF_N_EVENTS]
-        forest.leaves[target, LEAF_NEXT_CHECK] = max(int(rule[RULE_GRACE_PERIOD]), int(CHECK_GROWTH * n_events))
+        forest.leaves[target, LEAF_NEXT_CHECK] = max(int(options[OPTION_GRACE_PERIOD]), int(CHECK_GROWTH * n_events))
     return int(other)
 
 
 @internal
 def split_by_categories(
-    model: StreamState, scratch: Scratch, n: int, leaf: int, cut: SplitCandidate, rule: Floats
+    model: StreamState, scratch: Scratch, n: int, leaf: int, cut: SplitCandidate, options: Floats
 ) -> None:
     """Split by all categories, one leaf each, in place: a chain of nodes, one category against the rest at each.
 
@@ -244,7 +246,7 @@ def split_by_categories(
     depth, rest, gain = model.flags[leaf, FLAG_DEPTH], cut.mask, cut.gain
     first = rest & (~rest + np.uint64(1))
     while rest != first and forests.has_pair(model.forest):
-        other = split_leaf(model, scratch, n, leaf, SplitCandidate(gain, cut.column, 0.0, first, 0.0, 0, 2), rule)
+        other = split_leaf(model, scratch, n, leaf, SplitCandidate(gain, cut.column, 0.0, first, 0.0, 0, 2), options)
         n, gain = remove_events(scratch, n, ~cut.column, first), 0.0
         rest ^= first
         first = rest & (~rest + np.uint64(1))
@@ -273,11 +275,11 @@ def remove_events(scratch: Scratch, n: int, column: int, mask: np.uint64) -> int
 
 
 @internal
-def inherit_statistics(model: StreamState, leaf: int, other: int, rule: Floats) -> None:
+def inherit_statistics(model: StreamState, leaf: int, other: int, options: Floats) -> None:
     """Give two children their parent's prediction, recent statistics and predictor scores, in place."""
     stats, others = model.forest.stats[leaf], model.forest.stats[other]
     n_values = stats.shape[1]
-    if rule[RULE_CRITERION] == VARIANCE:
+    if options[OPTION_CRITERION] == VARIANCE:
         stats[ROW_INHERITED, MOMENT_MEAN] = leaf_predictors.predicted_mean(stats, ROW_ALL)
         stats[ROW_INHERITED, MOMENT_WEIGHT] = 1.0
     else:

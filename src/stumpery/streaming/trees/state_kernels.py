@@ -39,24 +39,24 @@ MOMENT_WEIGHT, MOMENT_MEAN, MOMENT_SQUARES = range(3)  # of such a row, where nu
 N_MOMENTS = 3
 MAJORITY, RECENT, NAIVE_BAYES = range(3)  # leaf predictors
 N_LEAF_PREDICTORS = 3
-ADAPTIVE = 3  # in a rule: the leaf predictor with the best score
+ADAPTIVE = 3  # in options: the leaf predictor with the best score
 FLAG_DEPTH, FLAG_TABLE, FLAG_DEACTIVATED = range(3)  # of a leaf
 N_FLAGS = 3
 VOTE_CORRECT, VOTE_EVENTS = range(2)  # of a tree's votes
 (
-    RULE_GRACE_PERIOD,
-    RULE_DELTA,
-    RULE_TAU,
-    RULE_CRITERION,
-    RULE_LEAF_PREDICTOR,
-    RULE_MAX_DEPTH,
-    RULE_N_DRAWN,  # columns that a split may use
-    RULE_TIMES,  # mean of the Poisson draws; 0 where each event counts once
-    RULE_WARNING_DELTA,
-    RULE_DRIFT_DELTA,
-    RULE_MULTIWAY,
+    OPTION_GRACE_PERIOD,
+    OPTION_DELTA,
+    OPTION_TAU,
+    OPTION_CRITERION,
+    OPTION_LEAF_PREDICTOR,
+    OPTION_MAX_DEPTH,
+    OPTION_N_DRAWN,  # columns that a split may use
+    OPTION_TIMES,  # mean of the Poisson draws; 0 where each event counts once
+    OPTION_WARNING_DELTA,
+    OPTION_DRIFT_DELTA,
+    OPTION_MULTIWAY,
 ) = range(11)  # options in the form of an array, for kernels
-N_RULE_FIELDS = 11
+N_OPTIONS = 11
 COUNTER_LAST_EVICTION = forests.N_COUNTERS  # one more counter
 N_STREAM_COUNTERS = forests.N_COUNTERS + 1
 FREE_BLOCKS_LOW, FREE_BLOCKS_ENOUGH = 16, 8  # eviction begins below one free block in 16, and ends at one in 8
@@ -75,7 +75,7 @@ class StreamState(NamedTuple):
     bayes: NaiveBayesTables
     windows: AdaptiveWindows
     votes: Floats  # (trees, 2): decayed sums of correct predictions and of events
-    standby: Int32s  # (trees,): 1 where a background tree grows
+    has_background: Int32s  # (trees,): 1 where a background tree grows
     importances: Floats  # (columns,): sums of gains
     label_moments: Floats  # (N_MOMENTS,): of all numbers to predict
     doubles: Doubles  # columns of 64 bits
