@@ -119,7 +119,7 @@ def test_it_becomes_a_frame_a_picture_and_lines_of_progress():
         (({}, ROWS, LABELS), "models is empty"),
         ((Echo(), ROWS, LABELS[:5]), "100 rows and 5 labels"),
         ((Echo, ROWS, LABELS), "must have learn_one"),
-        (({"a": Echo(), "b": Mean()}, ROWS, LABELS), "must all do the same"),
+        (({"a": Echo(), "b": Mean()}, ROWS, LABELS), "must be of one kind"),
     ],
 )
 def test_bad_input_is_refused(arguments, message):
