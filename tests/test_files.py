@@ -391,7 +391,7 @@ def test_another_format_is_refused_and_named(tmp_path, number):
 
 @pytest.mark.parametrize("kind", ["Unheard", "load", "encoding", "Decision", "__all__", "os", "", "Moments.add"])
 def test_a_kind_that_is_no_model_is_refused(tmp_path, kind):
-    assert "knows no model of the kind" in refusal(forged(tmp_path, "Moments", header={"kind": kind}))
+    assert "has no model of the kind" in refusal(forged(tmp_path, "Moments", header={"kind": kind}))
 
 
 @pytest.mark.parametrize("header", [{"kind": None}, {"kind": 3}, {"kind": ["UCB"]}, {"options": []}, {"options": None}])

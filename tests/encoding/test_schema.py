@@ -166,7 +166,7 @@ def test_a_schema_goes_through_json_and_a_damaged_one_is_refused(name):
     options, arrays = schema.state()
     assert Schema.from_state(State(json.loads(json.dumps(options)), arrays)) == schema
     damaged = State({k: v for k, v in options.items() if k != name}, {k: v for k, v in arrays.items() if k != name})
-    with pytest.raises(ValueError, match="a saved schema has columns and points"):
+    with pytest.raises(ValueError, match="a saved schema must have columns and points"):
         Schema.from_state(damaged)
 
 

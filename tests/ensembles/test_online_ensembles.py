@@ -256,9 +256,9 @@ def test_bagging_voting_and_weights_take_numbers_too():
         for wrong in (10**400, math.inf, "1", None):
             with pytest.raises(ValueError, match=r"^a label is .* finite number"):
                 model.learn_one({"a": 0.9, "b": 0.5}, wrong)
-    with pytest.raises(ValueError, match="takes models of classes"):
+    with pytest.raises(ValueError, match="takes classifiers"):
         st.ensembles.OnlineBoosting(models=tree)
-    with pytest.raises(ValueError, match="must all do the same"):
+    with pytest.raises(ValueError, match="must be of one kind"):
         st.ensembles.Voting(models=[tree, TREE])
 
 

@@ -121,7 +121,7 @@ def test_it_becomes_a_frame_a_picture_and_lines_of_progress():
         (({}, ROWS, LABELS), "models is empty"),
         ((Echo(), ROWS, LABELS[:5]), "100 rows and 5 labels"),
         ((Echo, ROWS, LABELS), "must have learn_one"),
-        (({"a": Echo(), "b": Mean()}, ROWS, LABELS), "must all do the same"),
+        (({"a": Echo(), "b": Mean()}, ROWS, LABELS), "must be of one kind"),
         ((SimpleNamespace(learn_one=print), ROWS, LABELS), "must have learn_one and predict_one"),
         ((Mean(), ROWS, ["a"] * 100), "a label is 'a'; it must be a number"),
         ((Echo(), [1.0] * 100, LABELS), "a row is 1.0; it must be a dict"),
