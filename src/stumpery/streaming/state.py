@@ -190,7 +190,8 @@ def renumber_events(model: StreamState) -> None:
     """Renumber the events before their numbers overflow, in place."""
     counters = model.forest.counters
     shift = forests.renumber(model.forest, len(model.events))
-    counters[eviction.COUNTER_LAST_EVICTION] = max(0, int(counters[eviction.COUNTER_LAST_EVICTION]) - shift)
+    if shift:
+        counters[eviction.COUNTER_LAST_EVICTION] = max(0, int(counters[eviction.COUNTER_LAST_EVICTION]) - shift)
 
 
 def arrays_of(model: StreamState) -> dict[str, NDArray[Any]]:
