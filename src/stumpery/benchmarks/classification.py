@@ -1,18 +1,26 @@
-"""Speed of Hoeffding trees and forests on Covertype, prequentially, against MOA (through CapyMOA) and river."""
+"""Speed of Hoeffding trees and forests, prequentially, on Covertype and electricity, against MOA and river.
+
+MOA runs through CapyMOA, in Java.
+"""
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
+from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
+
+import numpy as np
 
 from stumpery.benchmarks import covertype
 from stumpery.benchmarks.runner import Benchmark, Measure
 from stumpery.evaluation.moa import run_moa
 from stumpery.streaming import ForestClassifier, HoeffdingTreeClassifier
+from stumpery.streams.datasets import load as datasets
 from stumpery.system.extras import need
 
 N_STREAM_EVENTS, N_SHORT, N_ONE_BY_ONE = 100_000, 20_000, 5_000
 N_TREES = 10
+N_ELECTRICITY, N_ELECTRICITY_COLUMNS = 20_000, 8
 
 
 def benchmarks() -> Iterator[Benchmark]:
@@ -46,6 +54,13 @@ def benchmarks() -> Iterator[Benchmark]:
         ours=learn_dicts(tree, N_ONE_BY_ONE),
         peer=of_river("tree.HoeffdingTreeClassifier", N_ONE_BY_ONE),
         peer_name="river HoeffdingTreeClassifier",
+        **river,
+    )
+    yield Benchmark(
+        name="streams/tree/progressive-val-score",
+        ours=progressive_validation(tree),
+        peer=progressive_validation(partial(new_of_river, "tree.HoeffdingTreeClassifier")),
+        peer_name="river HoeffdingTreeClassifier, river's loop over electricity for both",
         **river,
     )
     yield Benchmark(
@@ -106,10 +121,49 @@ def learn_dicts(kind: Any, n: int) -> Measure:
 
 def of_river(path: str, n: int) -> Measure:
     """Predict and learn dict after dict with a class of river."""
+    return learn_dicts(partial(new_of_river, path), n)
+
+
+def new_of_river(path: str) -> Any:
+    """A model of river by its module's and its class's name."""
+    folder, _, name = path.partition(".")
+    return getattr(need(f"river.{folder}", "bench"), name)()
+
+
+@cache
+def electricity() -> list[tuple[dict[str, Any], str]]:
+    """The first rows of electricity in their order, and their classes; generated ones if the dataset is not available.
+
+    River's loop reads the pairs as they are.
+    """
+    try:
+        datasets.path("electricity")
+    except FileNotFoundError:
+        values = np.random.default_rng(0).random((N_ELECTRICITY, N_ELECTRICITY_COLUMNS))
+        labels = np.where(values[:, 0] > values[:, 1], "UP", "DOWN").tolist()
+        return [
+            ({f"x{i}": x for i, x in enumerate(row)}, label) for row, label in zip(values.tolist(), labels, strict=True)
+        ]
+    frame = datasets.load("electricity")[:N_ELECTRICITY]
+    return list(zip(frame.drop("class").to_dicts(), frame["class"].to_list(), strict=True))
+
+
+def progressive_validation(kind: Any) -> Measure:
+    """River's `evaluate.progressive_val_score`; where river is not installed, a loop that does the same."""
+
+    def score(rows: Any, model: Any, _metric: Any) -> None:
+        for row, label in rows:
+            model.predict_one(row)
+            model.learn_one(row, label)
 
     def run() -> float:
-        folder, _, name = path.partition(".")
-        return learn_dicts(getattr(need(f"river.{folder}", "bench"), name), n)()
+        has_river = find_spec("river") is not None
+        evaluate = need("river.evaluate", "bench").progressive_val_score if has_river else score
+        metric = need("river.metrics", "bench").Accuracy() if has_river else None
+        model, rows = kind(), electricity()  # river is imported before our model is made, which it then takes
+        start = perf_counter()
+        evaluate(rows, model, metric)
+        return len(rows) / (perf_counter() - start)
 
     return run
 

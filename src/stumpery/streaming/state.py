@@ -194,7 +194,8 @@ def renumber_events(model: StreamState) -> None:
     """Renumber the events before their numbers overflow, in place."""
     counters = model.forest.counters
     shift = forests.renumber(model.forest, len(model.events))
-    counters[records.COUNTER_LAST_EVICTION] = max(0, int(counters[records.COUNTER_LAST_EVICTION]) - shift)
+    if shift:
+        counters[records.COUNTER_LAST_EVICTION] = max(0, int(counters[records.COUNTER_LAST_EVICTION]) - shift)
 
 
 def arrays_of(model: StreamState) -> dict[str, NDArray[Any]]:
