@@ -6,6 +6,7 @@ import sys
 import numpy as np
 
 import stumpery as st
+from stumpery.array_forest.forest_kernels import COUNTER_NODES
 
 
 def context_free():
@@ -33,7 +34,7 @@ def small_forest():
     rewards = (rng.random((1500, 4)) < 0.2 + 0.6 * ((rows[:, :1] * 4).astype(int) == np.arange(4))).astype(float)
     policy = st.RewardForest(actions=range(4), n_trees=6, seed=7, max_bytes=300_000)
     yield policy, policy.play(rows, rewards)
-    assert policy._models.forest.counters[0] > 2 * policy.n_leaves - 6  # more nodes than its trees have
+    assert policy._arena.state.forest.counters[COUNTER_NODES] > 2 * policy.n_leaves - 6  # more nodes than its trees have
 
 
 def action_features():
