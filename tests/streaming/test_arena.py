@@ -52,7 +52,7 @@ def test_a_shape_that_does_not_fit_is_refused_and_changes_nothing():
     model = st.HoeffdingTreeClassifier(max_bytes=100_000)
     model.learn_many(rows, rows[:, 0] > rows[:, 1])
     before, shape = model.state().arrays["events"].tobytes(), model._arena.shape
-    with pytest.raises(ValueError, match=r"^max_bytes is 100000; .* need about"):
+    with pytest.raises(st.CapacityError, match=r"^max_bytes is 100000; .* need about"):
         model.learn_many(rows[:900], list(range(900)))
     assert model._arena.shape is shape
     assert model.state().arrays["events"].tobytes() == before
