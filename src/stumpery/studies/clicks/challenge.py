@@ -17,7 +17,7 @@ from stumpery.evaluation.click_challenge.submissions import (
     generated_clicks,
     selector,
 )
-from stumpery.evaluation.events import BATCH_SIZE, Progress
+from stumpery.evaluation.events import Progress
 from stumpery.evaluation.regret import trial_seeds
 from stumpery.studies.clicks.datasets import covertype, open_bandit
 from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
@@ -35,7 +35,7 @@ MIN_RATIO = 1.8
 
 def play(source: ClickSource, settings: Settings, parts: Parts, progress: Progress) -> ChallengeResult:
     """Play all groups of submissions in all trials, in threads; finished ones are stored."""
-    block = BATCH_SIZE * min(BLOCK, settings.steps)
+    block = N_CANDIDATES * min(BLOCK, settings.steps)
 
     def run(trial: int, group: tuple[str, ...]) -> dict[str, Any]:
         def made() -> dict[str, Any]:
