@@ -1,5 +1,6 @@
 """Moves and renames change no bit: every model gives the digests that were recorded."""
 
+import json
 import subprocess
 import sys
 
@@ -29,6 +30,16 @@ def test_another_machine_is_told_what_differs_and_how_to_record():
     assert f"machine {here['machine']!r} instead of 'vax'" in reason
     assert "python -m tests.contracts.digests record" in reason
     assert "numba" not in reason
+
+
+def test_trees_that_jax_trains_have_the_digests_of_its_bits_and_all_others_one(monkeypatch):
+    recorded = json.loads(digests.PATH.read_text())
+    monkeypatch.setattr(digests, "jax_bits", lambda: "unknown")
+    assert digests.read()[0] == recorded["digests"]
+    for bits, trained in recorded["trained by jax"].items():
+        monkeypatch.setattr(digests, "jax_bits", lambda bits=bits: bits)
+        assert trained.keys() == {"ActorCriticTree", "DQNTree"}
+        assert digests.read()[0] == {**recorded["digests"], **trained}
 
 
 def moments(*values):
