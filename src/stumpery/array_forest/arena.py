@@ -7,41 +7,36 @@ buffers costs more than a decision.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
-from stumpery.array_forest.forest_kernels import ForestMemory
+from stumpery.array_forest.forest_kernels import ForestMemory, State, Workspace
 from stumpery.compiling.pointers import pinned
 from stumpery.types import Floats
 
-S = TypeVar("S")
-W = TypeVar("W")
 
-T = TypeVar("T")
-
-
-class WorkspacePool(Generic[T]):
+class WorkspacePool(Generic[Workspace]):
     """One workspace that is kept, and others for calls that other threads make meanwhile.
 
     A pool is for one state: whoever replaces the state begins a new pool.
     """
 
     def __init__(self) -> None:
-        self._free: list[T] = []
+        self._free: list[Workspace] = []
 
-    def take(self, make: Callable[[], T]) -> T:
+    def take(self, make: Callable[[], Workspace]) -> Workspace:
         """A workspace that no other call uses."""
         try:
             return self._free.pop()  # atomic: two threads never get the same
         except IndexError:
             return make()
 
-    def give_back(self, workspace: T) -> None:
+    def give_back(self, workspace: Workspace) -> None:
         """Keep a workspace for the next call, if none is kept yet."""
         if not self._free:
             self._free.append(workspace)
 
 
-class Arena(ABC, Generic[S, W]):
+class Arena(ABC, Generic[State, Workspace]):
     """The state of a forest and the scratch buffers of its kernels.
 
     Args:
@@ -49,17 +44,17 @@ class Arena(ABC, Generic[S, W]):
         new_workspace: makes a workspace, a NamedTuple of scratch buffers, for a state.
     """
 
-    def __init__(self, state: S, new_workspace: Callable[[S], W]) -> None:
+    def __init__(self, state: State, new_workspace: Callable[[State], Workspace]) -> None:
         self._new_workspace = new_workspace
         self.state = state
 
     @property
-    def state(self) -> S:
+    def state(self) -> State:
         """The arrays; they change as kernels run."""
         return self._state
 
     @state.setter
-    def state(self, state: S) -> None:
+    def state(self, state: State) -> None:
         self._state = state
         self._pool: WorkspacePool[Any] = WorkspacePool()  # what was pinned would keep its arrays in memory
 

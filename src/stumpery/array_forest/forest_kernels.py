@@ -66,15 +66,15 @@ Stats = NDArray[Any]  # uint16 steps in reward forests, float32 in Hoeffding tre
 NODE_VIEWS = ("words", "thresholds", "masks")  # of the nodes' memory, one-dimensional: faster to index
 
 
-S = TypeVar("S")
-W = TypeVar("W")
+State = TypeVar("State")
+Workspace = TypeVar("Workspace")
 
 
-class ForestMemory(NamedTuple, Generic[S, W]):
+class ForestMemory(NamedTuple, Generic[State, Workspace]):
     """The state of a forest and a workspace for it: pinned together, they are one argument of a kernel."""
 
-    state: S
-    workspace: W
+    state: State
+    workspace: Workspace
 
 
 class ForestState(NamedTuple):
