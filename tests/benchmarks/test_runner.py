@@ -114,6 +114,6 @@ def test_selection_is_measured_where_no_dataset_is_there_too(monkeypatch, tmp_pa
     selection.events.cache_clear()
     rows, labels, order = selection.events()
     selection.events.cache_clear()
-    assert rows.shape == (selection.N_EVENTS, selection.N_FEATURES)
+    assert rows.shape == (selection.N_SELECTION_EVENTS, selection.N_FEATURES)
     assert set(labels.tolist()) == {-1, 1}
     assert len(order) == len(rows)

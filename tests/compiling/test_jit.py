@@ -49,10 +49,15 @@ def test_kernels_stand_only_in_the_files_whose_changes_are_noticed():
     assert kernel_files <= set(kernel_cache.kernel_files())
 
 
-def test_every_kernel_file_with_the_right_name_holds_kernels():
+def test_every_kernel_file_with_the_right_name_holds_kernels_or_constants_of_kernels():
     named = [source for source in kernel_cache.kernel_files() if source.name.endswith("_kernels.py")]
-    assert named
-    assert [source for source in named if not makes_kernels(source)] == []
+    without = [source for source in named if not makes_kernels(source)]
+    assert len(without) < len(named)
+    for source in without:  # its numbers become part of machine code
+        module = ".".join(source.relative_to(PACKAGE.parent).with_suffix("").parts)
+        assert any(module in imported_by(other) for other in named if other not in without), (
+            f"{source.name} serves none"
+        )
 
 
 def test_only_the_compilers_files_know_the_compiler():

@@ -106,10 +106,10 @@ def test_the_toy_problem_is_the_papers_but_for_its_range():
 
 def test_stopping_times_are_right_and_within_the_bounds():
     point = stopping_times.Point("gap", n_variables=4, gap=0.4)
-    for what, (events, right) in stopping_times.measure(point, seed=1, trial=0, most=100_000).items():
+    for what, (events, right) in stopping_times.measure(point, seed=1, trial=0, max_events=100_000).items():
         assert right
         assert 0 < events <= stopping_times.bounds(point)[what]
-    stopped = stopping_times.measure(point, seed=1, trial=0, most=10)
+    stopped = stopping_times.measure(point, seed=1, trial=0, max_events=10)
     assert {events for events, _ in stopped.values()} == {None}
 
 

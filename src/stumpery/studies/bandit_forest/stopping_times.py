@@ -64,7 +64,7 @@ def bounds(point: Point) -> dict[str, float]:
 
 
 def measure(point: Point, seed: int, trial: int, max_events: int) -> Measured:
-    """The stopping times of successive elimination, a stump and a forest, with at most `most` events each."""
+    """The stopping times of successive elimination, a stump and a forest, with at most `max_events` events each."""
     events_seed, policy_seed = trial_seeds(seed, trial)
     lone = SuccessiveElimination(actions=range(point.n_actions), delta=DELTA, seed=policy_seed)
     paper: Any = {"epsilon": 0, "delta": DELTA, "explore": "in turn", "weights": "none", "seed": policy_seed}
@@ -107,7 +107,7 @@ def is_as_made(tree: str) -> bool:
 
 
 def stopping_times(policy: Policy, events: Events, known: Known, max_events: int) -> dict[str, int | None]:
-    """The number of events after which each target was identified; None if `most` were not enough."""
+    """The number of events after which each target was identified; None if `max_events` were not enough."""
     times: dict[str, int | None] = dict.fromkeys(known)
     n_played = 0
     while n_played < max_events and None in times.values():
