@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
-from stumpery.ensembles.batch_ensemble import BatchEnsemble, fit_copy
+from stumpery.ensembles.batch_ensemble import BatchEnsemble, FittedClassifier, fit_copy
+from stumpery.models import Model
 from stumpery.options import check_whole
 from stumpery.saving.saveable import Arrays
 from stumpery.streaming import HoeffdingTreeClassifier
@@ -19,7 +20,7 @@ from stumpery.types import Floats, Integers
 class CopiedModelEnsemble(BatchEnsemble):
     """A batch ensemble of copies of one model."""
 
-    model: Any = None
+    model: Model | FittedClassifier | None = None
     n_models: int = 10
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,16 @@ from stumpery.options import check_whole, shown
 from stumpery.saving.saveable import Arrays, Options, restore
 from stumpery.saving.validation import check, corrupt
 from stumpery.types import Floats, Integers
+
+
+class FittedClassifier(Protocol):
+    """What a batch ensemble asks of another library's classifier: scikit-learn's verbs."""
+
+    def fit(self, X: Any, y: Any, /) -> Any:  # noqa: N803 - as scikit-learn names it
+        """Fit to a table, and return itself."""
+
+    def predict_proba(self, X: Any, /) -> Any:  # noqa: N803
+        """The probabilities of the classes of each row."""
 
 
 @dataclass(kw_only=True, eq=False)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,16 @@ MAX_MODELS = 1000
 MAX_NUMBER = 1e300  # as a label; members may allow less
 
 
+class OnlineLearner(Protocol):
+    """What an online ensemble asks of a model: river's verbs, ours or another library's."""
+
+    def learn_one(self, x: Any, y: Any, /) -> Any:
+        """Learn one row."""
+
+    def predict_one(self, x: Any, /) -> Any:
+        """The likeliest class, or the predicted number."""
+
+
 @dataclass(kw_only=True, eq=False)
 class OnlineEnsemble(Model):
     """The base of ensembles of learners on a stream; the members are copies of the given models.
@@ -47,7 +57,7 @@ class OnlineEnsemble(Model):
         seed: Seed of the random draws, from 0 to 2^63 - 1.
     """
 
-    models: Any = None
+    models: OnlineLearner | Sequence[OnlineLearner] | None = None
     n_models: int | None = None
     seed: int = 0
 
@@ -68,7 +78,7 @@ class OnlineEnsemble(Model):
         register_virtual_subclass(type(self), "Classifier" if self.is_classifier else "Regressor")
 
     def _copies(self) -> list[Any]:
-        given = list(self.models) if isinstance(self.models, Sequence) else [self.models]
+        given: list[Any] = list(self.models) if isinstance(self.models, Sequence) else [self.models]
         if self.n_models is not None:
             check_whole("n_models", self.n_models, 1, MAX_MODELS)
             if len(given) > 1:

@@ -1,5 +1,6 @@
 """Stacking of classifiers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
-from stumpery.ensembles.batch_ensemble import BatchEnsemble, fit_copy
+from stumpery.ensembles.batch_ensemble import BatchEnsemble, FittedClassifier, fit_copy
 from stumpery.ensembles.softmax_regression import SoftmaxRegression
 from stumpery.errors import InvalidInput
+from stumpery.models import Model
 from stumpery.options import check_whole
 from stumpery.saving.saveable import Arrays
 from stumpery.streaming import HoeffdingTreeClassifier
@@ -34,7 +36,7 @@ class Stacking(BatchEnsemble):
     True
     """
 
-    models: Any = ()
+    models: Sequence[Model | FittedClassifier] = ()
     n_folds: int = 5
 
     def __post_init__(self) -> None:
