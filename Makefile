@@ -56,7 +56,7 @@ clean:  ## remove what the other targets made
 	@touch $@
 
 .venv/.dev: .venv/.python pyproject.toml constraints.txt
-	$(BIN)/python $(PIP) --editable '.[study,deep,dev]'
+	$(BIN)/python $(PIP) --editable '.[study,deep,logs,service,postgresql,dev]'
 	@touch $@
 
 .venv-bench/.bench: pyproject.toml constraints.txt
