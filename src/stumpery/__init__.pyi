@@ -1,4 +1,16 @@
-from . import clicks, encoding, ensembles, evaluation, policies, reinforcement, selection, streaming, streams, summaries
+from . import (
+    clicks,
+    encoding,
+    ensembles,
+    evaluation,
+    logs,
+    policies,
+    reinforcement,
+    selection,
+    streaming,
+    streams,
+    summaries,
+)
 from .clicks import ContentSelector
 from .encoding import Schema
 from .errors import CapacityError, CorruptFile, InvalidInput, StumperyError
@@ -51,6 +63,7 @@ __all__ = [
     "evaluation",
     "explorers",
     "load",
+    "logs",
     "play",
     "policies",
     "prequential",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stumpery.columns import Columns
 from stumpery.errors import InvalidInput
 from stumpery.options import check_one_of, shown
 from stumpery.system.extras import need
@@ -45,7 +46,7 @@ def first_rows(data: Any, n: int) -> Any:
 
 def rows(data: Any) -> Iterator[Any]:
     """Iterate over the rows of a frame as dicts, or over the elements of a sequence."""
-    if isinstance(data, Sequence | np.ndarray):
+    if isinstance(data, Sequence | np.ndarray | Columns):
         return iter(data)
     records: Iterator[Any] = open_frame("data", data, "a list, an array or a frame of rows").iter_rows(named=True)
     return records
@@ -71,7 +72,7 @@ def own_row(row: Any) -> Any:
 
 def rows_at(data: Any, indices: Any) -> Any:
     """Select rows of a list, an array or a frame by index; returns the same type."""
-    if isinstance(data, np.ndarray):
+    if isinstance(data, np.ndarray | Columns):
         return data[indices]
     if isinstance(data, Sequence):
         return [data[index] for index in np.asarray(indices).tolist()]

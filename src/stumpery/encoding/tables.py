@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.columns import Columns
 from stumpery.encoding.columns.values import Data
 from stumpery.errors import InvalidInput
 from stumpery.frames import as_row, open_frame
@@ -30,6 +31,9 @@ def open_table(rows: Any, names: Sequence[str] | None = None) -> Table:
         return _matrix(rows, names)
     if isinstance(rows, list | tuple):
         return _records(rows, names)
+    if isinstance(rows, Columns):
+        chosen = list(rows.names if names is None else names)
+        return Table(chosen, len(rows), lambda index: rows.column(chosen[index]))
     allowed = "a list of dicts, a 2-D array or a pandas, polars or pyarrow frame"
     return _frame(open_frame("rows", rows, allowed), names)
 

@@ -23,6 +23,7 @@ from stumpery.policies.arguments import (
     checked_rewards,
     each_context,
 )
+from stumpery.policies.logged import DecisionLog, learn_chunks
 from stumpery.random import new_generator
 from stumpery.saving.validation import check_random_state
 from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers
@@ -119,6 +120,18 @@ class Policy(Model):
                 self.learn(Decision(self.actions[index], probability, context), reward)
         elif len(indices):
             self._learn_many(contexts, indices, self._unit(values), probabilities)
+
+    @locking
+    def learn_log(self, log: DecisionLog, *, progress: Callable[[int], None] | None = None) -> Self:
+        """Learn all rows of a log that have a reward (warm start), chunk by chunk; returns the policy.
+
+        Equals `learn_many` of the log's decisions; other threads may use the policy between chunks. Logged
+        probabilities go to the policies that weigh rewards by them; where they are missing they count as 1. A row that
+        cannot be learned raises an InvalidInput with its line, after the rows before it have been learned, or is
+        counted in `log.report` where the log is read leniently. `progress` gets the number of rows of each chunk.
+        """
+        learn_chunks(self, log, progress)
+        return self
 
     def probabilities(self, context: Context = None, *, available: Iterable[Action] | None = None) -> Floats:
         """Every action's probability for a context, in the order of `actions`; the policy stays as it is.

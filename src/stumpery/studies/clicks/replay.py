@@ -31,7 +31,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
             trials = []
             for trial in range(settings.trials):
 
-                def made(name: str = name, trial: int = trial, log: Log = log) -> dict[str, float]:
+                def made(name: str = name, trial: int = trial, log: LoggedClicks = log) -> dict[str, float]:
                     result = _replayed(name, log, settings, trial)
                     progress(settings.steps)
                     return {"lines": result.n_lines, "counted": result.n_counted, "clicks": result.n_clicks}
@@ -46,7 +46,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     )
 
 
-class Log(NamedTuple):
+class LoggedClicks(NamedTuple):
     """A campaign's lines; the candidates of each are made when they are asked for."""
 
     items: list[dict[str, Any]]
@@ -62,7 +62,7 @@ class Log(NamedTuple):
         return candidates, self.shown[index], self.clicks[index]
 
 
-def _replayed(name: str, log: Log, settings: Settings, trial: int) -> ReplayResult:
+def _replayed(name: str, log: LoggedClicks, settings: Settings, trial: int) -> ReplayResult:
     order_seed, own_seed = trial_seeds(settings.seed, trial)
     order = np.random.default_rng(order_seed).permutation(len(log.clicks))[: settings.steps]
     source = ClickSource(None, Schema.of(KINDS), 0.005)
@@ -70,10 +70,10 @@ def _replayed(name: str, log: Log, settings: Settings, trial: int) -> ReplayResu
     return replay(selector, (log.line(index) for index in order.tolist()))
 
 
-def _log(campaign: str) -> Log:
+def _log(campaign: str) -> LoggedClicks:
     items = items_of(campaign).to_dicts()
     lines = uniform_lines(campaign)
-    return Log(
+    return LoggedClicks(
         items=[
             {"campaign": campaign, "item": str(each["item_id"]), **{key: each[key] for key in ITEM}} for each in items
         ],
@@ -84,7 +84,7 @@ def _log(campaign: str) -> Log:
     )
 
 
-def _pooled(trials: list[dict[str, float]], log: Log) -> dict[str, Any]:
+def _pooled(trials: list[dict[str, float]], log: LoggedClicks) -> dict[str, Any]:
     """The mean rate of all trials, with the interval of one trial, as all replay the same lines."""
     n = len(trials)
     counted, clicks = (sum(each[what] for each in trials) / n for what in ("counted", "clicks"))

@@ -1,0 +1,6 @@
+from .chunk import LogChunk
+from .frame_source import from_frame
+from .log import Log
+from .report import LogReport
+
+__all__ = ["Log", "LogChunk", "LogReport", "from_frame"]

@@ -1,0 +1,190 @@
+"""A log of decisions, read in chunks again and again and never held as a whole."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stumpery.display import as_html
+from stumpery.errors import InvalidInput
+from stumpery.logs.checking import RowChecker
+from stumpery.logs.chunk import UNKNOWN, LogChunk
+from stumpery.logs.report import LogReport
+from stumpery.logs.rows import LogSource, RawRows
+from stumpery.options import check_number, check_one_of, check_whole, listed, shown
+from stumpery.policies.arguments import checked_actions
+from stumpery.types import Action
+
+CHUNK_ROWS = 8192
+
+
+class _Facts(NamedTuple):
+    """What a first pass over a log finds out."""
+
+    actions: tuple[Action, ...]
+    rewards: tuple[float, float] | None  # the least and the greatest
+    n_rows: int
+
+
+class Log:
+    """Log of decisions (logged bandit feedback): contexts, actions, probabilities, rewards, read in chunks.
+
+    `stumpery.logs.read` and `stumpery.logs.from_frame` make logs. A log can be read again and again; each pass reads
+    the file anew, so memory is bounded by the size of a chunk. `actions` and `reward_range` need a pass of their own
+    unless they are given or the file declares them.
+
+    Args:
+        source: The file or frame.
+        on_error: "strict" raises an InvalidInput with the line number at the first doubtful line; "lenient" reads on
+            and counts it in `report`.
+        actions: The actions; others become unknown. By default all of the log, sorted.
+        no_feedback: "skip" leaves the reward of rows without feedback NaN, and nothing learns from them; a number is
+            their reward.
+
+    >>> import stumpery as st
+    >>> frame = {"hour": [9, 21], "action": ["news", "film"], "reward": [1.0, 0.0], "probability": [0.5, 0.5]}
+    >>> log = st.logs.from_frame(frame, action="action", reward="reward", probability="probability")
+    >>> log
+    Log('frame', 2 rows, 1 column)
+    >>> log.actions, log.reward_range
+    (('film', 'news'), (0.0, 1.0))
+    """
+
+    def __init__(
+        self,
+        source: LogSource,
+        *,
+        on_error: str = "strict",
+        actions: Sequence[Action] | None = None,
+        no_feedback: str | float = "skip",
+    ) -> None:
+        check_one_of("on_error", on_error, ("strict", "lenient"))
+        if no_feedback != "skip":
+            if isinstance(no_feedback, str):
+                raise InvalidInput(f"no_feedback is {shown(no_feedback)}; it must be 'skip' or a number")
+            check_number("no_feedback", no_feedback, -np.inf)
+        self._source = source
+        self._on_error = on_error
+        self._given = None if actions is None else checked_actions(actions)
+        self._no_feedback = None if no_feedback == "skip" else float(no_feedback)
+        self._scanned: _Facts | None = None
+        self._report = LogReport(source.name, on_error, source.unit)
+        self._share = 0.0
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """The actions, in the order of their indices; none if the log is empty."""
+        declared = self._given or self._source.actions
+        return self._facts().actions if declared is None else declared
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """A range that holds all rewards, as policies take it: 0 to 1, or wider where the log's rewards are."""
+        found = self._source.reward_range or self._facts().rewards
+        low, high = (0.0, 1.0) if found is None else found
+        if self._no_feedback is not None:
+            low, high = min(low, self._no_feedback), max(high, self._no_feedback)
+        return min(low, 0.0), max(high, 1.0)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of contexts: those of the first rows."""
+        return self._source.columns
+
+    @property
+    def format(self) -> str:
+        """The format, such as "dsjson"."""
+        return self._source.format
+
+    @property
+    def on_error(self) -> str:
+        """Whether doubtful lines raise ("strict") or are counted ("lenient")."""
+        return self._on_error
+
+    @property
+    def report(self) -> LogReport:
+        """The report of the last pass of `chunks`, as far as it went."""
+        return self._report
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, doubtful ones included; None as long as it is not known."""
+        known = self._source.n_rows
+        return self._scanned.n_rows if known is None and self._scanned is not None else known
+
+    @property
+    def share_read(self) -> float:
+        """How much of the source the last pass has read, from 0 to 1; for progress bars."""
+        return self._share
+
+    def chunks(self, size: int = CHUNK_ROWS) -> Iterator[LogChunk]:
+        """Read the log from its beginning, about `size` rows at a time."""
+        check_whole("size", size, 1)
+        return self._chunks(size)
+
+    def _chunks(self, size: int) -> Iterator[LogChunk]:
+        report = self._report = LogReport(self._source.name, self._on_error, self._source.unit)
+        index = {action: place for place, action in enumerate(self.actions)}
+        checker = RowChecker(index, report, self._no_feedback, has_probabilities=self._source.has_probabilities)
+        for rows in self._rows(size, report):
+            chunk = checker.chunk(rows)
+            if len(chunk):
+                yield chunk
+
+    def _rows(self, size: int, report: LogReport) -> Iterator[RawRows]:
+        """The source's rows."""
+
+        def advance(share: float) -> None:
+            self._share = share
+
+        advance(0.0)
+        yield from self._source.rows(size, report, advance)
+        advance(1.0)
+
+    def _facts(self) -> _Facts:
+        """What a pass over the whole log finds out; doubtful lines are left to later passes."""
+        if self._scanned is None:
+            actions: set[Action] = set()
+            low, high, n_rows = np.inf, -np.inf, 0
+            for rows in self._rows(CHUNK_ROWS, LogReport(self._source.name, "lenient")):
+                n_rows += len(rows.lines)
+                actions.update(name for name in rows.actions if name is not None)
+                if rows.candidates is not None:
+                    actions.update(*set(rows.candidates.names))
+                rewards = rows.rewards[np.isfinite(rows.rewards)]
+                low, high = min(low, rewards.min(initial=np.inf)), max(high, rewards.max(initial=-np.inf))
+            found = None if low > high else (float(low), float(high))
+            self._scanned = _Facts(tuple(sorted(actions, key=_order)), found, n_rows)
+        return self._scanned
+
+    def __iter__(self) -> Iterator[LogChunk]:
+        return self.chunks()
+
+    def __repr__(self) -> str:
+        rows = "" if self.n_rows is None else f", {_counted(self.n_rows, 'row')}"
+        actions = self._given or self._source.actions or (self._scanned.actions if self._scanned else ())
+        offered = f", {_counted(len(actions), 'action')}" if actions else ""
+        return f"Log({self._source.name!r}{rows}{offered}, {_counted(len(self.columns), 'column')})"
+
+    def _repr_html_(self) -> str:
+        return as_html(repr(self), [{"column": name} for name in self.columns])
+
+    def index_for(self, actions: Sequence[Action]) -> list[int]:
+        """The place of each of the log's actions among other `actions`, such as a policy's; -1 where it is absent."""
+        places = {action: place for place, action in enumerate(actions)}
+        missing = [action for action in self.actions if action not in places]
+        if missing and self._on_error == "strict":
+            raise InvalidInput(
+                f"the log has actions that are not among {listed(list(actions))}: {listed(missing)}; "
+                'on_error="lenient" skips their rows'
+            )
+        return [places.get(action, UNKNOWN) for action in self.actions]
+
+
+def _order(action: Action) -> tuple[str, Any]:
+    """Numbers by size, before strings by text."""
+    return ("", action) if isinstance(action, int | float) else ("text", action)
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
