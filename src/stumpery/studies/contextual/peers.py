@@ -6,7 +6,7 @@ Their speed is that of calls from Python row by row, including the conversion of
 
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from random import Random
@@ -16,12 +16,16 @@ import numpy as np
 
 from stumpery.encoding import Schema, VectorEncoder
 from stumpery.policies.policy import ChosenActions
+from stumpery.studies.contextual.refitted_trees import RefittedTrees
 from stumpery.types import Action, Floats
 
 N_FIRST_ROWS = 1000
 MAX_DEVIATION = 10.0  # spreads from the mean
+N_BINS = 16  # of a number, where a peer has bins
 VW_BITS = 20  # of the table of weights, each 4 floats
 ALPHA = 0.25  # of every LinUCB, as of ours
+
+REGCB = "--regcbopt --mellowness .001 --cb_min_cost -1 --cb_max_cost 0"  # its defaults expect costs of 0 to 1
 
 
 class Vectors:
@@ -34,11 +38,21 @@ class Vectors:
         is_binary = ((values == 0) | (values == 1)).all(axis=0) | (values.std(axis=0) == 0)
         self._mean = np.where(is_binary, 0.0, values.mean(axis=0))
         self._spread = np.where(is_binary, 1.0, values.std(axis=0))
+        self._quantiles = np.quantile(self(first)[:, :-1], np.arange(1, N_BINS) / N_BINS, axis=0).T
+        self._has_bins = ~is_binary
 
     def __call__(self, contexts: Any) -> Floats:
         """Standardised columns, and a constant."""
         values = np.nan_to_num((self._encoder.encode_many(contexts) - self._mean) / self._spread)
         return np.column_stack([values.clip(-MAX_DEVIATION, MAX_DEVIATION), np.ones(len(values))])
+
+    def binned(self, vector: Floats) -> list[str]:
+        """The names of a vector's features, without the constant: of set bits, and of the bins of numbers."""
+        return [
+            f"x{column}b{np.searchsorted(self._quantiles[column], value)}" if has_bins else f"x{column}"
+            for column, (value, has_bins) in enumerate(zip(vector[:-1].tolist(), self._has_bins.tolist(), strict=True))
+            if has_bins or value
+        ]
 
 
 class Peer(ABC):
@@ -85,14 +99,22 @@ class Peer(ABC):
 
 
 class VowpalWabbit(Peer):
-    """Vowpal Wabbit with `--squarecb` and whatever other options."""
+    """Vowpal Wabbit with an exploration, numbers as they are or in bins, and whatever other options."""
 
-    def __init__(self, *, actions: Sequence[Action], seed: int, options: str = "") -> None:
-        self._options = options
+    def __init__(
+        self,
+        *,
+        actions: Sequence[Action],
+        seed: int,
+        exploration: str = "--squarecb",
+        options: str = "",
+        is_binned: bool = False,
+    ) -> None:
+        self._exploration, self._options, self._is_binned = exploration, options, is_binned
         super().__init__(actions=actions, seed=seed)
 
     def _new_model(self) -> Any:
-        fixed = f"--cb_explore {self._n_actions} --squarecb --quiet -b {VW_BITS} --random_seed {self._seed}"
+        fixed = f"--cb_explore {self._n_actions} {self._exploration} --quiet -b {VW_BITS} --random_seed {self._seed}"
         return import_module("vowpalwabbit").Workspace(f"{fixed} {self._options}")
 
     @property
@@ -102,6 +124,8 @@ class VowpalWabbit(Peer):
 
     def form(self, vector: Floats) -> str:
         """A line of its text format, without the constant, which it adds; bare numbers as names would collide."""
+        if self._is_binned and self._vectors is not None:
+            return "| " + " ".join(self._vectors.binned(vector))
         return "| " + " ".join(f"x{index}:{vector[index]:.6g}" for index in np.flatnonzero(vector[:-1]).tolist())
 
     def decide(self, row: str) -> tuple[int, float]:
@@ -180,11 +204,21 @@ PEERS: dict[str, tuple[str, Callable[..., Peer]]] = {  # the module that each ne
     "contextualbandits LinUCB": ("contextualbandits.online", ContextualBanditsLinUCB),
     "river LinUCB": ("river.bandit", RiverLinUCB),
 }
+ONE_PASS_PEERS: dict[str, tuple[str, Callable[..., Any]]] = {  # those of the contest of one pass
+    "VW squarecb": ("vowpalwabbit", VowpalWabbit),
+    "VW squarecb, bins": ("vowpalwabbit", partial(VowpalWabbit, is_binned=True)),
+    "VW squarecb -q": ("vowpalwabbit", partial(VowpalWabbit, options="-q ::")),
+    "VW squarecb -q, bins": ("vowpalwabbit", partial(VowpalWabbit, options="-q ::", is_binned=True)),
+    "VW bag": ("vowpalwabbit", partial(VowpalWabbit, exploration="--bag 5")),
+    "VW cover": ("vowpalwabbit", partial(VowpalWabbit, exploration="--cover 3 --psi .01 --nounif")),
+    "VW regcb": ("vowpalwabbit", partial(VowpalWabbit, exploration=REGCB)),
+    "LightGBM": ("lightgbm", RefittedTrees),
+}
 
 
-def installed() -> dict[str, Callable[..., Peer]]:
+def installed(known: Mapping[str, tuple[str, Callable[..., Any]]] | None = None) -> dict[str, Callable[..., Any]]:
     """The peers whose libraries can be imported."""
-    return {name: maker for name, (module, maker) in PEERS.items() if _imports(module)}
+    return {name: maker for name, (module, maker) in (PEERS if known is None else known).items() if _imports(module)}
 
 
 def _imports(module: str) -> bool:
