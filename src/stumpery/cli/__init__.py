@@ -1,4 +1,4 @@
-"""Command line: `stumpery demo`, `study`, `plan`, `bench` and `data`, a file for each.
+"""Command line: `stumpery demo`, `study`, `plan`, `bench`, `data` and `serve`, a file for each.
 
 Heavy imports stand inside the commands, so that help and shell completion need neither NumPy nor Numba.
 """
@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from stumpery.cli import bench, data, demo, plan, study
+from stumpery.cli import bench, data, demo, plan, serve, study
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.command(epilog="Example: stumpery demo --steps 10000 --trials 5")(demo.demo)
 app.command(epilog="Example: stumpery study bandits-101 --trials 20 --out out/quick")(study.study)
 app.command(epilog="Example: stumpery plan --actions 7 --variables 94 --depth 14 --trees 100 --epsilon 0.4")(plan.plan)
 app.command(epilog="Example: stumpery bench --only bandits")(bench.bench)
+app.command(epilog="Example: stumpery serve --actions news,sport,film")(serve.serve)
 app.add_typer(data.app, name="data")
 
 

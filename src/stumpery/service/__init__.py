@@ -1,0 +1,1 @@
+"""The decision service: decisions and rewards over HTTP, on a durable event log."""

@@ -1,0 +1,211 @@
+"""Deciding: probabilities of the actions, a draw that can be drawn again, and the event that records it."""
+
+import secrets
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from stumpery.service import events
+from stumpery.service.engine.journal import Journal
+from stumpery.service.errors import RefusedRequest, RequestConflict, TooManyRequests
+from stumpery.service.events import DecisionMade, ServedContext
+from stumpery.service.replica.policy_replica import PolicyReplica
+from stumpery.service.settings import LimitSettings
+
+TO_UNIT = 2.0**-53
+MAX_RANKING = 1_000
+
+
+class DecideRequest(Struct, kw_only=True, forbid_unknown_fields=True):
+    """A request for a decision.
+
+    Args:
+        context: Column names and values: texts, numbers, booleans or null.
+        available: The actions to choose from; by default all of the policy.
+        k: How many of the likeliest actions the ranking names.
+        event: An id for the decision, by which its reward comes; by default a new one of 128 random bits.
+        deferred: Whether nothing is learned before the decision is activated.
+    """
+
+    context: ServedContext | None = None
+    available: list[str] | None = None
+    k: int = 10
+    event: str | None = None
+    deferred: bool = False
+
+
+class RankedAction(Struct):
+    """An action and its probability."""
+
+    action: str
+    probability: float
+
+
+class DecideAnswer(Struct, omit_defaults=True):
+    """A decision: its id, the action, the probability with which it was drawn, and the likeliest actions.
+
+    `version` is the number of the last event that the policy had learned; a fallback was not logged and takes no
+    reward.
+    """
+
+    event: str | None
+    action: str
+    probability: float
+    version: int
+    ranking: list[RankedAction] = []
+    repeated: bool = False
+    fallback: bool = False
+
+
+def uniform(seed: int, number: int) -> float:
+    """A draw from [0, 1) for the event of that number: the same each time it is drawn again."""
+    word = blake2b(f"{seed} {number}".encode(), digest_size=8).digest()
+    return (int.from_bytes(word, "little") >> 11) * TO_UNIT
+
+
+def chosen(probabilities: Sequence[float], draw: float) -> int:
+    """The index that a draw from [0, 1) chooses."""
+    remaining, last = draw * sum(probabilities), 0
+    for index, probability in enumerate(probabilities):
+        if probability > 0.0:
+            last = index
+            remaining -= probability
+            if remaining < 0.0:
+                return index
+    return last  # by rounding
+
+
+def decide(journal: Journal, limits: LimitSettings, name: str, request: DecideRequest) -> DecideAnswer:
+    """Decide, and add the decision to the journal; a request with a known id gets its first answer again."""
+    policy = journal.replica.policy(name)
+    asked = None
+    if request.event is not None:
+        asked = _hash_of(request)
+        earlier = _earlier(journal, name, policy, request.event)
+        if earlier is not None:
+            return _repeated(request.event, earlier, asked)
+    if len(policy.open) >= limits.open_decisions:
+        raise TooManyRequests(f"policy {name!r} has {len(policy.open)} open decisions, which is the limit")
+    _check_request(request, policy, limits)
+    made = _made(journal, policy, request, asked)
+    event = request.event or secrets.token_hex(16)
+    journal.add(name, event, made)
+    return _answer(event, made)
+
+
+def _made(journal: Journal, policy: PolicyReplica, request: DecideRequest, asked: str | None) -> DecisionMade:
+    """The decision that a request leads to."""
+    settings = policy.settings
+    actions, probabilities = probabilities_of(policy, request)
+    draw = uniform(settings.seed, journal.next_number)
+    index = chosen(probabilities, draw)
+    ranked = sorted(range(len(actions)), key=probabilities.__getitem__, reverse=True)[: request.k]
+    return DecisionMade(
+        context=request.context,
+        action=actions[index],
+        probability=probabilities[index],
+        draw=draw,
+        version=policy.version,
+        until=journal.time + round(1000 * settings.wait_s),
+        ranking=[(actions[each], probabilities[each]) for each in ranked],
+        available=request.available,
+        asked=asked,
+        is_deferred=request.deferred,
+    )
+
+
+def probabilities_of(policy: PolicyReplica, request: DecideRequest) -> tuple[list[str], list[float]]:
+    """The actions to choose from, and the probability of each; the policy stays as it is."""
+    settings = policy.settings
+    actions = list(settings.actions if request.available is None else request.available)
+    if settings.is_paused:
+        fallback = fallback_of(policy, request)
+        return actions, [float(action == fallback) for action in actions]
+    every = policy.model.probabilities(request.context, available=request.available).tolist()
+    position = policy.model.position
+    own = every if request.available is None else [every[position(action)] for action in actions]
+    rest, share = 1.0 - settings.exploration, settings.exploration / len(actions)
+    total = sum(own)
+    return actions, [rest * probability / total + share for probability in own]
+
+
+def fallback_of(policy: PolicyReplica, request: DecideRequest) -> str:
+    """The action that is chosen without the model."""
+    actions = policy.settings.actions if request.available is None else request.available
+    fallback = policy.settings.fallback
+    return fallback if fallback is not None and fallback in actions else actions[0]
+
+
+def fallback_answer(policy: PolicyReplica, request: DecideRequest) -> DecideAnswer:
+    """The answer where the log cannot be written: the fallback action, which takes no reward."""
+    return DecideAnswer(request.event, fallback_of(policy, request), 1.0, policy.version, fallback=True)
+
+
+def _check_request(request: DecideRequest, policy: PolicyReplica, limits: LimitSettings) -> None:
+    context, available = request.context, request.available
+    if context is not None:
+        if len(context) > limits.columns:
+            raise RefusedRequest(f"context has {len(context)} columns; the limit is {limits.columns}")
+        for name, value in context.items():
+            if len(name) > limits.name_length:
+                raise RefusedRequest(f"a column's name has {len(name)} characters; the limit is {limits.name_length}")
+            if type(value) is str and len(value) > limits.text_length:
+                raise RefusedRequest(f"column {name!r} has {len(value)} characters; the limit is {limits.text_length}")
+    if available is not None:
+        if not available:
+            raise RefusedRequest("available is empty; at least one action is needed")
+        if len(set(available)) < len(available):
+            raise RefusedRequest("available names an action twice; actions must differ")
+        for action in available:
+            policy.model.position(action)
+    if not 1 <= request.k <= MAX_RANKING:
+        raise RefusedRequest(f"k is {request.k}; it must be a whole number from 1 to {MAX_RANKING}")
+    if request.event is not None and not 1 <= len(request.event) <= limits.name_length:
+        raise RefusedRequest(f"event has {len(request.event)} characters; it must have 1 to {limits.name_length}")
+
+
+def _hash_of(request: DecideRequest) -> str:
+    return blake2b(msgspec.json.encode(request, order="sorted"), digest_size=16).hexdigest()
+
+
+def _earlier(journal: Journal, name: str, policy: PolicyReplica, event: str) -> DecisionMade | None:
+    """The decision with this id, if there is one."""
+    decision = policy.open.decisions.get(event)
+    if decision is not None and decision.content:
+        return decision.made()
+    found = [events.decoded(row.content) for row in journal.find(name, event)]
+    return next((each for each in found if isinstance(each, DecisionMade)), None)
+
+
+def _repeated(event: str, earlier: DecisionMade, asked: str) -> DecideAnswer:
+    if earlier.asked != asked:
+        raise RequestConflict(f"decision {event!r} was made for another request; an id names one decision")
+    return _answer(event, earlier, repeated=True)
+
+
+def _answer(event: str, made: DecisionMade, *, repeated: bool = False) -> DecideAnswer:
+    ranking = [RankedAction(action, probability) for action, probability in made.ranking]
+    return DecideAnswer(event, made.action, made.probability, made.version, ranking, repeated)
+
+
+def explain(journal: Journal, name: str, event: str) -> dict[str, Any]:
+    """A decision as it was logged, its rewards, and what the policy says of it now."""
+    from stumpery.service.errors import UnknownName
+    from stumpery.types import Decision
+
+    policy = journal.replica.policy(name)
+    rows = journal.find(name, event)
+    found = [(row, events.decoded(row.content)) for row in rows]
+    made = next((each for _, each in found if isinstance(each, DecisionMade)), None)
+    if made is None:
+        raise UnknownName(f"policy {name!r} has made no decision {event!r}")
+    decision = Decision(made.action, made.probability, made.context)
+    explanation = policy.model.explain(decision) if made.action in policy.model.actions else None
+    return {
+        "event": event,
+        "history": [{"number": row.number, "time": row.time, **msgspec.to_builtins(each)} for row, each in found],
+        "now": None if explanation is None else {"summary": explanation.summary, "rows": list(explanation.rows)},
+    }

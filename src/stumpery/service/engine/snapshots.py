@@ -1,0 +1,131 @@
+"""Snapshots of a site: the models and tables after a row of the log, so that a start replays its tail alone.
+
+A snapshot is a folder named by the number of that row, with a file per model, a file of tables, and a manifest with
+their SHA-256. It is written under a temporary name and renamed, so a folder with a number is complete. A damaged one is
+passed over for an older one and more of the log.
+"""
+
+import hashlib
+import logging
+import os
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from stumpery.errors import StumperyError
+from stumpery.policies import Policy
+from stumpery.saving.files import load, save
+from stumpery.service.log.event_log import EventLog
+from stumpery.service.replica.policy_replica import PolicyReplica, ReplicaTables
+from stumpery.service.replica.site_replica import SiteReplica
+
+logger = logging.getLogger(__name__)
+MANIFEST, TABLES = "manifest.json", "tables.msgpack"
+KEPT_SNAPSHOTS = 3
+
+
+class SnapshotManifest(msgspec.Struct):
+    """What a snapshot holds: the position in the log, its policies in order, and the SHA-256 of each file."""
+
+    number: int
+    time: int
+    policies: list[str]
+    files: dict[str, str]
+
+
+class Snapshots:
+    """The snapshots of a site in a folder.
+
+    Args:
+        folder: The folder; it is created with the first snapshot.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def numbers(self) -> list[int]:
+        """The numbers of the rows after which there are snapshots, the latest first."""
+        found = [path.name for path in self.folder.glob("*") if path.name.isdigit()] if self.folder.exists() else []
+        return sorted(map(int, found), reverse=True)
+
+    def save(self, replica: SiteReplica) -> Path:
+        """Write a snapshot, and delete the oldest ones."""
+        replica.learn()
+        part = self.folder / f".{replica.number}.{os.getpid()}.part"
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        target = self.folder / str(replica.number)
+        try:
+            self._write(part, replica)
+            shutil.rmtree(target, ignore_errors=True)
+            part.rename(target)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+        _sync(self.folder)
+        for number in self.numbers()[KEPT_SNAPSHOTS:]:
+            shutil.rmtree(self.folder / str(number), ignore_errors=True)
+        return target
+
+    def _write(self, part: Path, replica: SiteReplica) -> None:
+        names = list(replica.policies)
+        for index, name in enumerate(names):
+            save(replica.policies[name].model, part / f"{index}.safetensors")
+        tables = msgspec.msgpack.encode([replica.policies[name].tables() for name in names])
+        _write_synced(part / TABLES, tables)
+        files = {path.name: _hash(path) for path in sorted(part.iterdir())}
+        manifest = SnapshotManifest(replica.number, replica.time, names, files)
+        _write_synced(part / MANIFEST, msgspec.json.encode(manifest))
+
+    def load(self, number: int) -> SiteReplica:
+        """The replica of one snapshot; an error says what is wrong with it."""
+        folder = self.folder / str(number)
+        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=SnapshotManifest)
+        for name, digest in manifest.files.items():
+            if _hash(folder / Path(name).name) != digest:
+                raise msgspec.ValidationError(f"its file {name} is not what was written")
+        tables = msgspec.msgpack.decode((folder / TABLES).read_bytes(), type=list[ReplicaTables])
+        replica = SiteReplica()
+        replica.number, replica.time = manifest.number, manifest.time
+        for index, (name, each) in enumerate(zip(manifest.policies, tables, strict=True)):
+            model = load(folder / f"{index}.safetensors", kind=Policy)
+            replica.policies[name] = PolicyReplica.restored(each, model)
+        return replica
+
+    def restore(self, log: EventLog, *, before: int | None = None) -> SiteReplica:
+        """The replica after the whole log: from the latest usable snapshot, and the rows after it."""
+        last, _ = log.last()
+        for number in self.numbers():
+            if number > (last if before is None else before):
+                continue
+            try:
+                replica = self.load(number)
+            except (StumperyError, ValueError, OSError) as error:
+                logger.warning("the snapshot at %d is damaged and passed over: %s", number, error)
+                continue
+            replica.replay(log.rows(number))
+            return replica
+        replica = SiteReplica()
+        replica.replay(log.rows())
+        return replica
+
+
+def _write_synced(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sync(folder: Path) -> None:
+    if hasattr(os, "O_DIRECTORY"):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,125 @@
+"""Events of the log: everything that changes a policy, a decision or a reward, as JSON with a tag.
+
+An event holds the outcome, not the request: a replica that applies it takes no decision of its own, so equal logs give
+equal bits.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from stumpery.service.settings import PolicySettings
+
+Value = str | int | float | bool | None
+ServedContext = dict[str, Value]
+
+
+class RewardStatus(StrEnum):
+    """What became of a reward: learned at once, kept to the end of the wait, or recorded only."""
+
+    LEARNED = "learned"
+    KEPT = "kept"
+    EARLY = "early"
+    LATE = "late"
+    DUPLICATE = "duplicate"
+
+
+class PolicyCreated(Struct, tag="policy created", frozen=True):
+    """A policy with its settings, or a copy of another as it is then."""
+
+    settings: PolicySettings
+    copy_of: str | None = None
+
+
+class PolicyChanged(Struct, tag="policy changed", frozen=True):
+    """New settings of a policy; kind, options, columns, seed, actions and range of rewards stay."""
+
+    settings: PolicySettings
+
+
+class PolicyDeleted(Struct, tag="policy deleted", frozen=True):
+    """The end of a policy and its open decisions."""
+
+
+class ActionAdded(Struct, tag="action added", frozen=True):
+    """A new action, and what it is like."""
+
+    action: str
+    features: dict[str, Value] | None = None
+
+
+class ActionRemoved(Struct, tag="action removed", frozen=True):
+    """An action that is not offered any more."""
+
+    action: str
+
+
+class DecisionMade(Struct, tag="decision", frozen=True, omit_defaults=True):
+    """A decision: the context, the action, its probability, and the draw that chose it.
+
+    `ranking` are the likeliest actions, `version` is the number of the last event that the policy had learned, `asked`
+    a hash of the request, and `until` the log's time when the wait ends.
+    """
+
+    context: ServedContext | None
+    action: str
+    probability: float
+    draw: float
+    version: int
+    until: int
+    ranking: list[tuple[str, float]] = []
+    available: list[str] | None = None
+    asked: str | None = None
+    is_deferred: bool = False
+
+
+class DecisionActivated(Struct, tag="activation", frozen=True):
+    """A deferred decision was shown, or it was not and is never learned."""
+
+    is_shown: bool = True
+
+
+class RewardCame(Struct, tag="reward", frozen=True, omit_defaults=True):
+    """A reward of a decision, and what became of it; `reward` is an id of its own."""
+
+    value: float
+    status: RewardStatus
+    reward: str | None = None
+
+
+class DecisionSettled(Struct, tag="settled", frozen=True, omit_defaults=True):
+    """The wait of a decision ended: the value to learn, if any."""
+
+    value: float | None = None
+    is_default: bool = False
+
+
+class ClockRead(Struct, tag="clock", frozen=True):
+    """The log's time, without anything else."""
+
+
+Event = (
+    PolicyCreated
+    | PolicyChanged
+    | PolicyDeleted
+    | ActionAdded
+    | ActionRemoved
+    | DecisionMade
+    | DecisionActivated
+    | RewardCame
+    | DecisionSettled
+    | ClockRead
+)
+_ENCODER, _DECODER = msgspec.json.Encoder(), msgspec.json.Decoder(Event)
+
+
+def encoded(event: Any) -> bytes:
+    """An event as JSON."""
+    return _ENCODER.encode(event)
+
+
+def decoded(content: bytes) -> Any:
+    """The event that `encoded` wrote."""
+    return _DECODER.decode(content)

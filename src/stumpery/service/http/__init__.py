@@ -1,0 +1,1 @@
+"""The HTTP interface: routes, messages, keys, limits and metrics."""

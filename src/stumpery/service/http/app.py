@@ -1,0 +1,144 @@
+"""The ASGI application: routes to the engine, errors as one sentence, health, metrics and the description."""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from stumpery.errors import StumperyError
+from stumpery.service.engine import deciding
+from stumpery.service.engine.engine import Engine
+from stumpery.service.errors import status_of
+from stumpery.service.http.bodies import decoded_body, read_body
+from stumpery.service.http.metrics import Metrics
+from stumpery.service.http.openapi import description
+from stumpery.service.http.operations import OPERATIONS, ErrorAnswer, Operation
+from stumpery.service.http.security import Keys
+
+logger = logging.getLogger(__name__)
+JSON = "application/json"
+TRY_PAGE = {"try.html": "text/html", "try.js": "text/javascript", "try.css": "text/css"}
+HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+PAGE_HEADERS = {**HEADERS, "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'"}
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def application(engine: Engine) -> Starlette:
+    """The application that serves an engine's policies."""
+    keys, metrics = Keys(engine.settings.keys), Metrics(engine)
+    routes = [Route(each.path, _endpoint(engine, keys, metrics, each), methods=[each.method]) for each in OPERATIONS]
+    routes += [Route(path, endpoint) for path, endpoint in _pages(engine, keys, metrics).items()]
+    handlers: dict[Any, Any] = {
+        StumperyError: _refused,
+        HTTPException: _http_error,
+        ClientDisconnect: _gone,
+        Exception: _failed,
+    }
+    return Starlette(routes=routes, exception_handlers=handlers)
+
+
+def _endpoint(engine: Engine, keys: Keys, metrics: Metrics, operation: Operation) -> Endpoint:
+    """The function that answers the requests of one operation."""
+    limits = engine.settings.limits
+    makes_decisions = operation.body is deciding.DecideRequest
+
+    async def answer(request: Request) -> Response:
+        start = time.perf_counter()
+        status = 500
+        try:
+            keys.check(request.headers.get("authorization"), operation.right)
+            body = None
+            if operation.body is not None:
+                body = decoded_body(await read_body(request, limits.body_bytes), operation.body)
+            path = request.path_params
+            fallback = None
+            if makes_decisions:
+                fallback = lambda replica: deciding.fallback_answer(replica.policy(path["name"]), body)  # noqa: E731
+            result = await engine.submit(operation.task(limits, path, body), fallback)
+            status = 200
+            return Response(_encoded(result), headers=HEADERS, media_type=JSON)
+        except StumperyError as error:
+            status = status_of(error)
+            return _refused(request, error)
+        finally:
+            metrics.count(operation.summary, status, time.perf_counter() - start)
+
+    return answer
+
+
+def _pages(engine: Engine, keys: Keys, metrics: Metrics) -> dict[str, Endpoint]:
+    """Health, metrics and the description of the interface."""
+    openapi = msgspec.json.encode(description(bool(engine.settings.keys)))
+
+    async def health(request: Request) -> Response:
+        return Response(b'{"status":"up"}', media_type=JSON)
+
+    async def ready(request: Request) -> Response:
+        if engine.is_ready:
+            return Response(b'{"status":"ready"}', media_type=JSON)
+        return Response(_encoded({"status": "not ready", "error": engine.failure}), 503, media_type=JSON)
+
+    async def show_metrics(request: Request) -> Response:
+        keys.check(request.headers.get("authorization"), "admin")
+        return Response(await metrics.text(), media_type="text/plain; version=0.0.4")
+
+    async def show_openapi(request: Request) -> Response:
+        return Response(openapi, headers=HEADERS, media_type=JSON)
+
+    return {
+        "/healthz": health,
+        "/readyz": ready,
+        "/metrics": show_metrics,
+        "/openapi.json": show_openapi,
+        **{f"/{path.removesuffix('.html')}": _file(path, kind) for path, kind in TRY_PAGE.items()},
+    }
+
+
+def _file(name: str, media_type: str) -> Endpoint:
+    """A file of the page to try the interface."""
+    content = (files("stumpery.service.http") / "try_page" / name).read_bytes()
+
+    async def show(request: Request) -> Response:
+        return Response(content, headers=PAGE_HEADERS, media_type=media_type)
+
+    return show
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    status = status_of(error)
+    headers = {"Retry-After": "1"} if status in (429, 503) else {}
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Response(_encoded(ErrorAnswer(str(error), status)), status, {**HEADERS, **headers}, JSON)
+
+
+def _http_error(request: Request, error: HTTPException) -> Response:
+    sentence = {404: "there is no such path", 405: f"this path takes no {request.method}"}
+    text = sentence.get(error.status_code, error.detail)
+    return Response(_encoded(ErrorAnswer(text, error.status_code)), error.status_code, HEADERS, JSON)
+
+
+def _gone(request: Request, error: Exception) -> Response:
+    return Response(status_code=400)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    logger.error("a request failed: %r", error)
+    return Response(_encoded(ErrorAnswer("an internal error; the log of the service says more", 500)), 500, None, JSON)
+
+
+def _encoded(value: Any) -> bytes:
+    return msgspec.json.encode(value, enc_hook=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's."""
+    return value.item() if hasattr(value, "item") else str(value)

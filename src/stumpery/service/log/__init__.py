@@ -1,0 +1,1 @@
+"""The event log: one totally ordered, durable list of events."""

@@ -1,0 +1,36 @@
+"""The interface of event logs, and the rows they hold."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+
+class LogRow(NamedTuple):
+    """A row of the log: its number, the log's time in milliseconds, the policy, the id of a decision, and the event."""
+
+    number: int
+    time: int
+    policy: str
+    event: str | None
+    content: bytes
+
+
+class EventLog(Protocol):
+    """A durable list of rows in one total order, with one writer."""
+
+    def append(self, rows: Sequence[LogRow]) -> None:
+        """Append rows, whose numbers follow the last one; they are durable when this returns, all or none."""
+
+    def last(self) -> tuple[int, int]:
+        """The number and the time of the last row; zeros if there is none."""
+
+    def rows(self, after: int = 0) -> Iterator[LogRow]:
+        """All rows after a number, in order."""
+
+    def rows_of(self, policy: str, event: str) -> list[LogRow]:
+        """The rows of one decision, in order."""
+
+    def row(self, number: int) -> LogRow | None:
+        """One row; None if there is none."""
+
+    def close(self) -> None:
+        """Release the log."""

@@ -1,0 +1,136 @@
+"""The event log in an SQLite file: a commit is on the disk before `append` returns.
+
+The file is in write-ahead mode with `synchronous=FULL`, which no option weakens: with NORMAL a power cut loses
+acknowledged commits. One process writes a log; a lock on a file beside it keeps others away.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from stumpery.errors import CorruptFile
+from stumpery.service.errors import ServiceUnavailable
+from stumpery.service.log.event_log import LogRow
+from stumpery.system.extras import need
+
+fcntl: Any = import_module("fcntl") if os.name == "posix" else None
+LOG_FORMAT = 1
+CREATE = """
+CREATE TABLE IF NOT EXISTS log (
+    number INTEGER PRIMARY KEY, time INTEGER NOT NULL, policy TEXT NOT NULL, event TEXT, content BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS events ON log (event) WHERE event IS NOT NULL;
+"""
+CHUNK_ROWS = 1_000
+
+
+class SqliteLog:
+    """An event log in one SQLite file.
+
+    Args:
+        path: The file; it is created if there is none.
+        vfs: Name of SQLite's layer of the file system; tests name one that simulates power cuts.
+        synchronous: For tests of the tests only: anything but FULL loses acknowledged events in power cuts.
+    """
+
+    def __init__(self, path: Path, *, vfs: str | None = None, synchronous: str = "FULL") -> None:
+        self._apsw = need("apsw", "service")
+        self._lock = _locked(path) if vfs is None else None
+        try:
+            self._connection = self._apsw.Connection(str(path), vfs=vfs)
+            self._prepare(synchronous)
+        except self._apsw.Error as error:
+            self._release()
+            raise _error(path, error) from None
+        except BaseException:
+            self._release()
+            raise
+        self._path = path
+
+    def _prepare(self, synchronous: str) -> None:
+        self._connection.set_busy_timeout(1_000)
+        for setting in ("journal_mode=WAL", f"synchronous={synchronous}", "wal_autocheckpoint=4000", "cache_size=-32768"):
+            self._connection.execute(f"PRAGMA {setting}").fetchall()
+        (format_,) = self._connection.execute("PRAGMA user_version").fetchall()[0]
+        if format_ not in (0, LOG_FORMAT):
+            raise CorruptFile(f"the log has format {format_}: this version reads format {LOG_FORMAT}, please upgrade")
+        if format_ == 0:
+            self._connection.execute(f"BEGIN; {CREATE} PRAGMA user_version={LOG_FORMAT}; COMMIT")
+
+    def append(self, rows: Sequence[LogRow]) -> None:
+        """Append rows in one transaction; a ServiceUnavailable says why that was not possible."""
+        connection = self._connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", rows)
+            connection.execute("COMMIT")
+        except self._apsw.Error as error:
+            self._roll_back()
+            raise _error(self._path, error) from None
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def last(self) -> tuple[int, int]:
+        """The number and the time of the last row; zeros if there is none."""
+        found = self._all("SELECT number, time FROM log ORDER BY number DESC LIMIT 1")
+        return found[0] if found else (0, 0)
+
+    def rows(self, after: int = 0) -> Iterator[LogRow]:
+        """All rows after a number, in order."""
+        while True:
+            chunk = self._all("SELECT * FROM log WHERE number > ? ORDER BY number LIMIT ?", after, CHUNK_ROWS)
+            yield from map(LogRow._make, chunk)
+            if len(chunk) < CHUNK_ROWS:
+                return
+            after = chunk[-1][0]
+
+    def rows_of(self, policy: str, event: str) -> list[LogRow]:
+        """The rows of one decision, in order."""
+        found = self._all("SELECT * FROM log WHERE event = ? AND policy = ? ORDER BY number", event, policy)
+        return [LogRow._make(row) for row in found]
+
+    def row(self, number: int) -> LogRow | None:
+        """One row; None if there is none."""
+        found = self._all("SELECT * FROM log WHERE number = ?", number)
+        return LogRow._make(found[0]) if found else None
+
+    def close(self) -> None:
+        """Close the file and release its lock."""
+        self._connection.close()
+        self._release()
+
+    def _all(self, query: str, *values: Any) -> list[Any]:
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except self._apsw.Error as error:
+            raise _error(self._path, error) from None
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _locked(path: Path) -> int | None:
+    """Lock a file beside the log for as long as this process has it open."""
+    if fcntl is None:
+        return None
+    lock = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise ServiceUnavailable(f"{path} is in use by another process; one process at a time writes a log") from None
+    return lock
+
+
+def _error(path: Path, error: Exception) -> Exception:
+    """One sentence for an error of SQLite."""
+    name = type(error).__name__.removesuffix("Error")
+    if name in {"Corrupt", "NotADB"}:
+        return CorruptFile(f"{path} is damaged or no log: {error}")
+    reasons = {"Full": "the disk is full", "Busy": "another process has locked it", "ReadOnly": "it is read-only"}
+    return ServiceUnavailable(f"the log {path} cannot be used: {reasons.get(name, error)}")

@@ -1,0 +1,139 @@
+"""Settings of a site and of its policies, from a TOML file or from requests."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from stumpery.errors import InvalidInput
+
+Settings_ = TypeVar("Settings_")
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+ActionName = Annotated[str, Meta(min_length=1, max_length=200)]
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Seconds = Annotated[float, Meta(ge=0.0, le=31_536_000.0)]
+Whole = Annotated[int, Meta(ge=1)]
+Right = Literal["decide", "reward", "admin"]
+
+
+class PolicySettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=True):
+    """Settings of one policy of the service.
+
+    Args:
+        actions: Names of the actions.
+        kind: Class of the policy, a public name of `stumpery.policies`.
+        options: Further options of that class, such as `max_bytes`; an explorer is a dict with its `kind`.
+        columns: Kinds of the columns, as in `Schema.of`; None infers them from the first decision.
+        seed: Seed of the policy and of its draws.
+        reward_range: The least and the greatest reward.
+        wait_s: Seconds that a decision waits for its reward.
+        default_reward: Reward that is learned when none came within the wait; None learns nothing.
+        rewards: Which of several rewards counts: the first, learned at once, or at the end of the wait the last one,
+            their sum or the greatest.
+        early_rewards_s: Seconds that a reward may come before its decision; 0 refuses it.
+        exploration: Share of decisions that are drawn uniformly, beside those that the policy explores itself.
+        fallback: Action that is chosen when the policy cannot answer; by default the first one available.
+        is_paused: Whether decisions take the fallback and nothing is learned.
+    """
+
+    actions: Annotated[tuple[ActionName, ...], Meta(min_length=1)]
+    kind: Name = "RewardForest"
+    options: dict[str, Any] = {}
+    columns: dict[str, str | list[str | float]] | None = None
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
+    reward_range: tuple[float, float] = (0.0, 1.0)
+    wait_s: Seconds = 600.0
+    default_reward: float | None = 0.0
+    rewards: Literal["first", "last", "sum", "max"] = "first"
+    early_rewards_s: Seconds = 0.0
+    exploration: Share = 0.02
+    fallback: ActionName | None = None
+    is_paused: bool = False
+
+
+class LimitSettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=True):
+    """Limits of what one request, and all together, may ask for."""
+
+    body_bytes: Whole = 262_144
+    columns: Whole = 1_000
+    name_length: Whole = 200
+    text_length: Whole = 2_000
+    actions: Whole = 10_000
+    policies: Whole = 100
+    batch: Whole = 1_000
+    open_decisions: Whole = 500_000
+    early_rewards: Whole = 10_000
+    waiting_requests: Whole = 2_000
+
+
+class KeySettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=True):
+    """An API key: its name, the SHA-256 of the key in hexadecimal, and its rights."""
+
+    name: Name
+    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
+    rights: tuple[Right, ...]
+    rate: Annotated[float, Meta(gt=0.0)] | None = None
+
+
+class SiteSettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=True):
+    """Settings of a site: where it listens, where its log is, its policies, keys and limits."""
+
+    folder: str = "stumpery-site"
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535)] = 8321
+    policies: dict[Name, PolicySettings] = field(default_factory=dict)
+    keys: tuple[KeySettings, ...] = ()
+    limits: LimitSettings = LimitSettings()
+    snapshot_events: Whole = 100_000
+    snapshot_s: Seconds = 60.0
+    log_format: Literal["json", "text"] = "json"
+
+
+def read_site(path: Path) -> SiteSettings:
+    """Settings from a TOML file; the folder of the log is relative to it."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InvalidInput(f"there is no file {path}; it must be a TOML file with the settings of the site") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidInput(f"{path} cannot be read: {error}") from None
+    site = converted(content, SiteSettings, str(path))
+    return msgspec.structs.replace(site, folder=str(path.parent / site.folder))
+
+
+def site_of(
+    path: Path | None,
+    *,
+    actions: str | None = None,
+    folder: Path | None = None,
+    host: str | None = None,
+    port: int | None = None,
+) -> SiteSettings:
+    """Settings from a file, or the defaults, with what a command line says."""
+    site = SiteSettings() if path is None else read_site(path)
+    given: dict[str, Any] = {"host": host, "port": port, "folder": None if folder is None else str(folder)}
+    if actions is not None:
+        names = tuple(name.strip() for name in actions.split(",") if name.strip())
+        policy = converted({"actions": names}, PolicySettings, "--actions")
+        given["policies"] = {**site.policies, "default": policy}
+    given = {name: value for name, value in given.items() if value is not None}
+    return converted({**msgspec.to_builtins(site), **msgspec.to_builtins(given)}, SiteSettings, "the command")
+
+
+def converted(content: Any, kind: type[Settings_], what: str) -> Settings_:
+    """Plain values as settings; an InvalidInput says where they do not fit."""
+    try:
+        return msgspec.convert(content, kind)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"{what} is not valid: {error}") from None
+
+
+def changed(settings: PolicySettings, changes: Mapping[str, Any]) -> PolicySettings:
+    """Settings with some of them changed."""
+    unknown = sorted(changes.keys() - set(PolicySettings.__struct_fields__))
+    if unknown:
+        raise InvalidInput(f"a policy has no setting {unknown[0]!r}")
+    return converted({**msgspec.to_builtins(settings), **changes}, PolicySettings, "the change")
