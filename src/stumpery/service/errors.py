@@ -39,7 +39,7 @@ class AccessDenied(RefusedRequest):
     status = 401
 
 
-class ServiceUnavailable(StumperyError):
+class ServiceUnavailable(StumperyError):  # noqa: N818
     """The log cannot be written or is being opened; nothing was recorded, to be tried again later."""
 
     status = 503

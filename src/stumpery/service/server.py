@@ -4,13 +4,16 @@ import logging
 import sys
 from collections.abc import Callable
 from functools import partial
+from typing import Any
+
+import uvicorn
 
 from stumpery.service.engine import administering
 from stumpery.service.engine.engine import Engine
 from stumpery.service.engine.journal import Journal
+from stumpery.service.http.app import application
 from stumpery.service.http.security import check_exposure
 from stumpery.service.settings import PolicySettings, SiteSettings
-from stumpery.system.extras import need
 
 logger = logging.getLogger(__name__)
 SWITCH_S = 0.0005  # the engine's thread gives way to the event loop this often
@@ -19,9 +22,6 @@ BACKLOG, KEEP_ALIVE_S, STOP_S = 2_048, 75, 10
 
 def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
     """Serve a site until SIGTERM or SIGINT; `announce` gets its address when it is ready."""
-    uvicorn = need("uvicorn", "service")
-    from stumpery.service.http.app import application
-
     check_exposure(settings)
     sys.setswitchinterval(SWITCH_S)
     engine = Engine(settings)
@@ -40,9 +40,7 @@ def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=STOP_S,
         )
-        server = _announcing(uvicorn.Server)(config)
-        server.announce = announce
-        server.run()
+        AnnouncingServer(config, announce).run()
     finally:
         engine.stop()
 
@@ -59,17 +57,22 @@ def _prepare(settings: SiteSettings, name: str, policy: PolicySettings, journal:
     administering.change(journal, settings.limits, name, changes)
 
 
-def _announcing(base: type) -> type:
-    """A server that says its address when it listens, also where the port was chosen by the system."""
+class AnnouncingServer(uvicorn.Server):
+    """A server that says its address when it listens, also where the system chose the port.
 
-    class AnnouncingServer(base):
-        announce: Callable[[str], None]
+    Args:
+        config: What is served.
+        announce: Gets the address.
+    """
 
-        async def startup(self, sockets: object = None) -> None:
-            await super().startup(sockets)
-            for server in getattr(self, "servers", []):
-                for socket in server.sockets:
-                    host, port = socket.getsockname()[:2]
-                    self.announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    def __init__(self, config: uvicorn.Config, announce: Callable[[str], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
 
-    return AnnouncingServer
+    async def startup(self, sockets: Any = None) -> None:
+        """Listen, and say so."""
+        await super().startup(sockets)
+        for server in self.servers:
+            for socket in server.sockets:
+                host, port = socket.getsockname()[:2]
+                self._announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")

@@ -130,7 +130,9 @@ def check(settings: PolicySettings, limits: LimitSettings) -> None:
     """Refuse settings that do not fit together."""
     low, high = settings.reward_range
     if settings.default_reward is not None and not low <= settings.default_reward <= high:
-        raise RefusedRequest(f"default_reward is {settings.default_reward:g}; it must be from {low:g} to {high:g}, or null")
+        raise RefusedRequest(
+            f"default_reward is {settings.default_reward:g}; it must be from {low:g} to {high:g}, or null"
+        )
     if settings.fallback is not None and settings.fallback not in settings.actions:
         raise RefusedRequest(f"fallback is {settings.fallback!r}; it must be one of the actions")
     if len(settings.actions) > limits.actions:

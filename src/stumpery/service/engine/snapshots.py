@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from stumpery.errors import StumperyError
+from stumpery.errors import CorruptFile, StumperyError
 from stumpery.policies import Policy
 from stumpery.saving.files import load, save
 from stumpery.service.log.event_log import EventLog
@@ -88,7 +88,9 @@ class Snapshots:
         replica = SiteReplica()
         replica.number, replica.time = manifest.number, manifest.time
         for index, (name, each) in enumerate(zip(manifest.policies, tables, strict=True)):
-            model = load(folder / f"{index}.safetensors", kind=Policy)
+            model = load(folder / f"{index}.safetensors")
+            if not isinstance(model, Policy):
+                raise CorruptFile(f"its file {index}.safetensors holds no policy")
             replica.policies[name] = PolicyReplica.restored(each, model)
         return replica
 

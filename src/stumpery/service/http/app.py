@@ -55,7 +55,7 @@ def _endpoint(engine: Engine, keys: Keys, metrics: Metrics, operation: Operation
         status = 500
         try:
             keys.check(request.headers.get("authorization"), operation.right)
-            body = None
+            body: Any = None
             if operation.body is not None:
                 body = decoded_body(await read_body(request, limits.body_bytes), operation.body)
             path = request.path_params

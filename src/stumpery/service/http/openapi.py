@@ -59,7 +59,10 @@ def _described(operation: Operation, schema_of: dict[int, Any]) -> dict[str, Any
         "parameters": parameters,
         "responses": {
             "200": {"description": "The answer.", "content": _json(answer)},
-            **{status: {"description": text, "content": _json(schema_of[id(ErrorAnswer)])} for status, text in ERRORS.items()},
+            **{
+                status: {"description": text, "content": _json(schema_of[id(ErrorAnswer)])}
+                for status, text in ERRORS.items()
+            },
         },
     }
     if operation.body is not None:

@@ -121,11 +121,23 @@ def _list(limits: LimitSettings, path: Path, body: None) -> Task:
 OPERATIONS = [
     Operation("POST", f"{POLICY}/decide", "decide", "Choose an action", _decide, DecideRequest, DecideAnswer),
     Operation(
-        "POST", f"{POLICY}/decide_many", "decide", "Choose several actions", _decide_many, DecideManyRequest, DecideManyAnswer
+        "POST",
+        f"{POLICY}/decide_many",
+        "decide",
+        "Choose several actions",
+        _decide_many,
+        DecideManyRequest,
+        DecideManyAnswer,
     ),
     Operation("POST", f"{POLICY}/reward", "reward", "Reward a decision", _reward, RewardRequest, RewardAnswer),
     Operation(
-        "POST", f"{POLICY}/reward_many", "reward", "Reward several decisions", _reward_many, RewardManyRequest, RewardManyAnswer
+        "POST",
+        f"{POLICY}/reward_many",
+        "reward",
+        "Reward several decisions",
+        _reward_many,
+        RewardManyRequest,
+        RewardManyAnswer,
     ),
     Operation(
         "POST",

@@ -79,4 +79,6 @@ def new_key() -> tuple[str, str]:
 def check_exposure(settings: SiteSettings) -> None:
     """Refuse to listen beyond this machine without keys."""
     if settings.host not in LOOPBACK and not settings.keys:
-        raise InvalidInput(f"host is {settings.host!r}, which others can reach: the site needs keys (stumpery service key)")
+        raise InvalidInput(
+            f"host is {settings.host!r}, which others can reach: the site needs keys (stumpery service key)"
+        )

@@ -50,7 +50,12 @@ class SqliteLog:
 
     def _prepare(self, synchronous: str) -> None:
         self._connection.set_busy_timeout(1_000)
-        for setting in ("journal_mode=WAL", f"synchronous={synchronous}", "wal_autocheckpoint=4000", "cache_size=-32768"):
+        for setting in (
+            "journal_mode=WAL",
+            f"synchronous={synchronous}",
+            "wal_autocheckpoint=4000",
+            "cache_size=-32768",
+        ):
             self._connection.execute(f"PRAGMA {setting}").fetchall()
         (format_,) = self._connection.execute("PRAGMA user_version").fetchall()[0]
         if format_ not in (0, LOG_FORMAT):
@@ -104,9 +109,10 @@ class SqliteLog:
 
     def _all(self, query: str, *values: Any) -> list[Any]:
         try:
-            return self._connection.execute(query, values).fetchall()
+            found: list[Any] = self._connection.execute(query, values).fetchall()
         except self._apsw.Error as error:
             raise _error(self._path, error) from None
+        return found
 
     def _release(self) -> None:
         if self._lock is not None:

@@ -21,13 +21,15 @@ def new_model(settings: PolicySettings) -> Policy:
     kind = _kind(settings.kind)
     options = {name: _option(name, value) for name, value in settings.options.items()}
     if settings.columns is not None:
-        options["schema"] = Schema.of(settings.columns)
+        columns: dict[str, Any] = {**settings.columns}
+        options["schema"] = Schema.of(columns)
     try:
-        return kind(
-            actions=list(settings.actions), seed=settings.seed, reward_range=tuple(settings.reward_range), **options
+        model: Policy = kind(
+            actions=list(settings.actions), seed=settings.seed, reward_range=settings.reward_range, **options
         )
     except TypeError as error:
         raise InvalidInput(f"the options of {settings.kind} are not valid: {error}") from None
+    return model
 
 
 def _kind(name: str) -> Any:

@@ -1,0 +1,143 @@
+"""Decisions of the service: true probabilities, ids, limits, and a model that deciding does not change."""
+
+import numpy as np
+import pytest
+from tests.service.sites import ACTIONS, FOREST, open_site
+from tests.support import refused
+
+from stumpery.errors import InvalidInput
+from stumpery.service.engine.deciding import chosen, uniform
+from stumpery.service.errors import RequestConflict, TooManyRequests, UnknownName
+from stumpery.service.replica.models import digest_of
+from stumpery.service.settings import LimitSettings
+
+
+@pytest.fixture
+def site(tmp_path):
+    with open_site(tmp_path / "site") as opened:
+        yield opened
+
+
+def test_a_draw_chooses_each_action_with_its_probability():
+    draws = [chosen([0.5, 0.2, 0.0, 0.3], uniform(7, number)) for number in range(20_000)]
+    assert np.bincount(draws, minlength=4) / 20_000 == pytest.approx([0.5, 0.2, 0.0, 0.3], abs=0.02)
+
+
+def test_a_draw_can_be_drawn_again():
+    assert uniform(7, 12) == uniform(7, 12) != uniform(8, 12)
+
+
+def test_the_answers_probability_is_that_of_the_ranking_and_they_sum_to_one(site):
+    site.create(exploration=0.1)
+    answer = site.decide()
+    assert {each.action: each.probability for each in answer.ranking}[answer.action] == answer.probability
+    assert sum(each.probability for each in answer.ranking) == pytest.approx(1.0)
+
+
+def test_exploration_is_a_floor_under_every_probability(site):
+    site.create(exploration=0.3)
+    for _ in range(50):
+        site.reward(site.decide().event, 1.0)
+    assert min(each.probability for each in site.decide().ranking) >= 0.1 - 1e-12
+
+
+def test_only_available_actions_are_chosen(site):
+    site.create()
+    answers = [site.decide(available=["film", "news"]) for _ in range(30)]
+    assert {answer.action for answer in answers} <= {"film", "news"}
+    assert {each.action for each in answers[0].ranking} == {"film", "news"}
+
+
+def test_deciding_does_not_change_the_model(site):
+    site.create(**FOREST)
+    site.decide(context={"hour": 1, "device": "phone"})
+    model = site.engine.journal.replica.policies["default"].model
+    before = site.engine.call(lambda journal: digest_of(model))
+    for hour in range(40):
+        site.decide(context={"hour": hour, "device": f"device {hour}"})
+    assert site.engine.call(lambda journal: digest_of(model)) == before
+
+
+def test_a_repeated_request_gets_its_first_answer(site):
+    site.create()
+    first = site.decide(event="one", context={"hour": 3})
+    for _ in range(20):
+        site.reward(site.decide().event, 1.0)
+    again = site.decide(event="one", context={"hour": 3})
+    assert again.repeated
+    assert (again.action, again.probability, again.ranking) == (first.action, first.probability, first.ranking)
+    assert site.counts()["decisions"] == 21
+
+
+def test_a_repeated_request_gets_its_first_answer_after_its_wait(site):
+    site.create(wait_s=10.0)
+    first = site.decide(event="one")
+    site.clock.forward(11)
+    site.decide()
+    assert site.decide(event="one").action == first.action
+
+
+def test_an_id_with_another_request_is_a_conflict(site):
+    site.create()
+    site.decide(event="one", context={"hour": 3})
+    with refused(naming="'one' was made for another request", error=RequestConflict):
+        site.decide(event="one", context={"hour": 4})
+
+
+@pytest.mark.parametrize(
+    ("request_", "error", "naming"),
+    [
+        ({"available": []}, InvalidInput, "available is empty"),
+        ({"available": ["news", "news"]}, InvalidInput, "names an action twice"),
+        ({"available": ["golf"]}, InvalidInput, "action is 'golf'"),
+        ({"k": 0}, InvalidInput, "k is 0"),
+        ({"event": ""}, InvalidInput, "event has 0 characters"),
+        ({"context": {"x": "y" * 3_000}}, InvalidInput, "column 'x' has 3000 characters"),
+        ({"context": {"x" * 300: 1}}, InvalidInput, "name has 300 characters"),
+        ({"context": {str(x): x for x in range(2_000)}}, InvalidInput, "context has 2000 columns"),
+        ({"context": {"hour": "noon"}}, InvalidInput, "column 'hour' is 'noon'"),
+        ({"policy": "nobody"}, UnknownName, "no policy 'nobody'"),
+    ],
+)
+def test_bad_requests_are_refused_and_nothing_is_logged(site, request_, error, naming):
+    site.create(**FOREST)
+    site.decide(context={"hour": 1})
+    before = site.engine.log.last()
+    with refused(naming=naming, error=error):
+        site.decide(**request_)
+    assert site.engine.log.last() == before
+
+
+def test_open_decisions_are_limited(tmp_path):
+    with open_site(tmp_path / "site", limits=LimitSettings(open_decisions=3)) as site:
+        site.create(wait_s=60.0)
+        for _ in range(3):
+            site.decide()
+        with refused(naming="3 open decisions, which is the limit", error=TooManyRequests):
+            site.decide()
+        site.clock.forward(61)
+        assert site.decide().action in ACTIONS
+
+
+def test_a_paused_policy_answers_with_its_fallback_and_learns_nothing(site):
+    site.create(fallback="sport")
+    site.change(is_paused=True)
+    answers = [site.decide() for _ in range(10)]
+    assert {(answer.action, answer.probability) for answer in answers} == {("sport", 1.0)}
+    site.reward(answers[0].event, 1.0)
+    assert site.counts()["learned"] == 0
+    site.change(is_paused=False)
+    site.reward(site.decide().event, 1.0)
+    assert site.counts()["learned"] == 1
+
+
+def test_the_logs_time_stands_still_while_the_clock_goes_backwards(site):
+    site.create()
+    site.decide()
+    number, time = site.engine.log.last()
+    site.clock.forward(-100)
+    site.decide()
+    assert site.engine.log.last() == (number + 1, time)
+    site.clock.forward(200)
+    site.decide()
+    assert site.engine.log.last()[1] == time + 100_000

@@ -1,0 +1,29 @@
+"""Faults under load, in their short form; `python -m tests.service.faults.kills --kills 300` is the long one."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the harness forks its servers")
+
+
+def run(program, *arguments):
+    command = [sys.executable, "-m", f"tests.service.faults.{program}", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout), done.returncode
+
+
+def test_no_acknowledged_event_is_lost_when_the_server_is_killed():
+    found, status = run("kills", "--kills", 30)
+    assert (found["lost"], found["different"], status) == (0, 0, 0)
+    assert found["answered"] > 100
+
+
+def test_the_harness_catches_answers_that_leave_before_the_commit():
+    found, status = run("kills", "--kills", 6, "--plant")
+    assert found["lost"] > 0
+    assert status == 1
