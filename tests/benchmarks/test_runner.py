@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from stumpery.benchmarks import contextual, contextual_peers, covertype, run_benchmarks, selection
+from stumpery.benchmarks import contextual, contextual_peers, covertype, run_benchmarks, selection, start
 from stumpery.benchmarks.runner import Benchmark, measure
 
 
@@ -117,3 +117,8 @@ def test_selection_is_measured_where_no_dataset_is_there_too(monkeypatch, tmp_pa
     assert rows.shape == (selection.N_SELECTION_EVENTS, selection.N_FEATURES)
     assert set(labels.tolist()) == {-1, 1}
     assert len(order) == len(rows)
+
+
+@pytest.mark.parametrize("policy", start.CONTEXTUAL)
+def test_the_first_decision_of_each_policy_can_be_timed(policy):
+    exec(start.FIRST_CONTEXTUAL_ANSWER.format(policy))  # noqa: S102 - our own text

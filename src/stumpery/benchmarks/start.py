@@ -23,7 +23,7 @@ policy.update(policy.pull([0, 1]), 1.0)
 FIRST_CONTEXTUAL_ANSWER = """
 import numpy as np
 import stumpery as st
-policy = st.{}(actions=["a", "b"])
+policy = st.policies.{}(actions=["a", "b"])
 policy.learn(policy.decide(np.array([0.0, 1.0, 1.0])), reward=1.0)
 """
 CONTEXTUAL = ("RewardForest", "BanditForest", "LinUCB", "LinearThompson", "Banditron", "NeuralBandit")
