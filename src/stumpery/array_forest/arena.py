@@ -62,7 +62,7 @@ class Arena(ABC, Generic[State, Workspace]):
     def grow(self, row: Floats) -> None:
         """Replace the state by one with capacity for an event with these values."""
 
-    def run(self, rows: Floats, process: Callable[[Any, int], int]) -> None:
+    def run(self, rows: Floats, process: Callable[[ForestMemory[State, Workspace], int], int]) -> None:
         """Process all rows, growing the arrays in between.
 
         `process(memory, start)` calls the kernel for the rows from `start` on and returns how many it has processed;
@@ -77,5 +77,9 @@ class Arena(ABC, Generic[State, Workspace]):
                 self.grow(rows[start])
 
     def _new_buffers(self) -> tuple[Any, ...]:
-        """The state and a workspace, pinned as one argument of a kernel; a subclass may add what else a call needs."""
-        return (pinned(ForestMemory(self._state, self._new_workspace(self._state))),)
+        """What the pool keeps for a call: the pinned memory first; a subclass may add what else a call needs."""
+        return (self._new_memory(),)
+
+    def _new_memory(self) -> ForestMemory[State, Workspace]:
+        """The state and a workspace, pinned as one argument of a kernel."""
+        return pinned(ForestMemory(self._state, self._new_workspace(self._state)))

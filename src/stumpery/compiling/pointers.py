@@ -5,7 +5,7 @@ get its address instead (`NamedTuplePointer`) and load the fields that they use.
 many calls from Python.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from llvmlite import ir as llvm  # type: ignore[import-untyped]
@@ -19,6 +19,7 @@ from numba.extending import NativeValue, register_model, unbox
 
 from stumpery.compiling import EXTENDED
 
+Record = TypeVar("Record", bound=tuple[Any, ...])
 POINTER = "pointer to "  # prefix of the names of these types
 
 
@@ -106,9 +107,12 @@ class Pinned:
         self._numba_type_ = NamedTuplePointer(typeof(record))
 
 
-def pinned(record: Any) -> Any:
-    """A NamedTuple of arrays as a fast kernel argument; pin it again when one of its arrays is replaced."""
-    return Pinned(record) if EXTENDED and not config.DISABLE_JIT else record
+def pinned(record: Record) -> Record:
+    """A NamedTuple of arrays as a fast kernel argument; pin it again when one of its arrays is replaced.
+
+    Type checkers take it for the record, as kernels do; Python finds the record in its attribute `record`.
+    """
+    return Pinned(record) if EXTENDED and not config.DISABLE_JIT else record  # type: ignore[return-value]
 
 
 def _struct_words(field: Any) -> list[int]:

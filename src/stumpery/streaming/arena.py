@@ -21,11 +21,13 @@ from stumpery.types import Floats, RandomState
 
 logger = logging.getLogger(__name__)
 
+StreamMemory = forests.ForestMemory[StreamState, StreamWorkspace]
+
 
 class RowBuffers(NamedTuple):
     """What the kernel takes for a single row, kept for the next one: no allocation, and nothing is pinned again."""
 
-    memory: Any  # the state and a workspace, pinned
+    memory: StreamMemory  # pinned
     rows: Floats  # (1, columns)
     labels: Floats  # (1,)
     weights: Floats  # (1,)
@@ -107,8 +109,7 @@ class StreamArena(Arena[StreamState, StreamWorkspace]):
 
     def _new_buffers(self) -> RowBuffers:
         rows, outputs = np.empty((1, self.shape.n_columns)), np.empty((1, self.n_outputs))
-        (memory,) = super()._new_buffers()
-        return RowBuffers(memory, rows, np.empty(1), np.empty(1), outputs)
+        return RowBuffers(self._new_memory(), rows, np.empty(1), np.empty(1), outputs)
 
     def run_kernel(self, rows: Rows, labels: Floats, weights: Floats, outputs: Floats, mode: int) -> None:
         """Predict or learn rows in chunks, in place; arrays of another length than the rows are not read."""
@@ -121,7 +122,7 @@ class StreamArena(Arena[StreamState, StreamWorkspace]):
             if self.state.forest.counters[COUNTER_LAST_EVICTION] != before:
                 logger.debug("old events were evicted: %d are stored", self.n_events)
 
-    def _process(self, arrays: list[Floats], mode: int, memory: Any, start: int) -> int:
+    def _process(self, arrays: list[Floats], mode: int, memory: StreamMemory, start: int) -> int:
         """Run the kernel over a chunk's rows from `start` on; it stops early only where the arrays can grow."""
         n = len(arrays[0])
         rest: list[Any] = [array[start:] if len(array) == n else array for array in arrays] if start else [*arrays]

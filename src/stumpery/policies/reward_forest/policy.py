@@ -39,6 +39,7 @@ from stumpery.types import Action, Context, Floats
 
 logger = logging.getLogger(__name__)
 
+RewardForestMemory = trees.ForestMemory[kernels.RewardForestState, kernels.RewardForestWorkspace]
 MAX_SHRINKAGE = 1e9
 MAX_NAMES = trees.MAX_CODES - 2  # with missing and other, the codes of a column are the bits of one word
 
@@ -165,7 +166,7 @@ class RewardForest(RewardForestInspection):
         assert self._arena is not None  # noqa: S101 - there are rows
         arena, (actions, probabilities) = self._arena, chosen
 
-        def process(memory: Any, start: int) -> int:
+        def process(memory: RewardForestMemory, start: int) -> int:
             rest = (rows, rewards, actions, probabilities)
             if start:
                 rest = (rows[start:], rewards[start:], actions[start:], probabilities[start:])
