@@ -45,7 +45,7 @@ def stream(n, seed=4):
 def twin_of(model):
     options = {"most": model.max_tuples, "weighted": model.criterion == "weighted", "prior": model.prior, "m": model.m}
     if isinstance(model, st.clicks.UnivariateTree):
-        options |= {"unfold": model.min_samples_split, "n_leaves": model.max_leaves}
+        options |= {"min_samples_split": model.min_samples_split, "n_leaves": model.max_leaves}
     return slow.Univariate(TWINS[type(model)], binary=getattr(model, "binary", False), **options)
 
 
@@ -90,7 +90,7 @@ def test_log_odds_are_the_sum_of_the_log_ratios_of_slow_twins():
     model = st.clicks.LogOdds(
         predictors=[tree], schema=st.Schema.of({"x": "numerical", "few": "numerical", "name": "categorical"})
     )
-    options = {"prior": 0.1, "m": 30.0, "unfold": 100, "n_leaves": 6, "lift": True}
+    options = {"prior": 0.1, "m": 30.0, "min_samples_split": 100, "n_leaves": 6, "contributes": True}
     twins = [slow.Univariate("tree", **options) for _ in range(3)]
     for event, (row, click) in enumerate(zip(*stream(N), strict=True)):
         values = model._encoder.encode_one(row).tolist()

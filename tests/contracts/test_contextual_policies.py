@@ -117,7 +117,7 @@ def test_probabilities_sum_to_one_agree_with_decisions_and_change_nothing(kind, 
         assert probabilities[trained.position(action)] == pytest.approx(probability, abs=1e-12)
 
 
-def test_probabilities_before_the_first_context_settle_no_columns(kind, new):
+def test_probabilities_before_the_first_context_determine_no_columns(kind, new):
     policy = new(schema=None)
     before = copy_of_state(policy)
     contexts = ROWS[:30] if kind.needs_sample else ROWS[:1]

@@ -184,9 +184,9 @@ def test_no_leaf_of_a_bandit_tree_has_a_mean_above_1():
     assert_loads(policy)
 
 
-def test_a_bandit_leaf_without_room_for_children_counts_without_weights():
+def test_a_bandit_leaf_without_memory_for_children_counts_without_weights():
     policy = lopsided_stump().clone(seed=1)
-    small = policy._state._replace(nodes=policy._state.nodes[:2])  # its root has no room for children
+    small = policy._state._replace(nodes=policy._state.nodes[:2])  # its root has no memory for children
     policy._state = small
     for action, probability, reward in [("a", 1e-6, 1.0)] + [("a", 0.9, 0.5)] * 60 + [("b", 0.5, 1.0)] * 3:
         policy.learn(Decision(action, probability, {"x": True}), reward)

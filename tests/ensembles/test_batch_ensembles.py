@@ -160,7 +160,7 @@ def test_estimators_without_weights_and_ensembles_on_a_stream_can_be_members(mak
 
 
 @pytest.mark.parametrize("wrong", [st.HoeffdingTreeRegressor(), LinearSVC(), TREE.__class__, "tree", 5], ids=str)
-def test_what_gives_no_chances_of_classes_is_refused(make, wrong):
+def test_what_gives_no_probabilities_of_classes_is_refused(make, wrong):
     with pytest.raises(ValueError, match=r"^a model is .* predict probabilities"):
         make(wrong)
 

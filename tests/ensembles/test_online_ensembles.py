@@ -63,7 +63,7 @@ NESTED = {
     "forests": [st.ForestClassifier(n_models=2, grace_period=30)] * 2,
     "bags": [st.ensembles.OnlineBagging(models=TREE, n_models=2)] * 2,
     "boosts": [st.ensembles.OnlineBoosting(models=TREE, n_models=2)] * 2,
-    "a mixture": [TREE, st.ensembles.OnlineStacking(models=[TREE, st.ensembles.Voting(models=[TREE, TREE])])],
+    "several kinds": [TREE, st.ensembles.OnlineStacking(models=[TREE, st.ensembles.Voting(models=[TREE, TREE])])],
 }
 
 
@@ -175,7 +175,7 @@ class Fails(Always):
             raise KeyError("a")
 
 
-def test_others_members_that_fail_undo_what_was_learned(make):
+def test_foreign_members_that_fail_leave_nothing_learned(make):
     model = make([TREE, Fails()])
     model.learn_many(*stream(40))
     before = restored(model.members[0])

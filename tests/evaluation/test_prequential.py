@@ -83,7 +83,7 @@ def test_many_classes_take_no_table_of_all_events_and_classes():
     assert peak < 5_000 * 900 * 4
 
 
-def test_our_models_are_measured_the_same_in_stretches_and_one_by_one():
+def test_our_models_are_measured_the_same_in_chunks_and_one_by_one():
     class OneByOne:
         def __init__(self):
             self.model = st.HoeffdingTreeClassifier()

@@ -77,14 +77,14 @@ class Univariate:
         m=100.0,
         weighted=True,
         most=100,
-        unfold=1000,
+        min_samples_split=1000,
         n_leaves=16,
         binary=False,
-        lift=False,
+        contributes=False,
     ):
         self.kind, self.prior, self.m, self.weighted, self.binary = kind, prior, m, weighted, binary
-        self.unfold, self.n_leaves, self.lift = unfold, n_leaves, lift
-        self.missing_lift = 0.0
+        self.min_samples_split, self.n_leaves, self.contributes = min_samples_split, n_leaves, contributes
+        self.missing_contribution = 0.0
         self.stream, self.missing, self.due = BufferedSummary(most), [0, 0], 0
         self.leaves = [(math.inf, prior)]  # upper ends and probabilities
 
@@ -92,13 +92,13 @@ class Univariate:
         if math.isnan(value):
             self.missing[label] += weight
             base = self.estimate([a + b for a, b in zip(class_counts(self.stream.items), self.missing, strict=True)])
-            self.missing_lift = math.log(m_estimate(self.missing[1], sum(self.missing), base, self.m) / base)
+            self.missing_contribution = math.log(m_estimate(self.missing[1], sum(self.missing), base, self.m) / base)
         elif self.stream.add(value, label, weight):
             total = sum(class_counts(self.stream.items))
             if total >= self.due:
                 self.due = total + total // REFIT_SHARE
                 self.leaves = getattr(self, self.kind)(self.stream.items)
-                if self.lift:
+                if self.contributes:
                     base = self.estimate(
                         [a + b for a, b in zip(class_counts(self.stream.items), self.missing, strict=True)]
                     )
@@ -106,8 +106,8 @@ class Univariate:
 
     def predict(self, value):
         if math.isnan(value):
-            if self.lift:
-                return self.missing_lift
+            if self.contributes:
+                return self.missing_contribution
             n = sum(self.missing)
             return self.prior if self.binary or not n else m_estimate(self.missing[1], n, self.prior, self.m)
         return next(found for end, found in self.leaves if value <= end)
@@ -150,7 +150,7 @@ class Univariate:
             """Items, the probability of a click among them, their best cut, and what all of them gain by it."""
             counts = class_counts(here)
             own = m_estimate(counts[1], sum(counts), parent, self.m)
-            if not is_root and sum(counts) < self.unfold:
+            if not is_root and sum(counts) < self.min_samples_split:
                 return here, own, None, 0.0
             place, gain = best_cut(here, self.prior if is_root else own, self.m, self.weighted)
             return here, own, place, sum(counts) * gain

@@ -543,13 +543,13 @@ def test_a_learner_of_another_kind_gets_what_was_looked_at_by_the_features_own_n
     model = over(learner, classes=None)
     model.play(rows, labels)
     assert all(len(seen) == 2 and seen <= set(range(K)) for seen in learner.seen)
-    mixed = st.ensembles.OnlineStacking(models=[st.HoeffdingTreeClassifier(), Chances()])
+    mixed = st.ensembles.OnlineStacking(models=[st.HoeffdingTreeClassifier(), WithProbabilities()])
     over(mixed).play(rows, labels)
     assert len(mixed.members[0].schema) == K
     assert {len(seen) for seen in mixed.members[1].seen} == {2}
 
 
-class Chances(Majority):
+class WithProbabilities(Majority):
     """The most frequent class, with certainty."""
 
     def predict_proba_one(self, x):

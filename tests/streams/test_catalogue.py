@@ -21,7 +21,7 @@ def test_without_differences_of_their_own_articles_of_one_topic_differ_by_price_
         assert (prices[topics == topic][cheapest] == prices[topics == topic].min()).all()
 
 
-def test_rewards_follow_their_chances():
+def test_rewards_follow_their_probabilities():
     batch = next(Catalogue(n_actions=5).batches(seed=1, size=40_000))
     assert batch.rewards.mean(axis=0) == pytest.approx(batch.expected.mean(axis=0), abs=0.02)
     assert set(np.unique(batch.rewards)) == {0.0, 1.0}

@@ -23,7 +23,7 @@ def test_the_shape_is_adobes(rows):
     assert 0.01 < np.isnan(rows.matrix).mean() < 0.03
 
 
-def test_clicks_come_with_their_stated_chances(rows):
+def test_clicks_come_with_their_stated_probabilities(rows):
     expected = rows.probabilities.sum()
     assert abs(rows.clicks.sum() - expected) < 4 * np.sqrt(expected)
     likely = rows.probabilities > np.quantile(rows.probabilities, 0.9)
@@ -79,7 +79,7 @@ def test_wrong_options_are_refused(wrong):
 
 
 @pytest.mark.parametrize("options", [{"strength": 100.0}, {"rate": 1e-9}, {"rate": 0.9}], ids=str)
-def test_the_share_of_clicks_is_the_stated_one_in_every_world(options):
+def test_the_share_of_clicks_is_the_stated_one_for_all_options(options):
     log = ClickLog(n_numbers=9, n_names=3, most_values=5, **options)
     probabilities = next(log.blocks(seed=2, size=20_000)).probabilities
     assert probabilities.mean() == pytest.approx(log.rate, rel=0.3)

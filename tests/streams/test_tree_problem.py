@@ -85,7 +85,7 @@ def test_values_are_uniform_and_missing_as_often_as_asked():
 
 
 @pytest.mark.parametrize("n_names", [0, 3])
-def test_rewards_are_coins_with_the_expected_chances(n_names):
+def test_rewards_are_bernoulli_draws_of_the_expected_probabilities(n_names):
     batch = next(TreeProblem(n_names=n_names, depth=3, missing=0.1).batches(seed=2, size=100_000))
     assert set(np.unique(batch.rewards)) == {0.0, 1.0}
     _, leaf = np.unique(batch.expected, axis=0, return_inverse=True)

@@ -27,8 +27,8 @@ class HoeffdingTreeClassifier(StreamClassifier):
             (adaptive with naive Bayes). Tables for naive Bayes take a quarter of the memory.
         binary_split: True splits categories in two; False gives each category a leaf of its own, which spreads the
             events over more leaves.
-        max_bytes: Memory of the model in bytes, most of it for events; the oldest are forgotten first. The default has
-            room for about 250,000 events of ten columns.
+        max_bytes: Memory of the model in bytes, most of it for events; the oldest are forgotten first. The default is
+            enough for about 250,000 events of ten columns.
         schema: The columns; None infers them from the first rows to learn from.
         seed: Seed of the random state, which a single tree does not use.
         split_criterion: "info_gain" or "gini" (Gini impurity).
@@ -68,8 +68,8 @@ class HoeffdingTreeRegressor(StreamRegressor):
             "adaptive" (whichever was nearer more often of late).
         binary_split: True splits categories in two; False gives each category a leaf of its own, which spreads the
             events over more leaves.
-        max_bytes: Memory of the model in bytes, most of it for events; the oldest are forgotten first. The default has
-            room for about 250,000 events of ten columns.
+        max_bytes: Memory of the model in bytes, most of it for events; the oldest are forgotten first. The default is
+            enough for about 250,000 events of ten columns.
         schema: The columns; None infers them from the first rows to learn from.
         seed: Seed of the random state, which a single tree does not use.
 

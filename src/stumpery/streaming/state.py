@@ -59,7 +59,7 @@ def n_bytes_of(shape: StreamShape, sizes: Capacity) -> int:
 def new_workspace(model: StreamState) -> StreamWorkspace:
     """Scratch buffers for trees of this shape.
 
-    A leaf of a forest may hold an event several times, so the buffers have room for `MAX_SPLIT_EVENTS`.
+    A leaf of a forest may hold an event several times, so the buffers are as long as `MAX_SPLIT_EVENTS`.
     """
     n_trees, n_values, width = len(model.has_background), model.forest.stats.shape[2], model.events.shape[1]
     reached = forests.aligned_zeros((n_trees if n_trees == 1 else 2 * n_trees,), np.int32)

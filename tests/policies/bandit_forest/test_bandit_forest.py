@@ -199,7 +199,7 @@ def test_a_tree_grows_within_its_bytes_and_no_further(n_variables, full):
     forest = policy._state
     in_use = forest.pool[layout.POOL_N_LEAVES if full == "leaves" else layout.POOL_N_BLOCKS]
     assert in_use == len(getattr(forest, full))
-    assert policy.exploring < 0.3  # a leaf without room to grow still finds its action
+    assert policy.exploring < 0.3  # a leaf without memory to grow still finds its action
 
 
 @pytest.mark.parametrize(("kind", "words"), [(st.policies.BanditTree, "one tree"), (st.BanditForest, "100 trees")])
@@ -219,7 +219,7 @@ def test_too_little_memory_is_refused_in_one_sentence(kind, words):
     assert enough.n_bytes <= needed
 
 
-def test_no_room_for_another_action_changes_nothing():
+def test_no_memory_for_another_action_changes_nothing():
     policy = st.policies.BanditTree(actions=range(3), max_bytes=900)
     contexts, rewards = events(seed=1, n_rows=500)
     policy.play(contexts, rewards)

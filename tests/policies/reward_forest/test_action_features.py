@@ -19,7 +19,7 @@ TOPICS = ("art", "law", "war", "tea")
 
 @kernel
 def one_event(model, codes, means, sums, statistics, action, reward):
-    """Borrow into the action statistics, then learn, in place."""
+    """Shrink the scores of the action statistics, then learn, in place."""
     shared.shrink_scores(model, model.features, codes, codes.shape[0], means, sums, statistics)
     shared.learn(model, model.features, codes, codes.shape[0], action, reward)
 

@@ -60,19 +60,19 @@ def test_a_bucket_has_the_entries_of_its_slow_twin():
         key = np.uint64(rng.integers(64))
         found = int(learn_one(memory, rows[context], NUMBERS, action, error, scores, key))
         twin.learn(found >> 40, action, error, key % 8 == 0)
-        known = [(print_, action, mean, plays) for print_, action, plays, mean in of_bucket(memory) if print_]
+        known = [(hash_, action, mean, plays) for hash_, action, plays, mean in of_bucket(memory) if hash_]
         assert known == twin.entries
         refused += (memory.buckets[0, :-1] == before[0, :-1]).all()
     assert INTERPRETED or refused > 100
 
 
 @pytest.mark.kernels
-def test_what_never_comes_again_goes_at_last():
+def test_entries_of_contexts_that_are_not_repeated_are_evicted_in_the_end():
     rng = np.random.default_rng(6)
     memory, scores = new_context_memory(1), np.zeros(N_ACTIONS)
     old, new = rng.normal(size=(2, contexts.BUCKET_SIZE, N_COLUMNS)).astype(np.float32)
     for row in old:
-        for _ in range(100):  # as telling as can be
+        for _ in range(100):  # the highest eviction score
             learn_one(memory, row, NUMBERS, 1, 1.0, scores)
     before = {each[0] for each in of_bucket(memory)}
     for number in range(N_EVENTS):
@@ -166,26 +166,26 @@ def test_missing_values_and_zeros_have_one_hash_each():
     memory, scores = new_context_memory(2**10), np.zeros(N_ACTIONS)
     kinds = np.array([trees.CATEGORICAL, trees.NUMERICAL, trees.BINARY, trees.CATEGORICAL], np.uint8)
 
-    def print_of(row, kinds=kinds):
+    def hash_of(row, kinds=kinds):
         return learn_one(memory, np.array(row, np.float32), kinds, 0, 1.0, scores)
 
-    first = print_of([0, -np.inf, 1, 3])
-    assert print_of([-np.inf, -np.inf, 1, 3], NUMBERS) == first  # the first column was missing before it held names
-    assert print_of([0, 0, 1, 3]) != first
-    assert print_of([0, 0, 1, 3]) == print_of([0, -0.0, 1, 3])
+    first = hash_of([0, -np.inf, 1, 3])
+    assert hash_of([-np.inf, -np.inf, 1, 3], NUMBERS) == first  # the first column was missing before it held names
+    assert hash_of([0, 0, 1, 3]) != first
+    assert hash_of([0, 0, 1, 3]) == hash_of([0, -0.0, 1, 3])
 
 
 @pytest.mark.kernels
 def test_values_that_differ_in_64_bits_only_have_different_hashes():
     memory, scores = new_context_memory(2**10), np.zeros(N_ACTIONS)
 
-    def print_of(row, kind=np.float64):
+    def hash_of(row, kind=np.float64):
         return learn_one(memory, np.array(row, kind), NUMBERS[:2], 0, 1.0, scores)
 
     values = [0.5, 2.0**24, 2.0**24 + 1, 2.0**53 - 2, 2.0**53 - 1, 1e-300, 2e-300, 1e200, 2e200]
-    assert len({print_of([one, two]) for one in values for two in values}) == len(values) ** 2
+    assert len({hash_of([one, two]) for one in values for two in values}) == len(values) ** 2
     for row in ([0.5, 2.0**24], [-np.inf, 3e38 * 0.0]):  # what 32 bits tell has the same print as ever
-        assert print_of(row) == print_of(row, np.float32)
+        assert hash_of(row) == hash_of(row, np.float32)
 
 
 @kernel
@@ -248,13 +248,14 @@ def earned(rows, rewards):
 
 
 @pytest.mark.skipif(INTERPRETED, reason="it takes many events")
-def test_a_forest_knows_contexts_that_come_again():
+def test_a_forest_remembers_contexts_that_are_repeated():
     rows, rewards = returning(1000, 6000, seed=1)
-    again, trust = earned(rows, rewards)
-    never, distrust = earned(rows + 1e-5 * np.random.default_rng(1).random(rows.shape), rewards)  # all but the same
+    again, shrinkage = earned(rows, rewards)
+    nearly_same = rows + 1e-5 * np.random.default_rng(1).random(rows.shape)
+    never, shrinkage_of_never = earned(nearly_same, rewards)
     assert again > never + 0.05
-    assert trust > 0.1
-    assert distrust == 0.0
+    assert shrinkage > 0.1
+    assert shrinkage_of_never == 0.0
 
 
 def test_the_context_shrinkage_is_zero_where_no_context_comes_again():

@@ -16,7 +16,7 @@ from stumpery.policies.reward_forest.trees.ring_kernels import FLOAT, write_even
 
 pytestmark = [pytest.mark.kernels, pytest.mark.plain]
 
-N_SLOTS, N_ACTIONS, ACTION, SCALE, HASTE = 64, 3, 1, 0.4, 2.0
+N_SLOTS, N_ACTIONS, ACTION, SCALE, RATE_MULTIPLIER = 64, 3, 1, 0.4, 2.0
 N_EVENTS = 100 if INTERPRETED else 500
 
 
@@ -28,9 +28,9 @@ def learn_one(linear, slots, action, reward, scale, is_1_over_n, scores):
     scorers.add_scores(linear, slots, n, scores)
     before = scores[action]
     if is_1_over_n:
-        scorers.averaging_step(linear, slots, n, rates, action, reward - before, HASTE)
+        scorers.averaging_step(linear, slots, n, rates, action, reward - before, RATE_MULTIPLIER)
     else:
-        scorers.adagrad_step(linear, slots, n, rates, action, reward - before, HASTE, scale)
+        scorers.adagrad_step(linear, slots, n, rates, action, reward - before, RATE_MULTIPLIER, scale)
     scores[action] = 0.0
     scorers.add_scores(linear, slots, n, scores)
     return before, scores[action]
@@ -47,9 +47,9 @@ def test_weights_equal_the_slow_twin(is_1_over_n):
         before, _ = learn_one(linear, slots, ACTION, reward, SCALE, is_1_over_n, np.zeros(N_ACTIONS))
         assert before == pytest.approx(expected, abs=1e-4)
         if is_1_over_n:
-            twin.averaging_step(slots.tolist(), reward - expected, HASTE, N_SLOTS)
+            twin.averaging_step(slots.tolist(), reward - expected, RATE_MULTIPLIER, N_SLOTS)
         else:
-            twin.adagrad_step(slots.tolist(), reward - expected, HASTE, SCALE)
+            twin.adagrad_step(slots.tolist(), reward - expected, RATE_MULTIPLIER, SCALE)
     for place, kept in (
         (linear[:, scorers.SLOT_WEIGHT], twin.weights),
         (linear[:, scorers.SLOT_HISTORY], twin.past),
@@ -73,7 +73,7 @@ def test_a_weight_that_was_in_play_for_ever_still_follows_a_change():
     before, after = zip(
         *(learn_one(linear, slots, ACTION, 1.0, SCALE, True, np.zeros(N_ACTIONS)) for _ in range(3)), strict=True
     )
-    step = 1 - math.exp(-HASTE / float(scorers.MAX_STEP_COUNT))
+    step = 1 - math.exp(-RATE_MULTIPLIER / float(scorers.MAX_STEP_COUNT))
     assert np.subtract(after, before) == pytest.approx(step * np.subtract(1.0, before), rel=1e-3)
     assert linear[3, scorers.SLOT_HISTORY, ACTION] == scorers.MAX_STEP_COUNT
 
@@ -101,11 +101,11 @@ def renew(edges, events, kinds, first, end, values):
     )
 
 
-def renewed(*stretches, size=3000):
-    """The edges after each stretch of a column's values."""
+def renewed(*chunks, size=3000):
+    """The edges after each chunk of a column's values."""
     events = new_ring(size, np.array([FLOAT], np.uint8))
     edges, found, first = np.full((1, rings.N_BINS - 1), np.inf, np.float32), [], 0
-    for values in stretches:
+    for values in chunks:
         end = first + len(values)
         renew(edges, events, np.array([trees.NUMERICAL], np.uint8), first, end, np.asarray(values, np.float32))
         found.append(edges[0][edges[0] < np.inf].tolist())

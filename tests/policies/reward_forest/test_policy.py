@@ -101,10 +101,10 @@ def test_a_forest_at_its_maximum_capacity_follows_contexts_that_move_on():
     assert rewards[np.arange(n), actions][-20_000:].mean() > 0.85
 
 
-@pytest.mark.parametrize("turns", [False, True], ids=["calm", "changes"])
-def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch, tmp_path, turns):
+@pytest.mark.parametrize("has_drift", [False, True], ids=["no drift", "drift"])
+def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch, tmp_path, has_drift):
     rows, rewards = stream(7000)
-    if turns:
+    if has_drift:
         rewards[1400:] = np.roll(rewards[1400:], 1, axis=1)
     straight, renumbered = (new(max_bytes=200_000) for _ in range(2))
     expected = straight.play(rows, rewards)
@@ -118,7 +118,7 @@ def test_numbers_of_events_begin_anew_before_they_run_out(monkeypatch, tmp_path,
         < len(rows)
     )
     assert actions == expected.actions.tolist()
-    assert straight.n_drifts == renumbered.n_drifts == int(turns)
+    assert straight.n_drifts == renumbered.n_drifts == int(has_drift)
     st.save(renumbered, tmp_path / "policy.safetensors")
     loaded = st.load(tmp_path / "policy.safetensors")
     assert loaded.play(rows, rewards).actions.tolist() == straight.play(rows, rewards).actions.tolist()
@@ -250,11 +250,11 @@ def test_what_nodes_do_not_need_goes_to_events(tmp_path):
 
 
 @kernel
-def n_kept_of(models, statistics, action, epoch, n):
-    """How many of `n` events like this would be remembered."""
+def n_kept_of(models, statistics, action, concept_start, n):
+    """How many of `n` events like this would be stored."""
     found = 0
     for number in range(n):
-        found += is_stored(models, statistics, action, epoch, splitmix64(np.uint64(number)))
+        found += is_stored(models, statistics, action, concept_start, splitmix64(np.uint64(number)))
     return found
 
 
@@ -268,16 +268,16 @@ def test_of_what_seemed_best_fewer_are_remembered_when_trees_cannot_grow():
     statistics[rules.ACTION_SCORE] = 0.2, 0.8, 0.8
     n_nodes, n = len(policy._arena.state.forest.nodes), 1000
 
-    def kept(action, laps, n_free, epoch=0):
+    def kept(action, laps, n_free, concept_start=0):
         counters[trees.COUNTER_TIME], counters[trees.COUNTER_NODES] = laps * n_places, n_nodes - n_free
-        return n_kept_of(pinned(policy._arena.state), statistics, action, epoch, n)
+        return n_kept_of(pinned(policy._arena.state), statistics, action, concept_start, n)
 
     for laps in (0, 1, 2, 3, 4, 50):
         assert kept(0, laps, n_free=1) == n
         assert kept(1, laps, n_free=2) == n
         assert kept(1, laps, n_free=1) == kept(2, laps, n_free=1)
         assert kept(1, laps, n_free=1) == pytest.approx(n / min(max(laps, 1), 4), rel=0.1)
-    assert kept(1, 9, n_free=0, epoch=8 * n_places) == n
+    assert kept(1, 9, n_free=0, concept_start=8 * n_places) == n
 
 
 def test_a_forest_that_keeps_fewer_events_is_saved_and_goes_on(tmp_path):
@@ -434,7 +434,7 @@ def test_a_full_forest_takes_actions_while_it_can_still_be_loaded(full, tmp_path
 
 @pytest.fixture(scope="module")
 def grown_by_steps():
-    """The same stream, with room for it all from the start and with room that grows many times."""
+    """The same stream, with memory for it all from the start and with memory that grows many times."""
     rows, rewards = stream(3000)
     before, found = reward_forest_sizes.INITIAL_EVENTS, {}
     try:

@@ -40,21 +40,21 @@ def test_aligned_arrays_begin_with_a_cache_line(shape, kind):
 
 @kernel
 def learn_rows(forest, ring, scratch, rows, played, begins, seed):
-    """Let the trees learn row after row and keep some, in place; with each of `begins` an epoch begins."""
-    epoch = 0
+    """Let the trees learn row after row and keep some, in place; with each of `begins` a concept begins."""
+    concept_start = 0
     reached, moving = np.zeros(N_TREES, np.int32), np.zeros(N_TREES, np.int32)
     for place in range(rows.shape[0]):
         trees.descend(forest, rows[place], reached, moving)
         if place in begins:
-            epoch = place
+            concept_start = place
         action, reward = int(played[place, 0]), played[place, 1]
         key = splitmix64(seed + np.uint64(place))
         is_kept = played[place, 2] > 0.0
-        learning.learn(forest, ring, scratch, reached, rows[place], action, reward, epoch, seed, key, is_kept)
+        learning.learn(forest, ring, scratch, reached, rows[place], action, reward, concept_start, seed, key, is_kept)
 
 
 def learn_all(forest, events, rows, actions, rewards, begins, seed, *, every=1):
-    """The same, with room to think."""
+    """The same, with a workspace."""
     scratch = new_scratch(forest.stats.shape[2], rows.shape[1], new_event_copies(events), len(events.bytes))
     learn_rows(
         forest,

@@ -68,7 +68,7 @@ class RewardForestExplainer:
             mean = self.reward(float(rewards.mean())) if len(rewards) else math.nan
             rows.append({"action": action, "n": len(rewards), "mean": mean})
         rows.sort(key=lambda row: -row["mean"] if row["n"] else math.inf)
-        text = f"{len(events)} events are remembered; decided now, {self.exploring():.0%} of the latest would explore."
+        text = f"{len(events)} events are stored; decided now, {self.exploring():.0%} of the latest would explore."
         return Explanation(text, tuple(rows))
 
     def decision(self, row: Floats, chosen: int, probability: float) -> Explanation:

@@ -1,4 +1,4 @@
-"""Trees in words and as pictures: the same for the paper's trees and the reward forest."""
+"""Trees as text and as pictures: the same for the paper's trees and the reward forest."""
 
 import math
 
