@@ -72,7 +72,7 @@ SELECTORS = (
     (choosers.thompson(), classifiers.SmallNetwork()),
     (choosers.epsilon_greedy(), classifiers.SparsePerceptron()),
     (choosers.ucb(), classifiers.Perceptron()),
-    (choosers.worth(), classifiers.AdditiveModel(memory=60)),
+    (choosers.loss_reduction(), classifiers.AdditiveModel(memory=60)),
 )
 LEARNER = st.HoeffdingTreeClassifier(grace_period=25, tau=0.2)
 

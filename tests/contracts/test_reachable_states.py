@@ -264,7 +264,7 @@ def test_feature_selectors_load_after_odd_streams(labels):
         (choosers.thompson(), classifiers.SmallNetwork()),
         (choosers.epsilon_greedy(), classifiers.SparsePerceptron()),
         (choosers.ucb(), classifiers.Perceptron()),
-        (choosers.worth(), classifiers.AdditiveModel(memory=60)),
+        (choosers.loss_reduction(), classifiers.AdditiveModel(memory=60)),
     )
     for chooser, learner in pairs:
         selector = st.FeatureSelector(

@@ -47,7 +47,7 @@ class EpsilonGreedy:
         pass
 
 
-class Worth:
+class LossReduction:
     """Thompson sampling of the loss that each feature saves, after ten observations of each."""
 
     def __init__(self, n_features, size, seed, first=10, width=0.5):
@@ -59,7 +59,8 @@ class Worth:
             if classifier.count[k] < self.first:
                 draws.append(1e6 - classifier.count[k] + self.rng.uniform())
             else:
-                draw = math.sqrt(classifier.worth(k)) + self.width * self.rng.normal() / math.sqrt(classifier.count[k])
+                deviation = self.width * self.rng.normal() / math.sqrt(classifier.count[k])
+                draw = math.sqrt(classifier.loss_reduction(k)) + deviation
                 draws.append(draw * abs(draw))
         return largest(draws, self.size)
 
@@ -174,7 +175,7 @@ class Additive:
         self.count, self.level = np.zeros(n_features), np.zeros(n_features)
         self.rate, self.pairs, self.memory = rate, pairs, memory
 
-    def worth(self, k):
+    def loss_reduction(self, k):
         saved = (self.errors[k] ** 2 / (self.curves[k] + 1)).sum()
         by_chance = (self.curves[k] / (self.curves[k] + 1)).sum() - 1
         return max(saved - max(by_chance, 0), 0) / self.count[k]

@@ -25,7 +25,7 @@ METHODS = {
     "perceptron, not truncated": (choosers.epsilon_greedy(), classifiers.Perceptron(truncate=False)),
     "network by its weights": (choosers.epsilon_greedy(), classifiers.SmallNetwork()),
     "upper confidence": (choosers.ucb(), classifiers.Perceptron()),
-    "ours": (choosers.worth(), classifiers.AdditiveModel(memory=60)),
+    "ours": (choosers.loss_reduction(), classifiers.AdditiveModel(memory=60)),
 }
 
 
@@ -58,7 +58,7 @@ def twin_of(name, model, *, online):
         "ucb": lambda: slow.UpperConfidence(K, M, 5),
         "everything": lambda: slow.AllFeatures(K, M, 5),
         "epsilon_greedy": lambda: slow.EpsilonGreedy(K, M, 5, chooser.epsilon),
-        "worth": lambda: slow.Worth(K, M, 5),
+        "loss_reduction": lambda: slow.LossReduction(K, M, 5),
     }
     if isinstance(classifier, classifiers.SmallNetwork):
         logistic = classifier.units == "logistic"
@@ -146,6 +146,18 @@ def test_what_was_not_looked_at_changes_nothing(name):
         plain.learn_one(row, label)
         poisoned.learn_one(garbled, label)
     assert bits_of(plain) == bits_of(poisoned)
+
+
+def test_a_state_with_the_former_name_of_the_chooser_goes_on():
+    model, (rows, labels) = selector(), events(40)
+    model.play(rows, labels)
+    options, arrays = deepcopy(model.state())
+    assert options["chooser"]["kind"] == "loss_reduction"
+    former = st.FeatureSelector.from_state(
+        State({**options, "chooser": {**options["chooser"], "kind": "worth"}}, arrays)
+    )
+    assert former.chooser == model.chooser
+    assert former.ask() == model.ask()
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -660,7 +672,7 @@ def test_memory_does_not_grow():
         ({"classes": (0, 1, 2)}, r"classes is \(0, 1, 2\); this classifier is for two classes, for more give .*"),
         ({"classes": None}, "classes is None; this classifier is for two classes, for more give .*"),
         ({"classifier": 3}, "classifier is 3; it must come from stumpery.selection.classifiers or have the verbs .*"),
-        ({"classifier": classifiers.Perceptron()}, "the chooser worth needs the classifier AdditiveModel, .*"),
+        ({"classifier": classifiers.Perceptron()}, "the chooser loss_reduction needs the classifier AdditiveModel, .*"),
         (
             {"chooser": choosers.epsilon_greedy()},
             "the chooser epsilon_greedy needs a classifier with weights: a perceptron .*",
@@ -695,7 +707,7 @@ def test_wrong_options_are_refused(options, sentence):
         (lambda: choosers.thompson(prior=(1, -1)), "a number of prior is -1; it must be a number above 0"),
         (lambda: choosers.epsilon_greedy(epsilon=2), "epsilon is 2; it must be a number from 0 to 1"),
         (lambda: choosers.ucb(width=-1), "width is -1; it must be a number of 0 or more"),
-        (lambda: choosers.worth(first=0), "first is 0; it must be a whole number of 1 or more"),
+        (lambda: choosers.loss_reduction(first=0), "first is 0; it must be a whole number of 1 or more"),
         (lambda: classifiers.Perceptron(rate=0), "rate is 0; it must be a number above 0"),
         (lambda: classifiers.SparsePerceptron(radius=0), "radius is 0; it must be a number above 0"),
         (lambda: classifiers.SmallNetwork(n_hidden=0), "n_hidden is 0; it must be a whole number from 1 to 1000"),

@@ -33,7 +33,7 @@ def benchmarks() -> Iterator[Benchmark]:
         )
     others: list[tuple[str, Chooser, Classifier]] = [
         ("thompson-network", choosers.thompson(), classifiers.SmallNetwork()),
-        ("worth-additive", choosers.worth(), classifiers.AdditiveModel()),
+        ("loss-reduction", choosers.loss_reduction(), classifiers.AdditiveModel()),
     ]
     for name, chooser, other in others:
         yield Benchmark(

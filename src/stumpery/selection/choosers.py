@@ -22,7 +22,7 @@ CHOOSER_KINDS = {
     "epsilon_greedy": kernels.EPSILON_GREEDY,
     "fixed": kernels.FIXED,
     "everything": kernels.EVERYTHING,
-    "worth": kernels.WORTH,
+    "loss_reduction": kernels.LOSS_REDUCTION,
 }
 
 
@@ -113,7 +113,7 @@ def everything() -> Chooser:
     return Chooser(kind="everything")
 
 
-def worth(*, width: float = 0.5, first: int = 10) -> Chooser:
+def loss_reduction(*, width: float = 0.5, first: int = 10) -> Chooser:
     """Thompson sampling on the log-loss that each feature saves in the additive model, beside the others of its sets.
 
     Args:
@@ -122,7 +122,7 @@ def worth(*, width: float = 0.5, first: int = 10) -> Chooser:
     """
     check_number("width", width, 0.0)
     check_whole("first", first, 1)
-    return Chooser(kind="worth", width=float(width), first=int(first))
+    return Chooser(kind="loss_reduction", width=float(width), first=int(first))
 
 
 def from_options(options: dict[str, Any]) -> Chooser:
@@ -133,8 +133,10 @@ def from_options(options: dict[str, Any]) -> Chooser:
         "epsilon_greedy": epsilon_greedy,
         "fixed": fixed,
         "everything": everything,
-        "worth": worth,
+        "loss_reduction": loss_reduction,
     }
-    check_one_of("kind", options.get("kind"), makers)
-    made: Chooser = makers[options["kind"]](**{key: value for key, value in options.items() if key != "kind"})
+    kind: Any = options.get("kind")
+    kind = "loss_reduction" if kind == "worth" else kind  # its former name
+    check_one_of("kind", kind, makers)
+    made: Chooser = makers[kind](**{key: value for key, value in options.items() if key != "kind"})
     return made

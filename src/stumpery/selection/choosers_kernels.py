@@ -1,7 +1,7 @@
 """Selection of features: a score for each feature, and the feasible set with the largest sum of scores.
 
 A feature is an arm of a bandit with two sums: how often it was selected, and the rewards of those rounds, each the
-reward of the whole set. The kinds EPSILON_GREEDY and WORTH take their scores from the classifier instead.
+reward of the whole set. The kinds EPSILON_GREEDY and LOSS_REDUCTION take their scores from the classifier instead.
 """
 
 import math
@@ -17,7 +17,7 @@ ARM_PLAYS, ARM_REWARD = range(2)
 N_ARM_FIELDS = 2
 
 # The kinds of choosers.
-THOMPSON, UPPER_CONFIDENCE, EPSILON_GREEDY, FIXED, EVERYTHING, WORTH = range(6)
+THOMPSON, UPPER_CONFIDENCE, EPSILON_GREEDY, FIXED, EVERYTHING, LOSS_REDUCTION = range(6)
 
 # Fields of a rule: its kind, the size of a set, the budget (0: prices do not matter), and the parameters of its kind.
 RULE_KIND, RULE_SIZE, RULE_BUDGET, RULE_EPSILON, RULE_WIDTH, RULE_ALPHA, RULE_BETA, RULE_FIRST, RULE_NON_ZERO = range(9)
@@ -119,7 +119,7 @@ def take_best_set(rule: Floats, facts: Floats, scores: Floats, asked: Integers, 
 def choose(rng: RandomState, rule: Floats, arms: FeatureArms, scores: Floats, asked: Integers, best: Floats) -> int:
     """Write the selected features into `asked`, in place; return how many.
 
-    For EPSILON_GREEDY and WORTH `scores` are the classifier's, otherwise scratch, as `best` is.
+    For EPSILON_GREEDY and LOSS_REDUCTION `scores` are the classifier's, otherwise scratch, as `best` is.
     """
     n_arms, kind = int(scores.shape[0]), int(rule[RULE_KIND])
     if kind == EVERYTHING:

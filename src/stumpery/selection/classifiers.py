@@ -151,7 +151,7 @@ class AdditiveModel(Classifier):
     """Additive model: a sum of tables over binned features and pairs of features, learned by AdaGrad on the log-loss.
 
     A feature that is not selected contributes its average. The model also estimates the log-loss that each
-    feature saves, by which the chooser `worth` chooses. Memory is 16 * (65,536 + 40 * features) bytes.
+    feature saves, by which the chooser `loss_reduction` chooses. Memory is 16 * (65,536 + 40 * features) bytes.
 
     Args:
         rate: Learning rate, above 0.

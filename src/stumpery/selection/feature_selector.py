@@ -71,7 +71,7 @@ class FeatureSelector(Model):
 
     features: Sequence[Action] | int
     n_features: int | None = None
-    chooser: Chooser = field(default_factory=choosers.worth)
+    chooser: Chooser = field(default_factory=choosers.loss_reduction)
     classifier: Classifier | Learner = field(default_factory=classifiers.AdditiveModel)
     classes: Sequence[Hashable] | None = (0, 1)
     standardise: bool = True
@@ -182,7 +182,7 @@ class FeatureSelector(Model):
             row = {"feature": self._names[index], "looks": int(plays[index])}
             row["success"] = float(rates[index]) if plays[index] else math.nan
             if is_additive:
-                row["worth"] = float(values[index])
+                row["loss reduction"] = float(values[index])
             rows.append(row)
         rounds = int(self._clock[0])
         best = "saves most log-loss" if is_additive else "was in the most successful sets"

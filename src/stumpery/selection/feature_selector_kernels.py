@@ -181,7 +181,7 @@ def choose_set(rng: RandomState, rule: Floats, arms: FeatureArms, model: Classif
     kind = int(rule[choosing.RULE_KIND])
     if kind == choosing.EPSILON_GREEDY:
         classifiers.fill_weight_magnitudes(model.options, model.weights, buffers.scores)
-    elif kind == choosing.WORTH:
+    elif kind == choosing.LOSS_REDUCTION:
         tables.fill_loss_reduction_draws(
             rng, model.statistics, rule[choosing.RULE_FIRST], rule[choosing.RULE_WIDTH], buffers.scores
         )

@@ -81,9 +81,9 @@ def new_options(chooser: Chooser, rule: Floats, classifier: Any, n_features: int
     options[kinds.OPTION_STANDARDISE] = standardise
     if isinstance(classifier, Classifier):
         classifier.fill(options)
-    if chooser.kind == "worth" and options[kinds.OPTION_KIND] != kinds.ADDITIVE:
+    if chooser.kind == "loss_reduction" and options[kinds.OPTION_KIND] != kinds.ADDITIVE:
         raise InvalidInput(
-            "the chooser worth needs the classifier AdditiveModel, which estimates their reduction of log-loss"
+            "the chooser loss_reduction needs the classifier AdditiveModel, which estimates the reductions of log-loss"
         )
     if chooser.kind == "epsilon_greedy":
         if options[kinds.OPTION_KIND] not in WITH_WEIGHTS:

@@ -82,7 +82,7 @@ def methods() -> dict[str, Method]:
     methods = {
         THOMPSON: Method(choosers.thompson, network),
         ALL: Method(choosers.everything, network),
-        OURS: Method(choosers.worth, classifiers.AdditiveModel),
+        OURS: Method(choosers.loss_reduction, classifiers.AdditiveModel),
         THOMPSON + LOGISTIC: Method(choosers.thompson, logistic),
         ALL + LOGISTIC: Method(choosers.everything, logistic),
     }
