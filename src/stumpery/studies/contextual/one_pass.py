@@ -16,6 +16,7 @@ from stumpery.evaluation.intervals import mean_and_interval
 from stumpery.evaluation.regret import trial_seeds
 from stumpery.policies import LinUCB, RewardForest
 from stumpery.studies.contextual import peers, tables
+from stumpery.studies.contextual.contest import CANDIDATE
 from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run
 from stumpery.studies.table import TableResult, estimate
 from stumpery.system.extras import need
@@ -24,10 +25,10 @@ from stumpery.types import Floats, Stream
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CHECKPOINTS = (200, 500, 1000, 2000, 5000, 10_000)
+ONE_PASS_CHECKPOINTS = (200, 500, 1000, 2000, 5000, 10_000)
 END = "end"
 TIE = 0.01  # difference in average reward
-CANDIDATE, LINUCB = "RewardForest", "LinUCB"
+LINUCB = "LinUCB"
 WANTED = {500: 0.0, 1000: 0.01, 10_000: 0.03, END: 0.03}  # the least mean difference
 
 
@@ -84,7 +85,7 @@ def play_pass(
         if len(rewards) >= steps:
             break
     rewards = rewards[:steps]
-    reached = {str(events): float(rewards[:events].mean()) for events in CHECKPOINTS if events <= len(rewards)}
+    reached = {str(events): float(rewards[:events].mean()) for events in ONE_PASS_CHECKPOINTS if events <= len(rewards)}
     return {**reached, END: float(rewards.mean())}
 
 
@@ -122,7 +123,7 @@ def differences(rows: list[dict[str, Any]], titles: Sequence[str], checkpoint: i
 def summary(part: str, titles: Sequence[str], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Wins, ties and losses at each checkpoint, and the mean difference with its 95 % interval over tables."""
     lines = []
-    for checkpoint in (*CHECKPOINTS, END):
+    for checkpoint in (*ONE_PASS_CHECKPOINTS, END):
         found = differences(rows, titles, checkpoint)
         if len(found):
             wins, losses = int((found > TIE).sum()), int((found < -TIE).sum())
@@ -144,7 +145,7 @@ def summary(part: str, titles: Sequence[str], rows: list[dict[str, Any]]) -> lis
 def claims(rows: list[dict[str, Any]]) -> list[Finding]:
     """The claims that the forest loses no more often than it wins, and by how much it is ahead on average."""
     findings = []
-    for checkpoint in (*CHECKPOINTS, END):
+    for checkpoint in (*ONE_PASS_CHECKPOINTS, END):
         found = differences(rows, tuple(tables.TABLES), checkpoint)
         if not len(found):
             continue
@@ -178,7 +179,7 @@ def draw(rows: list[dict[str, Any]]) -> "Figure":
     """Plot every table's difference from the best peer by the number of events."""
     figure: Figure = need("matplotlib.pyplot", "study").figure(figsize=(7.5, 4.5), layout="constrained")
     panel = figure.subplots()
-    marks = [str(checkpoint) for checkpoint in (*CHECKPOINTS, END)]
+    marks = [str(checkpoint) for checkpoint in (*ONE_PASS_CHECKPOINTS, END)]
     for place, mark in enumerate(marks):
         for titles, shift, colour in ((tables.CHOOSING, -0.12, "tab:grey"), (tables.CHECKING, 0.12, "tab:blue")):
             found = differences(rows, titles, mark)

