@@ -15,7 +15,7 @@ from .linear.linear_policy import LinearPolicy
 from .linear.linear_thompson import LinearThompson
 from .linear.linucb import LinUCB
 from .neural.neural_bandit import NeuralBandit
-from .policy import Policy
+from .policy import LoggedPredictions, Policy
 from .reward_forest.policy import RewardForest
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "LinUCB",
     "LinearPolicy",
     "LinearThompson",
+    "LoggedPredictions",
     "MeansPolicy",
     "NeuralBandit",
     "Policy",

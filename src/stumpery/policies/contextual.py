@@ -14,7 +14,7 @@ from stumpery.encoding.chunks import chunks
 from stumpery.encoding.declared_columns import SchemaModel
 from stumpery.errors import InvalidInput
 from stumpery.policies.mode_kernels import DECIDES, LEARNS
-from stumpery.policies.policy import ChosenActions, Policy
+from stumpery.policies.policy import ChosenActions, LoggedPredictions, Policy
 from stumpery.types import Context, Floats, Integers
 
 NO_REWARDS = np.zeros((0, 1))
@@ -154,6 +154,12 @@ class ContextualPolicy(SchemaModel, Policy, Generic[EncoderT]):
 
     def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
         self._run(self._rows(contexts), rewards[:, None], ChosenActions(actions, probabilities), self._all, LEARNS)
+
+    def _test_then_learn(
+        self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats, available: NDArray[np.bool_]
+    ) -> LoggedPredictions:
+        self._infer_columns(contexts)
+        return super()._test_then_learn(contexts, actions, rewards, probabilities, available)
 
     def _play(self, contexts: Any, rewards: Floats) -> ChosenActions:
         chosen = ChosenActions.empty(len(rewards))

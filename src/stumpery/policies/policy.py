@@ -33,6 +33,23 @@ MAX_DRAWS = 10_000  # to see all actions of a policy that only draws
 _new_tuple = tuple.__new__  # a NamedTuple's own constructor is a Python function, which takes twice as long
 
 
+class LoggedPredictions(NamedTuple):
+    """What a policy said about logged events just before it learned each of them.
+
+    Args:
+        probabilities: Every action's probability, (n, actions).
+        rewards: Every action's predicted reward, (n, actions); None of a policy that predicts none.
+
+    >>> import stumpery as st
+    >>> log = [st.Decision("news", 0.5), st.Decision("news", 0.5), st.Decision("film", 0.5)]
+    >>> st.policies.Greedy(actions=["news", "film"]).test_then_learn(log, [1.0, 1.0, 0.0]).probabilities.tolist()
+    [[0.5, 0.5], [0.0, 1.0], [0.0, 1.0]]
+    """
+
+    probabilities: Floats
+    rewards: Floats | None
+
+
 class ChosenActions(NamedTuple):
     """The actions chosen along a run of events, as indices, and the probabilities with which they were drawn."""
 
@@ -52,8 +69,9 @@ class Policy(Model):
     Threads may share a policy: each call takes the policy's lock.
 
     A subclass implements the hooks `_decide`, `_learn`, `_arrays`, `_grow`, `_shrink` and `explain`. It may override
-    `_decide_many`, `_learn_many`, `_play` and `_probabilities` with faster ones that give the same bits, and
-    `_validate_state` to validate files. In hooks actions are indices, and rewards are checked and scaled to 0..1.
+    `_decide_many`, `_learn_many`, `_test_then_learn`, `_play` and `_probabilities` with faster ones that give the same
+    bits, and `_validate_state` to validate files. In hooks actions are indices, and rewards are checked and scaled to
+    0..1.
 
     Args:
         actions: Names of the actions: strings, numbers or booleans, each once.
@@ -110,10 +128,7 @@ class Policy(Model):
 
     def learn_many(self, decisions: Decisions | Sequence[Decision], rewards: Iterable[float] | Floats) -> None:
         """Learn the rewards of many decisions, or none if one is invalid; equals a loop of `learn`."""
-        values = self.checked_rewards(rewards)
-        indices, probabilities, contexts = self._checked_decisions(decisions)
-        if values.ndim != 1 or len(values) != len(indices):
-            raise InvalidInput(f"there are {len(indices)} decisions and {values.size} rewards: one of each is needed")
+        values, indices, probabilities, contexts = self._checked_log(decisions, rewards)
         if len(indices) and type(self).learn is not Policy.learn:  # overridden outside the package
             columns = indices.tolist(), probabilities.tolist(), each_context(contexts, len(indices)), values.tolist()
             for index, probability, context, reward in zip(*columns, strict=True):
@@ -147,6 +162,23 @@ class Policy(Model):
         mask = self._all if available is None else self._available_mask(available)
         contexts, n = _counted(contexts)
         return self._probabilities(contexts, n, mask) if n else np.zeros((0, len(self.actions)))
+
+    def test_then_learn(
+        self,
+        decisions: Decisions | Sequence[Decision],
+        rewards: Iterable[float] | Floats,
+        *,
+        available: Iterable[Action] | None = None,
+    ) -> LoggedPredictions:
+        """Every action's probability for each logged event, just before it is learned: progressive validation.
+
+        It learns as `learn_many` does, and the probabilities are those of `probabilities` before each event.
+        """
+        mask = self._all if available is None else self._available_mask(available)
+        values, indices, probabilities, contexts = self._checked_log(decisions, rewards)
+        if not len(indices):
+            return LoggedPredictions(np.zeros((0, len(self.actions))), None)
+        return self._test_then_learn(contexts, indices, self._unit(values), probabilities, mask)
 
     def play(self, contexts: Any, rewards: Floats) -> ChosenActions:
         """Simulate: decide and learn along rows of which all rewards are known, a column of `rewards` per action."""
@@ -255,6 +287,15 @@ class Policy(Model):
         for row, context in enumerate(each_context(contexts, len(actions))):
             self._learn(context, int(actions[row]), float(rewards[row]), float(probabilities[row]))
 
+    def _test_then_learn(
+        self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats, available: NDArray[np.bool_]
+    ) -> LoggedPredictions:
+        tested = np.empty((len(actions), len(self.actions)))
+        for row, context in enumerate(each_context(contexts, len(actions))):
+            tested[row] = self._probabilities(None if context is None else [context], 1, available)[0]
+            self._learn(context, int(actions[row]), float(rewards[row]), float(probabilities[row]))
+        return LoggedPredictions(tested, None)
+
     def _play(self, contexts: Any, rewards: Floats) -> ChosenActions:
         n = len(rewards)
         chosen = ChosenActions.empty(n)
@@ -325,6 +366,14 @@ class Policy(Model):
             raise InvalidInput(f"decisions is {shown(decisions)}; it must be Decisions or a list of Decision")
         indices, probabilities = [index for index, _ in opened], [probability for _, probability in opened]
         return np.array(indices, dtype=np.int64), np.array(probabilities, dtype=np.float64), contexts
+
+    def _checked_log(self, decisions: Any, rewards: Any) -> tuple[Floats, Integers, Floats, Any]:
+        """The rewards, and the columns of as many decisions, checked."""
+        values = self.checked_rewards(rewards)
+        indices, probabilities, contexts = self._checked_decisions(decisions)
+        if values.ndim != 1 or len(values) != len(indices):
+            raise InvalidInput(f"there are {len(indices)} decisions and {values.size} rewards: one of each is needed")
+        return values, indices, probabilities, contexts
 
     def _unit(self, rewards: Any) -> Any:
         """Rewards scaled from `reward_range` to 0..1."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stumpery.encoding import Schema, VectorEncoder
 from stumpery.policies.contextual import NO_REWARDS
 from stumpery.policies.exploration import rule_kernels as rules
+from stumpery.policies.filling import FillingPolicy
 from stumpery.policies.fixed_schema import FixedSchemaPolicy
 from stumpery.policies.policy import ChosenActions
 from stumpery.saving.validation import MAX_EVENT_COUNT, check_learned, check_within
@@ -37,7 +38,7 @@ class VectorKernels(Protocol):
 
 
 @dataclass(kw_only=True, eq=False)
-class VectorPolicy(FixedSchemaPolicy[VectorEncoder], Generic[ModelT]):
+class VectorPolicy(FillingPolicy[VectorEncoder], FixedSchemaPolicy[VectorEncoder], Generic[ModelT]):
     """Contextual policy over vectors, with weights for each action.
 
     Numbers are standardised by the mean and the standard deviation of the rows learned so far, and clipped at 10
@@ -87,9 +88,6 @@ class VectorPolicy(FixedSchemaPolicy[VectorEncoder], Generic[ModelT]):
         """Every action's score, uncertainty, value and probability for one encoded row."""
         self._run(row[None], NO_REWARDS, ChosenActions.empty(1), self._all if available is None else available, 0)
         return self._statistics.copy()
-
-    def _row_probabilities(self, rows: Floats, available: NDArray[np.bool_]) -> Floats:
-        return np.stack([self._statistics_of(row, available)[rules.ACTION_PROBABILITY] for row in rows])
 
     def explain(self, decision: Decision | None = None) -> Explanation:
         """Every action's rewards so far, and for a decision its score, uncertainty, value and probability now."""

@@ -11,7 +11,7 @@ from stumpery.policies import standardisation_kernels as features
 from stumpery.policies.exploration import explorer_kernels as explorers
 from stumpery.policies.exploration.explorer_kernels import rank
 from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, ACTION_UNCERTAINTY, ACTION_VALUE
-from stumpery.policies.mode_kernels import DECIDES, LEARNS, reward_of
+from stumpery.policies.mode_kernels import DECIDES, FILLS, LEARNS, reward_of, write_probabilities_and_scores
 from stumpery.policies.standardisation_kernels import SparseRow
 from stumpery.types import Floats, Integers, RandomState
 
@@ -67,10 +67,12 @@ def run(
         fill_scores(statistics, weights, seen)
         if mode & DECIDES:
             actions[row], probabilities[row] = explorers.choose(rng, rule, statistics, available, 1.0)
-        elif not mode:
+        elif not mode & LEARNS or mode & FILLS:
             explorers.fill_probabilities(rule, statistics, available, 1.0)
+        action = actions[row]
+        reward = reward_of(rewards, row, action, mode) if mode & LEARNS else 0.0
+        if mode & FILLS:
+            write_probabilities_and_scores(statistics, rewards, row)
         if mode & LEARNS:
-            action = actions[row]
-            reward = reward_of(rewards, row, action, mode)
             update(weights, statistics, rule, seen, action, reward, probabilities[row])
             features.count_event(clock, arms, columns, rows[row], action, reward)

@@ -5,11 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from stumpery.encoding import VectorEncoder
 from stumpery.errors import InvalidInput
 from stumpery.options import check_number
 from stumpery.policies import standardisation_kernels as features_kernels
 from stumpery.policies.exploration import explorers
 from stumpery.policies.exploration.explorers import Explorer
+from stumpery.policies.filling import RewardPredictor
 from stumpery.policies.linear import linear_policy_kernels as linear_kernels
 from stumpery.policies.vector_policy import VectorKernels, VectorPolicy
 from stumpery.saving.saveable import Arrays, Options
@@ -22,7 +24,7 @@ MIN_RIDGE = 1e-9  # with less, inverses are mostly rounding errors
 
 
 @dataclass(kw_only=True, eq=False)
-class LinearPolicy(VectorPolicy[linear_kernels.RidgeModels]):
+class LinearPolicy(RewardPredictor[VectorEncoder], VectorPolicy[linear_kernels.RidgeModels]):
     """Linear contextual bandit: ridge regression of every action's reward on the context, with any explorer.
 
     The models are the disjoint ones of Li, Chu, Langford and Schapire 2010. Memory is 8 * actions * (columns + 1)^2

@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stumpery.encoding import VectorEncoder
 from stumpery.errors import InvalidInput
 from stumpery.options import check_number, check_whole
+from stumpery.policies.filling import RewardPredictor
 from stumpery.policies.neural import network_kernels as networks
 from stumpery.policies.neural import neural_bandit_kernels as neural_kernels
 from stumpery.policies.vector_policy import VectorKernels, VectorPolicy
@@ -20,7 +22,7 @@ MAX_UNITS = 10_000
 
 
 @dataclass(kw_only=True, eq=False)
-class NeuralBandit(VectorPolicy[networks.Networks]):
+class NeuralBandit(RewardPredictor[VectorEncoder], VectorPolicy[networks.Networks]):
     """Neural contextual bandit: the best action by a committee of networks; with probability `gamma` any action.
 
     Every network learns from every reward, and Exp3 learns the network to follow (Allesiardo, Féraud and Bouneffouf

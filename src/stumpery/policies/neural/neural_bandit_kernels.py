@@ -17,7 +17,7 @@ from stumpery.policies.exploration.rule_kernels import (
     ACTION_UNCERTAINTY,
     ACTION_VALUE,
 )
-from stumpery.policies.mode_kernels import DECIDES, LEARNS, reward_of
+from stumpery.policies.mode_kernels import DECIDES, FILLS, LEARNS, reward_of, write_probabilities_and_scores
 from stumpery.policies.neural.network_kernels import MEMBER_LOG_WEIGHT, Networks, backpropagate, forward
 from stumpery.random import choice
 from stumpery.types import Floats, Integers, RandomState
@@ -123,14 +123,16 @@ def run(
     networks = Networks(hidden, outputs)
     for row in range(rows.shape[0]):
         passed = forward(committee, columns, networks, rows[row])
-        if not mode & LEARNS or mode & DECIDES:
+        if mode != LEARNS:
             fill_statistics(statistics, options, available, committee, passed.predictions)
         if mode & DECIDES:
             actions[row] = choice(rng, statistics[ACTION_PROBABILITY])
             probabilities[row] = statistics[ACTION_PROBABILITY, actions[row]]
+        action, probability = actions[row], probabilities[row]
+        reward = reward_of(rewards, row, action, mode) if mode & LEARNS else 0.0
+        if mode & FILLS:
+            write_probabilities_and_scores(statistics, rewards, row)
         if mode & LEARNS:
-            action, probability = actions[row], probabilities[row]
-            reward = reward_of(rewards, row, action, mode)
             update_credits(options, committee, passed.predictions, action, reward, probability)
             backpropagate(committee, networks, passed, action, reward, probability)
             features.count_event(clock, arms, columns, rows[row], action, reward)

@@ -10,7 +10,7 @@ from stumpery.array_forest import rendering
 from stumpery.encoding.online_encoder import OnlineEncoder
 from stumpery.errors import InvalidInput
 from stumpery.options import check_whole
-from stumpery.policies.contextual import ContextualPolicy
+from stumpery.policies.filling import RewardPredictor
 from stumpery.policies.reward_forest.capacity import default_n_trees
 from stumpery.policies.reward_forest.explanation import RewardForestExplainer
 from stumpery.policies.reward_forest.growth import RewardForestArena
@@ -26,7 +26,7 @@ SCORERS = ("forest", "linear", "quadratic", "fast linear", "residual")
 
 
 @dataclass(kw_only=True, eq=False)
-class RewardForestInspection(ContextualPolicy[OnlineEncoder]):
+class RewardForestInspection(RewardPredictor[OnlineEncoder]):
     """A reward forest seen from outside: nothing here changes it."""
 
     n_trees: int | None = None

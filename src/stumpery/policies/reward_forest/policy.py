@@ -20,7 +20,7 @@ from stumpery.policies.contextual import NO_REWARDS
 from stumpery.policies.exploration import explorers
 from stumpery.policies.exploration.explorer_kernels import fill_probabilities
 from stumpery.policies.exploration.explorers import Explorer
-from stumpery.policies.exploration.rule_kernels import ACTION_PROBABILITY, new_action_statistics
+from stumpery.policies.exploration.rule_kernels import new_action_statistics
 from stumpery.policies.policy import ChosenActions
 from stumpery.policies.reward_forest import policy_kernels as kernels
 from stumpery.policies.reward_forest.action_features import ActionFeatures
@@ -216,19 +216,15 @@ class RewardForest(RewardForestInspection):
         fill_probabilities(self._rule, statistics, self._all if available is None else available, time)
         return statistics
 
-    def _probabilities(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Floats:
+    def _unchanged_rows(self, contexts: Any) -> tuple[Self, Any]:
         if self._encoder is None:
-            return super()._probabilities(contexts, n, available)
+            return super()._unchanged_rows(contexts)
         encoder, rows = self._encoder.extend(self._table(contexts))  # not taken over: new categories stay unknown
-        if (encoder.is_categorical & ~self._encoder.is_categorical).any():
-            copy = self._copied()
-            copy._extend(encoder)
-            return copy._row_probabilities(rows, available)
-        return self._row_probabilities(rows, available)
-
-    def _row_probabilities(self, rows: Any, available: NDArray[np.bool_]) -> Floats:
-        each_row = (row for _, chunk in chunks(rows) for row in chunk)
-        return np.stack([self._statistics_of(row, available)[ACTION_PROBABILITY] for row in each_row])
+        if not (encoder.is_categorical & ~self._encoder.is_categorical).any():
+            return self, rows
+        copy = self._copied()
+        copy._extend(encoder)
+        return copy, rows
 
     # Actions that come and go.
 

@@ -27,9 +27,9 @@ from stumpery.array_forest.forest_kernels import (
 from stumpery.drift import reward_drop_kernels as reward_drop
 from stumpery.hashing_kernels import splitmix64
 from stumpery.jit import internal, kernel
-from stumpery.policies.exploration.explorer_kernels import choose
+from stumpery.policies.exploration.explorer_kernels import choose, fill_probabilities
 from stumpery.policies.exploration.rule_kernels import ACTION_SCORE
-from stumpery.policies.mode_kernels import DECIDES, LEARNS, reward_of
+from stumpery.policies.mode_kernels import DECIDES, FILLS, LEARNS, reward_of, write_probabilities_and_scores
 from stumpery.policies.reward_forest.scorers import context_memory_kernels as context_memory
 from stumpery.policies.reward_forest.scorers import scorers_kernels as scorers
 from stumpery.policies.reward_forest.scorers import shared_model_kernels as shared_models
@@ -238,7 +238,7 @@ def run(
     available: NDArray[np.bool_],
     mode: int,
 ) -> int:
-    """Process rows, in place: score them, decide, learn given actions, or decide and learn, as `mode` says.
+    """Process rows, in place: score them, decide, learn given actions, fill probabilities, as `mode` says.
 
     It is the only entry point, since each would compile the whole forest. It stops where memory must grow or a column
     become wider, and returns the number of rows processed. `rewards` has a column per action to play, else one.
@@ -255,8 +255,11 @@ def run(
         if mode & DECIDES:
             time = state.clock[CLOCK_EVENTS] + 1.0
             actions[index], probabilities[index] = choose(rng, rule, statistics, available, time)
+        action = actions[index]
+        reward = reward_of(rewards, index, action, mode) if mode & LEARNS else 0.0
+        if mode & FILLS:
+            fill_probabilities(rule, statistics, available, state.clock[CLOCK_EVENTS] + 1.0)
+            write_probabilities_and_scores(statistics, rewards, index)
         if mode & LEARNS:
-            action = actions[index]
-            reward = reward_of(rewards, index, action, mode)
             learn_event(state, work, row, row_codes, statistics, action, reward, seed)
     return len(rows)
