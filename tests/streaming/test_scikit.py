@@ -66,7 +66,7 @@ def test_parts_of_a_frame_teach_as_much(form):
     for start in range(0, 400, 50):
         model.partial_fit(form(frame.iloc[start : start + 50]), labels[start : start + 50], classes=["buys", "looks"])
     assert model.score(form(frame), labels) > 0.95
-    whole = StreamClassifierEstimator().fit(form(frame), labels)
+    whole = StreamClassifierEstimator(shuffle=False).fit(form(frame), labels)
     assert model.predict_proba(form(frame)).tolist() == whole.predict_proba(form(frame)).tolist()
 
 
@@ -128,3 +128,21 @@ def test_rows_that_are_refused_leave_the_classes_as_they_were():
     with refused(estimator.model_, naming="^a value of column 'x0' is 'text'"):
         estimator.partial_fit(np.array([["text", 1.0]] * 2, dtype=object), ["c", "d"])
     assert estimator.classes_.tolist() == ["a", "b"]
+
+
+def test_a_table_sorted_by_its_labels_is_learned_in_random_order():
+    rows = np.repeat(np.arange(3.0), 60)[:, None] + np.random.default_rng(3).normal(0, 0.1, (180, 1))
+    labels = np.repeat(["a", "b", "c"], 60)
+    assert StreamClassifierEstimator(n_models=3).fit(rows, labels).score(rows, labels) > 0.9
+    assert StreamClassifierEstimator(n_models=3, shuffle=False).fit(rows, labels).score(rows, labels) < 0.9
+    with refused(naming="shuffle is 'yes'"):
+        StreamClassifierEstimator(shuffle="yes").fit(rows, labels)
+
+
+def test_frames_are_shuffled_as_matrices_are():
+    frame, labels = mixed()
+    of_frame = StreamClassifierEstimator(random_state=5).fit(frame, labels)
+    of_polars = StreamClassifierEstimator(random_state=5).fit(pl.from_pandas(frame), labels)
+    assert (of_frame.predict_proba(frame) == of_polars.predict_proba(pl.from_pandas(frame))).all()
+    other = StreamClassifierEstimator(random_state=6).fit(frame, labels)
+    assert (of_frame.predict_proba(frame) != other.predict_proba(frame)).any()

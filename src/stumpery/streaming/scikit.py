@@ -34,9 +34,17 @@ LARGEST_SEED = 2**31 - 1
 class _Streamed(BaseEstimator):  # type: ignore[misc]
     """Base of both estimators: validation and encoding of rows."""
 
-    def __init__(self, *, n_models: int = 1, options: dict[str, Any] | None = None, random_state: Any = 0) -> None:
+    def __init__(
+        self,
+        *,
+        n_models: int = 1,
+        options: dict[str, Any] | None = None,
+        shuffle: bool = True,
+        random_state: Any = 0,
+    ) -> None:
         self.n_models = n_models
         self.options = options
+        self.shuffle = shuffle
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -84,6 +92,15 @@ class _Streamed(BaseEstimator):  # type: ignore[misc]
         check_consistent_length(rows, y)
         return rows, y
 
+    def _shuffled(self, X: Any, y: Any) -> Any:  # noqa: N803
+        """Rows and labels in the order in which `fit` learns them."""
+        if not isinstance(self.shuffle, bool | np.bool_):
+            raise InvalidInput(f"shuffle is {shown(self.shuffle)}; it must be True or False")
+        if not self.shuffle:
+            return X, y
+        order = np.random.default_rng(self._seed()).permutation(len(y))
+        return (open_frame("X", X, "a frame")[order.tolist()] if _is_frame(X) else X[order]), np.asarray(y)[order]
+
 
 def _is_frame(X: Any) -> bool:  # noqa: N803
     """Whether rows are a frame whose columns have names."""
@@ -100,6 +117,8 @@ class StreamClassifierEstimator(ClassifierMixin, _Streamed):  # type: ignore[mis
     Args:
         n_models: Number of trees, 1 or more.
         options: Options of `HoeffdingTreeClassifier` or `ForestClassifier` by name; None for their defaults.
+        shuffle: Whether `fit` learns the rows in random order, as tables are often sorted by their labels, which a
+            stream would take for drift. `partial_fit` always keeps the order.
         random_state: Seed, as scikit-learn takes it: a whole number, a RandomState, or None for 0.
 
     >>> rows = np.random.default_rng(0).random((300, 2))
@@ -109,10 +128,10 @@ class StreamClassifierEstimator(ClassifierMixin, _Streamed):  # type: ignore[mis
     """
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803
-        """Learn from all rows, in their order, and forget what was learned before."""
+        """Learn from all rows, and forget what was learned before."""
         X, y = self._labelled(X, y, reset=True)  # noqa: N806
         check_classification_targets(y)
-        self._learn(self._new(HoeffdingTreeClassifier, ForestClassifier), np.unique(y), X, y)
+        self._learn(self._new(HoeffdingTreeClassifier, ForestClassifier), np.unique(y), *self._shuffled(X, y))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:  # noqa: N803
@@ -161,6 +180,8 @@ class StreamRegressorEstimator(RegressorMixin, _Streamed):  # type: ignore[misc]
     Args:
         n_models: Number of trees, 1 or more.
         options: Options of `HoeffdingTreeRegressor` or `ForestRegressor` by name; None for their defaults.
+        shuffle: Whether `fit` learns the rows in random order, as tables are often sorted by their labels, which a
+            stream would take for drift. `partial_fit` always keeps the order.
         random_state: Seed, as scikit-learn takes it: a whole number, a RandomState, or None for 0.
 
     >>> rows = np.random.default_rng(0).random((500, 2))
@@ -170,8 +191,8 @@ class StreamRegressorEstimator(RegressorMixin, _Streamed):  # type: ignore[misc]
     """
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803
-        """Learn from all rows, in their order, and forget what was learned before."""
-        X, y = self._labelled(X, y, reset=True)  # noqa: N806
+        """Learn from all rows, and forget what was learned before."""
+        X, y = self._shuffled(*self._labelled(X, y, reset=True))  # noqa: N806
         model = self._new(HoeffdingTreeRegressor, ForestRegressor)
         model.learn_many(X, np.asarray(y, dtype=np.float64))
         self.model_ = model
