@@ -5,7 +5,7 @@ BENCH := .venv-bench/bin
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test numba-versions check format bench docs clean
+.PHONY: help demo test numba-versions check format bench docs pictures clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -35,7 +35,11 @@ format: .venv/.dev  ## put the code in its standard form
 bench: .venv-bench/.bench  ## ours and the peers side by side, one JSON line a figure
 	$(BENCH)/stumpery bench
 
-docs: .venv/.study  ## draw the pictures of the guides anew
+docs: .venv/.dev  ## build the documentation site: out/site/index.html
+	$(BIN)/sphinx-build --fail-on-warning --quiet --jobs auto docs out/site
+	@echo "open out/site/index.html"
+
+pictures: .venv/.study  ## draw the pictures of the guides anew
 	$(BIN)/stumpery study demo --out out/docs/demo
 	$(BIN)/stumpery study bandits-101 --out out/docs/bandits-101
 	$(BIN)/stumpery study click-challenge --trials 1 --out out/docs/click-challenge
@@ -56,7 +60,7 @@ clean:  ## remove what the other targets made
 	@touch $@
 
 .venv/.dev: .venv/.python pyproject.toml constraints.txt
-	$(BIN)/python $(PIP) --editable '.[study,deep,logs,service,postgresql,dev]'
+	$(BIN)/python $(PIP) --editable '.[study,deep,logs,service,postgresql,docs,dev]'
 	@touch $@
 
 .venv-bench/.bench: pyproject.toml constraints.txt
