@@ -1,6 +1,7 @@
 from .chunk import LogChunk
 from .frame_source import from_frame
 from .log import Log
+from .reading import read
 from .report import LogReport
 
-__all__ = ["Log", "LogChunk", "LogReport", "from_frame"]
+__all__ = ["Log", "LogChunk", "LogReport", "from_frame", "read"]

@@ -1,13 +1,13 @@
 """Checks of logged rows: probabilities, rewards, event ids, actions; doubtful ones are reported."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stumpery.columns import Columns
+from stumpery.columns import Columns, Values
 from stumpery.logs.chunk import UNKNOWN, LogChunk
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import Candidates, RawRows
@@ -46,15 +46,23 @@ class RowChecker:
 
     Args:
         index: from actions to their indices.
+        columns: the columns of contexts.
         report: what counts doubts.
         no_feedback: the reward of rows without one; None leaves NaN.
         has_probabilities: whether a row without probability is doubtful.
     """
 
     def __init__(
-        self, index: Mapping[Action, int], report: LogReport, no_feedback: float | None, *, has_probabilities: bool
+        self,
+        index: Mapping[Action, int],
+        columns: Sequence[str],
+        report: LogReport,
+        no_feedback: float | None,
+        *,
+        has_probabilities: bool,
     ) -> None:
         self._index = index
+        self._columns = columns
         self._report = report
         self._no_feedback = no_feedback
         self._has_probabilities = has_probabilities
@@ -71,7 +79,7 @@ class RowChecker:
         available, all_probabilities = self._candidates(rows.candidates, rows.lines)
         actions = self._actions(rows)
         chunk = LogChunk(
-            Columns(rows.columns, n_rows),
+            Columns(_chosen(rows, self._columns), n_rows),
             actions,
             self._probabilities(rows, actions, all_probabilities),
             self._rewards(rows),
@@ -132,42 +140,38 @@ class RowChecker:
         available = np.zeros((n_rows, n_actions), dtype=np.bool_)
         given = candidates.probabilities
         probabilities = None if given is None else np.zeros((n_rows, n_actions + 1))  # the last: unknown actions
-        for places, indices, row_indices in self._groups(candidates):
-            if row_indices.shape[1] == 0 and len(indices) == 0:  # nothing is said of these rows
+        for places, names in _groups(candidates):
+            indices = np.array([self._index.get(name, n_actions) for name in names], dtype=np.int64)
+            available[np.ix_(places, indices[indices < n_actions])] = True
+            if not names:  # nothing is said of these rows
                 available[places] = True
-            available[np.ix_(np.array(places), indices)] = True
             if given is not None and probabilities is not None:
-                values = np.array([given[place] for place in places], dtype=np.float64)
-                if values.shape[1] == row_indices.shape[1] and values.shape[1] > 0:
-                    probabilities[np.array(places)[:, None], row_indices] = values
+                values = np.array([given[place] for place in places.tolist()], dtype=np.float64)
+                along, wrong = self._along(candidates, places, indices, lines)
+                if values.shape == along.shape and values.size:
+                    probabilities[places[:, None], along] = values
+                    probabilities[places[wrong]] = np.nan
                 else:
+                    self._report.doubts("probabilities off 1", lines[places] if values.size else ())
                     probabilities[places] = np.nan
         if probabilities is not None:
             self._check_sums(probabilities, lines)
             probabilities = np.ascontiguousarray(probabilities[:, :n_actions])
         return (None if available.all() else available), probabilities
 
-    def _groups(self, candidates: Candidates) -> list[tuple[list[int], Integers, Integers]]:
-        """Rows with the same candidates: the rows, the indices of the actions, and those along the probabilities."""
-        groups: dict[tuple[int, int, int], list[int]] = {}
-        orders, given = candidates.orders, candidates.probabilities
-        for place, names in enumerate(candidates.names):
-            n_ordered = len(names) if orders is None else len(orders[place])
-            key = id(names), n_ordered, 0 if given is None else len(given[place])
-            groups.setdefault(key, []).append(place)
-        found = []
-        for places in groups.values():
-            names = candidates.names[places[0]]
-            indices = np.array([self._index.get(name, UNKNOWN) for name in names], dtype=np.int64)
-            if orders is None:
-                along = np.broadcast_to(indices, (len(places), len(indices)))
-            else:
-                along = indices[np.array([orders[place] for place in places], dtype=np.int64)]
-            known = indices[indices != UNKNOWN]
-            if (along == UNKNOWN).any():  # a candidate that is not among the log's actions: only the others count
-                along = np.where(along == UNKNOWN, len(self._index), along)
-            found.append((places, known, along))
-        return found
+    def _along(
+        self, candidates: Candidates, places: Integers, indices: Integers, lines: Integers
+    ) -> tuple[Integers, NDArray[np.bool_]]:
+        """The indices of the actions along the probabilities of rows with the same candidates; which are wrong."""
+        wrong = np.zeros(len(places), dtype=np.bool_)
+        if candidates.orders is None or not len(indices):
+            return np.broadcast_to(indices, (len(places), len(indices))), wrong
+        orders = np.array([candidates.orders[place] for place in places.tolist()], dtype=np.int64) - candidates.first
+        ordered = np.sort(orders, axis=1)
+        wrong |= (ordered < 0).any(axis=1) | (ordered >= len(indices)).any(axis=1)
+        wrong |= (np.diff(ordered, axis=1) == 0).any(axis=1)
+        self._report.doubts("contradictory action", lines[places[wrong]])
+        return indices[np.clip(orders, 0, len(indices) - 1)], wrong
 
     def _check_sums(self, probabilities: Floats, lines: Integers) -> None:
         """Report rows whose probabilities are no distribution, and set them to NaN, in place."""
@@ -179,3 +183,21 @@ class RowChecker:
         if off.any():
             self._report.doubts("probabilities off 1", lines[off], f"{probabilities[off][0].sum():.6g}")
             probabilities[off] = np.nan
+
+
+def _groups(candidates: Candidates) -> Iterator[tuple[Integers, tuple[Action, ...]]]:
+    """Rows with the same candidates, as many places in their order and as many probabilities: rows and names."""
+    groups: dict[tuple[int, int, int], list[int]] = {}
+    orders, given = candidates.orders, candidates.probabilities
+    for place, names in enumerate(candidates.names):
+        n_ordered = len(names) if orders is None else len(orders[place])
+        key = id(names), n_ordered, 0 if given is None else len(given[place])
+        groups.setdefault(key, []).append(place)
+    for places in groups.values():
+        yield np.array(places, dtype=np.int64), candidates.names[places[0]]
+
+
+def _chosen(rows: RawRows, columns: Sequence[str]) -> dict[str, Values]:
+    """The columns of contexts; those that the file at hand lacks are missing."""
+    absent = np.full(len(rows.lines), np.nan)
+    return {name: rows.columns.get(name, absent) for name in columns}

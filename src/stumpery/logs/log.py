@@ -11,7 +11,7 @@ from stumpery.logs.checking import RowChecker
 from stumpery.logs.chunk import UNKNOWN, LogChunk
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import LogSource, RawRows
-from stumpery.options import check_number, check_one_of, check_whole, listed, shown
+from stumpery.options import check_known, check_number, check_one_of, check_whole, listed, shown
 from stumpery.policies.arguments import checked_actions
 from stumpery.types import Action
 
@@ -38,6 +38,7 @@ class Log:
         on_error: "strict" raises an InvalidInput with the line number at the first doubtful line; "lenient" reads on
             and counts it in `report`.
         actions: The actions; others become unknown. By default all of the log, sorted.
+        columns: The columns of contexts; by default all.
         no_feedback: "skip" leaves the reward of rows without feedback NaN, and nothing learns from them; a number is
             their reward.
 
@@ -56,6 +57,7 @@ class Log:
         *,
         on_error: str = "strict",
         actions: Sequence[Action] | None = None,
+        columns: Sequence[str] | None = None,
         no_feedback: str | float = "skip",
     ) -> None:
         check_one_of("on_error", on_error, ("strict", "lenient"))
@@ -66,6 +68,9 @@ class Log:
         self._source = source
         self._on_error = on_error
         self._given = None if actions is None else checked_actions(actions)
+        for column in columns or ():
+            check_known("column", column, source.columns)
+        self._columns = source.columns if columns is None else tuple(columns)
         self._no_feedback = None if no_feedback == "skip" else float(no_feedback)
         self._scanned: _Facts | None = None
         self._report = LogReport(source.name, on_error, source.unit)
@@ -89,7 +94,7 @@ class Log:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of contexts: those of the first rows."""
-        return self._source.columns
+        return self._columns
 
     @property
     def format(self) -> str:
@@ -125,7 +130,9 @@ class Log:
     def _chunks(self, size: int) -> Iterator[LogChunk]:
         report = self._report = LogReport(self._source.name, self._on_error, self._source.unit)
         index = {action: place for place, action in enumerate(self.actions)}
-        checker = RowChecker(index, report, self._no_feedback, has_probabilities=self._source.has_probabilities)
+        checker = RowChecker(
+            index, self._columns, report, self._no_feedback, has_probabilities=self._source.has_probabilities
+        )
         for rows in self._rows(size, report):
             chunk = checker.chunk(rows)
             if len(chunk):

@@ -15,13 +15,15 @@ class Candidates:
 
     Args:
         names: The actions that could be chosen, of each row; rows with the same candidates share the tuple.
-        orders: The places of `names` along which the probabilities run, from 0, of each row; None for that of `names`.
+        orders: The places of `names` along which the probabilities run, of each row; None for that of `names`.
         probabilities: A number for each place; None where the log has none, an empty list where a row has none.
+        first: The number of the first place in `orders`.
     """
 
     names: Sequence[tuple[Action, ...]]
     orders: Sequence[Sequence[int]] | None
     probabilities: Sequence[Sequence[float]] | None
+    first: int = 0
 
 
 @dataclass(frozen=True, eq=False)

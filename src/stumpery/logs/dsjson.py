@@ -1,0 +1,233 @@
+"""Vowpal Wabbit's dsjson: a JSON line for each decision, with the cost of its action.
+
+`_label_cost` is minus the reward, `_label_Action` counts from 1, `a` lists the actions from the chosen one on, and `p`
+their probabilities along `a`. `c` is the context, with the features of the actions in `_multi`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stumpery.logs.json_columns import Namespace
+from stumpery.logs.json_lines import Events, JsonEvents
+from stumpery.logs.report import LogReport
+from stumpery.logs.rows import Candidates, RawRows
+from stumpery.logs.times import seconds
+from stumpery.system.extras import need
+from stumpery.types import Action, Floats
+
+MAX_CACHED = 4096  # candidates' names, by the text of `_multi`
+
+
+def _event_type() -> Any:
+    """The type of an event but for its context."""
+    msgspec = need("msgspec", "logs")
+    raw = msgspec.Raw  # null is a text, too
+    keys: dict[str, tuple[str, Any]] = {
+        "cost": ("_label_cost", float | None),
+        "probability": ("_label_probability", float | None),
+        "action": ("_label_Action", int | None),
+        "index": ("_labelIndex", int | None),
+        "order": ("a", list[int] | None),
+        "probabilities": ("p", list[float] | None),
+        "event_id": ("EventId", str | None),
+        "time": ("Timestamp", str | None),
+        "observations": ("o", raw),
+        "is_skipped": ("_skipLearn", bool | None),
+        "p_drop": ("pdrop", float | None),
+        "outcomes": ("_outcomes", raw),
+        "reward_value": ("RewardValue", raw),
+    }
+    fields = [(name, kind, None) for name, (_, kind) in keys.items()]
+    return msgspec.defstruct("BaseEvent", fields, rename={name: key for name, (key, _) in keys.items()}, gc=False)
+
+
+class DsjsonSource:
+    """A file of dsjson lines.
+
+    Args:
+        path: the file.
+        encoding: its encoding.
+        action: the feature of `_multi` that names the actions, such as "action.id"; None takes the tags of the actions
+            where there are any, else their positions from 1.
+        reward: "cost" for minus `_label_cost`, "observations" for the sum of the numbers in `o`.
+        with_features: whether to read the actions' features.
+    """
+
+    format = "dsjson"
+    unit = "line"
+    has_probabilities = True
+    actions: tuple[Action, ...] | None = None
+    reward_range: tuple[float, float] | None = None
+    n_rows: int | None = None
+
+    def __init__(
+        self, path: Path, encoding: str | None, action: str | None, reward: str, *, with_features: bool
+    ) -> None:
+        self.name = path.name
+        self._events = JsonEvents(path, _event_type(), "c", encoding)
+        self._namespace: Namespace = self._events.namespace
+        self._multi = self._namespace.attribute("_multi")
+        self._action = action
+        self._reward = reward
+        self._with_features = with_features
+        self._json = need("msgspec", "logs").json.Decoder()
+        self._named: dict[bytes, tuple[Action, ...]] = {}
+        self._numbered: dict[int, tuple[Action, ...]] = {}
+        self._has_names = action is not None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of contexts."""
+        return tuple(self._namespace.names)
+
+    def rows(self, size: int, report: LogReport, advance: Callable[[float], None]) -> Iterator[RawRows]:
+        """Decode the file's lines."""
+        for block in self._events.read(size, report):
+            rows = self._rows(self._decisions(block, report), report)
+            advance(block.share)
+            if len(rows.lines):
+                yield rows
+
+    def _decisions(self, block: Events, report: LogReport) -> Events:
+        """The events that are decisions to learn from; the others are counted."""
+        others: dict[str, list[int]] = {}
+        kept = []
+        for place, event in enumerate(block.events):
+            doubt = ""
+            if event.outcomes is not None:
+                doubt = "event of another kind"
+            elif event.context is None and event.order is None and event.action is None:
+                doubt = "event of another kind" if event.reward_value is None else "reward without decision"
+            elif event.is_skipped:
+                doubt = "not to learn from"
+            elif event.p_drop is not None and not 0.0 <= event.p_drop < 1.0:
+                doubt = "invalid weight"
+            if doubt:
+                others.setdefault(doubt, []).append(block.lines[place])
+            else:
+                kept.append(place)
+        for doubt, lines in others.items():
+            report.doubts(doubt, lines)
+        if len(kept) == len(block.events):
+            return block
+        return Events([block.events[place] for place in kept], [block.lines[place] for place in kept], block.share)
+
+    def _rows(self, block: Events, report: LogReport) -> RawRows:
+        events, lines = block.events, np.array(block.lines, dtype=np.int64)
+        times, invalid = seconds([event.time for event in events])
+        report.doubts("invalid time", lines[invalid])
+        contexts = [event.context for event in events]
+        names = self._names(contexts, events)
+        weights = np.array([event.p_drop for event in events], dtype=np.float64)
+        weights = 1.0 / (1.0 - np.where(np.isnan(weights), 0.0, weights))
+        probabilities = np.array([event.probability for event in events], dtype=np.float64)
+        has_order = any(event.order is not None for event in events)
+        candidates = Candidates(
+            [each if event.order else () for each, event in zip(names, events, strict=True)],
+            [event.order or [] for event in events],
+            [event.probabilities or [] for event in events],
+            first=1,
+        )
+        return RawRows(
+            lines=lines,
+            actions=self._chosen(events, names, lines, report),
+            probabilities=probabilities,
+            rewards=self._rewards(events),
+            columns=self._namespace.columns(contexts),
+            times=times,
+            event_ids=[event.event_id for event in events],
+            weights=weights if (weights != 1.0).any() else None,
+            candidates=candidates if has_order else None,
+            action_features=self._features(contexts, names) if self._with_features else None,
+        )
+
+    def _rewards(self, events: Sequence[Any]) -> Floats:
+        if self._reward == "cost":
+            return -np.array([event.cost for event in events], dtype=np.float64) + 0.0  # no -0.0
+        return np.array([self._observed(event.observations) for event in events], dtype=np.float64)
+
+    def _observed(self, raw: Any) -> float:
+        """The sum of the numbers observed; NaN if there are none."""
+        found = None if raw is None else self._json.decode(raw)
+        values = [each.get("v") for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+        numbers = [value for value in values if isinstance(value, int | float)]
+        return float(sum(numbers)) if numbers else float("nan")
+
+    def _chosen(
+        self, events: Sequence[Any], names: Sequence[tuple[Action, ...]], lines: Any, report: LogReport
+    ) -> list[Action | None]:
+        """The name of each chosen action; fields that contradict each other are doubtful."""
+        found: list[Action | None] = []
+        contradictory = []
+        for event, offered, line in zip(events, names, lines, strict=True):
+            number, order = event.action, event.order
+            first = order[0] if order else None
+            if number is None:
+                number = event.index + 1 if event.index is not None else first
+            elif (first is not None and first != number) or (event.index is not None and event.index + 1 != number):
+                contradictory.append(line)
+            known = number is not None and 1 <= number <= len(offered)
+            found.append(offered[number - 1] if known else None if offered else number)
+        report.doubts("contradictory action", contradictory)
+        return found
+
+    def _names(self, contexts: Sequence[Any], events: Sequence[Any]) -> list[tuple[Action, ...]]:
+        """The names of the candidates of each row: of those that `_multi` names, else positions from 1."""
+        numbered, attribute = self._numbered, self._multi
+        names = []
+        for context, event in zip(contexts, events, strict=True):
+            named = None
+            if attribute is not None and self._has_names and context is not None:
+                named = self._names_in(getattr(context, attribute))
+            if named is None:
+                n_candidates = len(event.order) if event.order else 0
+                named = numbered.get(n_candidates)
+                if named is None:
+                    named = numbered[n_candidates] = tuple(range(1, n_candidates + 1))
+            names.append(named)
+        return names
+
+    def _names_in(self, raw: Any) -> tuple[Action, ...] | None:
+        """The names of the candidates in the text of `_multi`; None if it does not name each, once."""
+        if raw is None:
+            return None
+        text = bytes(raw)
+        found = self._named.get(text)
+        if found is None:
+            values = [_at(each, (self._action or "_tag").split(".")) for each in self._json.decode(text) or ()]
+            is_named = all(isinstance(value, str | int | float) for value in values) and len(set(values)) == len(values)
+            if len(self._named) >= MAX_CACHED:
+                self._named.clear()
+            found = self._named[text] = tuple(values) if is_named else ()
+        return found or None
+
+    def _features(self, contexts: Sequence[Any], names: Sequence[tuple[Action, ...]]) -> list[Mapping[Any, Any]]:
+        """The features of each row's candidates."""
+        found: list[Mapping[Any, Any]] = []
+        for context, offered in zip(contexts, names, strict=True):
+            raw = None if context is None or self._multi is None else getattr(context, self._multi)
+            objects = [] if raw is None else self._json.decode(bytes(raw)) or []
+            flat = [_flat(each) for each in objects]
+            found.append(dict(zip(offered or range(1, len(flat) + 1), flat, strict=False)))
+        return found
+
+
+def _at(value: Any, path: Sequence[str]) -> Any:
+    """The value at a path of keys; None if there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    """An object's numbers and texts, by dotted keys."""
+    found: dict[str, Any] = {}
+    for key, each in value.items() if isinstance(value, dict) else ():
+        if isinstance(each, dict):
+            found |= _flat(each, f"{prefix}{key}.")
+        elif isinstance(each, str | int | float) and not key.startswith("_"):
+            found[f"{prefix}{key}"] = each
+    return found
