@@ -150,12 +150,11 @@ class RowChecker:
                 along, wrong = self._along(candidates, places, indices, lines)
                 if values.shape == along.shape and values.size:
                     probabilities[places[:, None], along] = values
-                    probabilities[places[wrong]] = np.nan
+                    probabilities[places[wrong | self._are_off(values, lines[places])]] = np.nan
                 else:
                     self._report.doubts("probabilities off 1", lines[places] if values.size else ())
                     probabilities[places] = np.nan
         if probabilities is not None:
-            self._check_sums(probabilities, lines)
             probabilities = np.ascontiguousarray(probabilities[:, :n_actions])
         return (None if available.all() else available), probabilities
 
@@ -173,16 +172,15 @@ class RowChecker:
         self._report.doubts("contradictory action", lines[places[wrong]])
         return indices[np.clip(orders, 0, len(indices) - 1)], wrong
 
-    def _check_sums(self, probabilities: Floats, lines: Integers) -> None:
-        """Report rows whose probabilities are no distribution, and set them to NaN, in place."""
-        known = ~np.isnan(probabilities).any(axis=1)
+    def _are_off(self, values: Floats, lines: Integers) -> NDArray[np.bool_]:
+        """Which rows of probabilities are no distribution; they are reported, those with missing ones are not."""
         with np.errstate(invalid="ignore"):
-            off = np.abs(probabilities.sum(axis=1) - 1.0) > MAX_DEVIATION
-            off |= (probabilities < 0.0).any(axis=1)
-        off &= known
+            off: NDArray[np.bool_] = np.abs(values.sum(axis=1) - 1.0) > MAX_DEVIATION
+            off |= (values < 0.0).any(axis=1)
         if off.any():
-            self._report.doubts("probabilities off 1", lines[off], f"{probabilities[off][0].sum():.6g}")
-            probabilities[off] = np.nan
+            self._report.doubts("probabilities off 1", lines[off], f"{values[off][0].sum():.6g}")
+        off |= np.isnan(values).any(axis=1)
+        return off
 
 
 def _groups(candidates: Candidates) -> Iterator[tuple[Integers, tuple[Action, ...]]]:

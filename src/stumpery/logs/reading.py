@@ -12,9 +12,10 @@ from stumpery.logs.lines import checked_encoding, checked_file, first_bytes
 from stumpery.logs.log import Log
 from stumpery.logs.naming import Naming
 from stumpery.logs.own_json import FORMAT_NAME, OwnJsonSource
+from stumpery.logs.own_parquet import KEY, OwnParquetSource
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import LogSource, RawRows
-from stumpery.logs.table_files import OPEN_BANDIT_NAMES, TableSource, open_bandit_naming, open_table_file
+from stumpery.logs.table_files import OPEN_BANDIT_NAMES, ParquetTable, TableSource, open_bandit_naming, open_table_file
 from stumpery.logs.vw_text import TextSource
 from stumpery.options import check_bool, check_known, check_one_of, shown
 from stumpery.types import Action
@@ -133,6 +134,8 @@ def _open_text(kind: str) -> "Callable[[Path, _Options], LogSource]":
 
 
 def _open_own(path: Path, options: _Options) -> LogSource:
+    if first_bytes(path).startswith(b"PAR1"):
+        return OwnParquetSource(ParquetTable(path))
     return OwnJsonSource(path, options.encoding, with_features=options.with_features)
 
 
@@ -161,7 +164,8 @@ def recognised(path: Path, options: _Options) -> str:
     """The format of a file by its first bytes; an InvalidInput if it is none that is known."""
     start = first_bytes(path)
     if start.startswith(b"PAR1"):
-        return _table_kind(open_table_file(path, None).names, options)
+        table = ParquetTable(path)
+        return "stumpery" if KEY in table.metadata else _table_kind(table.names, options)
     line = start.lstrip().split(b"\n", 1)[0].decode(errors="replace").strip()
     if line.startswith("{"):
         is_dsjson = any(f'"{key}"' in line for key in ("_label_cost", "_label_Action", "_labelIndex", "EventId", "c"))
