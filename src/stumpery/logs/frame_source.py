@@ -7,8 +7,8 @@ import numpy as np
 
 from stumpery.columns import Columns
 from stumpery.frames import open_frame
+from stumpery.logs.formats.naming import Naming, as_columns
 from stumpery.logs.log import Log
-from stumpery.logs.naming import Naming, as_columns
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import RawRows
 from stumpery.types import Action

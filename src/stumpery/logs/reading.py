@@ -7,16 +7,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stumpery.errors import InvalidInput
-from stumpery.logs.dsjson import DsjsonSource
-from stumpery.logs.lines import checked_encoding, checked_file, first_bytes
+from stumpery.logs.formats.dsjson import DsjsonSource
+from stumpery.logs.formats.lines import checked_encoding, checked_file, first_bytes
+from stumpery.logs.formats.naming import Naming
+from stumpery.logs.formats.own_json import FORMAT_NAME, OwnJsonSource
+from stumpery.logs.formats.own_parquet import KEY, OwnParquetSource
+from stumpery.logs.formats.table_files import (
+    OPEN_BANDIT_NAMES,
+    ParquetTable,
+    TableSource,
+    open_bandit_naming,
+    open_table_file,
+)
+from stumpery.logs.formats.vw_text import TextSource
 from stumpery.logs.log import Log
-from stumpery.logs.naming import Naming
-from stumpery.logs.own_json import FORMAT_NAME, OwnJsonSource
-from stumpery.logs.own_parquet import KEY, OwnParquetSource
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import LogSource, RawRows
-from stumpery.logs.table_files import OPEN_BANDIT_NAMES, ParquetTable, TableSource, open_bandit_naming, open_table_file
-from stumpery.logs.vw_text import TextSource
 from stumpery.options import check_bool, check_known, check_one_of, shown
 from stumpery.types import Action
 

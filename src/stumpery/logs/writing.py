@@ -15,9 +15,9 @@ from stumpery.encoding.tables import open_table
 from stumpery.errors import InvalidInput
 from stumpery.frames import n_rows
 from stumpery.logs.chunk import LogChunk
+from stumpery.logs.formats.own_parquet import ParquetLogWriter
+from stumpery.logs.formats.text_writers import CbWriter, DsjsonWriter, JsonLogWriter
 from stumpery.logs.log import Log
-from stumpery.logs.own_parquet import ParquetLogWriter
-from stumpery.logs.text_writers import CbWriter, DsjsonWriter, JsonLogWriter
 from stumpery.options import check_known, shown
 from stumpery.system.extras import need
 from stumpery.system.writing import as_path, whole_file

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from stumpery.errors import InvalidInput
-from stumpery.logs.json_lines import Events, JsonEvents
-from stumpery.logs.lines import read_lines
+from stumpery.logs.formats.json_lines import Events, JsonEvents
+from stumpery.logs.formats.lines import read_lines
+from stumpery.logs.formats.times import seconds
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import Candidates, RawRows
-from stumpery.logs.times import seconds
 from stumpery.options import check_range, shown
 from stumpery.policies.arguments import checked_actions
 from stumpery.system.extras import need

@@ -12,12 +12,12 @@ from stumpery.columns import Values
 from stumpery.encoding.columns.values import text_of
 from stumpery.errors import InvalidInput
 from stumpery.logs.chunk import UNKNOWN, LogChunk
-from stumpery.logs.naming import Naming
-from stumpery.logs.own_json import Heading
+from stumpery.logs.formats.naming import Naming
+from stumpery.logs.formats.own_json import Heading
+from stumpery.logs.formats.table_files import ParquetTable
+from stumpery.logs.formats.text_writers import heading
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import Candidates, RawRows
-from stumpery.logs.table_files import ParquetTable
-from stumpery.logs.text_writers import heading
 from stumpery.system.extras import need
 from stumpery.types import Action
 

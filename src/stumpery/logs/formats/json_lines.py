@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stumpery.logs.json_columns import Doubts, Namespace
-from stumpery.logs.lines import Lines, read_lines
+from stumpery.logs.formats.json_columns import Doubts, Namespace
+from stumpery.logs.formats.lines import Lines, read_lines
 from stumpery.logs.report import LogReport
 from stumpery.system.extras import need
 

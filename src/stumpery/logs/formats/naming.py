@@ -12,9 +12,9 @@ from stumpery.encoding.columns.values import PLAIN_NUMBERS, text_of, value_kind
 from stumpery.encoding.tables import Table, open_table
 from stumpery.errors import InvalidInput
 from stumpery.frames import open_frame
+from stumpery.logs.formats.times import seconds
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import Candidates, RawRows
-from stumpery.logs.times import seconds
 from stumpery.options import check_known, shown
 from stumpery.policies.arguments import as_number
 from stumpery.types import Action, Floats, Integers

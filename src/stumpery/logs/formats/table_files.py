@@ -10,8 +10,8 @@ import numpy as np
 
 from stumpery.columns import Columns, Values
 from stumpery.errors import InvalidInput
-from stumpery.logs.lines import Lines, read_lines
-from stumpery.logs.naming import Naming
+from stumpery.logs.formats.lines import Lines, read_lines
+from stumpery.logs.formats.naming import Naming
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import RawRows
 from stumpery.system.extras import need

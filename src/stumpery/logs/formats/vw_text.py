@@ -14,7 +14,7 @@ import numpy as np
 
 from stumpery.columns import Values
 from stumpery.encoding.columns.values import text_of
-from stumpery.logs.lines import read_lines
+from stumpery.logs.formats.lines import read_lines
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import Candidates, RawRows
 from stumpery.types import Action

@@ -10,7 +10,7 @@ import numpy as np
 
 from stumpery.errors import InvalidInput
 from stumpery.logs.chunk import UNKNOWN, LogChunk
-from stumpery.logs.own_json import FORMAT_NAME, FORMAT_VERSION
+from stumpery.logs.formats.own_json import FORMAT_NAME, FORMAT_VERSION
 from stumpery.system.extras import need
 from stumpery.types import Action
 

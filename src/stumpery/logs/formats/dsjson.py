@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from stumpery.logs.json_columns import Namespace
-from stumpery.logs.json_lines import Events, JsonEvents
+from stumpery.logs.formats.json_columns import Namespace
+from stumpery.logs.formats.json_lines import Events, JsonEvents
+from stumpery.logs.formats.times import seconds
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import Candidates, RawRows
-from stumpery.logs.times import seconds
 from stumpery.system.extras import need
 from stumpery.types import Action, Floats
 

@@ -1,0 +1,1 @@
+"""Formats of logs: dsjson, Vowpal Wabbit's text, tables, our own."""
