@@ -14,6 +14,7 @@ import numpy as np
 
 from stumpery.columns import Values
 from stumpery.encoding.columns.values import text_of
+from stumpery.errors import InvalidInput
 from stumpery.logs.formats.lines import read_lines
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import Candidates, RawRows
@@ -216,7 +217,7 @@ def _label(token: str) -> tuple[int, float, float]:
     """An action, its cost and its probability; the last two are NaN where they are not given."""
     number, cost, probability, *rest = [*token.split(":"), "", ""]
     if any(rest):
-        raise ValueError(token)
+        raise InvalidInput(f"label {token!r} has more than three parts")
     return int(number), float(cost) if cost else np.nan, float(probability) if probability else np.nan
 
 
