@@ -31,7 +31,7 @@ from .reinforcement import DQNTree
 from .saving.files import load, save
 from .selection import FeatureSelector
 from .streaming import ForestClassifier, ForestRegressor, HoeffdingTreeClassifier, HoeffdingTreeRegressor
-from .types import Decision, Decisions
+from .types import Decision, Decisions, RankedDecision
 
 __all__ = [
     "UCB",
@@ -52,6 +52,7 @@ __all__ = [
     "LinUCB",
     "LinearThompson",
     "NeuralBandit",
+    "RankedDecision",
     "RewardForest",
     "Schema",
     "StumperyError",

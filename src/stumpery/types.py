@@ -40,6 +40,21 @@ class Decision(NamedTuple):
     context: Context = None
 
 
+class RankedDecision(NamedTuple):
+    """Ranking of actions by a policy: the decision, whose action comes first, and those that follow.
+
+    Args:
+        decision: The action that was drawn, with its probability; its reward can be learned.
+        actions: All ranked actions, that of the decision first, the others by descending score.
+
+    >>> RankedDecision(Decision("news", probability=0.5), ("news", "film")).actions
+    ('news', 'film')
+    """
+
+    decision: Decision
+    actions: tuple[Action, ...]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Decisions:
     """Decisions as columns; iterating gives each as a `Decision`.

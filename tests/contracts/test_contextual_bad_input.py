@@ -235,15 +235,20 @@ def test_wrong_actions_are_refused(policy):
         with refused(policy, "^action is .*; it must be one of 'a', 'b'$"):
             policy.learn(decision, 0.5)
         with refused(policy, "^action is "):
-            policy.learn_many([Decision("a", 0.5, ROWS[0]), decision], [0.5, 0.5])
-        with refused(policy, "^action is "):
-            policy.learn_many(Decisions(["a", action], np.array([0.5, 0.5]), ROWS[:2]), [0.5, 0.5])
-        with refused(policy, "^action is "):
             policy.remove_action(action)
         with refused(policy, "^action is "):
             policy.decide(ROWS[0], available=["a", action])
         with refused(policy, "^action is "):
             policy.explain(decision)
+
+
+def test_wrong_actions_in_a_batch_are_refused(policy):
+    for action in WRONG_ACTIONS[:-1]:  # not one that was removed: the others are learned
+        decision = Decision(action, 0.5, ROWS[0])
+        with refused(policy, "^action is "):
+            policy.learn_many([Decision("a", 0.5, ROWS[0]), decision], [0.5, 0.5])
+        with refused(policy, "^action is "):
+            policy.learn_many(Decisions(["a", action], np.array([0.5, 0.5]), ROWS[:2]), [0.5, 0.5])
 
 
 def test_wrong_probabilities_are_refused(policy):

@@ -51,10 +51,10 @@ class InOrder(Policy):
     def _arrays(self):
         return {"rng": self._rng, "next": self._next}
 
-    def _grow(self):
+    def _grow(self, n):
         pass
 
-    def _shrink(self, action):
+    def _shrink(self, keep):
         pass
 
 

@@ -9,8 +9,10 @@ import numpy as np
 from stumpery.errors import InvalidInput
 from stumpery.frames import rows
 from stumpery.options import shown
-from stumpery.types import Action, Context, Floats
+from stumpery.random import uniform
+from stumpery.types import Action, Context, Floats, RandomState
 
+MAX_WEIGHT = 1000.0  # of a reward, which is learned so many times
 MIN_PROBABILITY = 1e-9  # smaller ones count as this, since their inverses are weights
 
 
@@ -64,6 +66,30 @@ def checked_rewards(rewards: Iterable[float] | Floats, low: float, high: float) 
         invalid = float(values[~((values >= low) & (values <= high))].flat[0])
         raise InvalidInput(f"a reward is {invalid!r}; it must be a number from {low:g} to {high:g}")
     return values
+
+
+def checked_weights(weight: Any, n: int) -> Floats:
+    """Weights of n rewards, given as one number for all or one for each; a ValueError names what is invalid."""
+    given = np.asarray(weight) if not isinstance(weight, bool) and not np.ma.is_masked(weight) else np.array("")
+    values = given.astype(np.float64) if given.dtype.kind in "iuf" else np.array([math.nan])
+    fits = (values >= 0.0) & (values <= MAX_WEIGHT)
+    if not fits.all():
+        invalid = shown(weight) if given.dtype.kind not in "iuf" else repr(float(values[~fits].flat[0]))
+        raise InvalidInput(f"a weight is {invalid}; it must be a number from 0 to {MAX_WEIGHT:g}")
+    if values.ndim and values.shape != (n,):
+        raise InvalidInput(
+            f"weight has the shape {values.shape}; it must be one number, or one for each of {n} rewards"
+        )
+    return np.broadcast_to(values, n)
+
+
+def repeats_of(weights: Floats, rng: RandomState) -> list[int]:
+    """How many times each reward is learned: a fraction is drawn, in place, so that the mean is the weight."""
+    whole = np.floor(weights)
+    return [
+        int(n) + int(rest > 0.0 and uniform(rng) < rest)
+        for n, rest in zip(whole.tolist(), (weights - whole).tolist(), strict=True)
+    ]
 
 
 def action_of(decision: Any) -> Any:

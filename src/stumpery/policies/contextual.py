@@ -152,6 +152,14 @@ class ContextualPolicy(SchemaModel, Policy, Generic[EncoderT]):
         self._run(self._rows(contexts), NO_REWARDS, chosen, available, DECIDES)
         return chosen
 
+    def _decide_rows(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> ChosenActions:
+        chosen = ChosenActions.empty(n)
+        for part, chunk in chunks(self._rows(contexts)):
+            for at, row in enumerate(chunk, part.start):
+                one = ChosenActions(chosen.actions[at : at + 1], chosen.probabilities[at : at + 1])
+                self._run(row[None], NO_REWARDS, one, available[at], DECIDES)
+        return chosen
+
     def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
         self._run(self._rows(contexts), rewards[:, None], ChosenActions(actions, probabilities), self._all, LEARNS)
 

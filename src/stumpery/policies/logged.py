@@ -49,8 +49,8 @@ class LearningPolicy(Protocol):
     actions: Sequence[Action]
     reward_range: tuple[float, float]
 
-    def learn_many(self, decisions: Decisions, rewards: Floats) -> None:
-        """Learn the rewards of many decisions."""
+    def learn_many(self, decisions: Decisions, rewards: Floats) -> list[int]:
+        """Learn the rewards of many decisions; returns the positions of those refused."""
 
 
 def learn_chunks(policy: LearningPolicy, log: DecisionLog, progress: Callable[[int], None] | None) -> None:

@@ -4,29 +4,30 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stumpery.errors import InvalidInput
-from stumpery.frames import n_rows, own_row
+from stumpery.frames import n_rows, own_row, rows_at
 from stumpery.locks import locking
-from stumpery.models import Model
-from stumpery.options import check_range, listed, shown
+from stumpery.options import check_range, check_whole, shown
 from stumpery.policies.arguments import (
     MIN_PROBABILITY,
     action_of,
     as_number,
-    checked_actions,
     checked_probability,
     checked_rewards,
+    checked_weights,
     each_context,
+    repeats_of,
 )
+from stumpery.policies.changing_actions import ChangingActions
 from stumpery.policies.logged import DecisionLog, learn_chunks
 from stumpery.random import new_generator
 from stumpery.saving.validation import check_random_state
-from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers
+from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers, RankedDecision
 
 MAX_DRAWS = 10_000  # to see all actions of a policy that only draws
 
@@ -63,15 +64,15 @@ class ChosenActions(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class Policy(Model):
+class Policy(ChangingActions):
     """Bandit policy: choose one of several actions, then learn from the reward of that action alone.
 
     Threads may share a policy: each call takes the policy's lock.
 
     A subclass implements the hooks `_decide`, `_learn`, `_arrays`, `_grow`, `_shrink` and `explain`. It may override
-    `_decide_many`, `_learn_many`, `_test_then_learn`, `_play` and `_probabilities` with faster ones that give the same
-    bits, and `_validate_state` to validate files. In hooks actions are indices, and rewards are checked and scaled to
-    0..1.
+    `_decide_many`, `_decide_rows`, `_learn_many`, `_test_then_learn`, `_play` and `_probabilities` with faster ones
+    that give the same bits, `_scores`, by which `decide(k=...)` ranks, and `_validate_state` to validate files. In
+    hooks actions are indices, and rewards are checked and scaled to 0..1.
 
     Args:
         actions: Names of the actions: strings, numbers or booleans, each once.
@@ -79,24 +80,41 @@ class Policy(Model):
         reward_range: The least and the greatest reward.
     """
 
-    actions: Sequence[Action]
     seed: int = 0
     reward_range: tuple[float, float] = (0.0, 1.0)
 
+    learning_draws: ClassVar[bool] = False  # whether learning draws random numbers
+
     def __post_init__(self) -> None:
-        self.actions = checked_actions(self.actions)
+        super().__post_init__()
         self._low, self._high = self.reward_range = check_range("reward_range", self.reward_range)
         self._is_unit = self.reward_range == (0.0, 1.0)
         self._rng = new_generator(self.seed)
         self.seed = int(self.seed)
-        self._index_actions()
+
+    @overload
+    def decide(
+        self, context: Context = None, *, available: Iterable[Action] | None = None, k: None = None
+    ) -> Decision: ...
+
+    @overload
+    def decide(
+        self, context: Context = None, *, available: Iterable[Action] | None = None, k: int
+    ) -> RankedDecision: ...
 
     @locking
-    def decide(self, context: Context = None, *, available: Iterable[Action] | None = None) -> Decision:
-        """Choose an action, by default among all, else among those `available`.
+    def decide(
+        self, context: Context = None, *, available: Iterable[Action] | None = None, k: int | None = None
+    ) -> Decision | RankedDecision:
+        """Choose an action, by default among all, else among those `available`; with `k` rank that many.
 
-        The decision holds a copy of the context, a dict where a pandas Series or a NumPy record came.
+        The decision holds a copy of the context, a dict where a pandas Series or a NumPy record came. A ranking has the
+        action that was drawn first, with the probability of that draw; the others follow without a draw, the highest
+        score first, so only the reward of the first can be learned without bias.
         """
+        if k is not None:
+            with self._mutex:
+                return self._ranked(context, available, k)
         with self._mutex:
             if type(context) is dict:
                 context = context.copy()  # not by a call of `own_row`, which would take longer
@@ -108,33 +126,71 @@ class Policy(Model):
             return _new_tuple(Decision, (self.actions[index], probability, context))
 
     @locking
-    def learn(self, decision: Decision, reward: float) -> None:
-        """Learn the reward of a decision: at once, delayed, out of order, or from a log. Repeated ones count again."""
+    def learn(self, decision: Decision, reward: float, *, weight: float = 1.0) -> None:
+        """Learn the reward of a decision: at once, delayed, out of order, or from a log. Repeated ones count again.
+
+        A `weight` from 0 to 1,000 is how often it counts: 0 changes nothing, 2 learns it twice, 2.5 twice and with a
+        probability of one half once more.
+        """
         value = reward if type(reward) is float else as_number(reward)
         if not self._low <= value <= self._high:
             raise InvalidInput(f"reward is {shown(reward)}; it must be a number from {self._low:g} to {self._high:g}")
         with self._mutex:
             index, probability, context = self._checked_decision(decision)
-            self._learn(context, index, value if self._is_unit else self._unit(value), probability)
+            unit = value if self._is_unit else self._unit(value)
+            if type(weight) is float and weight == 1.0:
+                self._learn(context, index, unit, probability)
+                return
+            for _ in range(repeats_of(checked_weights(weight, 1), self._rng)[0]):
+                self._learn(context, index, unit, probability)
 
-    def decide_many(self, contexts: Any, *, available: Iterable[Action] | None = None) -> Decisions:
-        """Choose for each row of `contexts`, or that many times if it is a number; equals a loop of `decide`."""
-        mask = self._all if available is None else self._available_mask(available)
+    def decide_many(self, contexts: Any, *, available: Any = None) -> Decisions:
+        """Choose for each row of `contexts`, or that many times if it is a number; equals a loop of `decide`.
+
+        `available` is a list of actions for all rows, or one for each row: a list of lists, or a matrix of booleans
+        with a column for each action.
+        """
         contexts, n = _counted(contexts)
+        masks = self._all if available is None else self._available_masks(available, n)
         if n and type(self).decide is not Policy.decide:  # overridden outside the package
-            return self._decide_each(contexts, n, mask)
-        actions, probabilities = self._decide_many(contexts, n, mask) if n else ChosenActions.empty(0)
+            return self._decide_each(contexts, n, masks)
+        decide = self._decide_many if masks.ndim == 1 else self._decide_rows
+        actions, probabilities = decide(contexts, n, masks) if n else ChosenActions.empty(0)
         return Decisions([self.actions[index] for index in actions.tolist()], probabilities, contexts)
 
-    def learn_many(self, decisions: Decisions | Sequence[Decision], rewards: Iterable[float] | Floats) -> None:
-        """Learn the rewards of many decisions, or none if one is invalid; equals a loop of `learn`."""
-        values, indices, probabilities, contexts = self._checked_log(decisions, rewards)
-        if len(indices) and type(self).learn is not Policy.learn:  # overridden outside the package
-            columns = indices.tolist(), probabilities.tolist(), each_context(contexts, len(indices)), values.tolist()
-            for index, probability, context, reward in zip(*columns, strict=True):
-                self.learn(Decision(self.actions[index], probability, context), reward)
-        elif len(indices):
+    def learn_many(
+        self,
+        decisions: Decisions | Sequence[Decision],
+        rewards: Iterable[float] | Floats,
+        *,
+        weight: float | Sequence[float] | Floats = 1.0,
+    ) -> list[int]:
+        """Learn the rewards of many decisions, or none if one is invalid; equals a loop of `learn`.
+
+        Returns the positions of the decisions that were refused since their action has been removed, mostly none; all
+        others are learned. `weight` is one number for all, or one for each.
+        """
+        values, indices, probabilities, contexts = self._checked_log(decisions, rewards, may_be_removed=True)
+        weights = None if type(weight) is float and weight == 1.0 else checked_weights(weight, len(indices))
+        refused = np.flatnonzero(indices < 0).tolist()
+        if refused:
+            kept = np.flatnonzero(indices >= 0)
+            indices, probabilities, values = indices[kept], probabilities[kept], values[kept]
+            contexts = None if contexts is None else rows_at(contexts, kept)
+            weights = None if weights is None else weights[kept]
+        if len(indices) and (
+            type(self).learn is not Policy.learn  # overridden outside the package
+            or (weights is not None and self.learning_draws)
+        ):
+            self._learn_each(contexts, indices, values, probabilities, weights)
+            return refused
+        if weights is not None:
+            positions = np.repeat(np.arange(len(indices)), repeats_of(weights, self._rng))
+            indices, probabilities, values = indices[positions], probabilities[positions], values[positions]
+            contexts = None if contexts is None else rows_at(contexts, positions)
+        if len(indices):
             self._learn_many(contexts, indices, self._unit(values), probabilities)
+        return refused
 
     @locking
     def learn_log(self, log: DecisionLog, *, progress: Callable[[int], None] | None = None) -> Self:
@@ -202,33 +258,6 @@ class Policy(Model):
         Rows have `action`, `n` (rewards learned) and `mean` first; docs/policies.md describes all columns.
         """
 
-    def add_action(self, action: Action) -> None:
-        """Add an action to those offered."""
-        (name,) = checked_actions([action])
-        if name in self._index:
-            raise InvalidInput(f"action {shown(name)} is there already; actions must differ")
-        before = self.actions
-        self._set_option("actions", (*before, name))
-        try:
-            self._grow()
-        except (ValueError, MemoryError):  # beyond max_bytes
-            self._set_option("actions", before)
-            raise
-        self._index_actions()
-
-    def remove_action(self, action: Action) -> None:
-        """Remove an action and what was learned of it; rewards of its earlier decisions are refused from now on."""
-        index = self._position(action)
-        if len(self.actions) == 1:
-            raise InvalidInput(f"{action!r} is the only action left; a policy needs at least one")
-        self._set_option("actions", tuple(name for name in self.actions if name != action))
-        self._shrink(index)
-        self._index_actions()
-
-    def position(self, action: Action) -> int:
-        """The index of an action; a ValueError if it is not one of the policy's."""
-        return self._position(action)
-
     def checked_rewards(self, rewards: Iterable[float] | Floats) -> Floats:
         """Rewards as an array; a ValueError names the first that is invalid."""
         return checked_rewards(rewards, self._low, self._high)
@@ -246,14 +275,6 @@ class Policy(Model):
     def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
         """Learn one reward."""
 
-    @abstractmethod
-    def _grow(self) -> None:
-        """Extend the arrays by one action, the last."""
-
-    @abstractmethod
-    def _shrink(self, action: int) -> None:
-        """Delete an action from the arrays."""
-
     # Hooks with a default: a subclass may override these loops by faster ones that give the same bits.
 
     def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> ChosenActions:
@@ -261,6 +282,30 @@ class Policy(Model):
         for row, context in enumerate(each_context(contexts, n)):
             chosen.actions[row], chosen.probabilities[row] = self._decide(context, available)
         return chosen
+
+    def _decide_rows(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> ChosenActions:
+        """Choose for n contexts, with a row of `available` for each."""
+        chosen = ChosenActions.empty(n)
+        for row, context in enumerate(each_context(contexts, n)):
+            chosen.actions[row], chosen.probabilities[row] = self._decide(context, available[row])
+        return chosen
+
+    def _scores(self, context: Context, available: NDArray[np.bool_]) -> Floats:
+        """Every action's score for the context of the latest decision; by default its probability."""
+        one: Floats = self._probabilities(None if context is None else [context], 1, available)[0]
+        return one
+
+    def _ranked(self, context: Context, available: Iterable[Action] | None, k: int) -> RankedDecision:
+        """A decision, and behind its action others by score."""
+        mask = self._all if available is None else self._available_mask(available)
+        check_whole("k", k, 1)
+        if k > (n := int(mask.sum())):
+            raise InvalidInput(f"k is {k}; there are only {n} actions to rank")
+        decision = self._decide_among(context, mask)
+        scores = np.where(mask, self._scores(decision.context, mask), -np.inf)
+        chosen = self._position(decision.action)
+        others = [index for index in np.argsort(-scores, kind="stable").tolist() if mask[index] and index != chosen]
+        return RankedDecision(decision, (decision.action, *(self.actions[index] for index in others[: k - 1])))
 
     def _probabilities(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Floats:
         """Every action's probability for n contexts."""
@@ -312,11 +357,24 @@ class Policy(Model):
 
     def _decide_each(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Decisions:
         self._infer_columns(contexts)
-        names = [action for action, offered in zip(self.actions, available.tolist(), strict=True) if offered]
-        options = {} if available.all() else {"available": names}
-        decided = [self.decide(context, **options) for context in each_context(contexts, n)]
+        masks = np.broadcast_to(available, (n, len(self._all)))
+        rows = zip(each_context(contexts, n), masks, strict=True)
+        decided = [self._decide_among(context, mask) for context, mask in rows]
         probabilities = np.array([decision.probability for decision in decided])
         return Decisions([decision.action for decision in decided], probabilities, contexts)
+
+    def _learn_each(
+        self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats, weights: Floats | None
+    ) -> None:
+        columns = actions.tolist(), probabilities.tolist(), each_context(contexts, len(actions)), rewards.tolist()
+        for row, (index, probability, context, reward) in enumerate(zip(*columns, strict=True)):
+            options = {} if weights is None else {"weight": float(weights[row])}
+            self.learn(Decision(self.actions[index], probability, context), reward, **options)
+
+    def _decide_among(self, context: Context, mask: NDArray[np.bool_]) -> Decision:
+        if mask.all():
+            return self.decide(context)
+        return self.decide(context, available=[self.actions[index] for index in np.flatnonzero(mask).tolist()])
 
     def _play_each(self, contexts: Any, rewards: Floats) -> ChosenActions:
         chosen = ChosenActions.empty(len(rewards))
@@ -330,16 +388,10 @@ class Policy(Model):
         return chosen
 
     def _options(self) -> dict[str, Any]:
-        return {**super()._options(), "actions": list(self.actions), "reward_range": list(self.reward_range)}
+        return {**super()._options(), "reward_range": list(self.reward_range)}
 
     def _validate_state(self) -> None:
         check_random_state(self._rng)
-
-    def _position(self, action: Action) -> int:
-        try:
-            return self._index[action]
-        except (KeyError, TypeError):
-            raise InvalidInput(f"action is {shown(action)}; it must be one of {listed(self.actions)}") from None
 
     def _checked_decision(self, decision: Decision) -> tuple[int, float, Context]:
         """A decision's index of its action, its probability and its context, checked."""
@@ -353,27 +405,40 @@ class Policy(Model):
         return index, probability, context
 
     def _checked_decisions(self, decisions: Decisions | Sequence[Decision]) -> tuple[Integers, Floats, Any]:
-        """The same of many decisions, as columns."""
+        """The same of many decisions, as columns; the index is -1 where the action has been removed."""
         if isinstance(decisions, Decisions):
             actions, given, contexts = decisions.actions, decisions.probabilities, decisions.contexts
             if len(given) != len(actions) or (contexts is not None and n_rows(contexts, "contexts") != len(actions)):
                 raise InvalidInput("decisions must hold as many probabilities, and contexts if any, as actions")
-            opened = [(self._position(a), checked_probability(p)) for a, p in zip(actions, given, strict=True)]
+            opened = [(self._index_or_removed(a), checked_probability(p)) for a, p in zip(actions, given, strict=True)]
         elif isinstance(decisions, Iterable):
-            complete = [self._checked_decision(decision) for decision in decisions]
+            complete = [self._decision_or_removed(decision) for decision in decisions]
             opened, contexts = [row[:2] for row in complete], [context for *_, context in complete]
         else:
             raise InvalidInput(f"decisions is {shown(decisions)}; it must be Decisions or a list of Decision")
         indices, probabilities = [index for index, _ in opened], [probability for _, probability in opened]
         return np.array(indices, dtype=np.int64), np.array(probabilities, dtype=np.float64), contexts
 
-    def _checked_log(self, decisions: Any, rewards: Any) -> tuple[Floats, Integers, Floats, Any]:
-        """The rewards, and the columns of as many decisions, checked."""
+    def _checked_log(
+        self, decisions: Any, rewards: Any, *, may_be_removed: bool = False
+    ) -> tuple[Floats, Integers, Floats, Any]:
+        """The rewards, and the columns of as many decisions, checked; the index of a removed action may be -1."""
         values = self.checked_rewards(rewards)
         indices, probabilities, contexts = self._checked_decisions(decisions)
         if values.ndim != 1 or len(values) != len(indices):
             raise InvalidInput(f"there are {len(indices)} decisions and {values.size} rewards: one of each is needed")
+        if not may_be_removed and (indices < 0).any():
+            raise InvalidInput("some decisions are of actions that have been removed; leave them out")
         return values, indices, probabilities, contexts
+
+    def _index_or_removed(self, action: Action) -> int:
+        return -1 if self._removed and self._was_removed(action) else self._position(action)
+
+    def _decision_or_removed(self, decision: Decision) -> tuple[int, float, Context]:
+        if self._removed and self._was_removed(action_of(decision)):
+            _, probability, context = decision
+            return -1, checked_probability(probability), context
+        return self._checked_decision(decision)
 
     def _unit(self, rewards: Any) -> Any:
         """Rewards scaled from `reward_range` to 0..1."""
@@ -382,22 +447,6 @@ class Policy(Model):
     def _reward(self, unit: float) -> float:
         """The inverse of `_unit`."""
         return self._low + unit * (self._high - self._low)
-
-    def _index_actions(self) -> None:
-        """Index the actions by name, after they have changed."""
-        self._index = {action: index for index, action in enumerate(self.actions)}
-        self._all = np.ones(len(self.actions), dtype=np.bool_)
-
-    def _available_mask(self, available: Iterable[Action]) -> NDArray[np.bool_]:
-        """Which actions are available, by index."""
-        if isinstance(available, str) or not isinstance(available, Iterable):
-            raise InvalidInput(f"available is {shown(available)}; it must be a list of actions")
-        mask = np.zeros(len(self.actions), dtype=np.bool_)
-        for action in available:
-            mask[self._position(action)] = True
-        if not mask.any():
-            raise InvalidInput("available is empty; at least one action is needed")
-        return mask
 
 
 def _counted(contexts: Any) -> tuple[Any, int]:

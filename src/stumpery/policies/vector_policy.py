@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -17,7 +17,7 @@ from stumpery.policies.fixed_schema import FixedSchemaPolicy
 from stumpery.policies.policy import ChosenActions
 from stumpery.saving.validation import MAX_EVENT_COUNT, check_learned, check_within
 from stumpery.summaries import moments_kernels as moments
-from stumpery.types import Decision, Explanation, Floats
+from stumpery.types import Context, Decision, Explanation, Floats
 
 ModelT = TypeVar("ModelT", bound="VectorModel")
 
@@ -144,16 +144,20 @@ class VectorPolicy(FillingPolicy[VectorEncoder], FixedSchemaPolicy[VectorEncoder
         shared = {"rng": self._rng, "clock": self._clock, "arms": self._arms, "columns": self._columns}
         return {**shared, **self._model._asdict()}
 
-    def _grow(self) -> None:
-        more = self._new_model(1, len(self._columns) + 1)
+    def _scores(self, context: Context, available: NDArray[np.bool_]) -> Floats:
+        scores: Floats = self._statistics[rules.ACTION_SCORE]
+        return scores
+
+    def _grow(self, n: int) -> None:
+        more = self._new_model(n, len(self._columns) + 1)
         self._model = type(more)(*map(np.concatenate, zip(self._model, more, strict=True)))
-        self._arms = np.vstack([self._arms, moments.new_moments(1)])
+        self._arms = np.vstack([self._arms, moments.new_moments(n)])
         self._statistics = rules.new_action_statistics(len(self.actions))
 
-    def _shrink(self, action: int) -> None:
-        self._arms = np.delete(self._arms, action, axis=0)
+    def _shrink(self, keep: Sequence[int]) -> None:
+        self._arms = self._arms[keep]
         self._statistics = rules.new_action_statistics(len(self.actions))
-        self._model = type(self._model)(*(np.delete(array, action, axis=0) for array in self._model))
+        self._model = type(self._model)(*(array[keep] for array in self._model))
 
     def _validate_state(self) -> None:
         super()._validate_state()

@@ -2,8 +2,9 @@
 
 import logging
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ from stumpery.random import integer, new_generator, uniform
 from stumpery.saving.saveable import Arrays, Options, restore
 from stumpery.saving.validation import check
 from stumpery.system.allocation import provisional
-from stumpery.types import Bits, Decision, Explanation, Floats, RandomState
+from stumpery.types import Bits, Context, Decision, Explanation, Floats, RandomState
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,6 +61,8 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
     leaf: str = "elimination"
     n_bins: int = 5
     max_bytes: int = 200_000_000
+
+    learning_draws: ClassVar[bool] = True  # candidate variables of new leaves
 
     def __post_init__(self) -> None:
         bounds = number_range("epsilon", self.epsilon)
@@ -223,6 +226,7 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
         return self._own_arrays() | (capacity.saved_arrays(self._state) if self._state else {})
 
     def _restore(self, arrays: Arrays, learned: Options) -> None:
+        self._restore_removed(learned)
         state = {name: arrays.pop(name) for name in capacity.SAVED_ARRAYS if name in arrays}
         restore(self._own_arrays(), arrays)
         if (self._state is None) != (not state):
@@ -246,16 +250,24 @@ class BanditTrees(FixedSchemaPolicy[BitEncoder]):
 
     # Actions that are added and removed.
 
-    def _grow(self) -> None:
-        """The new action remains in every leaf: leaves that had chosen compare it with their choice."""
-        with capacity_errors():
-            self._replace_actions([*range(len(self.actions) - 1), layout.NO_INDEX])
+    def _scores(self, context: Context, available: NDArray[np.bool_]) -> Floats:
+        """Ranks, as `explain` sorts actions: by votes, or by the mean in the leaf of a single tree."""
+        rows = self._explanation().decision(self._row(context), 0, 1.0).rows
+        order = [self._position(row["action"]) for row in rows]
+        scores = np.empty(len(order))
+        scores[order] = -np.arange(len(order), dtype=np.float64)
+        return scores
 
-    def _shrink(self, action: int) -> None:
-        """The action's sums are removed; in leaves where it was the last one, all others remain again."""
-        turn = self._clock[voting.CLOCK_TURN]
-        self._clock[voting.CLOCK_TURN] = (turn - (action < turn)) % len(self.actions)
-        self._replace_actions([index for index in range(len(self.actions) + 1) if index != action])
+    def _grow(self, n: int) -> None:
+        """New actions remain in every leaf: leaves that had chosen compare them with their choice."""
+        with capacity_errors():
+            self._replace_actions([*range(len(self.actions) - n), *[layout.NO_INDEX] * n])
+
+    def _shrink(self, keep: Sequence[int]) -> None:
+        """The actions' sums are removed; in leaves where they were the last, all others remain again."""
+        n_before_turn = sum(index < self._clock[voting.CLOCK_TURN] for index in keep)
+        self._clock[voting.CLOCK_TURN] = n_before_turn % len(keep)
+        self._replace_actions(list(keep))
 
     def _replace_actions(self, origins: list[int]) -> None:
         if self._state is not None:

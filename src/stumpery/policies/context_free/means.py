@@ -1,6 +1,7 @@
 """Context-free bandits: the mean reward of every action, and an explorer."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,12 +125,16 @@ class MeansPolicy(Policy):
     def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
         return {**options, "explorer": Explorer(**options["explorer"])} if "explorer" in options else options
 
-    def _grow(self) -> None:
-        self._arms = np.vstack([self._arms, moments.new_moments(1)])
+    def _scores(self, context: Context, available: NDArray[np.bool_]) -> Floats:
+        scores: Floats = self._statistics[rules.ACTION_SCORE]
+        return scores
+
+    def _grow(self, n: int) -> None:
+        self._arms = np.vstack([self._arms, moments.new_moments(n)])
         self._update_statistics()
 
-    def _shrink(self, action: int) -> None:
-        self._arms = np.delete(self._arms, action, axis=0)
+    def _shrink(self, keep: Sequence[int]) -> None:
+        self._arms = self._arms[keep]
         self._update_statistics()
 
     def _validate_state(self) -> None:

@@ -1,6 +1,7 @@
 """Successive elimination: best-arm identification by dropping the actions that are significantly worse."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,18 +96,21 @@ class SuccessiveElimination(Policy):
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"rng": self._rng, "clock": self._clock, "arms": self._arms, "remaining": self._remaining}
 
-    def _grow(self) -> None:
-        self._arms = np.vstack([self._arms, moments.new_moments(1)])
-        self._remaining = np.append(self._remaining, True)
+    def _scores(self, context: Context, available: NDArray[np.bool_]) -> Floats:
+        scores: Floats = self._arms[:, moments.MEAN] + self._remaining  # those that remain first
+        return scores
+
+    def _grow(self, n: int) -> None:
+        self._arms = np.vstack([self._arms, moments.new_moments(n)])
+        self._remaining = np.append(self._remaining, np.ones(n, dtype=np.bool_))
         self._clock[kernels.CLOCK_CHECKED_PLAYS] = 0.0
 
-    def _shrink(self, action: int) -> None:
-        self._arms = np.delete(self._arms, action, axis=0)
-        self._remaining = np.delete(self._remaining, action)
+    def _shrink(self, keep: Sequence[int]) -> None:
+        self._arms, self._remaining = self._arms[keep], self._remaining[keep]
         if not self._remaining.any():  # the last one was removed: all others remain again
             self._remaining[:] = True
-        turn = self._clock[kernels.CLOCK_TURN]
-        self._clock[kernels.CLOCK_TURN] = (turn - (action < turn)) % len(self._remaining)
+        n_before_turn = sum(index < self._clock[kernels.CLOCK_TURN] for index in keep)
+        self._clock[kernels.CLOCK_TURN] = n_before_turn % len(keep)
         self._clock[kernels.CLOCK_CHECKED_PLAYS] = 0.0
 
     def _validate_state(self) -> None:

@@ -106,6 +106,18 @@ class ActionFeatures:
         return new
 
 
+def checked_new(features: Any, actions: Any) -> Mapping[Any, Any]:
+    """Features of new actions; a ValueError names one that is not among them."""
+    if features is None:
+        return {}
+    if not isinstance(features, Mapping):
+        raise InvalidInput(f"features is {shown(features)}; it must be a dict with a dict for each new action")
+    names = checked_actions(actions)
+    if unknown := [action for action in features if action not in names]:
+        raise InvalidInput(f"features has {shown(unknown[0])}, which is no new action; there are {listed(names)}")
+    return features
+
+
 def _checked(features: Any, action: Action) -> Features:
     """One action's features as plain values, without those that are missing."""
     if not isinstance(features, Mapping) or not all(isinstance(name, str) for name in features):
