@@ -27,3 +27,16 @@ def test_the_harness_catches_answers_that_leave_before_the_commit():
     found, status = run("kills", "--kills", 6, "--plant")
     assert found["lost"] > 0
     assert status == 1
+
+
+def test_no_acknowledged_event_is_lost_in_power_cuts():
+    found, status = run("power_cuts", "--cuts", 50)
+    assert (found["cuts"], found["lost"], status) == (50, 0, 0)
+    assert found["acknowledged"] > 1_000
+
+
+@pytest.mark.parametrize("plant", ["early", "normal"])
+def test_power_cuts_catch_planted_faults(plant):
+    found, status = run("power_cuts", "--cuts", 20, "--plant", plant)
+    assert found["lost"] > 0
+    assert status == 1

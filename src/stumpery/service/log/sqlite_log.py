@@ -36,7 +36,8 @@ class SqliteLog:
 
     def __init__(self, path: Path, *, vfs: str | None = None, synchronous: str = "FULL") -> None:
         self._apsw = need("apsw", "service")
-        self._lock = _locked(path) if vfs is None else None
+        self._is_simulated = vfs is not None
+        self._lock = None if self._is_simulated else _locked(path)
         try:
             self._connection = self._apsw.Connection(str(path), vfs=vfs)
             self._prepare(synchronous)
@@ -50,6 +51,8 @@ class SqliteLog:
 
     def _prepare(self, synchronous: str) -> None:
         self._connection.set_busy_timeout(1_000)
+        if self._is_simulated:
+            self._connection.execute("PRAGMA locking_mode=EXCLUSIVE").fetchall()  # such a layer shares no memory
         for setting in (
             "journal_mode=WAL",
             f"synchronous={synchronous}",

@@ -1,0 +1,144 @@
+"""Measurements of the service: throughput, latencies, the start after a kill, and the speed of a rebuild."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from stumpery.service.engine.engine import LOG_FILE, SNAPSHOT_FOLDER
+from stumpery.service.engine.snapshots import Snapshots
+from stumpery.service.events import DecisionMade, PolicyCreated, RewardCame, RewardStatus, encoded
+from stumpery.service.load import closed_loop, contexts, open_loop, request
+from stumpery.service.log.event_log import LogRow
+from stumpery.service.log.sqlite_log import SqliteLog
+from stumpery.service.replica.site_replica import SiteReplica
+from stumpery.service.settings import PolicySettings
+
+ACTIONS = ("news", "sport", "film")
+N_COLUMNS, N_CONTEXTS = 12, 5_000
+DECIDE_PATH, REWARD_PATH = "/v1/policies/default/decide", "/v1/policies/default/reward"
+WAIT_MS = 600_000
+CHUNK = 2_000
+Line = dict[str, Any]
+
+
+def measure(seconds: float, n_events: int) -> Iterator[Line]:
+    """All measurements, one line each."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield from throughput(Path(folder) / "load", seconds)
+    with tempfile.TemporaryDirectory() as folder:
+        yield from restarts(Path(folder), n_events)
+
+
+def throughput(folder: Path, seconds: float) -> Iterator[Line]:
+    """Decisions with a durable log: closed loops of several sizes, then a constant rate."""
+    with _server(folder) as (process, port):
+        bodies = [request(DECIDE_PATH, {"context": row}) for row in contexts(N_CONTEXTS, N_COLUMNS, seed=1)]
+        _run(closed_loop(port, bodies, 16, min(seconds, 2.0)))  # warm
+        _run(_reward_some(port))
+        for concurrency in (1, 16, 64):
+            before = _cpu_s(process.pid)
+            found = _run(closed_loop(port, bodies, concurrency, seconds))
+            cpu_us = 1e6 * (_cpu_s(process.pid) - before) / found.n
+            yield {"measured": f"decide, {concurrency} connections", **found._asdict(), "server_cpu_us": cpu_us}
+        found = _run(open_loop(port, bodies, 500.0, seconds))
+        yield {"measured": "decide, 500 a second", **found._asdict()}
+
+
+def restarts(folder: Path, n_events: int) -> Iterator[Line]:
+    """The rebuild of a log, and the start of a server that was killed, from a snapshot and its tail."""
+    write_log(folder, n_events)
+    log, replica = SqliteLog(folder / LOG_FILE), SiteReplica()
+    start, cpu = time.perf_counter(), time.process_time()
+    replica.replay(log.rows())
+    elapsed = time.perf_counter() - start
+    log.close()
+    cpu_us = 1e6 * (time.process_time() - cpu) / n_events
+    speed = {"seconds": elapsed, "events_per_s": n_events / elapsed, "cpu_us": cpu_us}
+    yield {"measured": "rebuild", "events": n_events, **speed}
+    Snapshots(folder / SNAPSHOT_FOLDER).save(replica)
+    write_log(folder, n_events // 100, first=n_events)
+    for _ in range(3):
+        start = time.perf_counter()
+        with _server(folder) as (process, port):
+            elapsed, cpu_s = time.perf_counter() - start, _cpu_s(process.pid)
+            bodies = [request(DECIDE_PATH, {"context": row}) for row in contexts(50, N_COLUMNS, seed=2)]
+            _run(closed_loop(port, bodies, 4, 0.2))
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+        yield {"measured": "ready after kill -9", "events": n_events, "seconds": elapsed, "server_cpu_s": cpu_s}
+
+
+def write_log(folder: Path, n_events: int, first: int = 0) -> None:
+    """Write a log as a service would: decisions, and a reward for each."""
+    log, rows = SqliteLog(folder / LOG_FILE), contexts(N_CONTEXTS, N_COLUMNS, seed=1)
+    settings = PolicySettings(actions=ACTIONS)
+    for start in range(first, first + n_events, CHUNK):
+        group = []
+        for number in range(start + 1, min(start + CHUNK, first + n_events) + 1):
+            group.append(_row(number, rows[(number // 2) % len(rows)], settings))
+        log.append(group)
+    log.close()
+
+
+def _row(number: int, context: Any, settings: PolicySettings) -> LogRow:
+    """Row of a log: the policy, then decisions and their rewards in turn."""
+    event: Any = PolicyCreated(settings)
+    index, time_ms = number // 2, 1_000_000 + number
+    if number > 1 and number % 2 == 0:
+        action = ACTIONS[index % len(ACTIONS)]
+        ranking = [(each, 1 / len(ACTIONS)) for each in ACTIONS]
+        event = DecisionMade(context, action, 1 / len(ACTIONS), 0.5, 0, time_ms + WAIT_MS, ranking)
+    elif number > 1:
+        event = RewardCame(float(context["x0"] > 0.0 and index % 3 == 0), RewardStatus.LEARNED)
+    return LogRow(number, time_ms, "default", str(index) if number > 1 else None, encoded(event))
+
+
+@contextmanager
+def _server(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A server in a process of its own, and its port."""
+    command = [sys.executable, "-m", "stumpery", "serve", "--actions", ",".join(ACTIONS), "--port", "0"]
+    process = subprocess.Popen(
+        [*command, "--folder", str(folder)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    try:
+        assert process.stdout is not None  # noqa: S101
+        line = process.stdout.readline()
+        yield process, int(line.partition("://")[2].split()[0].rpartition(":")[2])
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def _cpu_s(process: int) -> float:
+    """The processor time of a process so far, in seconds; 0 where the system does not say."""
+    path = Path(f"/proc/{process}/stat")
+    if not path.exists():
+        return 0.0
+    fields = path.read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def _reward_some(port: int) -> None:
+    loop = asyncio.get_running_loop()
+    from stumpery.service.load import LoadConnection
+
+    _, connection = await loop.create_connection(LoadConnection, "127.0.0.1", port)
+    for row in contexts(1_000, N_COLUMNS, seed=3):
+        _, body = await connection.send(request(DECIDE_PATH, {"context": row}))
+        decision = json.loads(body)
+        value = float((row["x0"] > 0.0) == (decision["action"] == "news"))  # type: ignore[operator]
+        await connection.send(request(REWARD_PATH, {"event": decision["event"], "value": value}))
+    connection.transport.close()
+
+
+def _run(work: Any) -> Any:
+    return asyncio.run(work)
