@@ -17,6 +17,8 @@ COMMANDS = [
     ("serve",),
     ("data",),
     ("data", "list"),
+    ("service",),
+    *(("service", name) for name in ("check", "rebuild", "export", "backup", "erase", "key", "bench")),
     ("data", "fetch"),
     ("data", "path"),
 ]
@@ -35,7 +37,7 @@ def run(tmp_path, monkeypatch):
 def test_every_command_has_help_and_every_leaf_an_example(run, command):
     answer = run(*command, "--help")
     assert answer.exit_code == 0
-    assert command == ("data",) or "Example: stumpery " + " ".join(command) in answer.output
+    assert command in (("data",), ("service",)) or "Example: stumpery " + " ".join(command) in answer.output
 
 
 def test_the_demo_prints_a_table_and_says_where_its_files_are(run, tmp_path):
@@ -119,6 +121,12 @@ def test_the_data_path_is_the_folder_that_is_looked_in_first(run, tmp_path, monk
         (["serve", "--actions", " , "], "--actions is not valid"),
         (["serve", "--port", "-1"], "port"),
         (["serve", "--host", "192.0.2.1"], "the site needs keys"),
+        (["service", "check", "nowhere"], "there is no log in nowhere"),
+        (["service", "rebuild", "nowhere"], "there is no log in nowhere"),
+        (["service", "export", "nowhere", "default", "x.jsonl"], "there is no log nowhere/log.sqlite"),
+        (["service", "backup", "nowhere", "copy"], "there is no log nowhere/log.sqlite"),
+        (["service", "key", "--rights", "all"], "the key is not valid"),
+        (["service", "bench", "--events", "1"], "events is 1; it must be a whole number of 100 or more"),
         (["bench", "--only", "nonsense"], "no benchmark's name contains 'nonsense'"),
         (["bench", "--repeats", "0"], "repeats is 0; it must be a whole number of 1 or more"),
         (["data", "path", "nursery"], "nursery is not on this machine: stumpery data fetch nursery"),

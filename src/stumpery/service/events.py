@@ -60,7 +60,8 @@ class DecisionMade(Struct, tag="decision", frozen=True, omit_defaults=True):
     """A decision: the context, the action, its probability, and the draw that chose it.
 
     `ranking` are the likeliest actions, `version` is the number of the last event that the policy had learned, `asked`
-    a hash of the request, and `until` the log's time when the wait ends.
+    a hash of the request, and `until` the log's time when the wait ends. An erased one has lost its values and is never
+    learned.
     """
 
     context: ServedContext | None
@@ -73,6 +74,7 @@ class DecisionMade(Struct, tag="decision", frozen=True, omit_defaults=True):
     available: list[str] | None = None
     asked: str | None = None
     is_deferred: bool = False
+    is_erased: bool = False
 
 
 class DecisionActivated(Struct, tag="activation", frozen=True):

@@ -89,6 +89,7 @@ class SiteSettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=True
     limits: LimitSettings = LimitSettings()
     snapshot_events: Whole = 100_000
     snapshot_s: Seconds = 60.0
+    retention_s: Seconds | None = None
     log_format: Literal["json", "text"] = "json"
 
 

@@ -60,7 +60,12 @@ class Run:
         limits, first = LimitSettings(), journal.next_number
         for each in range(int(self.rng.integers(1, 6))):
             event = f"{group}-{each}"
-            decide(journal, limits, "default", DecideRequest(event=event, context={"x": "y" * int(self.rng.integers(1_500))}))
+            decide(
+                journal,
+                limits,
+                "default",
+                DecideRequest(event=event, context={"x": "y" * int(self.rng.integers(1_500))}),
+            )
             if self.rng.random() < 0.5:
                 reward(journal, limits, "default", RewardRequest(event=event, value=1.0))
         return [row for row in journal._rows if row.number >= first]

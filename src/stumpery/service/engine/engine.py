@@ -22,8 +22,8 @@ from stumpery.service.engine.rewarding import settle
 from stumpery.service.engine.saving import SnapshotSaver
 from stumpery.service.engine.snapshots import Snapshots
 from stumpery.service.errors import ServiceUnavailable, TooManyRequests
-from stumpery.service.events import ClockRead
-from stumpery.service.log.event_log import EventLog
+from stumpery.service.events import ClockRead, encoded
+from stumpery.service.log.event_log import EventLog, LogRow
 from stumpery.service.log.sqlite_log import SqliteLog
 from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import SiteSettings
@@ -31,6 +31,7 @@ from stumpery.service.settings import SiteSettings
 logger = logging.getLogger(__name__)
 LOG_FILE, SNAPSHOT_FOLDER = "log.sqlite", "snapshots"
 TICK_S, RETRY_S = 0.1, 1.0
+TRIM_S, MAX_TRIMMED = 1.0, 10_000
 MAX_GROUP = 256  # requests in one commit
 
 Task = Callable[[Journal], Any]
@@ -63,7 +64,7 @@ class Engine:
         self._queue: SimpleQueue[tuple[Task, Reply, Fallback]] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="stumpery-engine", daemon=True)
         self._is_stopping = False
-        self._retry_at = 0.0
+        self._retry_at = self._trim_at = 0.0
 
     # From other threads.
 
@@ -144,6 +145,17 @@ class Engine:
         if self.is_ready:
             journal.replica.learn()
             self._saver.save_if_due(journal.replica)
+            self._trim()
+
+    def _trim(self) -> None:
+        """Delete events beyond the retention, a few each second; what the oldest snapshot does not hold stays."""
+        retention_s = self.settings.retention_s
+        if retention_s is None or time.monotonic() < self._trim_at:
+            return
+        self._trim_at = time.monotonic() + TRIM_S
+        oldest = min(self.snapshots.numbers(), default=0)
+        old = self.log.number_at(self.journal.time - round(1000 * retention_s))
+        self.log.trim(min(oldest, old) + 1, MAX_TRIMMED)
 
     def _commit(self) -> None:
         start = time.perf_counter()
@@ -199,10 +211,9 @@ class Engine:
             return False
         self._retry_at = time.monotonic() + RETRY_S
         try:
+            number, last = self.log.last()
+            self.log.append([LogRow(number + 1, max(self._clock(), last), "", None, encoded(ClockRead()))])
             self._restore()
-            self.journal.read_clock()
-            self.journal.add("", None, ClockRead())
-            self.journal.commit()
         except StumperyError as error:
             self.failure = str(error)
             return False

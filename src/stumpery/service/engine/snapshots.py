@@ -107,6 +107,8 @@ class Snapshots:
                 continue
             replica.replay(log.rows(number))
             return replica
+        if log.first() > 1:
+            raise CorruptFile(f"the log begins with row {log.first()}, and no usable snapshot holds what was before")
         replica = SiteReplica()
         replica.replay(log.rows())
         return replica

@@ -32,5 +32,14 @@ class EventLog(Protocol):
     def row(self, number: int) -> LogRow | None:
         """One row; None if there is none."""
 
+    def first(self) -> int:
+        """The number of the first row that was not deleted; 1 where the log is empty."""
+
+    def trim(self, before: int, limit: int) -> int:
+        """Delete rows before a number, at most `limit`; how many were."""
+
+    def number_at(self, time: int) -> int:
+        """The number of the last row before a time; 0 if there is none."""
+
     def close(self) -> None:
         """Release the log."""

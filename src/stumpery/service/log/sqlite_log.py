@@ -5,12 +5,12 @@ acknowledged commits. One process writes a log; a lock on a file beside it keeps
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from stumpery.errors import CorruptFile
+from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.service.errors import ServiceUnavailable
 from stumpery.service.log.event_log import LogRow
 from stumpery.system.extras import need
@@ -32,15 +32,23 @@ class SqliteLog:
         path: The file; it is created if there is none.
         vfs: Name of SQLite's layer of the file system; tests name one that simulates power cuts.
         synchronous: For tests of the tests only: anything but FULL loses acknowledged events in power cuts.
+        is_reader: Whether the log is only read, while another process may write it.
     """
 
-    def __init__(self, path: Path, *, vfs: str | None = None, synchronous: str = "FULL") -> None:
+    def __init__(
+        self, path: Path, *, vfs: str | None = None, synchronous: str = "FULL", is_reader: bool = False
+    ) -> None:
         self._apsw = need("apsw", "service")
         self._is_simulated = vfs is not None
-        self._lock = None if self._is_simulated else _locked(path)
+        if is_reader and not path.exists():
+            raise InvalidInput(f"there is no log {path}")
+        self._lock = None if self._is_simulated or is_reader else _locked(path)
         try:
             self._connection = self._apsw.Connection(str(path), vfs=vfs)
-            self._prepare(synchronous)
+            if is_reader:
+                self._connection.execute("PRAGMA query_only=ON").fetchall()
+            else:
+                self._prepare(synchronous)
         except self._apsw.Error as error:
             self._release()
             raise _error(path, error) from None
@@ -104,6 +112,60 @@ class SqliteLog:
         """One row; None if there is none."""
         found = self._all("SELECT * FROM log WHERE number = ?", number)
         return LogRow._make(found[0]) if found else None
+
+    def first(self) -> int:
+        """The number of the first row that was not deleted; 1 where the log is empty."""
+        (number,) = self._all("SELECT min(number) FROM log")[0]
+        return 1 if number is None else int(number)
+
+    def number_at(self, time: int) -> int:
+        """The number of the last row before a time; 0 if there is none: rows are in the order of time."""
+        low, high = self.first() - 1, self.last()[0]
+        while low < high:
+            middle = (low + high + 1) // 2
+            row = self.row(middle)
+            low, high = (middle, high) if row is not None and row.time < time else (low, middle - 1)
+        return low
+
+    def trim(self, before: int, limit: int) -> int:
+        """Delete rows before a number, at most `limit`; how many were."""
+        first = self.first()
+        end = min(before, first + limit)
+        self._all("DELETE FROM log WHERE number < ?", end)
+        return max(0, end - first)
+
+    def rewrite(self, rows: Iterable[LogRow]) -> int:
+        """Replace the contents of rows for good: nothing of the old ones stays in the file."""
+        changed = [(row.content, row.number) for row in rows]
+        try:
+            self._connection.execute("PRAGMA secure_delete=ON").fetchall()
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany("UPDATE log SET content = ? WHERE number = ?", changed)
+            self._connection.execute("COMMIT")
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except self._apsw.Error as error:
+            self._roll_back()
+            raise _error(self._path, error) from None
+        return len(changed)
+
+    def integrity(self) -> str:
+        """What SQLite finds in the file: "ok", or a CorruptFile says what is damaged."""
+        found = "; ".join(text for (text,) in self._all("PRAGMA integrity_check(3)"))
+        if found != "ok":
+            raise CorruptFile(f"{self._path} is damaged: {found}")
+        return found
+
+    def copy_to(self, path: Path) -> None:
+        """Copy the log as it is now to a new file, while others may write it."""
+        try:
+            target = self._apsw.Connection(str(path))
+            with target.backup("main", self._connection, "main") as backup:
+                backup.step()
+            target.execute("PRAGMA journal_mode=DELETE").fetchall()
+            target.close()
+        except self._apsw.Error as error:
+            raise _error(path, error) from None
 
     def close(self) -> None:
         """Close the file and release its lock."""

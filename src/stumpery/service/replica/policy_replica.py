@@ -139,6 +139,8 @@ class PolicyReplica:
         if self.settings.is_paused:
             return
         made = decision.made()
+        if made.is_erased:
+            return
         self._lessons.append((number, Decision(made.action, made.probability, made.context), value))
         if len(self._lessons) >= MAX_LESSONS:
             self.learn()

@@ -16,11 +16,11 @@ from typing import Any
 from stumpery.service.engine.engine import LOG_FILE, SNAPSHOT_FOLDER
 from stumpery.service.engine.snapshots import Snapshots
 from stumpery.service.events import DecisionMade, PolicyCreated, RewardCame, RewardStatus, encoded
-from stumpery.service.load import closed_loop, contexts, open_loop, request
 from stumpery.service.log.event_log import LogRow
 from stumpery.service.log.sqlite_log import SqliteLog
 from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import PolicySettings
+from stumpery.service.upkeep.load import closed_loop, contexts, open_loop, request
 
 ACTIONS = ("news", "sport", "film")
 N_COLUMNS, N_CONTEXTS = 12, 5_000
@@ -82,10 +82,8 @@ def write_log(folder: Path, n_events: int, first: int = 0) -> None:
     log, rows = SqliteLog(folder / LOG_FILE), contexts(N_CONTEXTS, N_COLUMNS, seed=1)
     settings = PolicySettings(actions=ACTIONS)
     for start in range(first, first + n_events, CHUNK):
-        group = []
-        for number in range(start + 1, min(start + CHUNK, first + n_events) + 1):
-            group.append(_row(number, rows[(number // 2) % len(rows)], settings))
-        log.append(group)
+        numbers = range(start + 1, min(start + CHUNK, first + n_events) + 1)
+        log.append([_row(number, rows[(number // 2) % len(rows)], settings) for number in numbers])
     log.close()
 
 
@@ -129,7 +127,7 @@ def _cpu_s(process: int) -> float:
 
 async def _reward_some(port: int) -> None:
     loop = asyncio.get_running_loop()
-    from stumpery.service.load import LoadConnection
+    from stumpery.service.upkeep.load import LoadConnection
 
     _, connection = await loop.create_connection(LoadConnection, "127.0.0.1", port)
     for row in contexts(1_000, N_COLUMNS, seed=3):

@@ -1,0 +1,99 @@
+"""Commands `stumpery service check`, `rebuild`, `export`, `backup`, `erase`, `key` and `bench`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stumpery.cli.errors import user_errors
+from stumpery.cli.tables import print_table
+
+app = typer.Typer(help="Upkeep of a decision service.", no_args_is_help=True, rich_markup_mode=None)
+Folder = Annotated[Path, typer.Argument(help="The site's folder.")]
+
+
+@app.command(epilog="Example: stumpery service check stumpery-site")
+def check(folder: Folder) -> None:
+    """Check the log and its snapshots: every row, every event, and equal bits; the service must not run."""
+    with user_errors():
+        from stumpery.service.upkeep.checking import check as check_site
+
+        print_table("Checked", list(check_site(folder)))
+
+
+@app.command(epilog="Example: stumpery service rebuild stumpery-site")
+def rebuild(folder: Folder) -> None:
+    """Rebuild the policies from the whole log, compare the bits, and save a snapshot; the service must not run."""
+    with user_errors():
+        from stumpery.service.upkeep.checking import rebuild as rebuild_site
+
+        print_table("Rebuilt", list(rebuild_site(folder)))
+
+
+@app.command(epilog="Example: stumpery service export stumpery-site default decisions.jsonl")
+def export(
+    folder: Folder,
+    policy: Annotated[str, typer.Argument(help="The policy.")],
+    path: Annotated[Path, typer.Argument(help="The file of JSON lines to write.")],
+) -> None:
+    """Write decisions and their rewards as JSON lines; also while the service runs."""
+    with user_errors():
+        from stumpery.service.upkeep.exporting import export as export_policy
+
+        typer.echo(f"wrote {export_policy(folder, policy, path):,} decisions to {path}")
+
+
+@app.command(epilog="Example: stumpery service backup stumpery-site copies/monday")
+def backup(folder: Folder, target: Annotated[Path, typer.Argument(help="A new folder.")]) -> None:
+    """Copy the log; also while the service runs."""
+    with user_errors():
+        from stumpery.service.upkeep.copying import back_up
+
+        typer.echo(f"copied {back_up(folder, target):,} events to {target}")
+
+
+@app.command(epilog="Example: stumpery service erase stumpery-site user 4711")
+def erase(
+    folder: Folder,
+    column: Annotated[str, typer.Argument(help="The column of contexts.")],
+    value: Annotated[str, typer.Argument(help="The value whose contexts are erased.")],
+) -> None:
+    """Erase contexts, and rebuild the policies without them; the service must not run."""
+    with user_errors():
+        from stumpery.service.upkeep.copying import erase as erase_contexts
+
+        typer.echo(f"erased {erase_contexts(folder, column, value):,} contexts; the policies were rebuilt without them")
+
+
+@app.command(epilog="Example: stumpery service key --name web --rights decide,reward")
+def key(
+    name: Annotated[str, typer.Option(help="A name for the key.")] = "app",
+    rights: Annotated[str, typer.Option(help="Some of decide, reward, admin, with commas.")] = "decide,reward",
+) -> None:
+    """Make an API key: print it once, and its lines for the settings, which hold its SHA-256 alone."""
+    with user_errors():
+        from stumpery.service.http.security import new_key
+        from stumpery.service.settings import KeySettings, converted
+
+        secret, digest = new_key()
+        given = [right.strip() for right in rights.split(",")]
+        settings = converted({"name": name, "sha256": digest, "rights": given}, KeySettings, "the key")
+        typer.echo(f"key: {secret}\n\n[[keys]]\nname = {json.dumps(settings.name)}\nsha256 = {json.dumps(digest)}")
+        typer.echo(f"rights = {json.dumps(list(settings.rights))}")
+
+
+@app.command(epilog="Example: stumpery service bench --events 100000")
+def bench(
+    seconds: Annotated[float, typer.Option(help="Seconds of each measurement under load.")] = 5.0,
+    events: Annotated[int, typer.Option(help="Events in the log that is rebuilt.")] = 1_000_000,
+) -> None:
+    """Measure throughput and latencies of decisions, a rebuild, and the start after kill -9: a JSON line each."""
+    with user_errors():
+        from stumpery.options import check_number, check_whole
+        from stumpery.service.upkeep.measuring import measure
+
+        check_number("seconds", seconds, 0.1, 3600.0)
+        check_whole("events", events, 100)
+        for line in measure(seconds, events):
+            typer.echo(json.dumps(line))

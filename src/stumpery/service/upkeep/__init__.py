@@ -1,0 +1,1 @@
+"""Upkeep of a site: check, rebuild, export, back-up, retention and erasure."""

@@ -1,0 +1,91 @@
+"""Integrity of a site: the log's rows, its events, and snapshots that equal a rebuild bit for bit."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from stumpery.errors import CorruptFile, StumperyError
+from stumpery.service import events
+from stumpery.service.engine.engine import LOG_FILE, SNAPSHOT_FOLDER
+from stumpery.service.engine.snapshots import Snapshots
+from stumpery.service.log.sqlite_log import SqliteLog
+from stumpery.service.replica.site_replica import SiteReplica
+
+Line = dict[str, Any]
+
+
+def check(folder: Path) -> Iterator[Line]:
+    """What is checked, and what was found: a CorruptFile says what is damaged in the log itself."""
+    log, snapshots = _opened(folder)
+    try:
+        yield {"checked": "file", "found": log.integrity()}
+        base = _base(log, snapshots)
+        replica = SiteReplica() if base is None else snapshots.load(base)
+        waiting = {number for number in snapshots.numbers() if number >= replica.number}
+        for row in log.rows(replica.number):
+            yield from _compared(replica, snapshots, waiting)
+            replica.apply(row, _event(row.number, row.content))
+        yield from _compared(replica, snapshots, waiting)
+        for number in sorted(waiting):
+            yield {"checked": f"snapshot {number}", "found": "damaged: the log ends before it"}
+        yield {"checked": "log", "found": f"{replica.number:,} events, sha256 {replica.digest()}"}
+    finally:
+        log.close()
+
+
+def rebuild(folder: Path) -> Iterator[Line]:
+    """Rebuild the policies from the whole log, compare them with the snapshot and its tail, and save a new snapshot."""
+    log, snapshots = _opened(folder)
+    try:
+        base = _base(log, snapshots)
+        whole = SiteReplica() if base is None else snapshots.load(base)
+        whole.replay(log.rows(whole.number))
+        restored = snapshots.restore(log)
+        digest = whole.digest()
+        is_equal = restored.digest() == digest
+        yield {"checked": "rebuild", "found": f"{whole.number:,} events, sha256 {digest}"}
+        found = "equal to the rebuild" if is_equal else "differs from the rebuild; it is replaced"
+        yield {"checked": "snapshot and tail", "found": found}
+        if whole.number:
+            snapshots.save(whole)
+    finally:
+        log.close()
+
+
+def _opened(folder: Path) -> tuple[SqliteLog, Snapshots]:
+    path = folder / LOG_FILE
+    if not path.exists():
+        raise CorruptFile(f"there is no log in {folder}: {LOG_FILE} is missing")
+    return SqliteLog(path), Snapshots(folder / SNAPSHOT_FOLDER)
+
+
+def _base(log: SqliteLog, snapshots: Snapshots) -> int | None:
+    """The snapshot that a rebuild begins with where the log's beginning was deleted; None where it is whole."""
+    first = log.first()
+    if first <= 1:
+        return None
+    usable = [number for number in snapshots.numbers() if number >= first - 1]
+    if not usable:
+        raise CorruptFile(f"the log begins with row {first}, and no snapshot holds what was before")
+    return usable[-1]
+
+
+def _compared(replica: SiteReplica, snapshots: Snapshots, waiting: set[int]) -> Iterator[Line]:
+    """Compare the replica with the snapshot after the same row, if there is one."""
+    if replica.number not in waiting:
+        return
+    waiting.remove(replica.number)
+    try:
+        found = "equal to the log" if snapshots.load(replica.number).digest() == replica.digest() else "differs"
+    except (StumperyError, ValueError, OSError) as error:
+        found = f"damaged: {error}"
+    yield {"checked": f"snapshot {replica.number}", "found": found}
+
+
+def _event(number: int, content: bytes) -> Any:
+    try:
+        return events.decoded(content)
+    except msgspec.DecodeError as error:
+        raise CorruptFile(f"row {number} of the log is damaged: {error}") from None
