@@ -2,7 +2,8 @@
 
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Any
 
@@ -14,14 +15,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from stumpery.errors import StumperyError
+from stumpery.service.dashboard.follower import LogFollower
+from stumpery.service.dashboard.pages import dashboard_routes
 from stumpery.service.engine import deciding
-from stumpery.service.engine.engine import Engine
+from stumpery.service.engine.engine import LOG_FILE, Engine
 from stumpery.service.errors import status_of
 from stumpery.service.http.bodies import decoded_body, read_body
 from stumpery.service.http.metrics import Metrics
 from stumpery.service.http.openapi import description
 from stumpery.service.http.operations import OPERATIONS, ErrorAnswer, Operation
 from stumpery.service.http.security import Keys
+from stumpery.service.log.sqlite_log import SqliteLog
 
 logger = logging.getLogger(__name__)
 JSON = "application/json"
@@ -36,13 +40,22 @@ def application(engine: Engine) -> Starlette:
     keys, metrics = Keys(engine.settings.keys), Metrics(engine)
     routes = [Route(each.path, _endpoint(engine, keys, metrics, each), methods=[each.method]) for each in OPERATIONS]
     routes += [Route(path, endpoint) for path, endpoint in _pages(engine, keys, metrics).items()]
+    follower = LogFollower(lambda: SqliteLog(engine.folder / LOG_FILE, is_reader=True))
+    routes += dashboard_routes(follower, keys)
+
+    @asynccontextmanager
+    async def following(_: Starlette) -> AsyncIterator[None]:
+        follower.start()
+        yield
+        follower.stop()
+
     handlers: dict[Any, Any] = {
         StumperyError: _refused,
         HTTPException: _http_error,
         ClientDisconnect: _gone,
         Exception: _failed,
     }
-    return Starlette(routes=routes, exception_handlers=handlers)
+    return Starlette(routes=routes, exception_handlers=handlers, lifespan=following)
 
 
 def _endpoint(engine: Engine, keys: Keys, metrics: Metrics, operation: Operation) -> Endpoint:

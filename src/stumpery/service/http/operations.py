@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from stumpery.errors import StumperyError
+from stumpery.service.dashboard.model_view import model_view
 from stumpery.service.engine import administering, deciding, rewarding
 from stumpery.service.engine.deciding import DecideAnswer, DecideRequest
 from stumpery.service.engine.journal import Journal
@@ -154,6 +155,13 @@ OPERATIONS = [
         "admin",
         "Explain a decision",
         lambda limits, path, body: lambda journal: deciding.explain(journal, path["name"], path["event"]),
+    ),
+    Operation(
+        "GET",
+        f"{POLICY}/model",
+        "admin",
+        "Importance of columns, and one tree",
+        lambda limits, path, body: lambda journal: model_view(journal, path["name"]),
     ),
     Operation("GET", "/v1/policies", "admin", "List the policies", _list),
     Operation(

@@ -1,0 +1,78 @@
+"""The follower: a thread that reads what is committed to the log, and keeps the statistics of the page."""
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from stumpery.errors import StumperyError
+from stumpery.service import events
+from stumpery.service.dashboard.policy_statistics import PolicyStatistics
+from stumpery.service.log.event_log import EventLog
+
+logger = logging.getLogger(__name__)
+POLL_S = 0.25
+MAX_BEHIND = 200_000  # events of the past that are read at the start
+
+
+class LogFollower:
+    """Statistics of all policies, which follow the log with a delay of about a quarter of a second.
+
+    Args:
+        open_log: Opens the log to read.
+    """
+
+    def __init__(self, open_log: Callable[[], EventLog]) -> None:
+        self._open_log = open_log
+        self._policies: dict[str, PolicyStatistics] = {}
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="stumpery-dashboard", daemon=True)
+        self.number = 0
+        self.time = 0
+
+    def start(self) -> None:
+        """Begin to follow."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop, and wait until the log is closed."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def names(self) -> list[str]:
+        """The policies that were seen."""
+        with self._lock:
+            return sorted(self._policies)
+
+    def summary(self, name: str) -> dict[str, Any]:
+        """The statistics of a policy; those of one without any event are empty."""
+        with self._lock:
+            policy = self._policies.get(name) or PolicyStatistics()
+            return {"number": self.number, "time": self.time, **policy.summary()}
+
+    def _run(self) -> None:
+        log = None
+        while not self._stopping.wait(POLL_S if log else 0.0):
+            try:
+                if log is None:
+                    log = self._open_log()
+                    self.number = max(log.last()[0] - MAX_BEHIND, 0)
+                self._catch_up(log)
+            except StumperyError as error:  # it is read again at the next turn
+                logger.debug("the dashboard could not read the log: %s", error)
+        if log is not None:
+            log.close()
+
+    def _catch_up(self, log: EventLog) -> None:
+        for row in log.rows(self.number):
+            event = events.decoded(row.content)
+            with self._lock:
+                if isinstance(event, events.PolicyDeleted):
+                    self._policies.pop(row.policy, None)
+                elif row.policy:
+                    self._policies.setdefault(row.policy, PolicyStatistics()).apply(row, event)
+                self.number, self.time = row.number, row.time
+            if self._stopping.is_set():
+                return

@@ -1,0 +1,25 @@
+"""What the page shows of a model: the importance of its columns, and one of its trees as an outline."""
+
+from typing import Any
+
+from stumpery.errors import InvalidInput
+from stumpery.service.engine.journal import Journal
+
+MAX_DEPTH = 3
+INDENT = 2  # letters of a step down in `to_text`
+
+
+def model_view(journal: Journal, name: str) -> dict[str, Any]:
+    """Importances by column, and the lines of a tree with their depths; empty for models that have none."""
+    model: Any = journal.replica.policy(name).model
+    try:
+        importances = model.feature_importances() if hasattr(model, "feature_importances") else {}
+        lines = model.to_text(max_depth=MAX_DEPTH).splitlines() if hasattr(model, "to_text") else []
+    except InvalidInput:  # before its first context
+        return {"importances": {}, "tree": []}
+    return {"importances": importances, "tree": [_line(line) for line in lines]}
+
+
+def _line(line: str) -> dict[str, Any]:
+    text = line.lstrip(" ")
+    return {"depth": (len(line) - len(text)) // INDENT, "text": text}

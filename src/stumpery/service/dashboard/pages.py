@@ -1,0 +1,69 @@
+"""Routes of the page: its files, the statistics of a policy, and a stream of them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from stumpery.service.dashboard.follower import LogFollower
+from stumpery.service.http.security import Keys
+
+FILES = {"/": "index.html", "/dashboard.js": "dashboard.js", "/charts.js": "charts.js", "/dashboard.css": "dashboard.css"}
+MEDIA_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
+HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+PAGE_HEADERS = {**HEADERS, "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'"}
+STREAM_S = 1.0
+MAX_STREAMS = 50
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def dashboard_routes(follower: LogFollower, keys: Keys) -> list[Route]:
+    """The page at /, and what it shows."""
+    n_streams = 0
+
+    async def statistics(request: Request) -> Response:
+        keys.check(request.headers.get("authorization"), "admin")
+        return Response(msgspec.json.encode(follower.summary(request.path_params["name"])), 200, HEADERS, "application/json")
+
+    async def stream(request: Request) -> Response:
+        keys.check(request.headers.get("authorization"), "admin")
+        return StreamingResponse(changes(request, request.path_params["name"]), 200, HEADERS, "text/event-stream")
+
+    async def changes(request: Request, name: str) -> AsyncIterator[bytes]:
+        """The statistics, each second in which the log has grown; a comment otherwise, so that the line stays open."""
+        nonlocal n_streams
+        if n_streams >= MAX_STREAMS:
+            yield b"event: full\ndata: too many pages are open\n\n"
+            return
+        n_streams += 1
+        try:
+            number = -1
+            while not await request.is_disconnected():
+                if follower.number != number:
+                    number = follower.number
+                    yield b"data: " + msgspec.json.encode(follower.summary(name)) + b"\n\n"
+                else:
+                    yield b": nothing new\n\n"
+                await asyncio.sleep(STREAM_S)
+        finally:
+            n_streams -= 1
+
+    path = "/v1/policies/{name}/statistics"
+    pages = [Route(path, _file(name)) for path, name in FILES.items()]
+    return [*pages, Route(path, statistics), Route(f"{path}/stream", stream)]
+
+
+def _file(name: str) -> Endpoint:
+    """A file of the page."""
+    content = (files("stumpery.service.dashboard") / "static" / name).read_bytes()
+    media_type: Any = MEDIA_TYPES[name.rpartition(".")[2]]
+
+    async def show(request: Request) -> Response:
+        return Response(content, 200, PAGE_HEADERS, media_type)
+
+    return show
