@@ -5,13 +5,16 @@ BENCH := .venv-bench/bin
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test numba-versions check format bench docs pictures clean
+.PHONY: help demo demo-service test numba-versions check format bench docs pictures clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
 demo: .venv/.study  ## play several policies on one stream: a table, a picture and result.json under out/demo
 	$(BIN)/stumpery demo
+
+demo-service: .venv/.service  ## serve a made shop with simulated visitors: a page that moves, until Ctrl-C
+	$(BIN)/stumpery service demo
 
 test: .venv/.dev  ## run every test: compiled, then the kernels with bounds checks, as plain Python and by plain Numba
 	$(BIN)/python -m pytest -n auto
@@ -57,6 +60,10 @@ clean:  ## remove what the other targets made
 
 .venv/.study: .venv/.python pyproject.toml constraints.txt
 	$(BIN)/python $(PIP) --editable '.[study]'
+	@touch $@
+
+.venv/.service: .venv/.python pyproject.toml constraints.txt
+	$(BIN)/python $(PIP) --editable '.[service]'
 	@touch $@
 
 .venv/.dev: .venv/.python pyproject.toml constraints.txt

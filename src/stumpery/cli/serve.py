@@ -27,4 +27,4 @@ def serve(
 
         settings = site_of(site, actions=actions, folder=folder, host=host, port=port)
         set_up_logging(settings.log_format)
-        serve_site(settings, lambda address: typer.echo(f"stumpery serves {address} (try it: {address}/try)"))
+        serve_site(settings, lambda address: typer.echo(f"stumpery serves {address} (its page shows what it earns)"))

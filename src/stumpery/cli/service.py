@@ -66,6 +66,27 @@ def erase(
         typer.echo(f"erased {erase_contexts(folder, column, value):,} contexts; the policies were rebuilt without them")
 
 
+@app.command(epilog="Example: stumpery service demo --visitors 50")
+def demo(
+    folder: Annotated[Path | None, typer.Option(help="Folder of the log; a temporary one by default.")] = None,
+    port: Annotated[int, typer.Option(help="Port; 0 chooses a free one.")] = 8321,
+    visitors: Annotated[float, typer.Option(help="Simulated visitors a second.")] = 20.0,
+) -> None:
+    """Serve a made shop with simulated visitors, whose clicks come seconds later, and a page that shows it."""
+    with user_errors():
+        from tempfile import TemporaryDirectory
+
+        from stumpery.options import check_number
+        from stumpery.service.demonstration import demonstrate
+        from stumpery.service.http.structured_logging import set_up_logging
+
+        check_number("visitors", visitors, 0.1, 1000.0)
+        set_up_logging("text")
+        with TemporaryDirectory(prefix="stumpery-") as temporary:
+            where = str(folder or temporary)
+            demonstrate(where, port, visitors, lambda address: typer.echo(f"open {address} (Ctrl-C ends it)"))
+
+
 @app.command(epilog="Example: stumpery service key --name web --rights decide,reward")
 def key(
     name: Annotated[str, typer.Option(help="A name for the key.")] = "app",

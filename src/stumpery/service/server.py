@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
 
 from stumpery.service.engine import administering
 from stumpery.service.engine.engine import Engine
@@ -29,8 +30,9 @@ def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
         engine.start()
         for name, policy in settings.policies.items():
             engine.call(partial(_prepare, settings, name, policy))
+        app = application(engine)
         config = uvicorn.Config(
-            application(engine),
+            app,
             host=settings.host,
             port=settings.port,
             log_config=None,
@@ -40,7 +42,7 @@ def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=STOP_S,
         )
-        AnnouncingServer(config, announce).run()
+        AnnouncingServer(config, announce, app).run()
     finally:
         engine.stop()
 
@@ -63,11 +65,17 @@ class AnnouncingServer(uvicorn.Server):
     Args:
         config: What is served.
         announce: Gets the address.
+        app: The application, whose streams end when the server stops.
     """
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[str], None]) -> None:
+    def __init__(self, config: uvicorn.Config, announce: Callable[[str], None], app: Starlette) -> None:
         super().__init__(config)
-        self._announce = announce
+        self._announce, self._app = announce, app
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """Stop, and let streams end."""
+        self._app.state.is_stopping = True
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: Any = None) -> None:
         """Listen, and say so."""

@@ -13,8 +13,14 @@ from starlette.routing import Route
 from stumpery.service.dashboard.follower import LogFollower
 from stumpery.service.http.security import Keys
 
-FILES = {"/": "index.html", "/dashboard.js": "dashboard.js", "/charts.js": "charts.js", "/dashboard.css": "dashboard.css"}
-MEDIA_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
+FILES = {
+    "/": "index.html",
+    "/dashboard.js": "dashboard.js",
+    "/charts.js": "charts.js",
+    "/dashboard.css": "dashboard.css",
+    "/favicon.svg": "favicon.svg",
+}
+MEDIA_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 PAGE_HEADERS = {**HEADERS, "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'"}
 STREAM_S = 1.0
@@ -28,7 +34,9 @@ def dashboard_routes(follower: LogFollower, keys: Keys) -> list[Route]:
 
     async def statistics(request: Request) -> Response:
         keys.check(request.headers.get("authorization"), "admin")
-        return Response(msgspec.json.encode(follower.summary(request.path_params["name"])), 200, HEADERS, "application/json")
+        return Response(
+            msgspec.json.encode(follower.summary(request.path_params["name"])), 200, HEADERS, "application/json"
+        )
 
     async def stream(request: Request) -> Response:
         keys.check(request.headers.get("authorization"), "admin")
@@ -43,7 +51,7 @@ def dashboard_routes(follower: LogFollower, keys: Keys) -> list[Route]:
         n_streams += 1
         try:
             number = -1
-            while not await request.is_disconnected():
+            while not (request.app.state.is_stopping or await request.is_disconnected()):
                 if follower.number != number:
                     number = follower.number
                     yield b"data: " + msgspec.json.encode(follower.summary(name)) + b"\n\n"

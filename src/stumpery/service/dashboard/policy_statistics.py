@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections import OrderedDict, deque
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from stumpery.service import events
@@ -95,10 +96,15 @@ class PolicyStatistics:
         del self._awaited[event]
 
     def summary(self) -> dict[str, Any]:
-        """All that the page shows of the policy, as plain values."""
+        """All that the page shows of the policy, as plain values.
+
+        Estimates are of the time before the oldest decision whose reward is awaited.
+        """
         total = self.times.total()
-        oldest = next(iter(self._awaited.values()), None)
-        width_ms, rows = self.times.rows()
+        oldest = next((decision.time for decision in self._awaited.values()), None)
+        complete_until = inf if oldest is None else oldest
+        complete = self.times.total(complete_until)
+        width_ms, rows = self.times.rows(complete_until)
         return {
             "decisions": total.n_decisions,
             "rewards": total.n_rewards,
@@ -106,10 +112,10 @@ class PolicyStatistics:
             "late": self.n_late,
             "not_followed": self.n_not_followed,
             "awaited": len(self._awaited),
-            "oldest_awaited": oldest.time if oldest else None,
-            "earned": total.earned(),
-            "uniform": total.uniform(),
-            "effective_size": total.effective_size(),
+            "oldest_awaited": oldest,
+            "earned": complete.earned(),
+            "uniform": complete.uniform(),
+            "effective_size": complete.effective_size(),
             "explored": total.n_explored,
             "actions": dict(total.actions.most_common()),
             "lags": [[bound, n] for bound, n in zip([*LAGS_S, None], self.lags, strict=True)],

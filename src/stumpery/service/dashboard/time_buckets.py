@@ -6,7 +6,7 @@ from math import inf, sqrt
 from typing import Any, NamedTuple
 
 FIRST_WIDTH_MS = 1_000
-MAX_BUCKETS, MAX_ROWS = 240, 80
+MAX_BUCKETS, MAX_ROWS = 240, 60
 NORMAL_95 = 1.959963984540054
 MAX_ACTIONS = 1_000  # that a bucket counts; further ones count together
 OTHERS = "other actions"
@@ -137,20 +137,26 @@ class TimeBuckets:
         self.width_ms *= 2
         self.buckets = _joined(self.buckets, self.width_ms)
 
-    def total(self) -> Bucket:
-        """All buckets together."""
+    def total(self, before_ms: float = inf) -> Bucket:
+        """All buckets together that end before a time."""
         total = Bucket()
-        for bucket in self.buckets.values():
-            total.add(bucket)
+        for start, bucket in self.buckets.items():
+            if start + self.width_ms <= before_ms:
+                total.add(bucket)
         return total
 
-    def rows(self) -> tuple[int, list[dict[str, Any]]]:
-        """The width of rows in milliseconds, and a row for each stretch of time with decisions, 80 at most."""
+    def rows(self, before_ms: float = inf) -> tuple[int, list[dict[str, Any]]]:
+        """The width of rows in milliseconds, and a row for each stretch of time with decisions, 60 at most.
+
+        Those that do not end before a time have no estimates: some of their rewards are still awaited, and the first
+        to come are no sample of all.
+        """
         width, buckets = self.width_ms, self.buckets
         while len(buckets) > MAX_ROWS:
             width *= 2
             buckets = _joined(buckets, width)
-        return width, [{"time": start, **_row(bucket)} for start, bucket in sorted(buckets.items())]
+        rows = sorted(buckets.items())
+        return width, [{"time": start, **_row(bucket, start + width <= before_ms)} for start, bucket in rows]
 
 
 def _joined(buckets: dict[int, Bucket], width_ms: int) -> dict[int, Bucket]:
@@ -161,12 +167,12 @@ def _joined(buckets: dict[int, Bucket], width_ms: int) -> dict[int, Bucket]:
     return wide
 
 
-def _row(bucket: Bucket) -> dict[str, Any]:
+def _row(bucket: Bucket, is_complete: bool) -> dict[str, Any]:
     return {
         "decisions": bucket.n_decisions,
         "rewards": bucket.n_rewards,
         "explored": bucket.n_explored,
-        "earned": bucket.earned(),
-        "uniform": bucket.uniform(),
+        "earned": bucket.earned() if is_complete else NOTHING,
+        "uniform": bucket.uniform() if is_complete else NOTHING,
         "actions": dict(bucket.actions),
     }

@@ -55,7 +55,9 @@ def application(engine: Engine) -> Starlette:
         ClientDisconnect: _gone,
         Exception: _failed,
     }
-    return Starlette(routes=routes, exception_handlers=handlers, lifespan=following)
+    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=following)
+    app.state.is_stopping = False  # what the server sets, so that streams end
+    return app
 
 
 def _endpoint(engine: Engine, keys: Keys, metrics: Metrics, operation: Operation) -> Endpoint:

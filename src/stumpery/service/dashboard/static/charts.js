@@ -4,17 +4,17 @@ const SVG = "http://www.w3.org/2000/svg";
 const [HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [240, 48, 4, 22, 8];
 
 export function lines(box, series, times, label) {
-  const values = series.flatMap((each) => each.points.flat()).filter((value) => value !== null);
-  const [low, high] = rounded(Math.min(0, ...values), Math.max(0.001, ...values));
+  const seen = series[0].points.flat().filter((value) => value !== null); // the others are cut to its range
+  const [low, high] = rounded(Math.min(0, ...series[0].points.map(([mean]) => mean)), Math.max(0.001, ...seen));
   const place = axes(box, times, low, high, label);
   if (!place) return;
   for (const { points, color, dashed } of series) {
     const known = points.map((point, index) => [index, ...point]).filter((point) => point[1] !== null);
     const band = known.filter((point) => point[2] !== null);
-    const up = band.map(([index, , , top]) => `${place.x(index)},${place.y(Math.min(top, high))}`);
-    const down = band.map(([index, , bottom]) => `${place.x(index)},${place.y(Math.max(bottom, low))}`).reverse();
+    const up = band.map(([index, , , top]) => `${place.x(index)},${place.y(Math.max(Math.min(top, high), low))}`);
+    const down = band.map(([index, , bottom]) => `${place.x(index)},${place.y(Math.min(Math.max(bottom, low), high))}`).reverse();
     draw(place.svg, "polygon", { points: [...up, ...down].join(" "), fill: color, opacity: 0.15 });
-    const path = known.map(([index, mean]) => `${place.x(index)},${place.y(mean)}`).join(" ");
+    const path = known.map(([index, mean]) => `${place.x(index)},${place.y(Math.min(Math.max(mean, low), high))}`).join(" ");
     const stroke = { points: path, fill: "none", stroke: color, "stroke-width": 2 };
     draw(place.svg, "polyline", dashed ? { ...stroke, "stroke-dasharray": "6 4" } : stroke);
   }

@@ -131,7 +131,7 @@ function showAlarms(data) {
 }
 
 function showRewards({ times }) {
-  const known = times.filter((each) => each.rewards > 0);
+  const known = times.filter((each) => each.earned[0] !== null);
   const series = [
     { name: "earned", color: ACCENT, points: known.map((each) => each.earned) },
     { name: "uniform, estimated", color: OTHER, dashed: true, points: known.map((each) => each.uniform) },

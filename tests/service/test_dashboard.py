@@ -1,0 +1,203 @@
+"""The page of a site: its statistics equal what the log says, it is bounded, needs a key, and works in a browser."""
+
+import asyncio
+import json
+import re
+import time
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from tests.service.sites import open_site
+from tests.service.test_http import Web
+
+from stumpery.service.dashboard.follower import LogFollower
+from stumpery.service.dashboard.policy_statistics import MAX_OPEN, N_RECENT, PolicyStatistics
+from stumpery.service.dashboard.time_buckets import MAX_BUCKETS, MAX_ROWS, TimeBuckets
+from stumpery.service.engine import administering
+from stumpery.service.engine.engine import LOG_FILE
+from stumpery.service.events import DecisionMade, DecisionSettled, PolicyCreated, RewardCame, RewardStatus
+from stumpery.service.log.event_log import LogRow
+from stumpery.service.log.sqlite_log import SqliteLog
+from stumpery.service.settings import KeySettings, PolicySettings
+
+STATIC = files("stumpery.service.dashboard") / "static"
+
+
+def apply(statistics, number, event, name="e", time_ms=0):
+    statistics.apply(LogRow(number, time_ms, "default", name, b""), event)
+
+
+def decision(action, probability, **fields):
+    return DecisionMade(
+        context={"hour": 1}, action=action, probability=probability, draw=0.5, version=0, until=9, **fields
+    )
+
+
+def played(n, rng):
+    """Statistics of n decisions among three actions, and what they were."""
+    statistics, rows = PolicyStatistics(), []
+    apply(statistics, 1, PolicyCreated(PolicySettings(actions=("a", "b", "c"))), None)
+    for number in range(n):
+        action, probability = str(rng.choice(["a", "b", "c"])), float(rng.uniform(0.2, 0.9))
+        reward = float(rng.random() < 0.5)
+        apply(statistics, 2, decision(action, probability, ranking=[("a", 0.9)]), str(number), 700 * number)
+        if reward:
+            apply(statistics, 3, RewardCame(reward, RewardStatus.LEARNED), str(number), 700 * number + 2000)
+        else:
+            apply(statistics, 3, DecisionSettled(0.0, is_default=True), str(number), 700 * number + 9000)
+        rows.append((action, probability, reward))
+    return statistics, rows
+
+
+def test_estimates_are_those_of_their_formulas():
+    statistics, rows = played(500, np.random.default_rng(1))
+    rewards = np.array([reward for *_, reward in rows])
+    weights = np.array([1 / (3 * probability) for _, probability, _ in rows])
+    shown = statistics.summary()
+    half = 1.959963984540054 * rewards.std(ddof=1) / np.sqrt(500)
+    np.testing.assert_allclose(shown["earned"], [rewards.mean(), rewards.mean() - half, rewards.mean() + half])
+    mean = (weights * rewards).sum() / weights.sum()
+    half = 1.959963984540054 * np.sqrt((weights**2 * (rewards - mean) ** 2).sum()) / weights.sum()
+    np.testing.assert_allclose(shown["uniform"], [mean, mean - half, mean + half])
+    assert shown["effective_size"] == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+    assert (shown["decisions"], shown["rewards"], shown["defaults"]) == (500, 500, int((rewards == 0).sum()))
+    assert shown["explored"] == sum(action != "a" for action, *_ in rows)
+    assert dict(shown["lags"]) | {5: int(rewards.sum())} == dict(shown["lags"])
+
+
+def test_estimates_wait_for_the_oldest_reward():
+    statistics, rows = played(10, np.random.default_rng(1))
+    first = sum(reward for *_, reward in rows)
+    apply(statistics, 1, decision("a", 0.5), "slow", 60_000)
+    for number in range(5):
+        apply(statistics, 2, decision("a", 0.5), f"quick {number}", 61_000 + number)
+        apply(statistics, 3, RewardCame(1.0, RewardStatus.LEARNED), f"quick {number}", 62_000)
+    before = statistics.summary()
+    assert (before["rewards"], before["oldest_awaited"], before["times"][-1]["earned"]) == (
+        15,
+        60_000,
+        (None, None, None),
+    )
+    apply(statistics, 4, DecisionSettled(0.0, is_default=True), "slow", 70_000)
+    after = statistics.summary()
+    assert after["oldest_awaited"] is None
+    assert after["times"][-1]["earned"][0] == 1.0
+    assert (before["earned"][0], after["earned"][0]) == (first / 10, (first + 5) / 16)
+
+
+def test_time_is_kept_in_a_bounded_number_of_buckets():
+    buckets, rng = TimeBuckets(), np.random.default_rng(2)
+    for moment in np.cumsum(rng.exponential(90_000, 3000)).astype(int).tolist():
+        buckets.at(moment).add_decision("a", is_explored=False)
+        assert len(buckets.buckets) <= MAX_BUCKETS
+    width, rows = buckets.rows()
+    assert len(rows) <= MAX_ROWS
+    assert sum(row["decisions"] for row in rows) == 3000
+    assert all(row["time"] % width == 0 for row in rows)
+
+
+def test_decisions_without_a_reward_do_not_pile_up(monkeypatch):
+    assert MAX_OPEN >= 100_000
+    monkeypatch.setattr("stumpery.service.dashboard.policy_statistics.MAX_OPEN", 10)
+    statistics = PolicyStatistics()
+    for number in range(25):
+        apply(statistics, 1, decision("a", 0.5), str(number))
+    shown = statistics.summary()
+    assert (shown["awaited"], shown["not_followed"], len(shown["recent"])) == (10, 15, min(25, N_RECENT))
+
+
+def wait_for(follower, number):
+    deadline = time.monotonic() + 20
+    while follower.number < number and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert follower.number >= number
+
+
+def test_the_follower_shows_what_is_committed(tmp_path):
+    with open_site(tmp_path / "site") as site:
+        site.create(rewards="first")
+        follower = LogFollower(lambda: SqliteLog(site.engine.folder / LOG_FILE, is_reader=True))
+        follower.start()
+        for number in range(20):
+            site.reward(site.decide(context={"hour": number}).event, number % 2)
+        wait_for(follower, site.engine.call(lambda journal: journal.replica.number))
+        shown = follower.summary("default")
+        assert (shown["decisions"], shown["rewards"], shown["earned"][0]) == (20, 20, 0.5)
+        assert shown["recent"][0]["context"] == {"hour": 19}
+        assert follower.summary("unknown")["decisions"] == 0
+        site.do(administering.delete, "default")
+        wait_for(follower, site.engine.call(lambda journal: journal.replica.number))
+        assert follower.names() == []
+        follower.stop()
+
+
+def test_the_page_and_its_files_are_served_and_need_no_other_host(tmp_path):
+    with open_site(tmp_path / "site") as site:
+        web = Web(site)
+        page = web("GET", "/")
+        assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert page.headers["content-security-policy"].startswith("default-src 'self'")
+        named = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+        assert "/dashboard.js" in named
+        assert {web("GET", path).status_code for path in named} == {200}
+    texts = [each.read_text() for each in STATIC.iterdir()]
+    assert [text for text in texts if re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)] == []
+    assert sum(len(each.read_bytes()) for each in STATIC.iterdir() if each.name.endswith(".js")) < 100_000
+
+
+def test_statistics_need_the_right_to_administer(tmp_path):
+    from stumpery.service.http.security import new_key
+
+    (admin, admin_digest), (other, other_digest) = new_key(), new_key()
+    keys = (
+        KeySettings(name="admin", sha256=admin_digest, rights=("admin",)),
+        KeySettings(name="web", sha256=other_digest, rights=("decide",)),
+    )
+    with open_site(tmp_path / "site", keys=keys) as site:
+        web, path = Web(site), "/v1/policies/default/statistics"
+        assert [web("GET", path, key=key).status_code for key in (None, other, admin)] == [401, 403, 200]
+        assert web("GET", f"{path}/stream", key=other).status_code == 403
+        assert web("GET", "/").status_code == 200
+
+
+def test_the_model_is_shown_as_importances_and_an_outline(tmp_path):
+    with open_site(tmp_path / "site") as site:
+        site.create("forest", kind="RewardForest", options={"n_trees": 3, "max_bytes": 20_000_000})
+        site.create("plain")
+        web = Web(site)
+        assert web("GET", "/v1/policies/forest/model").json() == {"importances": {}, "tree": []}
+        assert web("GET", "/v1/policies/plain/model").json() == {"importances": {}, "tree": []}
+        for hour in range(60):
+            made = site.decide("forest", context={"hour": hour % 24})
+            site.reward(made.event, float(made.action == "film"), policy="forest")
+        shown = web("GET", "/v1/policies/forest/model").json()
+        assert list(shown["importances"]) == ["hour"]
+        assert shown["tree"][0]["depth"] == 0
+
+
+def test_the_stream_sends_the_statistics_and_ends_when_the_server_stops(tmp_path):
+    with open_site(tmp_path / "site") as site:
+        site.create()
+        site.decide()
+        app = Web(site).app
+        received = []
+
+        async def listen():
+            scope = {"type": "http", "method": "GET", "path": "/v1/policies/default/statistics/stream", "headers": []}
+            scope |= {"query_string": b"", "root_path": "", "http_version": "1.1", "scheme": "http", "app": app}
+
+            async def send(message):
+                received.append(message)
+                if b"data: " in message.get("body", b""):
+                    app.state.is_stopping = True
+
+            async def receive():
+                await asyncio.sleep(60)
+
+            async with app.router.lifespan_context(app):
+                await asyncio.wait_for(app(scope, receive, send), 30)
+
+        asyncio.run(listen())
+        sent = b"".join(message.get("body", b"") for message in received).decode()
+        assert json.loads(sent.split("data: ")[1].split("\n")[0])["number"] >= 0
