@@ -15,7 +15,7 @@ from stumpery.service.server import serve
 from stumpery.service.settings import PolicySettings, SiteSettings
 
 OFFERS = ("jacket", "tent", "voucher", "newsletter")
-POLICY = "offers"
+SHOP = "offers"
 WAIT_S, MEAN_DELAY_S = 12.0, 3.0
 Context = dict[str, Any]
 
@@ -23,7 +23,7 @@ Context = dict[str, Any]
 def demonstrate(folder: str, port: int, visitors_per_s: float, announce: Callable[[str], None]) -> None:
     """Serve a policy and send it visitors, until Ctrl-C."""
     policy = PolicySettings(actions=OFFERS, wait_s=WAIT_S, seed=7)
-    settings = SiteSettings(folder=folder, port=port, policies={POLICY: policy}, log_format="text")
+    settings = SiteSettings(folder=folder, port=port, policies={SHOP: policy}, log_format="text")
 
     def begin(address: str) -> None:
         visitors = Visitors(address, visitors_per_s)
@@ -80,7 +80,7 @@ class Visitors:
 
     def _ask(self, operation: str, body: Any) -> Any:
         headers = {"Content-Type": "application/json"}
-        self._connection.request("POST", f"/v1/policies/{POLICY}/{operation}", json.dumps(body), headers)
+        self._connection.request("POST", f"/v1/policies/{SHOP}/{operation}", json.dumps(body), headers)
         return json.loads(self._connection.getresponse().read())
 
 

@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from stumpery.service.dashboard.follower import LogFollower
+from stumpery.service.http.headers import HEADERS, PAGE_HEADERS
 from stumpery.service.http.security import Keys
 
 FILES = {
@@ -21,8 +22,6 @@ FILES = {
     "/favicon.svg": "favicon.svg",
 }
 MEDIA_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
-HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-PAGE_HEADERS = {**HEADERS, "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'"}
 STREAM_S = 1.0
 MAX_STREAMS = 50
 Endpoint = Callable[[Request], Awaitable[Response]]

@@ -13,7 +13,7 @@ from stumpery.service.log.event_log import LogRow
 
 MAX_OPEN = 200_000  # decisions whose rewards are awaited; of older ones rewards are not shown
 N_RECENT = 30
-N_COLUMNS, N_LETTERS = 12, 60  # of a context that is shown
+SHOWN_COLUMNS, SHOWN_LETTERS = 12, 60  # of a context that is shown
 LAGS_S = (1, 5, 30, 60, 300, 600, 3_600, 86_400)
 
 
@@ -127,5 +127,5 @@ class PolicyStatistics:
 
 def _shown_context(context: events.ServedContext | None) -> dict[str, Any]:
     """The first columns of a context, long texts shortened."""
-    columns = list((context or {}).items())[:N_COLUMNS]
-    return {name: value[:N_LETTERS] if isinstance(value, str) else value for name, value in columns}
+    columns = list((context or {}).items())[:SHOWN_COLUMNS]
+    return {name: value[:SHOWN_LETTERS] if isinstance(value, str) else value for name, value in columns}

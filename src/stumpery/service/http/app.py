@@ -21,6 +21,7 @@ from stumpery.service.engine import deciding
 from stumpery.service.engine.engine import LOG_FILE, Engine
 from stumpery.service.errors import status_of
 from stumpery.service.http.bodies import decoded_body, read_body
+from stumpery.service.http.headers import HEADERS, PAGE_HEADERS
 from stumpery.service.http.metrics import Metrics
 from stumpery.service.http.openapi import description
 from stumpery.service.http.operations import OPERATIONS, ErrorAnswer, Operation
@@ -30,8 +31,6 @@ from stumpery.service.log.sqlite_log import SqliteLog
 logger = logging.getLogger(__name__)
 JSON = "application/json"
 TRY_PAGE = {"try.html": "text/html", "try.js": "text/javascript", "try.css": "text/css"}
-HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-PAGE_HEADERS = {**HEADERS, "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'"}
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
