@@ -89,7 +89,7 @@ class ClickModel(Model):
         label, weight = checked_click(y), checked_repeats(w)
         matrix = self._matrix([x])
         if weight:
-            self._learn(matrix[0], self._dicts([x])[0], label, weight)
+            self._learn(matrix[0], self._raw_rows([x], 1)[0], label, weight)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:  # noqa: N803
         """Learn from many rows, all or, where one is invalid, none: equals the loop of `learn_one`."""
@@ -100,8 +100,7 @@ class ClickModel(Model):
         if not labels:
             return
         matrix = self._matrix(X)
-        raw_rows = self._dicts(X) if self._bank is not None and self._bank.learners else [None] * len(labels)
-        for row, raw, label, weight in zip(matrix, raw_rows, labels, weights, strict=True):
+        for row, raw, label, weight in zip(matrix, self._raw_rows(X, len(labels)), labels, weights, strict=True):
             if weight:
                 self._learn(row, raw, label, weight)
 
@@ -124,6 +123,10 @@ class ClickModel(Model):
     def _shape_error(self, encoded: Floats) -> InvalidInput:
         what = f"encoded rows have the shape {encoded.shape}"
         return InvalidInput(f"{what}; they must have the schema's {self._width} columns")
+
+    def _raw_rows(self, rows: Any, n: int) -> list[Any]:
+        """Rows as dicts where there are other learners, which take them, else None for each."""
+        return self._dicts(rows) if self._predictors().learners else [None] * n
 
     def _dicts(self, rows: Any) -> list[Any]:
         """Rows as dicts, for other learners."""

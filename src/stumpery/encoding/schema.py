@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any, Self
 
@@ -104,7 +105,7 @@ class Schema(Saveable):
         if absent:
             raise InvalidInput(f"the schema has no column {listed(absent)}; it has {listed(self.names)}")
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The columns' names, in order."""
         return tuple(column.name for column in self.columns)
