@@ -21,7 +21,7 @@ from stumpery.clicks.partition_kernels import (
 )
 from stumpery.hashing_kernels import rehash
 from stumpery.jit import internal, kernel
-from stumpery.summaries.quantile_streams_kernels import QuantileStreams, flush, new_quantile_streams, push
+from stumpery.summaries.quantile_streams_kernels import QuantileStreams, flush, new_quantile_streams
 from stumpery.summaries.quantile_tuples_kernels import Tuples
 from stumpery.types import Floats, Integers
 
@@ -159,7 +159,11 @@ def learn(bank: UnivariateBank, run: Tuples, merged: Tuples, row: Floats, label:
         if np.isnan(value):
             learn_missing(bank, p, label, weight)
             continue
-        if push(bank.streams, p, value, 2 * weight + label):
+        index = bank.streams.n_buffered[p]  # `push`, written out: a call made all of this kernel 1.5 times slower
+        bank.streams.buffers[p, index] = value
+        bank.streams.buffer_labels[p, index] = 2 * weight + label
+        bank.streams.n_buffered[p] = index + 1
+        if index + 1 == bank.streams.buffers.shape[1]:
             flush_and_fit(bank, p, run, merged, clicks, counts)
 
 

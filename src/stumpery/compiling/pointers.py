@@ -22,6 +22,8 @@ from stumpery.compiling import EXTENDED
 Record = TypeVar("Record", bound=tuple[Any, ...])
 POINTER = "pointer to "  # prefix of the names of these types
 
+_types: dict[Any, "NamedTuplePointer"] = {}  # by layout; models have few
+
 
 class NamedTuplePointer(types.Type):  # type: ignore[misc]
     """Numba's type of a NamedTuple with arrays that is passed by pointer."""
@@ -104,7 +106,7 @@ class Pinned:
         self.record = record
         self._words = np.array(_struct_words(record), np.int64)
         self.address = self._words.ctypes.data
-        self._numba_type_ = NamedTuplePointer(typeof(record))
+        self._numba_type_ = _type_of(record)
 
 
 def pinned(record: Record) -> Record:
@@ -113,6 +115,21 @@ def pinned(record: Record) -> Record:
     Type checkers take it for the record, as kernels do; Python finds the record in its attribute `record`.
     """
     return Pinned(record) if EXTENDED and not config.DISABLE_JIT else record  # type: ignore[return-value]
+
+
+def _type_of(record: Any) -> NamedTuplePointer:
+    """The type of a pinned NamedTuple; typing eighty arrays takes a millisecond, so types are kept by their layout."""
+    layout = _layout(record)
+    if layout not in _types:
+        _types[layout] = NamedTuplePointer(typeof(record))
+    return _types[layout]
+
+
+def _layout(field: Any) -> Any:
+    """What the type of a field depends on: its class, and an array's element type, dimensions and flags."""
+    if isinstance(field, tuple):
+        return (type(field), *map(_layout, field))
+    return (field.dtype, field.ndim, field.flags.num) if isinstance(field, np.ndarray) else typeof(field)
 
 
 def _struct_words(field: Any) -> list[int]:
