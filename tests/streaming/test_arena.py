@@ -15,7 +15,8 @@ def test_growth_is_logged_and_stops_at_the_memory_limit(caplog):
     with caplog.at_level(logging.DEBUG, logger="stumpery"):
         model.learn_many(rows, rows[:, 0] > rows[:, 1])
     assert any(record.message.startswith("memory grows to Capacity(") for record in caplog.records)
-    assert {record.name for record in caplog.records} == {"stumpery.streaming.arena"}
+    names = {record.name for record in caplog.records} - {"stumpery.compiling.kernel_cache"}  # of the first run ever
+    assert names == {"stumpery.streaming.arena"}
     assert model.n_bytes <= 400_000
 
 
