@@ -21,6 +21,10 @@ COMMANDS = [
     *(("service", name) for name in ("check", "rebuild", "export", "backup", "erase", "key", "bench")),
     ("data", "fetch"),
     ("data", "path"),
+    ("logs",),
+    ("logs", "inspect"),
+    ("logs", "convert"),
+    ("logs", "learn"),
 ]
 
 
@@ -37,7 +41,7 @@ def run(tmp_path, monkeypatch):
 def test_every_command_has_help_and_every_leaf_an_example(run, command):
     answer = run(*command, "--help")
     assert answer.exit_code == 0
-    assert command in (("data",), ("service",)) or "Example: stumpery " + " ".join(command) in answer.output
+    assert command in (("data",), ("logs",), ("service",)) or "Example: stumpery " + " ".join(command) in answer.output
 
 
 def test_the_demo_prints_a_table_and_says_where_its_files_are(run, tmp_path):

@@ -4,6 +4,7 @@ import codecs
 import gzip
 import json
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -139,3 +140,12 @@ def test_columns_can_be_chosen(plain):
     assert whole(log).contexts.names == ("hour",)
     with pytest.raises(st.InvalidInput, match="there is no column 'huor': did you mean hour"):
         st.logs.read(plain, columns=["huor"])
+
+
+@pytest.mark.parametrize(("name", "content"), [("msgspec", b""), ("zstandard", zstandard.compress(b"{}"))])
+def test_a_missing_library_is_named_with_the_command_that_installs_it(name, content, tmp_path, monkeypatch):
+    path = tmp_path / "events.dsjson"
+    path.write_bytes(content)
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ModuleNotFoundError, match=rf'needs {name}.*pip install "stumpery\[logs\]"'):
+        st.logs.read(path)

@@ -38,13 +38,14 @@ def run_benchmarks(*, only: str | None = None, repeats: int = 5) -> Iterator[str
         clicks,
         contextual,
         encoding,
+        logs,
         reinforcement,
         selection,
         start,
     )
 
     check_whole("repeats", repeats, 1)
-    modules = (bandits, contextual, clicks, selection, classification, reinforcement, encoding, start)
+    modules = (bandits, contextual, clicks, selection, classification, reinforcement, encoding, logs, start)
     benchmarks = [benchmark for module in modules for benchmark in module.benchmarks()]
     selected = [benchmark for benchmark in benchmarks if only is None or only in benchmark.name]
     if not selected:

@@ -30,6 +30,29 @@ def event_progress(title: str, n_events: int) -> "Iterator[Progress]":
 
 
 @contextmanager
+def share_progress(title: str) -> "Iterator[Callable[[int, float], None]]":
+    """A bar over rows whose number is not known; give the function that takes new rows and the share done, 0 to 1."""
+    from time import perf_counter
+
+    from rich import progress
+
+    rate = progress.TextColumn("{task.fields[rate]}")
+    remaining = progress.TimeRemainingColumn(elapsed_when_finished=True)
+    with _bars(progress.TaskProgressColumn(), rate, remaining) as bars:
+        task = bars.add_task(title, total=1.0, rate="")
+        start, n_rows = perf_counter(), 0
+
+        def advance(n: int, share: float) -> None:
+            nonlocal n_rows
+            n_rows += n
+            speed = n_rows / max(perf_counter() - start, 1e-9)
+            bars.update(task, completed=share, rate=f"{n_rows:,} rows, {speed:,.0f} rows/s")
+
+        yield advance
+        bars.update(task, completed=1.0)
+
+
+@contextmanager
 def download_progress(name: str) -> "Iterator[Callable[[int, int | None], None]]":
     """A bar over a file's bytes; give the function that takes the bytes so far and in all."""
     from rich import progress

@@ -1,7 +1,7 @@
 """Checks of logged rows: probabilities, rewards, event ids, actions; doubtful ones are reported."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -50,22 +50,25 @@ class RowChecker:
         report: what counts doubts.
         no_feedback: the reward of rows without one; None leaves NaN.
         has_probabilities: whether a row without probability is doubtful.
+        grows: whether new actions are added to `index`, in place.
     """
 
     def __init__(
         self,
-        index: Mapping[Action, int],
+        index: dict[Action, int],
         columns: Sequence[str],
         report: LogReport,
         no_feedback: float | None,
         *,
         has_probabilities: bool,
+        grows: bool = False,
     ) -> None:
         self._index = index
         self._columns = columns
         self._report = report
         self._no_feedback = no_feedback
         self._has_probabilities = has_probabilities
+        self._grows = grows
         self._recent = RecentIds()
 
     def chunk(self, rows: RawRows) -> LogChunk:
@@ -76,6 +79,8 @@ class RowChecker:
             repeated = self._recent.add(rows.event_ids)
             self._report.doubts("duplicate event id", rows.lines[repeated])
             kept[repeated] = False
+        if self._grows:
+            self._index_new(rows)
         available, all_probabilities = self._candidates(rows.candidates, rows.lines)
         actions = self._actions(rows)
         chunk = LogChunk(
@@ -93,6 +98,13 @@ class RowChecker:
         ).where(kept)
         self._report.rows += len(chunk)
         return chunk
+
+    def _index_new(self, rows: RawRows) -> None:
+        """Give new actions an index, in place."""
+        offered = set(rows.candidates.names) if rows.candidates is not None else set()
+        for name in dict.fromkeys(chain(*offered, rows.actions)):
+            if name is not None:
+                self._index.setdefault(name, len(self._index))
 
     def _actions(self, rows: RawRows) -> Integers:
         index: Any = self._index  # a missing action is None

@@ -1,6 +1,6 @@
 """A log of decisions, read in chunks again and again and never held as a whole."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from stumpery.options import check_known, check_number, check_one_of, check_whol
 from stumpery.policies.arguments import checked_actions
 from stumpery.types import Action
 
-CHUNK_ROWS = 8192
+CHUNK_ROWS = 4096
 
 
 class _Facts(NamedTuple):
@@ -127,11 +127,33 @@ class Log:
         check_whole("size", size, 1)
         return self._chunks(size)
 
-    def _chunks(self, size: int) -> Iterator[LogChunk]:
+    def scan(self, progress: Callable[[int], None] | None = None) -> "Log":
+        """Read the whole log for its actions and range of rewards, unless both are known; returns the log.
+
+        Args:
+            progress: Called with the number of rows of each chunk.
+        """
+        if self._given is None and self._source.actions is None:
+            self._facts(progress)
+        return self
+
+    def survey(self, index: dict[Action, int], size: int = CHUNK_ROWS) -> Iterator[LogChunk]:
+        """Read the log without knowing its actions: they are added to `index`, in place, as they come."""
+        return self._chunks(size, index)
+
+    def _chunks(self, size: int, index: dict[Action, int] | None = None) -> Iterator[LogChunk]:
         report = self._report = LogReport(self._source.name, self._on_error, self._source.unit)
-        index = {action: place for place, action in enumerate(self.actions)}
+        grows = index is not None and self._given is None and self._source.actions is None
+        index = {} if index is None else index
+        if not grows:
+            index.update((action, place) for place, action in enumerate(self.actions))
         checker = RowChecker(
-            index, self._columns, report, self._no_feedback, has_probabilities=self._source.has_probabilities
+            index,
+            self._columns,
+            report,
+            self._no_feedback,
+            has_probabilities=self._source.has_probabilities,
+            grows=grows,
         )
         for rows in self._rows(size, report):
             chunk = checker.chunk(rows)
@@ -148,20 +170,22 @@ class Log:
         yield from self._source.rows(size, report, advance)
         advance(1.0)
 
-    def _facts(self) -> _Facts:
+    def _facts(self, progress: Callable[[int], None] | None = None) -> _Facts:
         """What a pass over the whole log finds out; doubtful lines are left to later passes."""
         if self._scanned is None:
             actions: set[Action] = set()
             low, high, n_rows = np.inf, -np.inf, 0
             for rows in self._rows(CHUNK_ROWS, LogReport(self._source.name, "lenient")):
                 n_rows += len(rows.lines)
+                if progress is not None:
+                    progress(len(rows.lines))
                 actions.update(name for name in rows.actions if name is not None)
                 if rows.candidates is not None:
                     actions.update(*set(rows.candidates.names))
                 rewards = rows.rewards[np.isfinite(rows.rewards)]
                 low, high = min(low, rewards.min(initial=np.inf)), max(high, rewards.max(initial=-np.inf))
             found = None if low > high else (float(low), float(high))
-            self._scanned = _Facts(tuple(sorted(actions, key=_order)), found, n_rows)
+            self._scanned = _Facts(tuple(sorted(actions, key=action_order)), found, n_rows)
         return self._scanned
 
     def __iter__(self) -> Iterator[LogChunk]:
@@ -188,8 +212,8 @@ class Log:
         return [places.get(action, UNKNOWN) for action in self.actions]
 
 
-def _order(action: Action) -> tuple[str, Any]:
-    """Numbers by size, before strings by text."""
+def action_order(action: Action) -> tuple[str, Any]:
+    """The order of actions: numbers by size, before strings by text."""
     return ("", action) if isinstance(action, int | float) else ("text", action)
 
 

@@ -33,8 +33,13 @@ class DecisionChunk(Protocol):
 class DecisionLog(Protocol):
     """A log of decisions, such as `stumpery.logs.Log`."""
 
-    actions: Any
-    report: Any
+    @property
+    def actions(self) -> Sequence[Action]:
+        """The actions, in the order of their indices in chunks."""
+
+    @property
+    def report(self) -> DoubtReport:
+        """The report of the current pass."""
 
     def chunks(self) -> Iterator[Any]:
         """The chunks in order."""

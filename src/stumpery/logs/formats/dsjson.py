@@ -21,7 +21,7 @@ from stumpery.types import Action, Floats
 MAX_CACHED = 4096  # candidates' names, by the text of `_multi`
 
 
-def _event_type() -> Any:
+def event_type() -> Any:
     """The type of an event but for its context."""
     msgspec = need("msgspec", "logs")
     raw = msgspec.Raw  # null is a text, too
@@ -67,7 +67,7 @@ class DsjsonSource:
         self, path: Path, encoding: str | None, action: str | None, reward: str, *, with_features: bool
     ) -> None:
         self.name = path.name
-        self._events = JsonEvents(path, _event_type(), "c", encoding)
+        self._events = JsonEvents(path, event_type(), "c", encoding)
         self._namespace: Namespace = self._events.namespace
         self._multi = self._namespace.attribute("_multi")
         self._action = action

@@ -1,0 +1,124 @@
+"""Summaries of logs, and the commands of logs."""
+
+import pytest
+from tests.logs.test_dsjson import event, written
+from typer.testing import CliRunner
+
+import stumpery as st
+from stumpery.cli import app
+
+EVENTS = [event(number) for number in range(40)]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    written(tmp_path, EVENTS)
+    written(tmp_path, [*EVENTS, "{\n", event(3, _label_probability=0.0, p=None, EventId="z")], "bad.dsjson")
+    runner = CliRunner()
+    return lambda *arguments: runner.invoke(app, ["logs", *map(str, arguments)])
+
+
+def test_a_summary_has_the_figures_of_the_log(tmp_path):
+    rows = [*EVENTS, event(40, _label_cost=None, c={"hour": 3}), event(0)]
+    summary = st.logs.inspect(st.logs.read(written(tmp_path, rows), on_error="lenient"))
+    assert summary.rows == 41
+    assert [row["action"] for row in summary.actions] == [1, 2, 3]
+    assert sum(row["rows"] for row in summary.actions) == 41
+    assert sum(row["with reward"] for row in summary.actions) == 40
+    assert summary.actions[0]["share"] == pytest.approx(14 / 41)
+    assert summary.actions[0]["mean reward"] == pytest.approx(0.5)
+    assert summary.actions[0]["mean probability"] == pytest.approx(0.8)
+    reward, probability = summary.figures
+    assert (reward["missing"], reward["least"], reward["greatest"]) == (1, 0.0, 1.0)
+    assert (probability["missing"], probability["least"]) == (0, 0.8)
+    assert summary.times[0]["back in time"] == 0
+    columns = {row["column"]: row for row in summary.columns}
+    assert columns["User.device"] == {
+        "column": "User.device",
+        "kind": "categorical",
+        "missing": 1,
+        "values": "2: desk, phone",
+    }
+    assert columns["hour"]["kind"] == "numerical"
+    assert summary.report.counts == {"no feedback": 1, "duplicate event id": 1}
+    for text in ("41 rows, 3 actions", "duplicate event id", "User.device"):
+        assert text in str(summary)
+    assert "<table>" in summary._repr_html_()
+
+
+def test_a_summary_of_a_log_that_declares_its_actions_and_of_an_empty_one(tmp_path):
+    log = st.logs.read(written(tmp_path, EVENTS), actions=[1, 2, 3, 4])
+    assert [row["rows"] for row in st.logs.inspect(log).actions] == [14, 13, 13]
+    st.logs.write(log, tmp_path / "log.parquet")
+    assert [row["rows"] for row in st.logs.inspect(st.logs.read(tmp_path / "log.parquet")).actions] == [14, 13, 13]
+    empty = st.logs.inspect(st.logs.read(written(tmp_path, [], "empty.dsjson")))
+    assert (empty.rows, list(empty.actions)) == (0, [])
+    assert "0 rows" in str(empty)
+
+
+def test_inspect_prints_tables_and_doubtful_lines(run):
+    answer = run("inspect", "bad.dsjson")
+    assert answer.exit_code == 0, answer.output
+    for text in ("bad.dsjson (dsjson): 41 rows, 3 actions", "mean reward", "unreadable line", "41", "probability of 0"):
+        assert text in answer.output
+    assert "no doubtful lines" in run("inspect", "events.dsjson").output
+
+
+def test_convert_writes_another_format(run, tmp_path):
+    answer = run("convert", "events.dsjson", "--out", "events.parquet")
+    assert answer.exit_code == 0, answer.output
+    assert "wrote events.parquet: 40 rows" in answer.output
+    assert st.logs.read(tmp_path / "events.parquet").n_rows == 40
+    assert run("convert", "bad.dsjson", "--out", "bad.jsonl").exit_code == 2
+    answer = run("convert", "bad.dsjson", "--out", "bad.jsonl", "--lenient")
+    assert answer.exit_code == 0
+    assert "unreadable line" in answer.output
+
+
+def test_learn_saves_a_policy_that_goes_on(run, tmp_path):
+    answer = run("learn", "events.dsjson", "--out", "policy.safetensors", "--policy", "LinUCB", "--seed", 3)
+    assert answer.exit_code == 0, answer.output
+    policy = st.load(tmp_path / "policy.safetensors")
+    assert isinstance(policy, st.LinUCB)
+    assert policy.actions == (1, 2, 3)
+    assert policy.seed == 3
+    answer = run("learn", "events.dsjson", "--out", "second.safetensors", "--start", "policy.safetensors")
+    assert answer.exit_code == 0, answer.output
+    counts = [
+        sum(row["n"] for row in st.load(tmp_path / name).explain().rows)
+        for name in ("policy.safetensors", "second.safetensors")
+    ]
+    assert counts == [40, 80]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["inspect", "none.dsjson"], "stumpery: there is no file none.dsjson"),
+        (["inspect", "events.dsjson", "--format", "dsjsn"], "there is no format 'dsjsn': did you mean dsjson"),
+        (["inspect", "events.dsjson", "--column", "huor"], "there is no column 'huor': did you mean hour"),
+        (["inspect", "events.dsjson", "--no-feedback", "none"], "no_feedback is 'none'; it must be 'skip' or a number"),
+        (
+            ["learn", "events.dsjson", "--out", "p", "--policy", "LinUBC"],
+            "there is no policy 'LinUBC': did you mean LinUCB",
+        ),
+        (["learn", "events.dsjson", "--out", "p", "--policy", "UCB", "--max-bytes", 9], "UCB has no option max_bytes"),
+        (["learn", "bad.dsjson", "--out", "p"], "bad.dsjson, line 41: it is not a line of this format"),
+        (["convert", "events.dsjson", "--out", "events.xyz"], "events.xyz does not end with .parquet"),
+    ],
+)
+def test_mistakes_are_explained_in_one_sentence(run, arguments, message):
+    answer = run(*arguments)
+    assert answer.exit_code == 2
+    assert message in answer.output
+    assert "Traceback" not in answer.output
+
+
+def test_a_table_is_read_by_the_names_of_its_columns(run, tmp_path):
+    (tmp_path / "log.csv").write_text("shown,won,p,hour\nnews,1,0.5,3\nfilm,0,0.5,4\n")
+    answer = run("inspect", "log.csv", "--action", "shown", "--reward", "won", "--probability", "p")
+    assert answer.exit_code == 0, answer.output
+    assert "2 rows, 2 actions" in answer.output
+    assert "film" in answer.output
