@@ -63,6 +63,23 @@ def test_the_layers_of_the_architecture_are_those_that_are_checked():
     assert told == checked
 
 
+JOURNEYS = {  # the most files that one may have to open to follow an event
+    "One event without context": 10,
+    "An event of the reward forest": 17,
+    "`learn_many` of a forest classifier": 15,
+    "A click": 10,
+    "A row of a `DQNTree`": 10,
+}
+
+
+@pytest.mark.parametrize("title", JOURNEYS)
+def test_journeys_stay_short(title):
+    section = ARCHITECTURE.split(f"## {title}\n")[1].split("\n## ")[0]
+    steps = re.findall(r"^\| (\d+)\. .* \| (.*) \|$", section, re.MULTILINE)
+    assert [int(number) for number, _ in steps] == list(range(1, len(steps) + 1))
+    assert 5 <= len({file for _, files in steps for file in re.findall(r"`([\w/]+\.py)", files)}) <= JOURNEYS[title]
+
+
 def test_every_target_that_the_pages_name_is_in_the_makefile():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     pages = [page.read_text() for page in PAGES]
