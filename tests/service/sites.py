@@ -66,9 +66,7 @@ class Site:
 
 
 def _rebuilt_digest(journal):
-    replica = SiteReplica()
-    replica.replay(journal.log.rows())
-    return replica.digest()
+    return SiteReplica.of_log(journal.log).digest()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from tests.service.sites import ACTIONS, FOREST, open_site
 from tests.support import refused
 
 from stumpery.errors import InvalidInput
-from stumpery.service.engine.deciding import chosen, uniform
+from stumpery.service.engine.drawing import chosen, uniform
 from stumpery.service.errors import RequestConflict, TooManyRequests, UnknownName
 from stumpery.service.replica.models import digest_of
 from stumpery.service.settings import LimitSettings

@@ -23,12 +23,15 @@ class Web:
         self.site, self.app = site, application(site.engine)
 
     def __call__(self, method, path, body=None, *, content=None, key=None, headers=None):
+        given = {"Authorization": f"Bearer {key}"} if key else {}
+        sent = json.dumps(body).encode() if body is not None else content
+        return self.run(lambda client: client.request(method, path, content=sent, headers=given | (headers or {})))
+
+    def run(self, work):
         async def send():
             transport = httpx.ASGITransport(self.app)
-            given = {"Authorization": f"Bearer {key}"} if key else {}
             async with httpx.AsyncClient(transport=transport, base_url="http://site") as client:
-                sent = json.dumps(body).encode() if body is not None else content
-                return await client.request(method, path, content=sent, headers=given | (headers or {}))
+                return await work(client)
 
         return asyncio.run(send())
 

@@ -43,6 +43,18 @@ class PolicyDeleted(Struct, tag="policy deleted", frozen=True):
     """The end of a policy and its open decisions."""
 
 
+class PolicyPromoted(Struct, tag="policy promoted", frozen=True):
+    """A policy and its challenger exchange their models."""
+
+    challenger: str
+
+
+class PolicyRolledBack(Struct, tag="policy rolled back", frozen=True):
+    """A policy has the model again that it had after an earlier event."""
+
+    number: int
+
+
 class ActionAdded(Struct, tag="action added", frozen=True):
     """A new action, and what it is like."""
 
@@ -61,7 +73,8 @@ class DecisionMade(Struct, tag="decision", frozen=True, omit_defaults=True):
 
     `ranking` are the likeliest actions, `version` is the number of the last event that the policy had learned, `asked`
     a hash of the request, and `until` the log's time when the wait ends. An erased one has lost its values and is never
-    learned.
+    learned. `group` is "control" where the baseline was taken, `imitation` the action and probability that an
+    apprentice would have taken, `shadows` each shadow policy's probability of the action.
     """
 
     context: ServedContext | None
@@ -75,6 +88,9 @@ class DecisionMade(Struct, tag="decision", frozen=True, omit_defaults=True):
     asked: str | None = None
     is_deferred: bool = False
     is_erased: bool = False
+    group: str | None = None
+    imitation: tuple[str, float] | None = None
+    shadows: dict[str, float] = {}
 
 
 class DecisionActivated(Struct, tag="activation", frozen=True):
@@ -106,6 +122,8 @@ Event = (
     PolicyCreated
     | PolicyChanged
     | PolicyDeleted
+    | PolicyPromoted
+    | PolicyRolledBack
     | ActionAdded
     | ActionRemoved
     | DecisionMade

@@ -35,6 +35,12 @@ class PolicySettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=Tr
             their sum or the greatest.
         early_rewards_s: Seconds that a reward may come before its decision; 0 refuses it.
         exploration: Share of decisions that are drawn uniformly, beside those that the policy explores itself.
+        mode: "online" decides by the model; an "apprentice" takes the baseline and learns to predict it.
+        baseline: Action of the control group and of the apprentice's master; by default the first one available.
+        control: Share of decisions that take the baseline, to compare the policy with.
+        shadow_of: A policy whose decisions and rewards this one learns, without deciding.
+        floors: Least probability of some actions.
+        ceilings: Greatest probability of some actions.
         fallback: Action that is chosen when the policy cannot answer; by default the first one available.
         is_paused: Whether decisions take the fallback and nothing is learned.
     """
@@ -50,6 +56,12 @@ class PolicySettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=Tr
     rewards: Literal["first", "last", "sum", "max"] = "first"
     early_rewards_s: Seconds = 0.0
     exploration: Share = 0.02
+    mode: Literal["online", "apprentice"] = "online"
+    baseline: ActionName | None = None
+    control: Annotated[float, Meta(ge=0.0, lt=1.0)] = 0.0
+    shadow_of: Name | None = None
+    floors: dict[ActionName, Share] = {}
+    ceilings: dict[ActionName, Share] = {}
     fallback: ActionName | None = None
     is_paused: bool = False
 
@@ -90,6 +102,8 @@ class SiteSettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=True
     snapshot_events: Whole = 100_000
     snapshot_s: Seconds = 60.0
     retention_s: Seconds | None = None
+    answer_within_ms: Annotated[float, Meta(gt=0.0)] | None = None
+    webhook: str | None = None
     log_format: Literal["json", "text"] = "json"
 
 
@@ -121,7 +135,8 @@ def site_of(
         policy = converted({"actions": names}, PolicySettings, "--actions")
         given["policies"] = {**site.policies, "default": policy}
     given = {name: value for name, value in given.items() if value is not None}
-    return converted({**msgspec.to_builtins(site), **msgspec.to_builtins(given)}, SiteSettings, "the command")
+    whole = {**msgspec.to_builtins(site), **msgspec.to_builtins(given)}
+    return checked_site(converted(whole, SiteSettings, "the command"))
 
 
 def converted(content: Any, kind: type[Settings_], what: str) -> Settings_:
@@ -130,6 +145,13 @@ def converted(content: Any, kind: type[Settings_], what: str) -> Settings_:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as error:
         raise InvalidInput(f"{what} is not valid: {error}") from None
+
+
+def checked_site(site: SiteSettings) -> SiteSettings:
+    """The settings of a site; an InvalidInput says what does not fit."""
+    if site.webhook is not None and not site.webhook.startswith(("http://", "https://")):
+        raise InvalidInput(f"webhook is {site.webhook!r}; it must be an address that begins with http:// or https://")
+    return site
 
 
 def changed(settings: PolicySettings, changes: Mapping[str, Any]) -> PolicySettings:

@@ -7,8 +7,17 @@ import msgspec
 from msgspec import Struct
 
 from stumpery.service.engine.journal import Journal
-from stumpery.service.errors import RefusedRequest, RequestConflict, TooManyRequests
-from stumpery.service.events import ActionAdded, ActionRemoved, PolicyChanged, PolicyCreated, PolicyDeleted, Value
+from stumpery.service.errors import RefusedRequest, RequestConflict, TooManyRequests, UnknownName
+from stumpery.service.events import (
+    ActionAdded,
+    ActionRemoved,
+    PolicyChanged,
+    PolicyCreated,
+    PolicyDeleted,
+    PolicyPromoted,
+    PolicyRolledBack,
+    Value,
+)
 from stumpery.service.replica.models import digest_of, new_model
 from stumpery.service.replica.policy_replica import PolicyReplica
 from stumpery.service.settings import LimitSettings, Name, PolicySettings, changed, converted
@@ -17,9 +26,23 @@ FIXED = ("actions", "kind", "options", "columns", "seed", "reward_range")  # wha
 
 
 class CloneRequest(Struct, forbid_unknown_fields=True):
-    """The name of a copy, with what was learned."""
+    """The name of a copy, with what was learned; it may be the shadow of a policy."""
 
     name: Name
+    shadow_of: Name | None = None
+
+
+class PromoteRequest(Struct, forbid_unknown_fields=True):
+    """The policy to promote; without `force` only where its estimate is above what was served, with certainty."""
+
+    challenger: Name
+    force: bool = False
+
+
+class RollBackRequest(Struct, forbid_unknown_fields=True):
+    """The number of an event: a policy's `version` at some time, or the number of a snapshot."""
+
+    number: int
 
 
 class ActionRequest(Struct, forbid_unknown_fields=True):
@@ -40,6 +63,7 @@ def create(journal: Journal, limits: LimitSettings, name: str, settings: PolicyS
     if len(journal.replica.policies) >= limits.policies:
         raise TooManyRequests(f"there are {limits.policies} policies, which is the limit")
     check(settings, limits)
+    _check_shadow(journal, name, settings)
     new_model(settings)
     journal.add(name, None, PolicyCreated(settings))
     return status(journal, name)
@@ -53,6 +77,7 @@ def change(journal: Journal, limits: LimitSettings, name: str, changes: Mapping[
         if getattr(new, each) != getattr(settings, each):
             raise RefusedRequest(f"{each} of a policy stays as it is; create another policy, or add and remove actions")
     check(new, limits)
+    _check_shadow(journal, name, new)
     if new != settings:
         journal.add(name, None, PolicyChanged(new))
     return status(journal, name)
@@ -60,11 +85,12 @@ def change(journal: Journal, limits: LimitSettings, name: str, changes: Mapping[
 
 def clone(journal: Journal, limits: LimitSettings, name: str, request: CloneRequest) -> dict[str, Any]:
     """Copy a policy with what it has learned, but not its open decisions."""
-    settings = journal.replica.policy(name).settings
+    settings = msgspec.structs.replace(journal.replica.policy(name).settings, shadow_of=request.shadow_of)
     if request.name in journal.replica.policies:
         raise RequestConflict(f"there is a policy {request.name!r} already")
     if len(journal.replica.policies) >= limits.policies:
         raise TooManyRequests(f"there are {limits.policies} policies, which is the limit")
+    _check_shadow(journal, request.name, settings)
     journal.add(request.name, None, PolicyCreated(settings, copy_of=name))
     return status(journal, request.name)
 
@@ -74,6 +100,40 @@ def delete(journal: Journal, name: str) -> dict[str, Any]:
     last = status(journal, name)
     journal.add(name, None, PolicyDeleted())
     return last
+
+
+def promote(journal: Journal, name: str, request: PromoteRequest) -> dict[str, Any]:
+    """Exchange the models of a policy and its challenger; a second time takes it back."""
+    champion, challenger = journal.replica.policy(name), journal.replica.policy(request.challenger)
+    if name == request.challenger:
+        raise RefusedRequest(f"policy {name!r} is its own challenger; name another policy")
+    if champion.settings.reward_range != challenger.settings.reward_range:
+        raise RefusedRequest(f"{name!r} and {request.challenger!r} have different ranges of rewards")
+    estimate = champion.estimates.shadows.get(request.challenger)
+    interval = None if estimate is None else estimate.difference.interval()
+    if not request.force and (interval is None or interval[0] <= 0.0):
+        found = (
+            "there is no estimate yet"
+            if interval is None
+            else f"its interval is {interval[0]:.4g} to {interval[1]:.4g}"
+        )
+        raise RequestConflict(
+            f"it is not certain that {request.challenger!r} is better: {found}; force promotes it anyway"
+        )
+    journal.add(name, None, PolicyPromoted(request.challenger))
+    return status(journal, name)
+
+
+def roll_back(journal: Journal, name: str, request: RollBackRequest) -> dict[str, Any]:
+    """Give a policy the model that it had after an earlier event."""
+    journal.replica.policy(name)
+    first, (last, _) = journal.log.first(), journal.log.last()
+    if not first <= request.number <= last:
+        raise RefusedRequest(f"number is {request.number}; it must be from {first} to {last}")
+    if journal.replica.recall is None or name not in journal.replica.recall(request.number).policies:
+        raise UnknownName(f"there was no policy {name!r} after event {request.number}")
+    journal.add(name, None, PolicyRolledBack(request.number))
+    return status(journal, name)
 
 
 def add_action(journal: Journal, limits: LimitSettings, name: str, request: ActionRequest) -> dict[str, Any]:
@@ -104,7 +164,8 @@ def remove_action(journal: Journal, name: str, action: str) -> dict[str, Any]:
 def status(journal: Journal, name: str) -> dict[str, Any]:
     """The settings of a policy and what it has seen."""
     policy = journal.replica.policy(name)
-    return {"name": name, "settings": msgspec.to_builtins(policy.settings), **figures(policy)}
+    settings = msgspec.to_builtins(policy.settings)
+    return {"name": name, "settings": settings, **figures(policy), "estimates": policy.estimates.shown()}
 
 
 def figures(policy: PolicyReplica) -> dict[str, Any]:
@@ -126,6 +187,16 @@ def digests(journal: Journal) -> dict[str, Any]:
     return {"number": replica.number, "time": replica.time, "digest": whole, "models": models}
 
 
+def _check_shadow(journal: Journal, name: str, settings: PolicySettings) -> None:
+    if settings.shadow_of is None:
+        return
+    champion = journal.replica.policy(settings.shadow_of)
+    if settings.shadow_of == name:
+        raise RefusedRequest(f"shadow_of is {name!r}; it must be another policy")
+    if champion.settings.reward_range != settings.reward_range:
+        raise RefusedRequest(f"a shadow has the range of rewards of {settings.shadow_of!r}")
+
+
 def check(settings: PolicySettings, limits: LimitSettings) -> None:
     """Refuse settings that do not fit together."""
     low, high = settings.reward_range
@@ -133,7 +204,13 @@ def check(settings: PolicySettings, limits: LimitSettings) -> None:
         raise RefusedRequest(
             f"default_reward is {settings.default_reward:g}; it must be from {low:g} to {high:g}, or null"
         )
-    if settings.fallback is not None and settings.fallback not in settings.actions:
-        raise RefusedRequest(f"fallback is {settings.fallback!r}; it must be one of the actions")
+    for what, action in (("fallback", settings.fallback), ("baseline", settings.baseline)):
+        if action is not None and action not in settings.actions:
+            raise RefusedRequest(f"{what} is {action!r}; it must be one of the actions")
+    if sum(settings.floors.values()) > 1.0:
+        raise RefusedRequest(f"floors sum to {sum(settings.floors.values()):g}; they must sum to at most 1")
+    for action, floor in settings.floors.items():
+        if floor > settings.ceilings.get(action, 1.0):
+            raise RefusedRequest(f"the floor of {action!r} is {floor:g}, above its ceiling")
     if len(settings.actions) > limits.actions:
         raise RefusedRequest(f"there are {len(settings.actions)} actions; the limit is {limits.actions}")

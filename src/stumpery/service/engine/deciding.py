@@ -1,22 +1,24 @@
 """Deciding: probabilities of the actions, a draw that can be drawn again, and the event that records it."""
 
 import secrets
-from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from stumpery.errors import InvalidInput
 from stumpery.service import events
+from stumpery.service.engine.drawing import bounded, chosen, explored, uniform, with_control
 from stumpery.service.engine.journal import Journal
-from stumpery.service.errors import RefusedRequest, RequestConflict, TooManyRequests
+from stumpery.service.errors import RefusedRequest, RequestConflict, TooManyRequests, UnknownName
 from stumpery.service.events import DecisionMade, ServedContext
 from stumpery.service.replica.policy_replica import PolicyReplica
 from stumpery.service.settings import LimitSettings
+from stumpery.types import Decision
 
-TO_UNIT = 2.0**-53
 MAX_RANKING = 1_000
+CONTROL = "control"
 
 
 class DecideRequest(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -60,24 +62,6 @@ class DecideAnswer(Struct, omit_defaults=True):
     fallback: bool = False
 
 
-def uniform(seed: int, number: int) -> float:
-    """A draw from [0, 1) for the event of that number: the same each time it is drawn again."""
-    word = blake2b(f"{seed} {number}".encode(), digest_size=8).digest()
-    return (int.from_bytes(word, "little") >> 11) * TO_UNIT
-
-
-def chosen(probabilities: Sequence[float], draw: float) -> int:
-    """The index that a draw from [0, 1) chooses."""
-    remaining, last = draw * sum(probabilities), 0
-    for index, probability in enumerate(probabilities):
-        if probability > 0.0:
-            last = index
-            remaining -= probability
-            if remaining < 0.0:
-                return index
-    return last  # by rounding
-
-
 def decide(journal: Journal, limits: LimitSettings, name: str, request: DecideRequest) -> DecideAnswer:
     """Decide, and add the decision to the journal; a request with a known id gets its first answer again."""
     policy = journal.replica.policy(name)
@@ -98,23 +82,50 @@ def decide(journal: Journal, limits: LimitSettings, name: str, request: DecideRe
 
 def _made(journal: Journal, policy: PolicyReplica, request: DecideRequest, asked: str | None) -> DecisionMade:
     """The decision that a request leads to."""
-    settings = policy.settings
-    actions, probabilities = probabilities_of(policy, request)
-    draw = uniform(settings.seed, journal.next_number)
-    index = chosen(probabilities, draw)
-    ranked = sorted(range(len(actions)), key=probabilities.__getitem__, reverse=True)[: request.k]
+    settings, number = policy.settings, journal.next_number
+    actions, own = probabilities_of(policy, request)
+    draw = uniform(settings.seed, number)
+    index, shown, group, imitation = chosen(own, draw), own, None, None
+    if settings.mode == "apprentice" and not settings.is_paused:
+        baseline = actions.index(baseline_of(policy, request))
+        imitation = (actions[index], own[index])
+        index, shown, group = baseline, [float(each == baseline) for each in range(len(actions))], CONTROL
+    elif settings.control and not settings.is_paused:
+        baseline = actions.index(baseline_of(policy, request))
+        shown = with_control(own, baseline, settings.control)
+        if uniform(settings.seed, number, CONTROL) < settings.control:
+            index, group = baseline, CONTROL
+    ranked = sorted(range(len(actions)), key=shown.__getitem__, reverse=True)[: request.k]
     return DecisionMade(
         context=request.context,
         action=actions[index],
-        probability=probabilities[index],
+        probability=shown[index],
         draw=draw,
         version=policy.version,
         until=journal.time + round(1000 * settings.wait_s),
-        ranking=[(actions[each], probabilities[each]) for each in ranked],
+        ranking=[(actions[each], shown[each]) for each in ranked],
         available=request.available,
         asked=asked,
         is_deferred=request.deferred,
+        group=group,
+        imitation=imitation,
+        shadows=_shadows(policy, request, actions, actions[index]) if policy.followers else {},
     )
+
+
+def _shadows(policy: PolicyReplica, request: DecideRequest, actions: list[str], action: str) -> dict[str, float]:
+    """The probability with which each shadow policy would have taken the action."""
+    found = {}
+    for name, shadow in policy.followers.items():
+        own = [each for each in actions if each in shadow.settings.actions]
+        if not shadow.counts["learned"] or action not in own:
+            continue
+        try:
+            _, probabilities = probabilities_of(shadow, msgspec.structs.replace(request, available=own))
+        except InvalidInput:  # its columns are of other kinds
+            continue
+        found[name] = probabilities[own.index(action)]
+    return found
 
 
 def probabilities_of(policy: PolicyReplica, request: DecideRequest) -> tuple[list[str], list[float]]:
@@ -127,9 +138,17 @@ def probabilities_of(policy: PolicyReplica, request: DecideRequest) -> tuple[lis
     every = policy.model.probabilities(request.context, available=request.available).tolist()
     position = policy.model.position
     own = every if request.available is None else [every[position(action)] for action in actions]
-    rest, share = 1.0 - settings.exploration, settings.exploration / len(actions)
-    total = sum(own)
-    return actions, [rest * probability / total + share for probability in own]
+    mixed = explored(own, settings.exploration)
+    if settings.floors or settings.ceilings:
+        mixed = bounded(actions, mixed, settings.floors, settings.ceilings)
+    return actions, mixed
+
+
+def baseline_of(policy: PolicyReplica, request: DecideRequest) -> str:
+    """The action of the control group and of an apprentice's master: the setting, or the caller's first one."""
+    actions = policy.settings.actions if request.available is None else request.available
+    baseline = policy.settings.baseline
+    return baseline if baseline is not None and baseline in actions else actions[0]
 
 
 def fallback_of(policy: PolicyReplica, request: DecideRequest) -> str:
@@ -193,9 +212,6 @@ def _answer(event: str, made: DecisionMade, *, repeated: bool = False) -> Decide
 
 def explain(journal: Journal, name: str, event: str) -> dict[str, Any]:
     """A decision as it was logged, its rewards, and what the policy says of it now."""
-    from stumpery.service.errors import UnknownName
-    from stumpery.types import Decision
-
     policy = journal.replica.policy(name)
     rows = journal.find(name, event)
     found = [(row, events.decoded(row.content)) for row in rows]

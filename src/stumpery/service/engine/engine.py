@@ -17,6 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from stumpery.errors import StumperyError
+from stumpery.service.engine.alarms import Alarms
 from stumpery.service.engine.journal import Journal, wall_clock
 from stumpery.service.engine.rewarding import settle
 from stumpery.service.engine.saving import SnapshotSaver
@@ -58,7 +59,8 @@ class Engine:
         self.snapshots = Snapshots(self.folder / SNAPSHOT_FOLDER)
         self.is_ready = False
         self.failure = "the log is being read"
-        self.n_commits = self.n_committed = 0
+        self.n_commits = self.n_committed = self.n_late = 0
+        self.alarms = Alarms(settings.webhook)
         self.commit_s: deque[float] = deque(maxlen=1_000)
         self._clock = clock
         self._queue: SimpleQueue[tuple[Task, Reply, Fallback]] = SimpleQueue()
@@ -146,6 +148,7 @@ class Engine:
             journal.replica.learn()
             self._saver.save_if_due(journal.replica)
             self._trim()
+            self.alarms.look_if_due(journal.replica)
 
     def _trim(self) -> None:
         """Delete events beyond the retention, a few each second; what the oldest snapshot does not hold stays."""
@@ -223,7 +226,7 @@ class Engine:
 
     def _restore(self) -> None:
         replica = self.snapshots.restore(self.log)
-        self.journal = Journal(self.log, replica, self._clock)
+        self.journal = Journal(self.log, replica, self._clock, self.alarms.see)
 
 
 def _nothing(_journal: Journal) -> None:

@@ -4,9 +4,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from stumpery.service.events import encoded
+from stumpery.service.events import DecisionMade, encoded
 from stumpery.service.log.event_log import EventLog, LogRow
 from stumpery.service.replica.site_replica import SiteReplica
+
+OnDecision = Callable[[str, DecisionMade], None] | None
 
 
 def wall_clock() -> int:
@@ -21,10 +23,14 @@ class Journal:
         log: The event log.
         replica: The state after the log, which each event is applied to at once.
         clock: Milliseconds; where it goes backwards, the log's time stands still until it has caught up.
+        on_decision: Called with the policy and each decision.
     """
 
-    def __init__(self, log: EventLog, replica: SiteReplica, clock: Callable[[], int] = wall_clock) -> None:
+    def __init__(
+        self, log: EventLog, replica: SiteReplica, clock: Callable[[], int] = wall_clock, on_decision: OnDecision = None
+    ) -> None:
         self.log, self.replica = log, replica
+        self._on_decision = on_decision
         self._clock = clock
         self.time = replica.time
         self._rows: list[LogRow] = []
@@ -49,6 +55,8 @@ class Journal:
         row = LogRow(self.next_number, self.time, policy, event, encoded(content))
         self.replica.apply(row, content)
         self._rows.append(row)
+        if self._on_decision is not None and isinstance(content, DecisionMade):
+            self._on_decision(policy, content)
         return row
 
     def commit(self) -> int:

@@ -9,6 +9,7 @@ import hashlib
 import logging
 import os
 import shutil
+from itertools import takewhile
 from pathlib import Path
 
 import msgspec
@@ -92,26 +93,29 @@ class Snapshots:
             if not isinstance(model, Policy):
                 raise CorruptFile(f"its file {index}.safetensors holds no policy")
             replica.policies[name] = PolicyReplica.restored(each, model)
+        replica.link()
         return replica
 
     def restore(self, log: EventLog, *, before: int | None = None) -> SiteReplica:
-        """The replica after the whole log: from the latest usable snapshot, and the rows after it."""
-        last, _ = log.last()
+        """The replica after the whole log, or up to a row: from the latest usable snapshot, and the rows after it."""
+        end = log.last()[0] if before is None else before
+        replica = self._latest(end)
+        if replica.number < log.first() - 1:
+            raise CorruptFile(f"the log begins with row {log.first()}, and no usable snapshot holds what was before")
+        replica.recall = lambda number: self.restore(log, before=number)
+        replica.replay(takewhile(lambda row: row.number <= end, log.rows(replica.number)))
+        return replica
+
+    def _latest(self, end: int) -> SiteReplica:
+        """The replica of the latest usable snapshot up to a row; an empty one if there is none."""
         for number in self.numbers():
-            if number > (last if before is None else before):
+            if number > end:
                 continue
             try:
-                replica = self.load(number)
+                return self.load(number)
             except (StumperyError, ValueError, OSError) as error:
                 logger.warning("the snapshot at %d is damaged and passed over: %s", number, error)
-                continue
-            replica.replay(log.rows(number))
-            return replica
-        if log.first() > 1:
-            raise CorruptFile(f"the log begins with row {log.first()}, and no usable snapshot holds what was before")
-        replica = SiteReplica()
-        replica.replay(log.rows())
-        return replica
+        return SiteReplica()
 
 
 def _write_synced(path: Path, content: bytes) -> None:

@@ -18,8 +18,9 @@ from stumpery.errors import StumperyError
 from stumpery.service.dashboard.follower import LogFollower
 from stumpery.service.dashboard.pages import dashboard_routes
 from stumpery.service.engine import deciding
-from stumpery.service.engine.engine import LOG_FILE, Engine
+from stumpery.service.engine.engine import LOG_FILE, Engine, Fallback
 from stumpery.service.errors import status_of
+from stumpery.service.http.answering import in_time
 from stumpery.service.http.bodies import decoded_body, read_body
 from stumpery.service.http.headers import HEADERS, PAGE_HEADERS
 from stumpery.service.http.metrics import Metrics
@@ -73,10 +74,14 @@ def _endpoint(engine: Engine, keys: Keys, metrics: Metrics, operation: Operation
             if operation.body is not None:
                 body = decoded_body(await read_body(request, limits.body_bytes), operation.body)
             path = request.path_params
-            fallback = None
+            fallback: Fallback = None
             if makes_decisions:
                 fallback = lambda replica: deciding.fallback_answer(replica.policy(path["name"]), body)  # noqa: E731
-            result = await engine.submit(operation.task(limits, path, body), fallback)
+            reply = engine.submit(operation.task(limits, path, body), fallback)
+            if fallback is None or engine.settings.answer_within_ms is None:
+                result = await reply
+            else:
+                result = await in_time(engine, path["name"], reply, fallback)
             status = 200
             return Response(_encoded(result), headers=HEADERS, media_type=JSON)
         except StumperyError as error:
@@ -104,6 +109,10 @@ def _pages(engine: Engine, keys: Keys, metrics: Metrics) -> dict[str, Endpoint]:
         keys.check(request.headers.get("authorization"), "admin")
         return Response(await metrics.text(), media_type="text/plain; version=0.0.4")
 
+    async def show_alarms(request: Request) -> Response:
+        keys.check(request.headers.get("authorization"), "admin")
+        return Response(_encoded(engine.alarms.shown()), headers=HEADERS, media_type=JSON)
+
     async def show_openapi(request: Request) -> Response:
         return Response(openapi, headers=HEADERS, media_type=JSON)
 
@@ -112,6 +121,7 @@ def _pages(engine: Engine, keys: Keys, metrics: Metrics) -> dict[str, Endpoint]:
         "/readyz": ready,
         "/metrics": show_metrics,
         "/openapi.json": show_openapi,
+        "/v1/alarms": show_alarms,
         **{f"/{path.removesuffix('.html')}": _file(path, kind) for path, kind in TRY_PAGE.items()},
     }
 

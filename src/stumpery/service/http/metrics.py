@@ -36,6 +36,8 @@ class Metrics:
         lines = [_line("stumpery_ready", {}, int(engine.is_ready))]
         lines += [_line("stumpery_commits_total", {}, engine.n_commits)]
         lines += [_line("stumpery_events_committed_total", {}, engine.n_committed)]
+        lines += [_line("stumpery_late_answers_total", {}, engine.n_late)]
+        lines += [_line("stumpery_alarm", {"policy": a.policy, "kind": a.kind}, 1) for a in engine.alarms.shown()]
         for (operation, status), n in sorted(self._requests.items()):
             lines.append(_line("stumpery_requests_total", {"operation": operation, "status": status}, n))
         for operation, counts in sorted(self._buckets.items()):

@@ -218,6 +218,22 @@ OPERATIONS = [
     ),
     Operation(
         "POST",
+        f"{POLICY}/promote",
+        "admin",
+        "Exchange the models of a policy and its challenger",
+        lambda limits, path, body: lambda journal: administering.promote(journal, path["name"], body),
+        administering.PromoteRequest,
+    ),
+    Operation(
+        "POST",
+        f"{POLICY}/rollback",
+        "admin",
+        "Give a policy the model that it had after an earlier event",
+        lambda limits, path, body: lambda journal: administering.roll_back(journal, path["name"], body),
+        administering.RollBackRequest,
+    ),
+    Operation(
+        "POST",
         f"{POLICY}/actions",
         "admin",
         "Add an action",

@@ -10,6 +10,7 @@ from stumpery.policies import Policy
 from stumpery.service import events
 from stumpery.service.events import RewardStatus
 from stumpery.service.log.event_log import LogRow
+from stumpery.service.replica.estimates import Estimates
 from stumpery.service.replica.models import digest_of, new_model
 from stumpery.service.replica.open_decisions import EarlyRewards, OpenDecision, OpenDecisions
 from stumpery.service.replica.reward_rule import first_value
@@ -27,6 +28,7 @@ class ReplicaTables(msgspec.Struct, forbid_unknown_fields=True):
     counts: dict[str, int]
     decisions: dict[str, OpenDecision]
     early: dict[str, EarlyRewards]
+    estimates: Estimates = msgspec.field(default_factory=Estimates)
 
 
 class PolicyReplica:
@@ -38,6 +40,8 @@ class PolicyReplica:
         self.open = OpenDecisions({}, {})
         self.version = 0
         self.counts = dict.fromkeys(COUNTED, 0)
+        self.estimates = Estimates()
+        self.followers: dict[str, PolicyReplica] = {}  # shadow policies
         self._lessons: list[tuple[int, Decision, float]] = []
 
     @classmethod
@@ -45,13 +49,16 @@ class PolicyReplica:
         """A replica from a snapshot."""
         replica = cls(tables.settings, model)
         replica.open = OpenDecisions(tables.decisions, tables.early)
+        replica.estimates = tables.estimates
         replica.version, replica.counts = tables.version, dict.fromkeys(COUNTED, 0) | tables.counts
         return replica
 
     def tables(self) -> ReplicaTables:
         """What a snapshot holds beside the model; all events are learned first."""
         self.learn()
-        return ReplicaTables(self.settings, self.version, self.counts, self.open.decisions, self.open.early)
+        return ReplicaTables(
+            self.settings, self.version, self.counts, self.open.decisions, self.open.early, self.estimates
+        )
 
     def digest(self) -> str:
         """The SHA-256 of the model and the tables, in hexadecimal: equal digests mean equal bits."""
@@ -70,6 +77,8 @@ class PolicyReplica:
         if not self.counts["decisions"]:
             self.model.decide(event.context)  # the first one fixes the columns
         self.counts["decisions"] += 1
+        if event.imitation is not None:
+            self._imitate(row.number, event, *event.imitation)
         decision = OpenDecision(row.number, event.until, row.content, is_active=not event.is_deferred)
         self.open.add(row.event, decision)
         if decision.rewards:
@@ -122,8 +131,10 @@ class PolicyReplica:
 
     def _set_actions(self) -> None:
         names = tuple(str(action) for action in self.model.actions)
-        fallback = self.settings.fallback if self.settings.fallback in names else None
-        self.settings = msgspec.structs.replace(self.settings, actions=names, fallback=fallback)
+        settings = self.settings
+        fallback = settings.fallback if settings.fallback in names else None
+        baseline = settings.baseline if settings.baseline in names else None
+        self.settings = msgspec.structs.replace(settings, actions=names, fallback=fallback, baseline=baseline)
 
     def _read_clock(self, row: LogRow, event: events.ClockRead) -> None:
         pass
@@ -139,11 +150,35 @@ class PolicyReplica:
         if self.settings.is_paused:
             return
         made = decision.made()
+        control = self.settings.control if made.imitation is None else 1.0
+        self.estimates.add(value, is_control=made.group is not None, control=control)
+        for name, probability in made.shadows.items():
+            self.estimates.add_shadow(name, probability / made.probability, value)
         if made.is_erased:
             return
-        self._lessons.append((number, Decision(made.action, made.probability, made.context), value))
+        for each in (self, *self.followers.values()):
+            if each is not self or made.imitation is None:
+                each._teach(number, Decision(made.action, made.probability, made.context), value)
+
+    def _imitate(self, number: int, made: events.DecisionMade, action: str, probability: float) -> None:
+        """Learn at once whether the apprentice would have taken its master's action."""
+        agrees = action == made.action
+        self.estimates.agreement.add(float(agrees))
+        if not made.is_erased:
+            reward = self.settings.reward_range[agrees]
+            self._teach(number, Decision(action, probability, made.context), reward)
+
+    def _teach(self, number: int, decision: Decision, value: float) -> None:
+        self._lessons.append((number, decision, value))
         if len(self._lessons) >= MAX_LESSONS:
             self.learn()
+
+    def take_model(self, model: Policy, settings: PolicySettings, version: int) -> None:
+        """Take the model of another replica, as after a promotion, and begin the estimates anew."""
+        self.model, self.estimates, self.version = model, Estimates(), version
+        like = {name: getattr(settings, name) for name in ("kind", "options", "columns", "seed")}
+        self.settings = msgspec.structs.replace(self.settings, **like)
+        self._set_actions()
 
     def learn(self) -> None:
         """Learn the rewards that are waiting, in the log's order."""

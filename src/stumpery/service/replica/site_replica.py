@@ -1,25 +1,40 @@
 """A replica of a site: all its policies after a part of the log."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import takewhile
 from typing import Any
 
 from stumpery.errors import CorruptFile
 from stumpery.service import events
 from stumpery.service.errors import UnknownName
-from stumpery.service.log.event_log import LogRow
+from stumpery.service.log.event_log import EventLog, LogRow
 from stumpery.service.replica.policy_replica import PolicyReplica
 
 Event = Any
+Recall = Callable[[int], "SiteReplica"]
 
 
 class SiteReplica:
-    """The policies of a site, after the row `number` of the log, at the log's `time`."""
+    """The policies of a site, after the row `number` of the log, at the log's `time`.
 
-    def __init__(self) -> None:
+    Args:
+        recall: Gives the replica as it was after an earlier row, for roll-backs.
+    """
+
+    def __init__(self, recall: Recall | None = None) -> None:
         self.policies: dict[str, PolicyReplica] = {}
+        self.recall = recall
         self.number = 0
         self.time = 0
+
+    @classmethod
+    def of_log(cls, log: EventLog, end: int | None = None) -> "SiteReplica":
+        """The replica after all rows of a log, or up to one of them, from the first."""
+        replica = cls(recall=lambda number: cls.of_log(log, number))
+        last = log.last()[0] if end is None else end
+        replica.replay(takewhile(lambda row: row.number <= last, log.rows()))
+        return replica
 
     def policy(self, name: str) -> PolicyReplica:
         """A policy by its name."""
@@ -32,10 +47,10 @@ class SiteReplica:
         """Apply the next event of the log."""
         if row.number != self.number + 1 or row.time < self.time:
             raise CorruptFile(f"the log is damaged: row {row.number} at {row.time} follows row {self.number}")
-        if isinstance(event, events.PolicyCreated):
-            self.policies[row.policy] = self._new_policy(event)
-        elif isinstance(event, events.PolicyDeleted):
-            del self.policies[row.policy]
+        change = SITE_EVENTS.get(type(event))
+        if change is not None:
+            change(self, row, event)
+            self.link()
         elif row.policy:
             self.policies[row.policy].apply(row, event)
         self.number, self.time = row.number, row.time
@@ -57,11 +72,48 @@ class SiteReplica:
         each = [f"{name} {policy.digest()}" for name, policy in sorted(self.policies.items())]
         return hashlib.sha256("\n".join([str(self.number), *each]).encode()).hexdigest()
 
-    def _new_policy(self, event: events.PolicyCreated) -> PolicyReplica:
+    def link(self) -> None:
+        """Tell each policy which shadow policies learn from it."""
+        for name, policy in self.policies.items():
+            shadows = {each: shadow for each, shadow in self.policies.items() if shadow.settings.shadow_of == name}
+            policy.followers = shadows
+
+    def _create(self, row: LogRow, event: events.PolicyCreated) -> None:
         if event.copy_of is None:
-            return PolicyReplica(event.settings)
+            self.policies[row.policy] = PolicyReplica(event.settings)
+            return
         source = self.policies[event.copy_of]
         source.learn()
         copy = PolicyReplica(event.settings, source.model.clone(include_attributes=True))
         copy.version, copy.counts = source.version, dict(source.counts)
-        return copy
+        self.policies[row.policy] = copy
+
+    def _delete(self, row: LogRow, event: events.PolicyDeleted) -> None:
+        del self.policies[row.policy]
+
+    def _change(self, row: LogRow, event: events.PolicyChanged) -> None:
+        self.policies[row.policy].apply(row, event)
+
+    def _promote(self, row: LogRow, event: events.PolicyPromoted) -> None:
+        champion, challenger = self.policies[row.policy], self.policies[event.challenger]
+        champion.learn()
+        challenger.learn()
+        theirs = challenger.model, challenger.settings, challenger.version
+        challenger.take_model(champion.model, champion.settings, champion.version)
+        champion.take_model(*theirs)
+
+    def _roll_back(self, row: LogRow, event: events.PolicyRolledBack) -> None:
+        if self.recall is None:
+            raise CorruptFile(f"the log is needed to go back to row {event.number}")
+        policy, earlier = self.policies[row.policy], self.recall(event.number).policy(row.policy)
+        policy.learn()
+        policy.take_model(earlier.model, earlier.settings, earlier.version)
+
+
+SITE_EVENTS: dict[type, Any] = {
+    events.PolicyCreated: SiteReplica._create,
+    events.PolicyDeleted: SiteReplica._delete,
+    events.PolicyChanged: SiteReplica._change,
+    events.PolicyPromoted: SiteReplica._promote,
+    events.PolicyRolledBack: SiteReplica._roll_back,
+}

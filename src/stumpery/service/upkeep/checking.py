@@ -23,6 +23,7 @@ def check(folder: Path) -> Iterator[Line]:
         yield {"checked": "file", "found": log.integrity()}
         base = _base(log, snapshots)
         replica = SiteReplica() if base is None else snapshots.load(base)
+        replica.recall = lambda number: snapshots.restore(log, before=number)
         waiting = {number for number in snapshots.numbers() if number >= replica.number}
         for row in log.rows(replica.number):
             yield from _compared(replica, snapshots, waiting)
@@ -40,7 +41,8 @@ def rebuild(folder: Path) -> Iterator[Line]:
     log, snapshots = _opened(folder)
     try:
         base = _base(log, snapshots)
-        whole = SiteReplica() if base is None else snapshots.load(base)
+        whole = SiteReplica.of_log(log) if base is None else snapshots.load(base)
+        whole.recall = lambda number: snapshots.restore(log, before=number)
         whole.replay(log.rows(whole.number))
         restored = snapshots.restore(log)
         digest = whole.digest()

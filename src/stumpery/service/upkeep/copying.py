@@ -45,8 +45,7 @@ def erase(folder: Path, column: str, value: str) -> int:
             )
         n = log.rewrite(_erased(log, column, value))
         shutil.rmtree(folder / SNAPSHOT_FOLDER, ignore_errors=True)
-        replica = SiteReplica()
-        replica.replay(log.rows())
+        replica = SiteReplica.of_log(log)
         Snapshots(folder / SNAPSHOT_FOLDER).save(replica)
     finally:
         log.close()
