@@ -2,15 +2,19 @@
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import get_origin
 
+import numpy as np
 import pytest
 from tests.support import public
 
 import stumpery as st
+from stumpery.types import Explanation
 
 CLASSES = [name for name in public.__all__ if inspect.isclass(getattr(public, name))]
 STUB = Path(st.__file__).with_suffix(".pyi")
@@ -90,3 +94,24 @@ def test_parts_of_the_package_are_reached_by_attribute():
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_public_class_has_an_example(name):
     assert ">>> " in (getattr(public, name).__doc__ or ""), f"{name} shows no example"
+
+
+def verbs(ending):
+    """The public methods of public classes whose name matches, with what they return."""
+    for name in CLASSES:
+        for verb, method in inspect.getmembers(getattr(public, name), inspect.isfunction):
+            if verb[0] != "_" and re.fullmatch(ending, verb):
+                yield f"{name}.{verb}", inspect.signature(method).return_annotation
+
+
+def test_verbs_of_many_rows_give_arrays_or_decisions():
+    found = dict(verbs(".*_many"))
+    assert {"UCB.decide_many", "LinUCB.probabilities_many", "Stump.predict_many"} <= set(found)
+    others = {name: kind for name, kind in found.items() if get_origin(kind) is not np.ndarray}
+    assert {name for name, kind in others.items() if kind not in (None, st.Decisions)} == set()
+
+
+def test_every_explain_gives_an_explanation():
+    found = dict(verbs("explain(_one)?"))
+    assert {"UCB.explain", "ForestClassifier.explain_one", "ContentSelector.explain"} <= set(found)
+    assert set(found.values()) == {Explanation}

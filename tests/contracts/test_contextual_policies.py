@@ -90,6 +90,13 @@ def test_a_decision_is_an_action_a_probability_and_the_context(trained):
         assert decision.context == context
 
 
+def test_a_decision_keeps_its_context_when_the_caller_changes_it(trained):
+    row = dict(ROWS[0])
+    decision = trained.decide(row)
+    row[next(iter(row))] = None
+    assert decision.context == ROWS[0] != row
+
+
 @pytest.mark.parametrize("available", [None, ["b", "d"]])
 def test_the_stated_probability_is_the_frequency_of_the_choice(kind, trained, available):
     n = 3000

@@ -146,7 +146,7 @@ def test_weighted_rewards_of_many_equal_those_one_by_one(trained):
     decisions = Decisions([*ACTIONS] * 12, np.full(60, 0.2), pl.DataFrame(ROWS))
     for decision, reward, weight in zip(decisions, REWARDS[:, 0].tolist(), weights.tolist(), strict=True):
         twin.learn(decision, reward, weight=weight)
-    assert trained.learn_many(decisions, REWARDS[:, 0], weight=weights) == []
+    assert trained.learn_many(decisions, REWARDS[:, 0], weight=weights).size == 0
     assert_same_state(trained, twin)
 
 
@@ -232,12 +232,12 @@ def test_of_a_batch_rewards_of_removed_actions_are_refused_and_the_others_learne
     decisions = Decisions([*ACTIONS] * 12, np.full(60, 0.2), ROWS)
     values = REWARDS[:, 0]
     refused_rows = trained.learn_many(decisions if form is Decisions else list(decisions), values)
-    assert refused_rows == [row for row in range(60) if ACTIONS[row % 5] in "bd"]
+    assert refused_rows.tolist() == [row for row in range(60) if ACTIONS[row % 5] in "bd"]
     kept = [row for row in range(60) if row not in refused_rows]
     twin.learn_many([list(decisions)[row] for row in kept], values[kept])
     assert_same_state(trained, twin)
     trained.add_action("b")
-    assert trained.learn_many(decisions, values) == [row for row in range(60) if ACTIONS[row % 5] == "d"]
+    assert trained.learn_many(decisions, values).tolist() == [row for row in range(60) if ACTIONS[row % 5] == "d"]
 
 
 def test_an_action_that_never_was_makes_a_batch_invalid(trained):
@@ -251,7 +251,7 @@ def test_only_the_latest_removed_actions_are_remembered():
     policy.remove_action("first")
     policy.add_actions(range(MAX_REMOVED))
     policy.remove_actions(range(MAX_REMOVED))
-    assert policy.learn_many([Decision(7, 0.5)], [1.0]) == [0]
+    assert policy.learn_many([Decision(7, 0.5)], [1.0]).tolist() == [0]
     with pytest.raises(st.InvalidInput, match="'first'"):
         policy.learn_many([Decision("first", 0.5)], [1.0])
 

@@ -54,7 +54,7 @@ class LearningPolicy(Protocol):
     actions: Sequence[Action]
     reward_range: tuple[float, float]
 
-    def learn_many(self, decisions: Decisions, rewards: Floats) -> list[int]:
+    def learn_many(self, decisions: Decisions, rewards: Floats) -> Integers:
         """Learn the rewards of many decisions; returns the positions of those refused."""
 
 

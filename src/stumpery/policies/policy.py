@@ -164,7 +164,7 @@ class Policy(ChangingActions):
         rewards: Iterable[float] | Floats,
         *,
         weight: float | Sequence[float] | Floats = 1.0,
-    ) -> list[int]:
+    ) -> Integers:
         """Learn the rewards of many decisions, or none if one is invalid; equals a loop of `learn`.
 
         Returns the positions of the decisions that were refused since their action has been removed, mostly none; all
@@ -172,8 +172,8 @@ class Policy(ChangingActions):
         """
         values, indices, probabilities, contexts = self._checked_log(decisions, rewards, may_be_removed=True)
         weights = None if type(weight) is float and weight == 1.0 else checked_weights(weight, len(indices))
-        refused = np.flatnonzero(indices < 0).tolist()
-        if refused:
+        refused: Integers = np.flatnonzero(indices < 0)
+        if len(refused):
             kept = np.flatnonzero(indices >= 0)
             indices, probabilities, values = indices[kept], probabilities[kept], values[kept]
             contexts = None if contexts is None else rows_at(contexts, kept)
