@@ -184,6 +184,14 @@ def test_a_kernel_is_found_again_by_its_types(store, monkeypatch):
     assert len(files_in(store.folder)) == 2
 
 
+def test_a_miss_of_the_cache_is_logged(store, monkeypatch, caplog):
+    with caplog.at_level("DEBUG", logger="stumpery"):
+        assert uses(monkeypatch, store) == (0, 1)
+        assert uses(monkeypatch, store) == (1, 0)
+    (said,) = [each.getMessage() for each in caplog.records if each.name == "stumpery.compiling.kernel_cache"]
+    assert said.startswith("kernel cache miss: ")
+
+
 def test_a_file_of_other_types_under_the_same_name_is_not_taken(store, monkeypatch):
     monkeypatch.setattr(kernel_cache.KernelCache, "_file_name", lambda cache, key: "same.nbc")
     assert uses(monkeypatch, store) == (0, 1)

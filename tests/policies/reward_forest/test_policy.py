@@ -447,6 +447,14 @@ def grown_by_steps():
     return found
 
 
+def test_growth_is_logged(caplog):
+    with caplog.at_level("DEBUG", logger="stumpery"):
+        new().play(*stream(5000))
+    said = [each.getMessage() for each in caplog.records if each.name == "stumpery.policies.reward_forest.growth"]
+    assert 0 < len(said) < 50  # not per event
+    assert all(each.startswith("memory of the reward forest: RewardForestCapacity(n_events=") for each in said)
+
+
 @pytest.mark.parametrize("first", [16, 200])
 def test_growing_changes_no_decision(grown_by_steps, first):
     policy, played = grown_by_steps[first]
