@@ -219,7 +219,12 @@ class RewardForest(RewardForestInspection):
     def _unchanged_rows(self, contexts: Any) -> tuple[Self, Any]:
         if self._encoder is None:
             return super()._unchanged_rows(contexts)
-        encoder, rows = self._encoder.extend(self._table(contexts))  # not taken over: new categories stay unknown
+        rows: Any
+        if type(contexts) is list and len(contexts) == 1:
+            encoder, row = self._encoder.extend_one(contexts[0])
+            rows = row[None]
+        else:
+            encoder, rows = self._encoder.extend(self._table(contexts))  # not taken over: new categories stay unknown
         if not (encoder.is_categorical & ~self._encoder.is_categorical).any():
             return self, rows
         copy = self._copied()
