@@ -189,9 +189,11 @@ def learn_event(
     context_memory.learn(state.context_memory, row_codes.context, action, error, key)
     number = state.forest.counters[COUNTER_TIME]
     first_stored = number - int(time - 1.0 - clock[CLOCK_FIRST_STORED])  # before the ring once it has gone round
+    n_before = state.drift[reward_drop.DROP_N_EVENTS]
     reward_drop.update(state.drift, error, number)
+    decay = scorers.stacking_decay(n_before, state.drift[reward_drop.DROP_N_EVENTS])
     concept_start = max(int(state.drift[reward_drop.DROP_CONCEPT_START]), first_stored)
-    scorers.update_moments(state.moments, predictions, action, reward)
+    scorers.update_moments(state.moments, predictions, action, reward, decay)
     if time % scorers.STACKING_INTERVAL == 0.0:
         scorers.solve_weights(state.moments, work.system, INITIAL_WEIGHTS, state.weights)
     learn_linear(state, work, row_codes, action, reward, key)

@@ -23,7 +23,8 @@ parent's weight.
 Online stacking makes one score of all scorers' predictions: weights on the simplex, learned by ridge regression with
 exponential forgetting. On the played action, reward - first is regressed on other - first for every other scorer. Old
 events fade, a ridge pulls towards the initial weights, and the solution is clipped to weights of 0 or more that sum
-to 1.
+to 1. The longer a concept lasts, the slower they fade (`stacking_decay`): rewards judge the weights by which their
+actions were chosen, so weights that forget these faster than rewards arrive swing from one scorer to another.
 """
 
 import math
@@ -53,7 +54,8 @@ SLOT_WEIGHT, SLOT_HISTORY = range(2)  # of a slot, for each action: what it adds
 RESIDUAL_RATE = 0.5  # learning-rate multiplier
 LEAF_RATE = 1.3  # of a leaf whose uncertainty is 1
 MIN_SQUARES = 1e-12  # added to a sum of squares, which may be 0
-STACKING_DECAY = 0.9995
+# Events that the stacking remembers: a fraction of those since the last drift, between limits.
+STACKING_FRACTION, MIN_STACKING_EVENTS, MAX_STACKING_EVENTS = 1.0, 2_000.0, 50_000.0
 STACKING_RIDGE = 1.0
 STACKING_INTERVAL = 16  # events between two solutions
 
@@ -190,7 +192,24 @@ def residual_step(
 
 
 @internal
-def update_moments(moments: Floats, predictions: Floats, action: int, reward: float) -> None:
+def stacking_events(n_events: float) -> float:
+    """The number of events that the stacking remembers when so many have followed the last drift."""
+    return min(max(STACKING_FRACTION * n_events, MIN_STACKING_EVENTS), MAX_STACKING_EVENTS)
+
+
+@internal
+def stacking_decay(before: float, n_events: float) -> float:
+    """The decay of old moments; `before` is what `n_events`, since the last drift, was one event ago.
+
+    At a drift, when it is 0 again, the moments are reduced to the fewest events.
+    """
+    if n_events < before:
+        return MIN_STACKING_EVENTS / stacking_events(before)
+    return 1.0 - 1.0 / stacking_events(n_events)
+
+
+@internal
+def update_moments(moments: Floats, predictions: Floats, action: int, reward: float, decay: float) -> None:
     """Fold one event into the moments, in place; predictions have a row for each scorer."""
     n = moments.shape[0]
     first = predictions[0, action]
@@ -198,8 +217,8 @@ def update_moments(moments: Floats, predictions: Floats, action: int, reward: fl
         difference = predictions[row + 1, action] - first
         for column in range(row + 1):
             product = difference * (predictions[column + 1, action] - first)
-            moments[row, column] = STACKING_DECAY * moments[row, column] + product
-        moments[row, n] = STACKING_DECAY * moments[row, n] + difference * (reward - first)
+            moments[row, column] = decay * moments[row, column] + product
+        moments[row, n] = decay * moments[row, n] + difference * (reward - first)
 
 
 @internal
