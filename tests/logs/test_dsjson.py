@@ -180,3 +180,20 @@ def test_hostile_lines_do_not_crash(tmp_path):
     log = st.logs.read(path, on_error="lenient", format="dsjson")
     assert sum(map(len, log.chunks())) >= 2
     assert log.report.counts["unreadable line"] == 5
+
+
+def test_facts_are_those_of_all_rows_though_only_labels_are_read(tmp_path):
+    events = [
+        event(0, _label_cost=2.5),
+        event(1, a=None, p=None, _label_Action=7),
+        event(2, _label_cost="?", a=[1] * 9),
+    ]
+    events += ["{\n", event(3, _label_cost=float("nan")), event(4, _label_cost=-4)]
+    path = written(tmp_path, events)
+    log = st.logs.read(path, on_error="lenient")
+    assert log.actions == tuple(range(1, 10))
+    assert log.reward_range == (-2.5, 4.0)
+    assert log.n_rows == 5
+    rows = []
+    assert st.logs.read(path).scan(progress=rows.append).actions == log.actions
+    assert sum(rows) == 5

@@ -1,7 +1,7 @@
 """A log of decisions, read in chunks again and again and never held as a whole."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -10,20 +10,12 @@ from stumpery.errors import InvalidInput
 from stumpery.logs.checking import RowChecker
 from stumpery.logs.chunk import UNKNOWN, LogChunk
 from stumpery.logs.report import LogReport
-from stumpery.logs.rows import LogSource, RawRows
+from stumpery.logs.rows import LogFacts, LogSource, QuickSource, RawRows
 from stumpery.options import check_known, check_number, check_one_of, check_whole, listed, shown
 from stumpery.policies.arguments import checked_actions
 from stumpery.types import Action
 
 CHUNK_ROWS = 4096
-
-
-class _Facts(NamedTuple):
-    """What a first pass over a log finds out."""
-
-    actions: tuple[Action, ...]
-    rewards: tuple[float, float] | None  # the least and the greatest
-    n_rows: int
 
 
 class Log:
@@ -72,7 +64,7 @@ class Log:
             check_known("column", column, source.columns)
         self._columns = source.columns if columns is None else tuple(columns)
         self._no_feedback = None if no_feedback == "skip" else float(no_feedback)
-        self._scanned: _Facts | None = None
+        self._scanned: LogFacts | None = None
         self._report = LogReport(source.name, on_error, source.unit)
         self._share = 0.0
 
@@ -80,7 +72,7 @@ class Log:
     def actions(self) -> tuple[Action, ...]:
         """The actions, in the order of their indices; none if the log is empty."""
         declared = self._given or self._source.actions
-        return self._facts().actions if declared is None else declared
+        return self._sorted_actions() if declared is None else declared
 
     @property
     def reward_range(self) -> tuple[float, float]:
@@ -170,30 +162,41 @@ class Log:
         yield from self._source.rows(size, report, advance)
         advance(1.0)
 
-    def _facts(self, progress: Callable[[int], None] | None = None) -> _Facts:
+    def _sorted_actions(self) -> tuple[Action, ...]:
+        return tuple(sorted(self._facts().actions, key=action_order))
+
+    def _facts(self, progress: Callable[[int], None] | None = None) -> LogFacts:
         """What a pass over the whole log finds out; doubtful lines are left to later passes."""
         if self._scanned is None:
-            actions: set[Action] = set()
-            low, high, n_rows = np.inf, -np.inf, 0
-            for rows in self._rows(CHUNK_ROWS, LogReport(self._source.name, "lenient")):
-                n_rows += len(rows.lines)
+
+            def advance(n_rows: int, share: float) -> None:
+                self._share = share
                 if progress is not None:
-                    progress(len(rows.lines))
-                actions.update(name for name in rows.actions if name is not None)
-                if rows.candidates is not None:
-                    actions.update(*set(rows.candidates.names))
-                rewards = rows.rewards[np.isfinite(rows.rewards)]
-                low, high = min(low, rewards.min(initial=np.inf)), max(high, rewards.max(initial=-np.inf))
-            found = None if low > high else (float(low), float(high))
-            self._scanned = _Facts(tuple(sorted(actions, key=action_order)), found, n_rows)
+                    progress(n_rows)
+
+            quick = self._source.facts(advance) if isinstance(self._source, QuickSource) else None
+            self._scanned = self._facts_of_rows(advance) if quick is None else quick
         return self._scanned
+
+    def _facts_of_rows(self, advance: Callable[[int, float], None]) -> LogFacts:
+        actions: set[Action] = set()
+        low, high, n_rows = np.inf, -np.inf, 0
+        for rows in self._rows(CHUNK_ROWS, LogReport(self._source.name, "lenient")):
+            n_rows += len(rows.lines)
+            actions.update(name for name in rows.actions if name is not None)
+            if rows.candidates is not None:
+                actions.update(*set(rows.candidates.names))
+            rewards = rows.rewards[np.isfinite(rows.rewards)]
+            low, high = min(low, rewards.min(initial=np.inf)), max(high, rewards.max(initial=-np.inf))
+            advance(len(rows.lines), self._share)
+        return LogFacts(actions, None if low > high else (float(low), float(high)), n_rows)
 
     def __iter__(self) -> Iterator[LogChunk]:
         return self.chunks()
 
     def __repr__(self) -> str:
         rows = "" if self.n_rows is None else f", {_counted(self.n_rows, 'row')}"
-        actions = self._given or self._source.actions or (self._scanned.actions if self._scanned else ())
+        actions = self._given or self._source.actions or (self._sorted_actions() if self._scanned else ())
         offered = f", {_counted(len(actions), 'action')}" if actions else ""
         return f"Log({self._source.name!r}{rows}{offered}, {_counted(len(self.columns), 'column')})"
 

@@ -1,8 +1,8 @@
 """Rows as a format's reader gives them, before they are checked and their actions are indexed."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from stumpery.columns import Values
 from stumpery.logs.report import LogReport
@@ -24,6 +24,20 @@ class Candidates:
     orders: Sequence[Sequence[int]] | None
     probabilities: Sequence[Sequence[float]] | None
     first: int = 0
+
+
+class LogFacts(NamedTuple):
+    """What a first pass over a log finds out.
+
+    Args:
+        actions: the actions.
+        rewards: the least and the greatest reward; None if there is none.
+        n_rows: the number of rows.
+    """
+
+    actions: Set[Action]
+    rewards: tuple[float, float] | None
+    n_rows: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,3 +95,11 @@ class LogSource(Protocol):
 
     def rows(self, size: int, report: LogReport, advance: Callable[[float], None]) -> Iterator[RawRows]:
         """Read rows in order, about `size` at a time; `advance` takes the share of the source that has been read."""
+
+
+@runtime_checkable
+class QuickSource(Protocol):
+    """A source that finds out its facts without reading whole rows."""
+
+    def facts(self, advance: Callable[[int, float], None]) -> LogFacts | None:
+        """The facts, None if whole rows are needed; `advance` takes new rows, and the share that has been read."""

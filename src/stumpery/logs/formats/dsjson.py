@@ -14,7 +14,7 @@ from stumpery.logs.formats.json_columns import Namespace
 from stumpery.logs.formats.json_lines import Events, JsonEvents
 from stumpery.logs.formats.times import seconds
 from stumpery.logs.report import LogReport
-from stumpery.logs.rows import Candidates, RawRows
+from stumpery.logs.rows import Candidates, LogFacts, RawRows
 from stumpery.system.extras import need
 from stumpery.types import Action, Floats
 
@@ -42,6 +42,18 @@ def event_type() -> Any:
     }
     fields = [(name, kind, None) for name, (_, kind) in keys.items()]
     return msgspec.defstruct("BaseEvent", fields, rename={name: key for name, (key, _) in keys.items()}, gc=False)
+
+
+def label_type() -> Any:
+    """The type of an event's label alone, and of its order of actions."""
+    keys: dict[str, tuple[str, Any]] = {
+        "cost": ("_label_cost", float | None),
+        "action": ("_label_Action", int | None),
+        "order": ("a", list[int] | None),
+    }
+    fields = [(name, kind, None) for name, (_, kind) in keys.items()]
+    rename = {name: key for name, (key, _) in keys.items()}
+    return need("msgspec", "logs").defstruct("Label", fields, rename=rename, gc=False)
 
 
 class DsjsonSource:
@@ -77,6 +89,22 @@ class DsjsonSource:
         self._named: dict[bytes, tuple[Action, ...]] = {}
         self._numbered: dict[int, tuple[Action, ...]] = {}
         self._has_names = action is not None
+
+    def facts(self, advance: Callable[[int, float], None]) -> LogFacts | None:
+        """Actions and rewards from the labels alone, where actions are numbered."""
+        if self._has_names or self._reward != "cost":
+            return None
+        n_actions, least, greatest, n_rows = 0, np.inf, -np.inf, 0
+        for block in self._events.labels(label_type()):
+            costs = np.array([event.cost for event in block.events], dtype=np.float64)
+            known = costs[np.isfinite(costs)]
+            least, greatest = min(least, known.min(initial=np.inf)), max(greatest, known.max(initial=-np.inf))
+            sizes = (len(event.order) if event.order else event.action or 0 for event in block.events)
+            n_actions = max(n_actions, *sizes) if block.events else n_actions
+            n_rows += len(block.events)
+            advance(len(block.events), block.share)
+        rewards = None if least > greatest else (0.0 - float(greatest), 0.0 - float(least))
+        return LogFacts(frozenset(range(1, n_actions + 1)), rewards, n_rows)
 
     @property
     def columns(self) -> tuple[str, ...]:

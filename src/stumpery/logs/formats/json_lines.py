@@ -72,6 +72,34 @@ class JsonEvents:
                 report.doubt("cut file", block.first + len(block.lines))
             yield Events(events, lines, block.share)
 
+    def labels(self, kind: Any) -> Iterator[Events]:
+        """Decode a few keys of each line, by a type that has only these; other lines are passed over."""
+        decode = self._msgspec.json.Decoder(kind).decode
+        for block in read_lines(self._path, SAMPLE_ROWS, self._encoding):
+            events: list[Any] = []
+            lines: list[int] = []
+            for number, line in enumerate(block.lines, block.first):
+                try:
+                    events.append(decode(line))
+                except self._errors:
+                    row = _loaded(line)
+                    if not isinstance(row, dict):
+                        continue
+                    kept = {name: row[name] for name in self._fitting(row, kind)}
+                    events.append(self._msgspec.convert(kept, kind))
+                lines.append(number)
+            yield Events(events, lines, block.share)
+
+    def _fitting(self, row: dict[str, Any], kind: Any) -> Iterator[str]:
+        """The keys of a row whose values fit a type."""
+        for known in self._msgspec.structs.fields(kind):
+            if known.encode_name in row:
+                try:
+                    self._msgspec.convert(row[known.encode_name], known.type)
+                except (self._msgspec.ValidationError, OverflowError):
+                    continue
+                yield known.encode_name
+
     def _repaired(self, line: bytes, number: int, block: Lines, report: LogReport) -> Any:
         """The event of a line that does not fit the type; None if there is none in it."""
         if not line.strip():
