@@ -8,6 +8,7 @@ import pytest
 
 import stumpery as st
 from stumpery.logs.checking import RecentIds
+from stumpery.logs.formats.times import seconds
 
 NAMES = {"action": "shown", "reward": "click", "probability": "p", "time": "at", "event_id": "id"}
 
@@ -72,6 +73,21 @@ def test_dates_and_texts_are_seconds():
         chunk = whole(st.logs.from_frame(frame, action="a", reward="r", time="t"))
         assert chunk.times[0] == 1704164645.0
         assert np.isnan(chunk.times[1])
+
+
+def test_texts_that_are_no_times_are_not_guessed():
+    texts = [
+        "nowZ",
+        "2024-01-02T03:04:05+01:00",
+        "2024-01-02T03:04:05.1234567Z",
+        "2024-01-02T03:04:05-01:00Z",
+        "",
+        7,
+        None,
+    ]
+    times, invalid = seconds(texts)
+    np.testing.assert_array_equal(invalid, [True, False, False, True, True, False, False])
+    np.testing.assert_allclose(times[[1, 2, 5]], [1704161045.0, 1704164645.123456, 7.0], rtol=0, atol=1e-5)
 
 
 DOUBTFUL = {

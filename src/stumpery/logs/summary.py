@@ -60,14 +60,14 @@ class LogSummary:
 
     def __str__(self) -> str:
         parts = [[self._heading()]]
-        parts += [[title, *as_text(table)] for title, table in self.tables.items() if table]
+        parts += [[title, *as_text(_without_none(table))] for title, table in self.tables.items() if table]
         return "\n\n".join("\n".join(part) for part in parts)
 
     def __repr__(self) -> str:
         return f"LogSummary({self._heading()})"
 
     def _repr_html_(self) -> str:
-        return "".join(as_html(title, table) for title, table in self.tables.items() if table)
+        return "".join(as_html(title, _without_none(table)) for title, table in self.tables.items() if table)
 
     def _heading(self) -> str:
         return f"{self.report.source} ({self.log.format}): {self.rows:,} rows, {len(self.actions)} actions"
@@ -243,6 +243,11 @@ class _Tally:
     def columns(self) -> list[Row]:
         """A row per column of the contexts."""
         return [values.row(name) for name, values in self._columns.items()]
+
+
+def _without_none(table: Sequence[Row]) -> list[Row]:
+    """A table with empty texts for what is not known."""
+    return [{name: "" if value is None else value for name, value in row.items()} for row in table]
 
 
 def date_text(time: float) -> str:

@@ -114,10 +114,10 @@ class DsjsonSource:
     def rows(self, size: int, report: LogReport, advance: Callable[[float], None]) -> Iterator[RawRows]:
         """Decode the file's lines."""
         for block in self._events.read(size, report):
-            rows = self._rows(self._decisions(block, report), report)
+            decisions = self._decisions(block, report)
             advance(block.share)
-            if len(rows.lines):
-                yield rows
+            if decisions.events:
+                yield self._rows(decisions, report)
 
     def _decisions(self, block: Events, report: LogReport) -> Events:
         """The events that are decisions to learn from; the others are counted."""

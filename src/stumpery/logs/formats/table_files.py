@@ -111,11 +111,13 @@ class CsvTable:
         if not self._is_number[place]:
             return [None if value in ABSENT else value for value in values]
         try:
-            numbers = np.array([float(value) if value else np.nan for value in values])
+            numbers = np.array([np.nan if value in ABSENT else float(value) for value in values])
         except ValueError:
             wrong = [not _is_number(value) for value in values]
             report.doubts("value of another type", lines[np.array(wrong)], self.names[place])
-            numbers = np.array([float(value) if value and _is_number(value) else np.nan for value in values])
+            numbers = np.array(
+                [float(value) if value not in ABSENT and _is_number(value) else np.nan for value in values]
+            )
         return numbers
 
 

@@ -28,12 +28,17 @@ def seconds(values: Any) -> tuple[Floats, NDArray[np.bool_]]:
 def _utc_texts(values: Any) -> Floats | None:
     """ISO texts that end with Z, all at once; None where others are among them."""
     try:
-        if not all(text[-1] == "Z" for text in values):
+        if not all(map(_is_plain, values)):
             return None
         times: Floats = np.array([text[:-1] for text in values], dtype="datetime64[us]").astype(np.int64) / 1e6
     except (TypeError, ValueError, IndexError, KeyError):
         return None
     return times
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text can only be a date and a time in UTC: NumPy would take "now", and warn of zones."""
+    return text[-1] == "Z" and text[10] == "T" and text.count("-") == 2 and "+" not in text
 
 
 def _second(value: Any) -> float:
