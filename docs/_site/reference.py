@@ -18,6 +18,7 @@ PACKAGES = {
     "stumpery.selection": "Feature selection",
     "stumpery.reinforcement": "Trees by reinforcement",
     "stumpery.evaluation": "Evaluation",
+    "stumpery.evaluation.off_policy": "Off-policy evaluation",
     "stumpery.encoding": "Schemas and encoders",
     "stumpery.streams": "Streams and datasets",
     "stumpery.streams.transforms": "Transforms of streams",

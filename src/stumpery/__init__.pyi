@@ -14,7 +14,7 @@ from . import (
 from .clicks import ContentSelector
 from .encoding import Schema
 from .errors import CapacityError, CorruptFile, InvalidInput, StumperyError
-from .evaluation import play, prequential, regret
+from .evaluation import evaluate, play, prequential, regret
 from .policies import (
     UCB,
     BanditForest,
@@ -61,6 +61,7 @@ __all__ = [
     "clicks",
     "encoding",
     "ensembles",
+    "evaluate",
     "evaluation",
     "explorers",
     "load",

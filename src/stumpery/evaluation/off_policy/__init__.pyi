@@ -1,0 +1,46 @@
+from .candidates import Progressive, Replayed
+from .estimates import ValueEstimate
+from .estimators import direct_method, doubly_robust, ips, self_normalised_dr, snips
+from .evaluation import evaluate
+from .intervals import (
+    Interval,
+    LikelihoodSums,
+    bootstrap_interval,
+    clopper_pearson,
+    cressie_read,
+    cressie_read_interval,
+    normal_interval,
+)
+from .log_checks import CalibrationRow
+from .report import OffPolicyReport
+from .sequences import DifferenceSequence, LowerSequence, ValueSequence, bounded_terms
+from .weights import clipped, shrunk, sub_gaussian, switched
+
+__all__ = [
+    "CalibrationRow",
+    "DifferenceSequence",
+    "Interval",
+    "LikelihoodSums",
+    "LowerSequence",
+    "OffPolicyReport",
+    "Progressive",
+    "Replayed",
+    "ValueEstimate",
+    "ValueSequence",
+    "bootstrap_interval",
+    "bounded_terms",
+    "clipped",
+    "clopper_pearson",
+    "cressie_read",
+    "cressie_read_interval",
+    "direct_method",
+    "doubly_robust",
+    "evaluate",
+    "ips",
+    "normal_interval",
+    "self_normalised_dr",
+    "shrunk",
+    "snips",
+    "sub_gaussian",
+    "switched",
+]

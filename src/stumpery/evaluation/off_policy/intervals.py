@@ -1,0 +1,207 @@
+"""Confidence intervals of off-policy estimates at a number of events fixed beforehand, for a logging policy that stays.
+
+For a log that is watched while it grows, or whose policy learned while it logged, see `sequences`.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from stumpery.evaluation.off_policy.distributions import beta_quantile, normal_cdf, normal_quantile, student_quantile
+from stumpery.types import Floats
+
+N_RESAMPLES = 1000
+BATCH_RESAMPLES = 50  # drawn at a time, to bound memory
+
+
+class Interval(NamedTuple):
+    """Confidence interval of a policy's value.
+
+    Args:
+        low: The lower end.
+        high: The upper end.
+
+    >>> Interval(0.25, 0.5).width
+    0.25
+    """
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """The distance between the ends."""
+        return self.high - self.low
+
+
+NOTHING = Interval(-math.inf, math.inf)  # what is known of a value without events
+
+
+def normal_interval(terms: Floats, level: float = 0.95) -> Interval:
+    """Normal interval of a mean: it assumes many independent events, none of which dominates the sum.
+
+    Args:
+        terms: What each event adds to the mean, such as w * r for IPS.
+        level: Coverage, between 0 and 1.
+
+    >>> [round(end, 3) for end in normal_interval(np.array([0.0, 1.0] * 50))]
+    [0.402, 0.598]
+    """
+    n = len(terms)
+    if n < 2:
+        return NOTHING
+    half_width = normal_quantile(0.5 + level / 2.0) * float(terms.std(ddof=1)) / math.sqrt(n)
+    mean = float(terms.mean())
+    return Interval(mean - half_width, mean + half_width)
+
+
+def bootstrap_interval(influences: Floats, estimate: float, level: float = 0.95, *, seed: int = 0) -> Interval:
+    """BCa bootstrap interval (Efron 1987): bias-corrected and accelerated, for estimates that are skewed.
+
+    Args:
+        influences: How far each event, or block of events, moves the estimate: its terms minus the estimate.
+        estimate: The estimate.
+        level: Coverage, between 0 and 1.
+        seed: Seed of the resamples.
+
+    >>> [round(end, 2) for end in bootstrap_interval(np.array([-0.5, 0.5] * 50), 0.5)]
+    [0.41, 0.6]
+    """
+    n = len(influences)
+    if n < 2 or not influences.any():
+        return NOTHING if n < 2 else Interval(estimate, estimate)
+    rng, moved = np.random.default_rng(seed), np.empty(N_RESAMPLES)
+    for start in range(0, N_RESAMPLES, BATCH_RESAMPLES):
+        counts = rng.multinomial(n, np.full(n, 1.0 / n), size=BATCH_RESAMPLES)
+        moved[start : start + BATCH_RESAMPLES] = counts @ influences / n
+    moved.sort()
+    below = (np.sum(moved < 0.0) + 0.5 * np.sum(moved == 0.0)) / N_RESAMPLES
+    bias = normal_quantile(float(np.clip(below, 0.5 / N_RESAMPLES, 1.0 - 0.5 / N_RESAMPLES)))
+    acceleration = float((influences**3).sum() / (6.0 * (influences**2).sum() ** 1.5))
+    ends = []
+    for z in (normal_quantile(0.5 - level / 2.0), normal_quantile(0.5 + level / 2.0)):
+        shifted = bias + (bias + z) / max(1.0 - acceleration * (bias + z), 1e-6)
+        ends.append(estimate + float(np.quantile(moved, normal_cdf(shifted))))
+    return Interval(*ends)
+
+
+def clopper_pearson(total: float, n: float, largest: float, level: float = 0.95) -> Interval:
+    """Clopper-Pearson interval of IPS for rewards in 0..1: conservative, as if each weight were 0 or the largest.
+
+    Args:
+        total: The sum of w * r.
+        n: The number of events.
+        largest: The largest weight.
+        level: Coverage, between 0 and 1.
+
+    >>> [round(end, 4) for end in clopper_pearson(40.0, 100, 1.0)]
+    [0.3033, 0.5028]
+    """
+    if largest <= 0.0:
+        return Interval(0.0, 1.0)
+    successes, trials = total / largest, n / largest
+    tail = 0.5 - level / 2.0
+    failures = trials - successes
+    low = beta_quantile(tail, successes, failures + 1.0) if successes > 0.0 and failures > -1.0 else 0.0
+    high = beta_quantile(1.0 - tail, successes + 1.0, failures) if failures > 0.0 else 1.0
+    return Interval(low, high)
+
+
+class LikelihoodSums(NamedTuple):
+    """Sums over a log from which the empirical likelihood is computed.
+
+    Args:
+        n: The number of events.
+        w: Sum of weights.
+        ww: Sum of their squares.
+        wr: Sum of weight * reward.
+        wwr: Sum of weight^2 * reward.
+        wwrr: Sum of weight^2 * reward^2.
+        r: Sum of rewards.
+
+    >>> LikelihoodSums.of(np.array([1.0, 2.0]), np.array([1.0, 0.5])).wr
+    2.0
+    """
+
+    n: float
+    w: float
+    ww: float
+    wr: float
+    wwr: float
+    wwrr: float
+    r: float
+
+    @classmethod
+    def of(cls, weights: Floats, rewards: Floats) -> "LikelihoodSums":
+        """The sums of arrays."""
+        w, r = weights, rewards
+        sums = (w.sum(), (w * w).sum(), (w * r).sum(), (w * w * r).sum(), (w * w * r * r).sum(), r.sum())
+        return cls(float(len(w)), *map(float, sums))
+
+
+def cressie_read(sums: LikelihoodSums) -> float:
+    """Empirical likelihood estimate with the Cressie-Read divergence of power -2 (Karampatziakis et al. 2020).
+
+    It uses that weights have the mean 1 and one more, unseen event, whose weight is unbounded above.
+
+    Args:
+        sums: Sums over the log.
+
+    >>> round(cressie_read(LikelihoodSums.of(np.array([2.0, 0.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.0, 1.0]))), 6)
+    0.785714
+    """
+    n = sums.n
+    if sums.w < n:  # the unseen weight is as large as needed
+        gamma, beta = -(1.0 + n) / n, 0.0
+    else:
+        mean, square = sums.w / (1.0 + n), sums.ww / (1.0 + n)
+        gamma, beta = (square - mean) / (mean * mean - square), (1.0 - mean) / (mean * mean - square)
+    value = (-gamma * sums.wr - beta * sums.wwr) / (1.0 + n)
+    missing = max(0.0, 1.0 - (-gamma * sums.w - beta * sums.ww) / (1.0 + n))
+    return value + missing * sums.r / n
+
+
+def cressie_read_interval(sums: LikelihoodSums, level: float = 0.95) -> Interval:
+    """Empirical likelihood interval with the Cressie-Read divergence, for rewards in 0..1: skewed as the weights are.
+
+    Args:
+        sums: Sums over the log.
+        level: Coverage, between 0 and 1.
+
+    >>> sums = LikelihoodSums.of(np.array([2.0, 0.0, 1.0, 1.0] * 50), np.array([1.0, 1.0, 0.0, 1.0] * 50))
+    >>> [round(end, 3) for end in cressie_read_interval(sums)]
+    [0.651, 0.811]
+    """
+    n = sums.n
+    spread = 1.0 + 1.0 / n  # where the unseen weight is unbounded
+    if sums.w >= n:
+        mean, square = sums.w / (1.0 + n), sums.ww / (1.0 + n)
+        spread = (1.0 + n) * (mean - 1.0) ** 2 / (square - mean * mean)
+    phi = (-spread - student_quantile(0.5 + level / 2.0, n) ** 2) / (2.0 * (1.0 + n))
+    low = min(_bounds(sums, phi, 0.0, 1.0), default=0.0)
+    high = -min(_bounds(sums, phi, 1.0, -1.0), default=0.0)
+    return Interval(min(1.0, max(0.0, low)), min(1.0, max(0.0, high)))
+
+
+def _bounds(sums: LikelihoodSums, phi: float, r: float, sign: float) -> list[float]:
+    """Lower bounds of sign * value, with an unseen event of reward r, whose weight is 0 or unbounded."""
+    n, found = sums.n, []
+    mean, square = sums.w / (1.0 + n), sums.ww / (1.0 + n)
+    reward, both, squares = sign * sums.wr / (1.0 + n), sign * sums.wwr / (1.0 + n), sums.wwrr / (1.0 + n)
+    if square > mean * mean:
+        spread, covariance = square - mean * mean, both - mean * reward
+        x = reward + (1.0 - mean) * covariance / spread
+        y = covariance**2 / spread - (squares - reward**2)
+        found += _bound(x, y, phi + 0.5 * (1.0 - mean) ** 2 / spread)
+    x = sign * (r + (sums.wr - sums.w * r) / n)
+    y = (r * sums.w - sums.wr) ** 2 / (n * (1.0 + n))
+    y -= (r * r * sums.ww - 2.0 * r * sums.wwr + sums.wwrr) / (1.0 + n)
+    return found + _bound(x, y, phi + 0.5 / n)
+
+
+def _bound(x: float, y: float, z: float) -> list[float]:
+    """The lower root of a parabola, if there is one."""
+    if abs(y * z) < 1e-18:
+        return [x]
+    return [x - math.sqrt(2.0 * y * z)] if z <= 0.0 and y * z >= 0.0 else []

@@ -1,0 +1,413 @@
+"""`st.evaluate`: what can be evaluated, what the report says, doubts in words, bad input."""
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.evaluation.off_policy.made_logs import moderate_log
+
+import stumpery as st
+from stumpery.columns import Columns
+from stumpery.evaluation import off_policy as op
+from stumpery.evaluation.off_policy.log_checks import LogChecks
+
+ACTIONS = ("a", "b", "c")
+N = 3000
+
+
+def rows_of(n=N, seed=0, low=0.0, high=1.0, probabilities=(0.5, 0.3, 0.2)):
+    """Logged rows whose best action depends on the hour and the device."""
+    rng = np.random.default_rng(seed)
+    hour, device = rng.integers(0, 24, n), rng.choice(["tv", "phone"], n)
+    actions = rng.choice(3, n, p=probabilities)
+    best = np.where(hour < 12, 0, np.where(device == "tv", 1, 2))
+    means = np.where(actions == best, 0.8, 0.2)
+    rewards = low + (high - low) * (rng.random(n) < means)
+    names = np.array(ACTIONS)[actions].tolist()
+    own = np.array(probabilities)[actions]
+    return {"hour": hour, "device": device.tolist(), "action": names, "p": own, "reward": rewards}
+
+
+def log_of(rows, **options):
+    return st.logs.from_frame(rows, action="action", reward="reward", probability="p", **options)
+
+
+def best_rule(context):
+    return "a" if context["hour"] < 12 else "b" if context["device"] == "tv" else "c"
+
+
+@pytest.fixture(scope="module")
+def log():
+    return log_of(rows_of())
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return st.RewardForest(actions=ACTIONS, seed=1, n_trees=5).learn_log(log_of(rows_of(1500, seed=9)))
+
+
+@pytest.fixture(scope="module")
+def report(log, trained):
+    policies = {
+        "forest": trained,
+        "rule": best_rule,
+        "a": "a",
+        "uniform": st.policies.RandomPolicy(actions=ACTIONS),
+        "learns": op.Progressive(st.RewardForest(actions=ACTIONS, n_trees=5)),
+        "replayed": op.Replayed(st.EpsilonGreedy(actions=ACTIONS)),
+    }
+    return st.evaluate(log, policies, slices="device", least_probability=0.2)
+
+
+def test_values_are_near_the_truth(report):
+    assert report.policies == ("logged", "forest", "rule", "a", "uniform", "learns", "replayed")
+    truth = {"rule": 0.8, "a": 0.5, "uniform": 0.4}
+    for policy, value in truth.items():
+        assert report.value(policy) == pytest.approx(value, abs=0.04)
+        for kind in ("sequence", "normal", "bootstrap", "likelihood", "Clopper-Pearson"):
+            low, high = report.interval(policy, kind)
+            assert low - 0.03 <= value <= high + 0.03
+    assert report.value("forest") > 0.65
+    assert report.value("learns") > 0.5
+
+
+def test_the_logging_policy_is_the_mean_reward(report):
+    assert report.value("logged") == pytest.approx(rows_of()["reward"].mean(), abs=1e-12)
+
+
+def test_a_frozen_policy_is_evaluated_as_by_hand(log, trained):
+    rows = rows_of()
+    report = st.evaluate(log, {"forest": trained})
+    target = trained.probabilities_many(Columns({"hour": rows["hour"].astype(float), "device": rows["device"]}))
+    actions = np.array([ACTIONS.index(name) for name in rows["action"]])
+    weights = target[np.arange(N), actions] / rows["p"]
+    assert report.value("forest", "IPS") == pytest.approx(op.ips(weights, rows["reward"]), rel=1e-9)
+    assert report.value("forest", "SNIPS") == pytest.approx(op.snips(weights, rows["reward"]), rel=1e-9)
+    model = st.RewardForest(actions=ACTIONS, seed=0, n_trees=8)
+    contexts = Columns({"hour": rows["hour"].astype(float), "device": rows["device"]})
+    predicted = model.test_then_learn(st.Decisions(rows["action"], rows["p"], contexts), rows["reward"]).rewards
+    predicted = np.clip(predicted, 0.0, 1.0)
+    own, values = predicted[np.arange(N), actions], (target * predicted).sum(axis=1)
+    expected = op.doubly_robust(weights, rows["reward"], own, values)
+    assert report.value("forest") == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_learning_policy_is_judged_before_each_event_and_the_given_one_stays(log):
+    policy = st.EpsilonGreedy(actions=ACTIONS, seed=3)
+    report = st.evaluate(log, {"learns": op.Progressive(policy)})
+    rows, twin = rows_of(), policy.clone()
+    total = 0.0
+    for action, p, reward in zip(rows["action"], rows["p"].tolist(), rows["reward"].tolist(), strict=True):
+        total += twin.probabilities()[ACTIONS.index(action)] / p * reward
+        twin.learn(st.Decision(action, p), reward)
+    assert report.value("learns", "IPS") == pytest.approx(total / N, rel=1e-9)
+    assert policy.explain().rows[0]["n"] == 0
+
+
+def test_replay_accepts_as_many_events_as_the_floor_allows(report):
+    diagnostics = report.diagnostics("replayed")
+    assert 0.1 * N < diagnostics["events"] < 0.3 * N
+    assert report.value("replayed") == pytest.approx(0.48, abs=0.08)
+
+
+def test_replayed_actions_come_as_the_policy_draws_them():
+    rows = rows_of(6000, seed=4)
+    report = st.evaluate(log_of(rows), {"uniform": op.Replayed(st.policies.RandomPolicy(actions=ACTIONS))})
+    assert report.diagnostics("uniform")["events"] == pytest.approx(6000 * 0.2 / (1 / 3) * (1 / 3), rel=0.1)
+    assert report.value("uniform") == pytest.approx(0.4, abs=0.05)
+
+
+def test_the_better_policy_is_found_and_the_difference_is_antisymmetric(report):
+    assert report.is_better("rule", "logged")
+    assert report.is_better("logged", "rule") is False
+    assert report.is_better("a", "logged") is None or report.value("a") != report.value("logged")
+    low, high = report.difference("rule", "logged")
+    assert report.difference("logged", "rule") == pytest.approx((-high, -low))
+    assert report.difference("rule", "rule") == (0.0, 0.0)
+    assert 0 < report.decided_at("rule", "logged") <= N
+
+
+def test_a_bound_on_probabilities_narrows_sequences(log):
+    plain, bounded = (st.evaluate(log, {"rule": best_rule}, least_probability=least) for least in (None, 0.2))
+    assert bounded.interval("rule").width < plain.interval("rule").width
+    assert "no bound on weights is known" in str(plain)
+
+
+def test_probabilities_of_all_actions_bound_weights_and_are_checked():
+    log = moderate_log(2000)
+    names = [f"arm {index}" for index in range(5)]
+    rows = {"x": log.x[:, 0], "y": log.x[:, 1], "z": log.x[:, 2], "reward": log.rewards}
+    rows |= {"action": [names[index] for index in log.actions], "p": log.logging[np.arange(2000), log.actions]}
+    chunk = next(log_of(rows, actions=names).chunks(2000))
+    checks = LogChecks(names, (0.0, 1.0), None)
+    checks.valid_rows(chunk_with(chunk, all_probabilities=log.logging))
+    assert checks.probability_bins()
+    assert not any(row.is_suspicious for row in checks.probability_bins() + checks.calibration())
+
+
+def chunk_with(chunk, **changed):
+    from dataclasses import replace
+
+    return replace(chunk, **changed)
+
+
+def test_slices_have_their_own_figures_with_corrected_intervals(report, log):
+    assert set(report.slices) == {"tv", "phone"}
+    part = st.evaluate(log_of({**rows_of(), "only": rows_of()["device"]}), {"rule": best_rule}, slices="only")
+    assert report.value("rule", "IPS", slice="tv") == pytest.approx(part.value("rule", "IPS", slice="tv"), rel=1e-9)
+    wide = report.interval("rule", "normal", slice="tv").width
+    assert wide > report.interval("rule", "normal").width
+    by_function = st.evaluate(log, {"rule": best_rule}, slices=lambda context: context["hour"] < 12)
+    assert set(by_function.slices) == {"True", "False"}
+
+
+def test_many_slices_share_one():
+    rows = {**rows_of(600), "user": [f"u{index % 40}" for index in range(600)]}
+    report = st.evaluate(log_of(rows), {"a": "a"}, slices="user")
+    assert len(report.slices) == 21
+    assert "all other values" in report.slices
+
+
+def test_a_report_shows_itself(report, tmp_path):
+    text = str(report)
+    assert "rule" in text
+    assert "assumes independent events" in text
+    assert "<table>" in report._repr_html_()
+    frame = report.to_frame()
+    assert set(frame["estimator"]) == set(op.report.NAMES)
+    assert report.intervals("rule")[0]["interval"] == "sequence"
+    assert [row["action"] for row in report.overlap("rule")] == list(ACTIONS)
+    report.to_json(tmp_path / "report.json")
+    report.to_csv(tmp_path / "report.csv")
+
+
+def test_a_report_is_drawn(report):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    ax = report.plot()
+    assert len(ax.figure.axes) == 3
+    assert len(ax.get_yticklabels()) == len(report.policies)
+    assert report.plot(ax) is ax
+    pyplot.close("all")
+
+
+def test_any_regressor_may_be_the_reward_model(log):
+    from sklearn.linear_model import Ridge
+
+    report = st.evaluate(log, {"rule": best_rule}, model=Ridge())
+    assert report.value("rule") == pytest.approx(0.8, abs=0.05)
+    assert report.value("rule", "DM") != st.evaluate(log, {"rule": best_rule}).value("rule", "DM")
+
+
+def test_a_log_without_contexts_is_evaluated_by_means():
+    rows = {name: values for name, values in rows_of().items() if name in ("action", "p", "reward")}
+    ucb = st.UCB(actions=ACTIONS)
+    policies = {"a": "a", "ucb": ucb, "learns": op.Progressive(ucb), "replayed": op.Replayed(ucb)}
+    report = st.evaluate(log_of(rows), policies)
+    assert report.value("a") == pytest.approx(0.5, abs=0.04)
+
+
+def test_rewards_of_another_range_scale_all_intervals():
+    unit = st.evaluate(log_of(rows_of()), {"rule": best_rule}, model=None)
+    scaled = st.evaluate(log_of(rows_of(low=-2.0, high=8.0)), {"rule": best_rule})
+    for kind in ("sequence", "likelihood", "Clopper-Pearson"):
+        expected = [-2.0 + 10.0 * end for end in unit.interval("rule", kind)]
+        assert list(scaled.interval("rule", kind)) == pytest.approx(expected, abs=1e-6)
+    assert scaled.value("rule", "SNIPS") == pytest.approx(-2.0 + 10.0 * unit.value("rule", "SNIPS"))
+
+
+# Doubts in words.
+
+
+def doubts_of(rows, policy="a"):
+    report = st.evaluate(log_of(rows), {"it": policy})
+    return report, report.doubts("it"), report.doubts()
+
+
+def test_an_honest_log_raises_no_doubts(report):
+    assert report.doubts() == []
+    assert report.doubts("rule") == []
+
+
+def test_few_events_that_count_are_doubted():
+    rows = rows_of(4000, probabilities=(0.005, 0.595, 0.4))
+    _, doubts, _ = doubts_of(rows)
+    assert any("effective sample size" in doubt for doubt in doubts)
+
+
+def test_wrong_probabilities_are_doubted():
+    rows = rows_of()
+    rows["p"] = np.where(np.array(rows["action"]) == "a", 0.9, 0.4)
+    _, doubts, of_log = doubts_of(rows)
+    assert any("average" in doubt for doubt in doubts)
+    assert any("logged probabilities look wrong" in doubt for doubt in of_log)
+
+
+def test_actions_that_the_log_never_shows_are_doubted():
+    policy = st.policies.RandomPolicy(actions=[*ACTIONS, "never logged"])
+    report, doubts, _ = doubts_of(rows_of(), policy)
+    assert any("25 % of its decisions" in doubt for doubt in doubts)
+    assert report.diagnostics("it")["unsupported"] == pytest.approx(0.25)
+    assert "do not trust 'it'" in str(report)
+
+
+def test_drift_of_rewards_is_told():
+    rows = rows_of()
+    rows["reward"] = rows["reward"] * (np.arange(N) > N // 2)
+    _, _, of_log = doubts_of(rows)
+    assert any("rewards drift" in doubt for doubt in of_log)
+
+
+def test_one_heavy_event_is_doubted():
+    rows = rows_of(300)
+    rows["p"] = rows["p"].copy()
+    rows["p"][rows["action"].index("a")] = 1e-4
+    _, doubts, _ = doubts_of(rows)
+    assert any("% of all weight" in doubt for doubt in doubts)
+
+
+# Bad input.
+
+
+def test_rows_without_reward_are_left_out_and_counted():
+    rows = rows_of()
+    rows["reward"] = rows["reward"].copy()
+    rows["reward"][:100] = np.nan
+    report = st.evaluate(log_of(rows, on_error="lenient"), {"a": "a"})
+    assert report.n_events == N - 100
+    assert "100 without a valid reward" in str(report)
+
+
+class Chunks:
+    """A log that is not checked."""
+
+    actions, reward_range = ACTIONS, (0.0, 1.0)
+
+    def __init__(self, **changed):
+        self._changed = changed
+
+    def chunks(self, size):
+        for chunk in log_of(rows_of(100)).chunks(size):
+            yield chunk_with(chunk, **{name: values(chunk) for name, values in self._changed.items()})
+
+
+def with_first(column, value):
+    def changed(chunk):
+        values = getattr(chunk, column).copy()
+        values[7] = value
+        return values
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("probabilities", 0.0, "line 7: probability is 0"),
+        ("probabilities", 1.5, "line 7: probability is 1.5"),
+        ("rewards", 2.0, "line 7: reward is 2"),
+    ],
+)
+def test_impossible_values_are_refused_with_their_line(column, value, words):
+    with pytest.raises(st.InvalidInput, match=words):
+        st.evaluate(Chunks(**{column: with_first(column, value)}), {"a": "a"})
+
+
+def test_missing_probabilities_and_unknown_actions_are_counted():
+    odd = Chunks(probabilities=with_first("probabilities", np.nan), actions=with_first("actions", -1))
+    report = st.evaluate(odd, {"a": "a"})
+    assert report.n_events == 99
+
+
+@pytest.mark.parametrize(
+    ("policies", "words"),
+    [
+        ({}, "policies is"),
+        (["a"], "policies is"),
+        ({"logged": "a"}, "name 'logged'"),
+        ({"it": "z"}, "policy 'it' is 'z'"),
+        ({"it": st.UCB(actions=["x", "y"])}, "has no action of the log"),
+        ({"it": op.Progressive(st.UCB(actions=["a", "b"]))}, "has no action 'c'"),
+        ({"it": lambda context: "z"}, "the rule 'it' gives 'z'"),
+        ({"it": lambda context: {"a": 0.7, "b": 0.7}}, "must sum to 1"),
+    ],
+)
+def test_wrong_policies_are_refused(log, policies, words):
+    with pytest.raises(st.InvalidInput, match=words):
+        st.evaluate(log, policies)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"level": 1.0}, "level"),
+        ({"seed": -1}, "seed"),
+        ({"least_probability": 0.0}, "least_probability"),
+        ({"least_probability": 0.4}, "as least_probability says"),
+        ({"slices": 3}, "slices is 3"),
+        ({"slices": "nothing"}, "must be a column"),
+        ({"model": 3}, "model is 3"),
+        ({"model": st.RewardForest(actions=["x"])}, "model has other actions"),
+        ({"progress": 3}, "progress"),
+    ],
+)
+def test_wrong_options_are_refused(log, options, words):
+    with pytest.raises(st.InvalidInput, match=words):
+        st.evaluate(log, {"a": "a"}, **options)
+
+
+def test_what_is_no_log_is_refused():
+    with pytest.raises(st.InvalidInput, match="log is"):
+        st.evaluate([1, 2], {"a": "a"})
+
+
+def test_an_empty_log_is_refused():
+    rows = {"action": [], "p": [], "reward": []}
+    with pytest.raises(st.InvalidInput, match="empty"):
+        st.evaluate(log_of(pl.DataFrame(rows, schema={"action": str, "p": float, "reward": float})), {"a": "a"})
+
+
+def test_wrong_names_in_a_report_are_refused(report):
+    for call in (
+        lambda: report.value("nobody"),
+        lambda: report.value("rule", "best"),
+        lambda: report.interval("rule", "widest"),
+        lambda: report.value("rule", slice="radio"),
+        lambda: report.difference("rule", "nobody"),
+        lambda: report.difference("rule", "replayed"),
+    ):
+        with pytest.raises(st.InvalidInput):
+            call()
+
+
+def test_one_row_and_one_action_are_enough():
+    one = {"hour": [3], "action": ["a"], "p": [1.0], "reward": [1.0]}
+    report = st.evaluate(log_of(one), {"a": "a"})
+    assert report.value("a") == 1.0
+    assert "effective sample size" in str(report)
+
+
+def test_actions_that_were_not_offered_have_no_probability():
+    rows = log_of(rows_of(400))
+    offered = np.ones((400, 3), dtype=bool)
+    offered[::2, 0] = False
+
+    class Offered(Chunks):
+        def chunks(self, size):
+            for chunk in rows.chunks(size):
+                mask = offered.copy()
+                mask[np.arange(400), chunk.actions] = True
+                yield chunk_with(chunk, available=mask)
+
+    seen = []
+
+    class Watched(st.UCB):
+        def probabilities_many(self, contexts, *, available=None):
+            seen.append(available)
+            return super().probabilities_many(contexts, available=available)
+
+    policies = {"ucb": Watched(actions=ACTIONS), "learns": op.Progressive(st.LinUCB(actions=ACTIONS))}
+    st.evaluate(Offered(), policies)
+    assert ["b", "c"] in seen
