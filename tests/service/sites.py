@@ -5,8 +5,8 @@ from functools import partial
 from inspect import signature
 
 from stumpery.service.engine import administering, deciding, rewarding
-from stumpery.service.engine.deciding import DecideRequest
 from stumpery.service.engine.engine import Engine
+from stumpery.service.engine.messages import DecideRequest
 from stumpery.service.engine.rewarding import ActivateRequest, RewardRequest
 from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import PolicySettings, SiteSettings

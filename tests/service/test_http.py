@@ -78,6 +78,24 @@ def test_a_decision_is_explained(web):
     assert web("GET", f"{POLICY}/explain/nobody").status_code == 404
 
 
+def test_a_decision_is_explained_by_the_policy_as_it_was_then(tmp_path):
+    with open_site(tmp_path / "site") as site:
+        site.create(kind="UCB", actions=("a", "b"))
+        for reward in (1.0, 0.0, 1.0):
+            site.reward(site.decide(available=["a"]).event, reward)
+        event = site.decide(event="asked").event
+        web = Web(site)
+        expected = web("GET", f"{POLICY}/explain/{event}").json()["now"]
+        for _ in range(20):
+            site.reward(site.decide().event, 1.0)
+        found = web("GET", f"{POLICY}/explain/{event}/then").json()
+        assert found["then"] == expected
+        assert web("GET", f"{POLICY}/explain/{event}").json()["now"] != expected
+        site.engine.call(lambda journal: site.engine.snapshots.save(journal.replica))
+        assert web("GET", f"{POLICY}/explain/{event}/then").json() == found
+        assert web("GET", f"{POLICY}/explain/nobody/then").status_code == 404
+
+
 def test_policies_are_created_changed_paused_cloned_and_deleted(web):
     settings = {"actions": ["a", "b"], "kind": "UCB"}
     assert web("PUT", "/v1/policies/new", settings).json()["settings"]["wait_s"] == 600.0

@@ -42,6 +42,7 @@ class PolicySettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=Tr
         floors: Least probability of some actions.
         ceilings: Greatest probability of some actions.
         fallback: Action that is chosen when the policy cannot answer; by default the first one available.
+        new_actions: Whether actions of requests that the policy does not know are added to it.
         is_paused: Whether decisions take the fallback and nothing is learned.
     """
 
@@ -63,6 +64,7 @@ class PolicySettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=Tr
     floors: dict[ActionName, Share] = {}
     ceilings: dict[ActionName, Share] = {}
     fallback: ActionName | None = None
+    new_actions: bool = False
     is_paused: bool = False
 
 

@@ -17,8 +17,9 @@ import numpy as np
 from tests.service.faults.power_cut_vfs import PowerCutVFS
 
 from stumpery.errors import StumperyError
-from stumpery.service.engine.deciding import DecideRequest, decide
+from stumpery.service.engine.deciding import decide
 from stumpery.service.engine.journal import Journal
+from stumpery.service.engine.messages import DecideRequest
 from stumpery.service.engine.rewarding import RewardRequest, reward
 from stumpery.service.events import PolicyCreated
 from stumpery.service.log.sqlite_log import SqliteLog

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from stumpery.service.engine.deciding import check_new_action
 from stumpery.service.engine.journal import Journal
 from stumpery.service.errors import RefusedRequest, RequestConflict, TooManyRequests, UnknownName
 from stumpery.service.events import (
@@ -139,14 +140,7 @@ def roll_back(journal: Journal, name: str, request: RollBackRequest) -> dict[str
 def add_action(journal: Journal, limits: LimitSettings, name: str, request: ActionRequest) -> dict[str, Any]:
     """Add an action to a policy."""
     policy = journal.replica.policy(name)
-    if not 1 <= len(request.action) <= limits.name_length:
-        raise RefusedRequest(f"action has {len(request.action)} characters; it must have 1 to {limits.name_length}")
-    if request.action in policy.settings.actions:
-        raise RequestConflict(f"policy {name!r} has the action {request.action!r} already")
-    if len(policy.settings.actions) >= limits.actions:
-        raise TooManyRequests(f"policy {name!r} has {limits.actions} actions, which is the limit")
-    if request.features is not None and not hasattr(policy.model, "features"):
-        raise RefusedRequest(f"a {policy.settings.kind} takes no features of actions")
+    check_new_action(policy, limits, name, request.action, has_features=request.features is not None)
     journal.add(name, None, ActionAdded(request.action, request.features))
     return status(journal, name)
 

@@ -2,64 +2,21 @@
 
 import secrets
 from hashlib import blake2b
-from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from stumpery.errors import InvalidInput
 from stumpery.service import events
 from stumpery.service.engine.drawing import bounded, chosen, explored, uniform, with_control
 from stumpery.service.engine.journal import Journal
-from stumpery.service.errors import RefusedRequest, RequestConflict, TooManyRequests, UnknownName
-from stumpery.service.events import DecisionMade, ServedContext
+from stumpery.service.engine.messages import Candidate, DecideAnswer, DecideRequest, RankedAction
+from stumpery.service.errors import RefusedRequest, RequestConflict, TooManyRequests
+from stumpery.service.events import ActionAdded, DecisionMade
 from stumpery.service.replica.policy_replica import PolicyReplica
 from stumpery.service.settings import LimitSettings
-from stumpery.types import Decision
 
 MAX_RANKING = 1_000
 CONTROL = "control"
-
-
-class DecideRequest(Struct, kw_only=True, forbid_unknown_fields=True):
-    """A request for a decision.
-
-    Args:
-        context: Column names and values: texts, numbers, booleans or null.
-        available: The actions to choose from; by default all of the policy.
-        k: How many of the likeliest actions the ranking names.
-        event: An id for the decision, by which its reward comes; by default a new one of 128 random bits.
-        deferred: Whether nothing is learned before the decision is activated.
-    """
-
-    context: ServedContext | None = None
-    available: list[str] | None = None
-    k: int = 10
-    event: str | None = None
-    deferred: bool = False
-
-
-class RankedAction(Struct):
-    """An action and its probability."""
-
-    action: str
-    probability: float
-
-
-class DecideAnswer(Struct, omit_defaults=True):
-    """A decision: its id, the action, the probability with which it was drawn, and the likeliest actions.
-
-    `version` is the number of the last event that the policy had learned; a fallback was not logged and takes no
-    reward.
-    """
-
-    event: str | None
-    action: str
-    probability: float
-    version: int
-    ranking: list[RankedAction] = []
-    repeated: bool = False
-    fallback: bool = False
 
 
 def decide(journal: Journal, limits: LimitSettings, name: str, request: DecideRequest) -> DecideAnswer:
@@ -73,11 +30,53 @@ def decide(journal: Journal, limits: LimitSettings, name: str, request: DecideRe
             return _repeated(request.event, earlier, asked)
     if len(policy.open) >= limits.open_decisions:
         raise TooManyRequests(f"policy {name!r} has {len(policy.open)} open decisions, which is the limit")
+    if request.actions is not None:
+        request = _with_actions(journal, limits, name, request, request.actions)
     _check_request(request, policy, limits)
     made = _made(journal, policy, request, asked)
     event = request.event or secrets.token_hex(16)
     journal.add(name, event, made)
     return _answer(event, made)
+
+
+def _with_actions(
+    journal: Journal, limits: LimitSettings, name: str, request: DecideRequest, candidates: list[Candidate]
+) -> DecideRequest:
+    """The request by the names of its actions; new ones are added, after all else was checked."""
+    policy = journal.replica.policy(name)
+    names = [each.action for each in candidates]
+    new = [each for each in candidates if each.action not in policy.settings.actions]
+    known = [each for each in names if each in policy.settings.actions]
+    if len(set(names)) < len(names):
+        raise RefusedRequest("actions name an action twice; actions must differ")
+    if new and not policy.settings.new_actions:
+        policy.model.position(new[0].action)  # says which there are
+    available = names if request.available is None else request.available
+    if not set(available) <= set(names):
+        raise RefusedRequest("available names an action that is not among the request's actions")
+    plain = msgspec.structs.replace(request, actions=None, available=known or None)
+    _check_request(plain, policy, limits)
+    for each in new:
+        check_new_action(policy, limits, name, each.action, has_features=each.features is not None)
+    if new:
+        probabilities_of(policy, plain)  # refuses a context that does not fit, before anything is added
+    for each in new:
+        journal.add(name, None, ActionAdded(each.action, each.features))
+    return msgspec.structs.replace(plain, available=available)
+
+
+def check_new_action(
+    policy: PolicyReplica, limits: LimitSettings, name: str, action: str, *, has_features: bool
+) -> None:
+    """Refuse an action that cannot be added."""
+    if not 1 <= len(action) <= limits.name_length:
+        raise RefusedRequest(f"action has {len(action)} characters; it must have 1 to {limits.name_length}")
+    if action in policy.settings.actions:
+        raise RequestConflict(f"policy {name!r} has the action {action!r} already")
+    if len(policy.settings.actions) >= limits.actions:
+        raise TooManyRequests(f"policy {name!r} has {limits.actions} actions, which is the limit")
+    if has_features and not hasattr(policy.model, "features"):
+        raise RefusedRequest(f"a {policy.settings.kind} takes no features of actions")
 
 
 def _made(journal: Journal, policy: PolicyReplica, request: DecideRequest, asked: str | None) -> DecisionMade:
@@ -208,20 +207,3 @@ def _repeated(event: str, earlier: DecisionMade, asked: str) -> DecideAnswer:
 def _answer(event: str, made: DecisionMade, *, repeated: bool = False) -> DecideAnswer:
     ranking = [RankedAction(action, probability) for action, probability in made.ranking]
     return DecideAnswer(event, made.action, made.probability, made.version, ranking, repeated)
-
-
-def explain(journal: Journal, name: str, event: str) -> dict[str, Any]:
-    """A decision as it was logged, its rewards, and what the policy says of it now."""
-    policy = journal.replica.policy(name)
-    rows = journal.find(name, event)
-    found = [(row, events.decoded(row.content)) for row in rows]
-    made = next((each for _, each in found if isinstance(each, DecisionMade)), None)
-    if made is None:
-        raise UnknownName(f"policy {name!r} has made no decision {event!r}")
-    decision = Decision(made.action, made.probability, made.context)
-    explanation = policy.model.explain(decision) if made.action in policy.model.actions else None
-    return {
-        "event": event,
-        "history": [{"number": row.number, "time": row.time, **msgspec.to_builtins(each)} for row, each in found],
-        "now": None if explanation is None else {"summary": explanation.summary, "rows": list(explanation.rows)},
-    }

@@ -1,5 +1,6 @@
 """The ASGI application: routes to the engine, errors as one sentence, health, metrics and the description."""
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,9 +18,10 @@ from starlette.routing import Route
 from stumpery.errors import StumperyError
 from stumpery.service.dashboard.follower import LogFollower
 from stumpery.service.dashboard.pages import dashboard_routes
-from stumpery.service.engine import deciding
+from stumpery.service.engine import deciding, explaining
 from stumpery.service.engine.engine import LOG_FILE, Engine, Fallback
-from stumpery.service.errors import status_of
+from stumpery.service.engine.messages import DecideRequest
+from stumpery.service.errors import TooManyRequests, status_of
 from stumpery.service.http.answering import in_time
 from stumpery.service.http.bodies import decoded_body, read_body
 from stumpery.service.http.headers import HEADERS, PAGE_HEADERS
@@ -63,7 +65,7 @@ def application(engine: Engine) -> Starlette:
 def _endpoint(engine: Engine, keys: Keys, metrics: Metrics, operation: Operation) -> Endpoint:
     """The function that answers the requests of one operation."""
     limits = engine.settings.limits
-    makes_decisions = operation.body is deciding.DecideRequest
+    makes_decisions = operation.body is DecideRequest
 
     async def answer(request: Request) -> Response:
         start = time.perf_counter()
@@ -96,6 +98,7 @@ def _endpoint(engine: Engine, keys: Keys, metrics: Metrics, operation: Operation
 def _pages(engine: Engine, keys: Keys, metrics: Metrics) -> dict[str, Endpoint]:
     """Health, metrics and the description of the interface."""
     openapi = msgspec.json.encode(description(bool(engine.settings.keys)))
+    replays = asyncio.Lock()
 
     async def health(request: Request) -> Response:
         return Response(b'{"status":"up"}', media_type=JSON)
@@ -113,6 +116,16 @@ def _pages(engine: Engine, keys: Keys, metrics: Metrics) -> dict[str, Endpoint]:
         keys.check(request.headers.get("authorization"), "admin")
         return Response(_encoded(engine.alarms.shown()), headers=HEADERS, media_type=JSON)
 
+    async def explain_then(request: Request) -> Response:
+        keys.check(request.headers.get("authorization"), "admin")
+        if replays.locked():
+            raise TooManyRequests("another decision is being explained; try again later")
+        name, event = request.path_params["name"], request.path_params["event"]
+        async with replays:
+            log, snapshots = engine.folder / LOG_FILE, engine.snapshots
+            found = await asyncio.to_thread(explaining.explain_then, log, snapshots, name, event)
+        return Response(_encoded(found), headers=HEADERS, media_type=JSON)
+
     async def show_openapi(request: Request) -> Response:
         return Response(openapi, headers=HEADERS, media_type=JSON)
 
@@ -122,6 +135,7 @@ def _pages(engine: Engine, keys: Keys, metrics: Metrics) -> dict[str, Endpoint]:
         "/metrics": show_metrics,
         "/openapi.json": show_openapi,
         "/v1/alarms": show_alarms,
+        "/v1/policies/{name}/explain/{event}/then": explain_then,
         **{f"/{path.removesuffix('.html')}": _file(path, kind) for path, kind in TRY_PAGE.items()},
     }
 

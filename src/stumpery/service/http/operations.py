@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from stumpery.errors import StumperyError
 from stumpery.service.dashboard.model_view import model_view
-from stumpery.service.engine import administering, deciding, rewarding
-from stumpery.service.engine.deciding import DecideAnswer, DecideRequest
+from stumpery.service.engine import administering, deciding, explaining, rewarding
 from stumpery.service.engine.journal import Journal
+from stumpery.service.engine.messages import DecideAnswer, DecideRequest
 from stumpery.service.engine.rewarding import ActivateAnswer, ActivateRequest, RewardAnswer, RewardRequest
 from stumpery.service.errors import RefusedRequest, status_of
 from stumpery.service.settings import LimitSettings, PolicySettings, Right
@@ -154,7 +154,7 @@ OPERATIONS = [
         f"{POLICY}/explain/{{event}}",
         "admin",
         "Explain a decision",
-        lambda limits, path, body: lambda journal: deciding.explain(journal, path["name"], path["event"]),
+        lambda limits, path, body: lambda journal: explaining.explain(journal, path["name"], path["event"]),
     ),
     Operation(
         "GET",
