@@ -28,6 +28,7 @@ from stumpery.service.http.headers import HEADERS, PAGE_HEADERS
 from stumpery.service.http.metrics import Metrics
 from stumpery.service.http.openapi import description
 from stumpery.service.http.operations import OPERATIONS, ErrorAnswer, Operation
+from stumpery.service.http.personalizer import personalizer_routes
 from stumpery.service.http.security import Keys
 from stumpery.service.log.sqlite_log import SqliteLog
 
@@ -43,7 +44,7 @@ def application(engine: Engine) -> Starlette:
     routes = [Route(each.path, _endpoint(engine, keys, metrics, each), methods=[each.method]) for each in OPERATIONS]
     routes += [Route(path, endpoint) for path, endpoint in _pages(engine, keys, metrics).items()]
     follower = LogFollower(lambda: SqliteLog(engine.folder / LOG_FILE, is_reader=True))
-    routes += dashboard_routes(follower, keys)
+    routes += dashboard_routes(follower, keys) + personalizer_routes(engine, keys)
 
     @asynccontextmanager
     async def following(_: Starlette) -> AsyncIterator[None]:
