@@ -57,6 +57,13 @@ def test_the_reference_has_every_public_name(site):
     assert [name for name in classes if not re.search(rf'id="stumpery[\w.]*\.{name}"', text)] == []
 
 
+def test_every_family_of_public_names_has_its_page(site):
+    source = ROOT / "src"
+    families = {".".join(stub.parent.relative_to(source).parts) for stub in source.glob("**/__init__.pyi")}
+    assert len(families) > 8
+    assert families <= {page.stem for page in (site / "reference").glob("*.html")}
+
+
 def test_the_site_asks_no_other_host_for_anything(site):
     loaded = [
         address
