@@ -19,7 +19,7 @@ NOTEBOOKS = sorted((ROOT / "docs").rglob("*.ipynb"))
 def site(tmp_path_factory):
     """The site, built from a copy of the pages: the build writes pages of its own."""
     folder = tmp_path_factory.mktemp("site")
-    for name in ("docs", "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"):
+    for name in ("docs", "deploy", "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, folder / name)
     built = folder / "built"

@@ -12,7 +12,7 @@ SITE_PAGES = {
     "CHANGELOG.md": "/project/changelog.md",
     "CONTRIBUTING.md": "/project/contributing.md",
 }
-LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
+LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 INCLUDE = re.compile(r"```\{include\} (\S+)\n```\n?")
 
 
@@ -37,23 +37,24 @@ def included(path: Path) -> str:
 
 
 def turned(text: str, folder: Path) -> str:
-    """The text with links that lead somewhere on the site."""
-    return LINK.sub(lambda match: target(match[1], folder), text)
+    """The text with links that lead somewhere on the site; of others, such as to folders, the words stay."""
+    return LINK.sub(lambda match: link(match[1], match[2], folder), text)
 
 
-def target(link: str, folder: Path) -> str:
-    """Where a link leads on the site."""
-    if "://" in link or link.startswith(("#", "/", "mailto:")):
-        return link
-    name, _, anchor = link.partition("#")
+def link(words: str, target: str, folder: Path) -> str:
+    """A link as it is on the site."""
+    if "://" in target or target.startswith(("#", "/", "mailto:")):
+        return f"[{words}]({target})"
+    name, _, anchor = target.partition("#")
     path = (folder / name).resolve()
     if not path.is_relative_to(ROOT) or not path.exists():
-        return link
+        return f"[{words}]({target})"  # a page that is written by the build, or a mistake, which the build reports
     page = site_page(path)
-    return f"{page}#{anchor}" if anchor else page
+    return words if page is None else f"[{words}]({page}#{anchor})" if anchor else f"[{words}]({page})"
 
 
-def site_page(path: Path) -> str:
-    """The page of the site that shows a file of the repository."""
-    inside = str(path.relative_to(ROOT))
-    return f"/{path.relative_to(DOCS)}" if path.is_relative_to(DOCS) else SITE_PAGES.get(inside, inside)
+def site_page(path: Path) -> str | None:
+    """The page of the site that shows a file of the repository, if there is one."""
+    if path.is_relative_to(DOCS):
+        return f"/{path.relative_to(DOCS)}"
+    return SITE_PAGES.get(str(path.relative_to(ROOT)))

@@ -10,9 +10,10 @@ from stumpery.errors import InvalidInput, StumperyError
 class RefusedByService(InvalidInput):
     """A request that the service refused, in its own words; nothing has changed there.
 
-    Args:
-        sentence: What is wrong.
-        status: HTTP status, such as 404 for an unknown policy or 409 for an id that was used otherwise.
+    `status` is the HTTP status, such as 404 for an unknown policy or 409 for an id that was used otherwise.
+
+    >>> RefusedByService("there is no policy 'front'", 404).status
+    404
     """
 
     def __init__(self, sentence: str, status: int) -> None:
@@ -21,7 +22,11 @@ class RefusedByService(InvalidInput):
 
 
 class ServiceUnreachable(StumperyError):  # noqa: N818
-    """The service did not answer, also not after all retries; it is safe to send the same request again."""
+    """The service did not answer, also not after all retries; it is safe to send the same request again.
+
+    >>> issubclass(ServiceUnreachable, StumperyError)
+    True
+    """
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,9 @@ class ServedAction:
     Args:
         action: Name of the action.
         probability: Probability with which it would have been drawn.
+
+    >>> ServedAction("news", 0.9).action
+    'news'
     """
 
     action: str

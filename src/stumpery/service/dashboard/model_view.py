@@ -5,7 +5,7 @@ from typing import Any
 from stumpery.errors import InvalidInput
 from stumpery.service.engine.journal import Journal
 
-MAX_DEPTH = 3
+SHOWN_DEPTH = 3
 INDENT = 2  # letters of a step down in `to_text`
 
 
@@ -14,7 +14,7 @@ def model_view(journal: Journal, name: str) -> dict[str, Any]:
     model: Any = journal.replica.policy(name).model
     try:
         importances = model.feature_importances() if hasattr(model, "feature_importances") else {}
-        lines = model.to_text(max_depth=MAX_DEPTH).splitlines() if hasattr(model, "to_text") else []
+        lines = model.to_text(max_depth=SHOWN_DEPTH).splitlines() if hasattr(model, "to_text") else []
     except InvalidInput:  # before its first context
         return {"importances": {}, "tree": []}
     return {"importances": importances, "tree": [_line(line) for line in lines]}

@@ -32,7 +32,7 @@ RANK_PATH = "/personalizer/v1.0/rank"
 EVENT_PATH = "/personalizer/v1.0/events/{event}"
 KEY_HEADER = "ocp-apim-subscription-key"
 CODES = {400: "BadRequest", 401: "InvalidApiKey", 403: "InvalidApiKey", 404: "ResourceNotFound", 409: "EventIdConflict"}
-MAX_DEPTH = 8
+MAX_NESTING = 8
 Task = Callable[[Journal], Any]
 Reply = Callable[[Any], Response]
 
@@ -142,12 +142,12 @@ def _takes_features(model: Any) -> bool:
 
 def _columns(features: list[dict[str, Any]]) -> dict[str, Value]:
     """Nested features as columns; a text in a list becomes a column of its own that is true."""
-    return {name: value for each in features for name, value in _flat("", each, MAX_DEPTH)}
+    return {name: value for each in features for name, value in _flat("", each, MAX_NESTING)}
 
 
 def _flat(prefix: str, value: Any, depth: int) -> Iterator[tuple[str, Value]]:
     if depth == 0:
-        raise RefusedRequest(f"features are nested more than {MAX_DEPTH} deep")
+        raise RefusedRequest(f"features are nested more than {MAX_NESTING} deep")
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _flat(f"{prefix}.{name}" if prefix else name, inner, depth - 1)
