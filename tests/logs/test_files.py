@@ -86,6 +86,7 @@ def test_several_files_follow_each_other_and_doubts_name_theirs(tmp_path):
     log = st.logs.read(paths, on_error="lenient")
     assert [line for chunk in log.chunks(64) for line in chunk.lines.tolist()] == [*range(1, 101), *range(1, 201)]
     assert log.report.lines == {"unreadable line": [201]}
+    assert "b.dsjson:201" in str(log.report)
     with pytest.raises(st.InvalidInput, match=r"^b.dsjson, line 201: "):
         list(st.logs.read(paths, actions=[1, 2, 3]).chunks())
 

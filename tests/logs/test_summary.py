@@ -1,5 +1,6 @@
 """Summaries of logs, and the commands of logs."""
 
+import numpy as np
 import pytest
 from tests.logs.test_dsjson import event, written
 from typer.testing import CliRunner
@@ -56,6 +57,30 @@ def test_a_summary_of_a_log_that_declares_its_actions_and_of_an_empty_one(tmp_pa
     empty = st.logs.inspect(st.logs.read(written(tmp_path, [], "empty.dsjson")))
     assert (empty.rows, list(empty.actions)) == (0, [])
     assert "0 rows" in str(empty)
+
+
+def test_the_curve_of_rewards_is_that_of_all_rows_in_bounded_memory():
+    rng = np.random.default_rng(5)
+    rewards = rng.random(50_001)
+    rewards[rng.random(50_001) < 0.1] = np.nan
+    frame = {"a": ["x"] * 50_001, "r": rewards}
+    curve = st.logs.inspect(st.logs.from_frame(frame, action="a", reward="r")).curve
+    assert 30 <= len(curve["rows"]) <= 61
+    assert curve["rows"][-1] == 50_001
+    starts = np.concatenate([[0], curve["rows"][:-1]]).astype(int)
+    for start, end, mean, half in zip(
+        starts, curve["rows"].astype(int), curve["mean reward"], curve["half width"], strict=True
+    ):
+        block = rewards[start:end]
+        known = block[~np.isnan(block)]
+        assert mean == pytest.approx(known.mean())
+        assert half == pytest.approx(1.96 * known.std(ddof=1) / np.sqrt(len(known)) if len(known) > 1 else 0.0)
+
+
+def test_a_picture_is_written(run, tmp_path):
+    answer = run("inspect", "events.dsjson", "--plot", "rewards.png")
+    assert answer.exit_code == 0, answer.output
+    assert (tmp_path / "rewards.png").stat().st_size > 1000
 
 
 def test_inspect_prints_tables_and_doubtful_lines(run):

@@ -54,6 +54,7 @@ def inspect(
     column: Column = None,
     no_feedback: NoFeedback = "skip",
     encoding: Encoding = None,
+    plot: Annotated[Path | None, typer.Option(help="A picture to write: the mean reward along the log.")] = None,
 ) -> None:
     """Print a log's actions, rewards, probabilities, columns and doubtful lines."""
     with user_errors():
@@ -69,6 +70,12 @@ def inspect(
                 _print_first(title, table)
         if not summary.report.counts:
             typer.echo("no doubtful lines")
+        if plot is not None:
+            from stumpery.system.extras import need
+
+            need("matplotlib", "study").use("agg")
+            summary.plot().figure.savefig(plot, dpi=150, bbox_inches="tight")
+            typer.echo(f"wrote {plot}")
 
 
 @app.command(epilog="Example: stumpery logs convert events.dsjson.gz --out events.parquet")

@@ -75,6 +75,8 @@ class LogReport:
         self.rows = 0
         self.counts: dict[str, int] = {}
         self.lines: dict[str, list[int]] = {}
+        self._places: dict[str, list[str]] = {}  # the same with the file, where there are several
+        self._whole = source
 
     def doubt(self, name: str, line: int, detail: str = "") -> None:
         """Count a doubtful line, or raise an InvalidInput if reading is strict and the doubt is more than a note."""
@@ -93,7 +95,10 @@ class LogReport:
             )
         self.counts[name] = self.counts.get(name, 0) + len(numbers)
         kept = self.lines.setdefault(name, [])
-        kept += numbers[: N_LINES_KEPT - len(kept)]
+        new = numbers[: N_LINES_KEPT - len(kept)]
+        kept += new
+        prefix = "" if self.source == self._whole else f"{self.source}:"
+        self._places.setdefault(name, []).extend(f"{prefix}{number}" for number in new)
 
     @property
     def table(self) -> list[Mapping[str, Any]]:
@@ -103,7 +108,7 @@ class LogReport:
                 "doubt": name,
                 "lines": count,
                 "read as": DOUBTS[name].remedy,
-                "first lines": ", ".join(map(str, self.lines[name])) + (", ..." if count > N_LINES_KEPT else ""),
+                "first lines": ", ".join(self._places[name]) + (", ..." if count > N_LINES_KEPT else ""),
             }
             for name, count in self.counts.items()
         ]

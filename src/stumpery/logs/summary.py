@@ -11,8 +11,11 @@ from stumpery.display import as_html, as_text
 from stumpery.logs.chunk import LogChunk
 from stumpery.logs.log import Log, action_order
 from stumpery.logs.report import LogReport
+from stumpery.system.extras import need
 from stumpery.types import Action, Floats
 
+MAX_BLOCKS = 60  # of the curve of rewards
+NORMAL_95 = 1.96
 MAX_DISTINCT = 1000  # values of a column that are counted
 
 Row = Mapping[str, Any]
@@ -30,6 +33,8 @@ class LogSummary:
         times: The first and the last time, those that go back, and the longest gap; empty if there are no times.
         columns: A row per column of the contexts: missing values, distinct values or range.
         report: What was doubtful.
+        curve: Mean reward along the log: "rows" so far at the end of each block, "mean reward", "half width" of its
+            95 % normal interval; at most 60 blocks.
 
     >>> import stumpery as st
     >>> frame = {"hour": [9, 21], "action": ["news", "film"], "reward": [1.0, None], "p": [0.5, 0.25]}
@@ -46,6 +51,17 @@ class LogSummary:
     times: Sequence[Row]
     columns: Sequence[Row]
     report: LogReport
+    curve: Mapping[str, Floats]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Plot the mean reward along the log, in blocks of equally many rows, with 95 % normal intervals."""
+        pyplot = need("matplotlib.pyplot", "study")
+        ax = pyplot.subplots()[1] if ax is None else ax
+        ends, mean, half = self.curve["rows"], self.curve["mean reward"], self.curve["half width"]
+        ax.fill_between(ends, mean - half, mean + half, alpha=0.25, linewidth=0)
+        ax.plot(ends, mean)
+        ax.set(xlabel="rows", ylabel="mean reward of a block", title=self.report.source)
+        return ax
 
     @property
     def tables(self) -> dict[str, Sequence[Row]]:
@@ -92,7 +108,14 @@ def inspect(log: Log, *, progress: Callable[[int], None] | None = None) -> LogSu
         if progress is not None:
             progress(len(chunk))
     return LogSummary(
-        log, tally.rows, tally.actions(list(names)), tally.figures(), tally.times(), tally.columns(), log.report
+        log,
+        tally.rows,
+        tally.actions(list(names)),
+        tally.figures(),
+        tally.times(),
+        tally.columns(),
+        log.report,
+        tally.curve.columns(),
     )
 
 
@@ -152,11 +175,54 @@ class _Values:
         }
 
 
+class _RewardCurve:
+    """Mean reward of blocks of rows: when there are MAX_BLOCKS, each two become one, so memory stays bounded."""
+
+    def __init__(self) -> None:
+        self._size = 64  # rows of a block
+        self._blocks = np.zeros((0, 4))  # rows, rewards, their sum, the sum of their squares
+        self._rest = np.zeros(0)
+
+    def add(self, rewards: Floats) -> None:
+        rewards = np.concatenate([self._rest, rewards])
+        n_blocks = len(rewards) // self._size
+        whole, self._rest = rewards[: n_blocks * self._size], rewards[n_blocks * self._size :]
+        self._blocks = np.concatenate([self._blocks, _sums(whole.reshape(n_blocks, self._size))])
+        while len(self._blocks) > MAX_BLOCKS:
+            n_pairs = len(self._blocks) // 2
+            last = self._blocks[2 * n_pairs :]
+            self._blocks = np.concatenate([self._blocks[: 2 * n_pairs].reshape(n_pairs, 2, 4).sum(axis=1), last])
+            self._size *= 2
+
+    def columns(self) -> dict[str, Floats]:
+        """The end of each block that has rewards, their mean, and half the width of its interval."""
+        blocks = self._blocks.copy()
+        if 0 < len(self._rest) < self._size / 2 and len(blocks):
+            blocks[-1] += _sums(self._rest[None])[0]
+        elif len(self._rest):
+            blocks = np.concatenate([blocks, _sums(self._rest[None])])
+        ends = np.cumsum(blocks[:, 0])
+        known = blocks[:, 1] > 0
+        _, n, total, squares = blocks[known].T
+        mean = total / n
+        variance = np.maximum(squares / n - mean**2, 0.0) * n / np.maximum(n - 1.0, 1.0)
+        return {"rows": ends[known], "mean reward": mean, "half width": NORMAL_95 * np.sqrt(variance / n)}
+
+
+def _sums(blocks: Floats) -> Floats:
+    """Rows, rewards, their sum and the sum of their squares, of each block."""
+    known = ~np.isnan(blocks)
+    values = np.where(known, blocks, 0.0)
+    n_rows = np.full(len(blocks), float(blocks.shape[1]))
+    return np.stack([n_rows, known.sum(axis=1), values.sum(axis=1), (values**2).sum(axis=1)], axis=1)
+
+
 class _Tally:
     """Sums along the chunks of a log."""
 
     def __init__(self) -> None:
         self.rows = 0
+        self.curve = _RewardCurve()
         self._by_action = np.zeros((5, 0))  # rows; rewards, their sum; probabilities, their sum
         self._unknown = 0
         self._reward, self._probability, self._weight, self._time = (_Spread() for _ in range(4))
@@ -170,6 +236,7 @@ class _Tally:
         self.rows += len(chunk)
         self._count(chunk)
         self._reward.add(chunk.rewards)
+        self.curve.add(chunk.rewards)
         self._probability.add(chunk.probabilities)
         self._time.add(chunk.times)
         times = np.concatenate([[self._last_time], chunk.times[~np.isnan(chunk.times)]])

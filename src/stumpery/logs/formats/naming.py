@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,10 @@ def _context_column(table: Table, index: int) -> Values:
     values = table.column(index)
     if table.names[index] in table.categorical:  # numbers that a frame declares as categories
         return [None if value_kind(type(value)) == "missing" else text_of(value) for value in values]
+    if not isinstance(values, np.ndarray):
+        is_missing = {kind for kind in set(map(type, values)) if value_kind(kind) == "missing"}
+        if is_missing - {NoneType}:  # pandas.NA
+            values = [None if type(value) in is_missing else value for value in values]
     if not isinstance(values, np.ndarray) and PLAIN_NUMBERS.issuperset(map(type, values)):
         with suppress(OverflowError):
             has_missing = any(value is None for value in values)
