@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from stumpery.encoding.chunks import CHUNK_ROWS, EncodedColumns, Rows
 from stumpery.encoding.columns.categorical import Categorical
+from stumpery.encoding.columns.hashed_categories import HashedCategorical
 from stumpery.encoding.columns.values import Data
 from stumpery.encoding.plain_rows import MAX_NUMBER, PlainRowWriter
 from stumpery.encoding.reader import Reader
@@ -51,7 +52,8 @@ class OnlineEncoder:
     Args:
         schema: the columns and their categories so far.
         seen: which columns have had a value, or are categorical, (columns,).
-        max_categories: how many categories of a column the model takes.
+        max_categories: how many categories of a column the model has codes for.
+        hashes_others: whether the categories of a column that has used them all up are encoded as hashes.
 
     >>> encoder = OnlineEncoder.from_rows([{"age": 31, "device": "phone"}], max_categories=62)
     >>> encoder.extend([{"device": "watch"}])[0].encode_one({"device": "watch"}).tolist()
@@ -61,31 +63,37 @@ class OnlineEncoder:
     schema: Schema
     seen: NDArray[np.bool_]
     max_categories: int
+    hashes_others: bool = False
 
     @classmethod
-    def from_rows(cls, rows: Any, max_categories: int) -> Self:
+    def from_rows(cls, rows: Any, max_categories: int, *, hashes_others: bool = False) -> Self:
         """An encoder with the kinds of the first rows' columns; categories get codes in order of appearance."""
         table = open_table(as_table(first_rows(rows, N_FIRST_ROWS)))
         kinds = {
             name: kind_in(table.column(index), name in table.categorical) for index, name in enumerate(table.names)
         }
-        return cls.from_schema(Schema.of(kinds, max_categories=max_categories), max_categories)
+        schema = Schema.of(kinds, max_categories=max_categories)
+        return cls.from_schema(schema, max_categories, hashes_others=hashes_others)
 
     @classmethod
-    def from_schema(cls, schema: Schema, max_categories: int) -> Self:
-        """An encoder with the columns of a schema, each with at most `max_categories` categories."""
+    def from_schema(cls, schema: Schema, max_categories: int, *, hashes_others: bool = False) -> Self:
+        """An encoder with the columns of a schema; of more than `max_categories` categories, the first have codes.
+
+        More are refused if those without a code would not be told apart.
+        """
         columns = list(schema.columns)
         for index, column in enumerate(columns):
             if not isinstance(column, Categorical) or column.max_categories <= max_categories:
                 continue
-            if len(column.categories) > max_categories:
+            if len(column.categories) > max_categories and not hashes_others:
                 raise InvalidInput(
                     f"column {column.name!r} has {len(column.categories)} categories; this model takes at most "
                     f"{max_categories}: give max_categories={max_categories} to Schema.infer, or declare fewer"
                 )
-            columns[index] = replace(column, max_categories=max_categories)
+            coded = column.categories[:max_categories]
+            columns[index] = replace(column, categories=coded, max_categories=max_categories)
         schema = replace(schema, columns=tuple(columns))
-        return cls(schema, _is_categorical(schema), max_categories)
+        return cls(schema, _is_categorical(schema), max_categories, hashes_others)
 
     @cached_property
     def is_categorical(self) -> NDArray[np.bool_]:
@@ -110,7 +118,7 @@ class OnlineEncoder:
     @cached_property
     def write_plain(self) -> Callable[[Any, Any], bool]:
         """Write an ordinary row into a buffer of 64-bit floats, in place; False if it needs a check or an extension."""
-        return PlainRowWriter(self.schema.columns).write if self._all_seen else _refuse
+        return PlainRowWriter(self._read_as.columns).write if self._all_seen else _refuse
 
     def _encode_checked(self, row: Any) -> Floats:
         """Encode one row of any kind."""
@@ -172,7 +180,7 @@ class OnlineEncoder:
     def _read(self, data: Sequence[Data | DistinctValues]) -> list[NDArray[Any]]:
         """Numbers as they are, categories as codes, NaN where missing."""
         columns: list[NDArray[Any]] = []
-        for column, values in zip(self.schema.columns, data, strict=True):
+        for column, values in zip(self._read_as.columns, data, strict=True):
             if isinstance(values, DistinctValues):
                 columns.append(column.read(values.values)[values.indexes])
             elif isinstance(values, np.ndarray) and not isinstance(column, Categorical):
@@ -234,7 +242,18 @@ class OnlineEncoder:
 
     @cached_property
     def _reader(self) -> Reader:
-        return Reader(self.schema)
+        return Reader(self._read_as)
+
+    @cached_property
+    def _read_as(self) -> Schema:
+        """The schema by which rows are read: columns without free codes give hashes, if they are wanted."""
+        if not self.hashes_others:
+            return self.schema
+        columns = list(self.schema.columns)
+        for index, column in enumerate(columns):
+            if isinstance(column, Categorical) and len(column.categories) == self.max_categories:
+                columns[index] = HashedCategorical.of(column)
+        return Schema(columns=tuple(columns))
 
     @cached_property
     def _open_columns(self) -> list[int]:

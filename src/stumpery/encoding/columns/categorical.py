@@ -56,7 +56,7 @@ class Categorical:
     @cached_property
     def lookup(self) -> dict[Any, float]:
         """From a value to its code: NaN if it is missing."""
-        return _CodeLookup(self)
+        return CodeLookup(self)
 
     def read(self, data: Data) -> Floats:
         """The values' codes, NaN where missing."""
@@ -133,7 +133,7 @@ class Categorical:
         return replace(self, categories=(*self.categories, *new)[: self.max_categories])
 
 
-class _CodeLookup(dict[Any, float]):
+class CodeLookup(dict[Any, float]):
     """A column's categories and their codes; the code of any other value is computed and not kept."""
 
     def __init__(self, column: Categorical) -> None:

@@ -10,6 +10,8 @@ from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.forest_kernels import GAPS_PER_BLOCK
 from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.policies.reward_forest.scorers.context_memory import BUCKET_BYTES
+from stumpery.policies.reward_forest.scorers.frequent_categories import entry_bytes_of
+from stumpery.policies.reward_forest.scorers.frequent_categories_kernels import ENTRIES_PER_BUCKET
 from stumpery.policies.reward_forest.scorers.scorers_kernels import CODES_PER_COLUMN
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring import Widths
@@ -32,13 +34,14 @@ def default_n_trees(n_columns: int) -> int:
 
 
 class RewardForestCapacity(NamedTuple):
-    """The number of events, nodes, blocks, slots of the quadratic scorer and buckets of the context memory."""
+    """The number of events, nodes, blocks, slots, buckets of the context memory and entries of frequent categories."""
 
     n_events: int
     n_nodes: int
     n_blocks: int
     n_slots: int
     n_buckets: int
+    n_categories: int = 0  # none before the first category without a code
 
     def initial(self, n_trees: int) -> Self:
         """The capacity to start with on the way to this one: a fraction, with some nodes beside the roots."""
@@ -56,15 +59,27 @@ class RewardForestCapacity(NamedTuple):
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], max_bytes: int) -> "RewardForestCapacity":
         """The capacity of saved arrays; refuses an impossible one."""
-        names = ("ring.bytes", "forest.nodes", "forest.blocks", "quadratic", "context_memory.buckets")
+        names = (
+            "ring.bytes",
+            "forest.nodes",
+            "forest.blocks",
+            "quadratic",
+            "context_memory.buckets",
+            "categories.hashes",
+        )
         if missing := [name for name in names if name not in arrays]:
             raise CorruptFile(f"its array {missing[0]!r} is missing, as in a file of another version of Stumpery")
-        capacity = cls(*(len(arrays[name]) if arrays[name].ndim else 0 for name in names))
-        if 0 in capacity or sum(array.nbytes for array in arrays.values()) > MAX_EXCESS * max_bytes:
+        sizes = [len(arrays[name]) if arrays[name].ndim else 0 for name in names]
+        capacity = cls(*sizes)._replace(n_categories=ENTRIES_PER_BUCKET * sizes[-1])
+        if 0 in sizes[:-1] or sum(array.nbytes for array in arrays.values()) > MAX_EXCESS * max_bytes:
             raise InvalidInput(
                 f"its arrays have the capacity {tuple(capacity)}, which does not match its max_bytes of {max_bytes}"
             )
-        for n, what in ((capacity.n_slots, "slots of the quadratic scorer"), (capacity.n_buckets, "buckets")):
+        for n, what in (
+            (capacity.n_slots, "slots of the quadratic scorer"),
+            (capacity.n_buckets, "buckets"),
+            (capacity.n_categories, "frequent categories"),
+        ):
             if n & (n - 1):
                 raise CorruptFile(f"corrupt file: it has {n} {what}, which is no power of two")
         return capacity
@@ -80,8 +95,9 @@ def capacity_within(
 ) -> RewardForestCapacity:
     """The largest capacity within `max_bytes`: at most an eighth for slots, and as much for buckets.
 
-    One half of the rest is for nodes and leaves, the other for events, until it is known what they need. Slots and
-    buckets of a `present` capacity stay. What is enough for narrow columns is enough when they become wide.
+    One half of the rest is for nodes and leaves, the other for events, until it is known what they need. Slots, buckets
+    and entries of frequent categories of a `present` capacity stay. What is enough for narrow columns is enough when
+    they become wide.
     """
     n_columns = len(widths)
     slot_bytes, leaf_bytes, node_bytes = 2 * 4 * n_actions, leaf_bytes_of(n_actions), node_bytes_of(n_actions)
@@ -89,6 +105,8 @@ def capacity_within(
     min_rest = max(4 * n_trees * node_bytes / NODE_SHARE, MIN_EVENTS * widest / (1.0 - NODE_SHARE))
     n_codes = (n_columns + 1) * CODES_PER_COLUMN
     fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
+    n_categories = present.n_categories if present else 0
+    fixed += n_categories * entry_bytes_of(n_actions)
     rest = 0.97 * max_bytes - fixed - OVERHEAD_BYTES
     n_buckets, min_slots = (present.n_buckets, present.n_buckets) if present else (MAX_BUCKETS, MIN_BUCKETS)
     while n_buckets > min_slots and n_buckets * BUCKET_BYTES > max_bytes // 8:
@@ -106,7 +124,8 @@ def capacity_within(
         )
     n_events = min(int(rest * (1.0 - NODE_SHARE) / event_bytes), MAX_EVENTS)
     n_nodes = min(int(rest * NODE_SHARE / node_bytes), 2 * n_trees * n_events // trees.MIN_CHILD_EVENTS)
-    return RewardForestCapacity(n_events, n_nodes, n_blocks_for(n_trees, n_events), n_slots, n_buckets)
+    n_blocks = n_blocks_for(n_trees, n_events)
+    return RewardForestCapacity(n_events, n_nodes, n_blocks, n_slots, n_buckets, n_categories)
 
 
 def leaf_bytes_of(n_actions: int) -> int:

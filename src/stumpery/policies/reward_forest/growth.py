@@ -31,6 +31,8 @@ from stumpery.policies.reward_forest.policy_kernels import (
     RewardForestWorkspace,
 )
 from stumpery.policies.reward_forest.saving import arrays_of
+from stumpery.policies.reward_forest.scorers.frequent_categories import n_entries_within, new_category_table
+from stumpery.policies.reward_forest.scorers.frequent_categories_kernels import OTHER_CODE
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import SharedModel
 from stumpery.policies.reward_forest.state import capacity_of, new_state, new_workspace
 from stumpery.policies.reward_forest.trees import ring
@@ -77,9 +79,10 @@ class RewardForestArena(Arena[RewardForestState, RewardForestWorkspace]):
         clock[CLOCK_NEXT_REBALANCING] = 0.0 if can_grow else max(clock[CLOCK_EVENTS], n_events) + n_events
 
     def grow(self, row: Floats) -> None:
-        """Grow the arrays for an event with these values: wider columns, more events, or twice the capacity."""
+        """Grow the arrays for an event: wider columns, frequent categories, more events, or twice the capacity."""
         before = self.state
-        widths = np.maximum(ring.widths_of(row[None]), before.ring.widths)
+        is_uncoded = (before.forest.kinds == CATEGORICAL) & (row > OTHER_CODE)
+        widths = np.maximum(ring.widths_of(np.where(is_uncoded, OTHER_CODE, row)[None]), before.ring.widths)
         is_wider = (widths > before.ring.widths).any()
         if is_wider and before.forest.counters[COUNTER_TIME] == 0:
             is_categorical = before.forest.kinds == CATEGORICAL
@@ -87,6 +90,8 @@ class RewardForestArena(Arena[RewardForestState, RewardForestWorkspace]):
             self.state = initial_state(self.n_trees, n_actions, is_categorical, widths, shared_model, self._max_bytes)
         elif is_wider:
             self.state = widened(before, widths, self.n_trees, self._max_bytes)
+        elif is_uncoded.any() and not len(before.categories.hashes):
+            self.state = with_categories(before, self._max_bytes)
         elif is_rebalancing_due(before):
             self.state = rebalanced(before, self.n_trees)
         else:
@@ -172,6 +177,19 @@ def widened(state: RewardForestState, widths: Widths, n_trees: int, max_bytes: i
     n_events = min(n_now, max(_max_events(state, widths, limit), in_as_many_bytes))
     time = int(state.forest.counters[COUNTER_TIME])
     return state._replace(ring=ring.with_layout(state.ring, widths, n_events, time))
+
+
+def with_categories(state: RewardForestState, max_bytes: int) -> RewardForestState:
+    """The state with a table of frequent categories, and rows for them in the linear and residual scorers."""
+    n_actions, n_bytes = state.forest.stats.shape[2], sum(array.nbytes for array in arrays_of(state).values())
+    n_entries = n_entries_within(max_bytes, n_bytes, n_actions)
+    n_rows = len(state.linear) + n_entries
+    return state._replace(
+        linear=resized(state.linear, n_rows),
+        fast_linear=resized(state.fast_linear, n_rows),
+        residual=resized(state.residual, n_rows),
+        categories=new_category_table(n_entries),
+    )
 
 
 def is_rebalancing_due(state: RewardForestState) -> bool:

@@ -27,7 +27,7 @@ from stumpery.policies.reward_forest.action_features import ActionFeatures, chec
 from stumpery.policies.reward_forest.capacity import default_n_trees
 from stumpery.policies.reward_forest.growth import RewardForestArena, initial_state
 from stumpery.policies.reward_forest.inspection import RewardForestInspection
-from stumpery.policies.reward_forest.saving import arrays_of, check_arrays, state_for
+from stumpery.policies.reward_forest.saving import add_missing, arrays_of, check_arrays, state_for
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import SharedModel
 from stumpery.policies.reward_forest.state import new_shared_model, with_actions
 from stumpery.policies.reward_forest.trees import ring
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 RewardForestMemory = trees.ForestMemory[kernels.RewardForestState, kernels.RewardForestWorkspace]
 MAX_SHRINKAGE = 1e9
-MAX_NAMES = trees.MAX_CODES - 2  # with missing and other, the codes of a column are the bits of one word
+MAX_CATEGORIES = trees.MAX_CODES - 2  # with missing and other, the codes of a column are the bits of one word
 
 
 @dataclass(kw_only=True, eq=False)
@@ -53,7 +53,8 @@ class RewardForest(RewardForestInspection):
     of columns, and columns with a fast learning rate) and a residual scorer, the forest's mean plus learned
     corrections; online stacking weighs the five. A context memory adds the residuals of repeated contexts.
     When rewards fall short of their scores, a drift detector makes the forest forget its events. The forest's
-    uncertainty and the `explorer` choose the action. Missing values and new categories are ordinary.
+    uncertainty and the `explorer` choose the action. Missing values and new categories are ordinary, also thousands of
+    categories in a column.
 
     Args:
         actions: the actions to choose from: strings, numbers or booleans, all different.
@@ -108,11 +109,12 @@ class RewardForest(RewardForestInspection):
     # Contexts: numbers with -inf for missing, categories as codes with 0 for missing; new categories get a code.
 
     def _new_encoder(self, schema: Schema) -> OnlineEncoder:
-        return OnlineEncoder.from_schema(schema, MAX_NAMES)
+        return OnlineEncoder.from_schema(schema, MAX_CATEGORIES, hashes_others=True)
 
     def _rows(self, contexts: Any) -> Any:
         contexts = self._table(contexts)
-        encoder, rows = (self._encoder or OnlineEncoder.from_rows(contexts, MAX_NAMES)).extend(contexts)
+        encoder = self._encoder or OnlineEncoder.from_rows(contexts, MAX_CATEGORIES, hashes_others=True)
+        encoder, rows = encoder.extend(contexts)
         self._extend(encoder)
         return rows
 
@@ -310,8 +312,7 @@ class RewardForest(RewardForestInspection):
             restore(self._arrays(), arrays)
             return
         n_trees, is_categorical = self._arena.n_trees, self._known_encoder.is_categorical
-        if arrays["edges"].dtype == np.float32:  # as they were saved before columns could have 64 bits
-            arrays["edges"] = arrays["edges"].astype(np.float64)
+        add_missing(arrays)
         check_arrays(self._arena.state, arrays, is_categorical)
         self._arena = None  # frees its memory before the next is taken
         saved = {name: array for name, array in arrays.items() if name not in ("rng", "seen")}

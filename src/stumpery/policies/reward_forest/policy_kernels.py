@@ -2,7 +2,8 @@
 
 Five scorers score a row: the forest's mean, three linear scorers (codes; hashed pairs of codes; codes with a fast rate)
 and the residual scorer, the forest's mean plus learned corrections. Online stacking makes one score of the five; the
-forest alone gives the uncertainty. The context memory adds what a context that came before earned beyond its score;
+forest alone gives the uncertainty. Frequent categories without a code have weights of their own in the other four
+(`frequent_categories_kernels.py`). The context memory adds what a context that came before earned beyond its score;
 where actions have features, scores are shrunk towards those of similar actions. When rewards fall short of the stacked
 scores, a drift detector makes the forest forget its events.
 """
@@ -25,15 +26,17 @@ from stumpery.array_forest.forest_kernels import (
     descend,
 )
 from stumpery.drift import reward_drop_kernels as reward_drop
-from stumpery.hashing_kernels import splitmix64
+from stumpery.hashing_kernels import Hashes, splitmix64
 from stumpery.jit import internal, kernel
 from stumpery.policies.exploration.explorer_kernels import choose, fill_probabilities
 from stumpery.policies.exploration.rule_kernels import ACTION_SCORE
 from stumpery.policies.mode_kernels import DECIDES, FILLS, LEARNS, reward_of, write_probabilities_and_scores
 from stumpery.policies.reward_forest.scorers import context_memory_kernels as context_memory
+from stumpery.policies.reward_forest.scorers import frequent_categories_kernels as categories
 from stumpery.policies.reward_forest.scorers import scorers_kernels as scorers
 from stumpery.policies.reward_forest.scorers import shared_model_kernels as shared_models
 from stumpery.policies.reward_forest.scorers.context_memory_kernels import ContextMemory
+from stumpery.policies.reward_forest.scorers.frequent_categories_kernels import CategoryTable
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import FeatureSums, SharedModel
 from stumpery.policies.reward_forest.trees import learning_kernels as learning
 from stumpery.policies.reward_forest.trees import ring_kernels as rings
@@ -69,16 +72,20 @@ class RewardForestState(NamedTuple):
     shared_model: SharedModel
     context_memory: ContextMemory
     drift: Floats  # (N_DROP_FIELDS,)
+    categories: CategoryTable
 
 
 class RewardForestWorkspace(NamedTuple):
     """Scratch buffers of one call."""
 
+    values: Floats  # (columns,), as encoded, without hashes
+    hashes: Hashes  # (columns,), of categories without a code
     row: Floats  # (columns,), as the ring stores it
     reached: Int32s  # (trees,), leaves
     moving: Int32s  # (trees,)
     leaf_sums: Int32s  # (N_STATS, actions)
-    codes: Int32s  # (1 + columns,)
+    codes: Int32s  # (1 + twice the columns,)
+    pair_codes: Int32s  # (the same,)
     slots: Int32s  # (codes and their pairs,)
     rates: Floats  # (the same, or trees and codes,)
     predictions: Floats  # (N_SCORERS, actions)
@@ -91,13 +98,24 @@ class RewardForestWorkspace(NamedTuple):
 class RowCodes(NamedTuple):
     """Codes and indices of a row, from scoring it for learning it."""
 
+    n_plain: int  # codes without those of frequent categories
     n_codes: int
+    n_plain_pairs: int  # pairs of plain codes
     n_pairs: int
+    n_uncoded: int  # categories without a code
     context: np.uint64  # the context's hash
 
 
 @internal
-def score_row(state: RewardForestState, work: RewardForestWorkspace, row: Floats, statistics: Floats) -> RowCodes:
+def n_coded(row: Floats) -> int:
+    """The number of codes of columns; those of frequent categories come after them."""
+    return int(row.shape[0] + 1) * scorers.CODES_PER_COLUMN
+
+
+@internal
+def score_row(
+    state: RewardForestState, work: RewardForestWorkspace, row: Floats, n_uncoded: int, statistics: Floats
+) -> RowCodes:
     """Write every action's score, 0 or more, and its uncertainty into the action statistics, in place."""
     predictions = work.predictions
     context = context_memory.hash_and_prefetch(state.context_memory, row, state.forest.kinds)
@@ -109,8 +127,12 @@ def score_row(state: RewardForestState, work: RewardForestWorkspace, row: Floats
         predictions[SCORER_QUADRATIC, action] = 0.0
         predictions[SCORER_FAST_LINEAR, action] = 0.0
         predictions[SCORER_RESIDUAL, action] += statistics[ACTION_SCORE, action]
-    n = scorers.fill_codes(row, state.forest.kinds, state.edges, work.codes)
-    n_pairs = scorers.fill_pairs(state.quadratic, work.codes, n, work.slots)
+    n_plain = n = scorers.fill_codes(row, state.forest.kinds, state.edges, work.codes)
+    n_plain_pairs = n_pairs = scorers.fill_pairs(state.quadratic, work.codes, n, work.slots)
+    if n_uncoded > 0:
+        context = categories.extended_context(context, work.hashes)
+        n = categories.add_codes(state.categories, work.hashes, work.codes, work.pair_codes, n, n_coded(row))
+        n_pairs = categories.add_pairs(state.quadratic, work.pair_codes, n_plain, n, work.slots, n_pairs)
     scorers.add_scores(state.linear, work.codes, n, predictions[SCORER_LINEAR])
     scorers.add_scores(state.quadratic, work.slots, n_pairs, predictions[SCORER_QUADRATIC])
     scorers.add_scores(state.fast_linear, work.codes, n, predictions[SCORER_FAST_LINEAR])
@@ -119,11 +141,11 @@ def score_row(state: RewardForestState, work: RewardForestWorkspace, row: Floats
     context_memory.add_residuals(state.context_memory, context, statistics[ACTION_SCORE])
     shared = state.shared_model
     shared_models.shrink_scores(
-        shared, shared.features, work.codes, n, predictions[SCORER_FOREST], work.sums, statistics
+        shared, shared.features, work.codes, n_plain, predictions[SCORER_FOREST], work.sums, statistics
     )
     for action in range(statistics.shape[1]):  # an action far below 0 would hardly be tried again after a drift
         statistics[ACTION_SCORE, action] = max(statistics[ACTION_SCORE, action], 0.0)
-    return RowCodes(n, n_pairs, context)
+    return RowCodes(n_plain, n, n_plain_pairs, n_pairs, n_uncoded, context)
 
 
 @internal
@@ -158,8 +180,8 @@ def learn_linear(
     error = reward - predictions[SCORER_LINEAR, action]
     scorers.averaging_step(state.linear, work.codes, n, work.rates, action, error, LINEAR_RATE)
     error = reward - predictions[SCORER_QUADRATIC, action]
-    n_pairs = row_codes.n_pairs
-    scorers.averaging_step(state.quadratic, work.slots, n_pairs, work.rates, action, error, QUADRATIC_RATE)
+    n_plain, n_pairs = row_codes.n_plain_pairs, row_codes.n_pairs
+    categories.averaging_step(state.quadratic, work.slots, n_plain, n_pairs, work.rates, action, error, QUADRATIC_RATE)
     error = reward - predictions[SCORER_FAST_LINEAR, action]
     scale = 1.0 / np.sqrt(clock[CLOCK_MEAN_CODES])
     scorers.adagrad_step(state.fast_linear, work.codes, n, work.rates, action, error, FAST_LINEAR_RATE, scale)
@@ -198,7 +220,10 @@ def learn_event(
         scorers.solve_weights(state.moments, work.system, INITIAL_WEIGHTS, state.weights)
     learn_linear(state, work, row_codes, action, reward, key)
     shared = state.shared_model
-    shared_models.learn(shared, shared.features, work.codes, row_codes.n_codes, action, reward)
+    shared_models.learn(shared, shared.features, work.codes, row_codes.n_plain, action, reward)
+    if row_codes.n_uncoded > 0:
+        linear, fast_linear, residual = state.linear, state.fast_linear, state.residual
+        categories.learn(state.categories, work.hashes, linear, fast_linear, residual, n_coded(row), key)
     stored = is_stored(state, statistics, action, concept_start, key)
     forest, ring = state.forest, state.ring
     learning.learn(forest, ring, work.scratch, work.reached, row, action, reward, concept_start, seed, key, stored)
@@ -242,18 +267,22 @@ def run(
 ) -> int:
     """Process rows, in place: score them, decide, learn given actions, fill probabilities, as `mode` says.
 
-    It is the only entry point, since each would compile the whole forest. It stops where memory must grow or a column
-    become wider, and returns the number of rows processed. `rewards` has a column per action to play, else one.
+    It is the only entry point, since each would compile the whole forest. It stops where memory must grow, a column
+    become wider, or frequent categories get their table, and returns the number of rows processed. `rewards` has a
+    column per action to play, else one.
     """
     state, work = memory.state, memory.workspace
     n_trees, row = work.reached.shape[0], work.row
     for index in range(rows.shape[0]):
-        fits = round_row(rows[index], state.ring.widths, row)
+        n_uncoded = categories.take_hashes(rows[index], state.forest.kinds, work.values, work.hashes)
+        fits = round_row(work.values, state.ring.widths, row)
         if mode & LEARNS and not (
             fits and fits_widths(state.ring, row) and has_capacity(state, n_trees, bool(mode & MAY_GROW))
         ):
             return index
-        row_codes = score_row(state, work, row, statistics)
+        if mode & LEARNS and n_uncoded > 0 and state.categories.hashes.shape[0] == 0:
+            return index
+        row_codes = score_row(state, work, row, n_uncoded, statistics)
         if mode & DECIDES:
             time = state.clock[CLOCK_EVENTS] + 1.0
             actions[index], probabilities[index] = choose(rng, rule, statistics, available, time)

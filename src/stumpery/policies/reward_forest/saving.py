@@ -10,6 +10,7 @@ from stumpery.array_forest.forest_kernels import NODE_VIEWS
 from stumpery.errors import CorruptFile
 from stumpery.policies.reward_forest.capacity import RewardForestCapacity
 from stumpery.policies.reward_forest.policy_kernels import RewardForestState
+from stumpery.policies.reward_forest.scorers.frequent_categories import new_category_table
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import SharedModel
 from stumpery.policies.reward_forest.state import capacity_of, new_state
 from stumpery.policies.reward_forest.trees.ring import check_widths, new_ring
@@ -28,7 +29,21 @@ def arrays_of(state: RewardForestState) -> dict[str, NDArray[Any]]:
     for name, part in state._asdict().items():
         fields = {name: part} if isinstance(part, np.ndarray) else {f"{name}.{k}": v for k, v in part._asdict().items()}
         arrays |= {key: array for key, array in fields.items() if key not in DERIVED}
-    return {**arrays, "sizes": np.array(capacity_of(state))}
+    return {**arrays, "sizes": _sizes(capacity_of(state))}
+
+
+def _sizes(capacity: RewardForestCapacity) -> NDArray[np.int64]:
+    """The capacity as it is saved, without that for frequent categories."""
+    return np.array(capacity[:-1])
+
+
+def add_missing(arrays: dict[str, NDArray[Any]]) -> None:
+    """Turn arrays as former versions saved them into those of this one, in place."""
+    if "edges" in arrays and arrays["edges"].dtype == np.float32:  # before columns could have 64 bits
+        arrays["edges"] = arrays["edges"].astype(np.float64)
+    if "categories.hashes" not in arrays:  # before categories without a code had weights of their own
+        table = new_category_table(0)
+        arrays |= {"categories.hashes": table.hashes, "categories.counts": table.counts}
 
 
 def check_arrays(
@@ -54,6 +69,6 @@ def state_for(
 ) -> RewardForestState:
     """A new state with the capacity of saved arrays."""
     capacity = RewardForestCapacity.of_arrays(saved, max_bytes)
-    if saved.get("sizes", np.zeros(0)).tolist() != list(capacity):
+    if saved.get("sizes", np.zeros(0)).tolist() != _sizes(capacity).tolist():
         raise CorruptFile(f"its arrays have the capacity {tuple(capacity)}, which does not match the saved one")
     return new_state(n_trees, n_actions, is_categorical, saved["ring.widths"].copy(), capacity, shared_model)

@@ -26,6 +26,8 @@ from stumpery.policies.reward_forest.scorers.context_memory import (
     memory_with_actions,
     new_context_memory,
 )
+from stumpery.policies.reward_forest.scorers.frequent_categories import entry_bytes_of, new_category_table
+from stumpery.policies.reward_forest.scorers.frequent_categories_kernels import ENTRIES_PER_BUCKET
 from stumpery.policies.reward_forest.scorers.scorers_kernels import CODES_PER_COLUMN, MAX_PAIRS_PER_CODE, new_linear
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import FeatureSums, SharedModel
 from stumpery.policies.reward_forest.trees import ring
@@ -59,7 +61,9 @@ def new_state(
         + capacity.n_blocks * BLOCK_BYTES
         + 2 * 4 * n_actions * (3 * n_codes + capacity.n_slots)
         + capacity.n_buckets * BUCKET_BYTES
+        + capacity.n_categories * entry_bytes_of(n_actions)
     )
+    n_codes += capacity.n_categories
     clock = np.zeros(N_CLOCK_FIELDS)
     clock[CLOCK_NEXT_BINNING] = FIRST_BINNING
     return RewardForestState(
@@ -76,6 +80,7 @@ def new_state(
         shared_model=shared_model,
         context_memory=new_context_memory(capacity.n_buckets),
         drift=new_detector(),
+        categories=new_category_table(capacity.n_categories),
     )
 
 
@@ -83,15 +88,19 @@ def new_workspace(state: RewardForestState, n_trees: int) -> RewardForestWorkspa
     """Scratch buffers for a state of this shape; their content is not used by the next event."""
     n_columns, n_actions = len(state.edges), state.forest.stats.shape[2]
     n_features = state.shared_model.linear.shape[2]
-    n_slots = (n_columns + 1) * min(n_columns + 1, MAX_PAIRS_PER_CODE)
+    n_codes = 2 * n_columns + 1  # a category without a code has two
+    n_slots = (n_columns + 1) * min(n_columns + 1, MAX_PAIRS_PER_CODE) + n_columns * min(n_codes, MAX_PAIRS_PER_CODE)
     return RewardForestWorkspace(
+        values=aligned_zeros((n_columns,), np.float64),
+        hashes=aligned_zeros((n_columns,), np.uint64),
         row=aligned_zeros((n_columns,), np.float64),
         reached=aligned_zeros((n_trees,), np.int32),
         moving=aligned_zeros((n_trees,), np.int32),
         leaf_sums=aligned_zeros((trees.N_STATS, n_actions), np.int32),
-        codes=aligned_zeros((n_columns + 1,), np.int32),
+        codes=aligned_zeros((n_codes,), np.int32),
+        pair_codes=aligned_zeros((n_codes,), np.int32),
         slots=aligned_zeros((n_slots,), np.int32),
-        rates=aligned_zeros((max(n_slots, n_trees + n_columns + 1),), np.float64),
+        rates=aligned_zeros((max(n_slots, n_trees + n_codes),), np.float64),
         predictions=aligned_zeros((N_SCORERS, n_actions), np.float64),
         system=aligned_zeros((N_SCORERS - 1, N_SCORERS), np.float64),
         sample=aligned_zeros((BINNING_SAMPLE + N_BINS - 1,), np.float64),
@@ -103,8 +112,9 @@ def new_workspace(state: RewardForestState, n_trees: int) -> RewardForestWorkspa
 def capacity_of(state: RewardForestState) -> RewardForestCapacity:
     """The present capacity."""
     forest, n_buckets = state.forest, len(state.context_memory.buckets)
-    n_slots = len(state.quadratic)
-    return RewardForestCapacity(len(state.ring.bytes), len(forest.nodes), len(forest.blocks), n_slots, n_buckets)
+    n_slots, n_categories = len(state.quadratic), ENTRIES_PER_BUCKET * len(state.categories.hashes)
+    n_events = len(state.ring.bytes)
+    return RewardForestCapacity(n_events, len(forest.nodes), len(forest.blocks), n_slots, n_buckets, n_categories)
 
 
 def stored_events(state: RewardForestState) -> Integers:
