@@ -11,7 +11,7 @@ from stumpery.studies.clicks import discretisation as click_discretisation
 from stumpery.studies.clicks import drift as click_drift
 from stumpery.studies.clicks import replay as click_replay
 from stumpery.studies.context_free import lecture_notes as bandits_101
-from stumpery.studies.contextual import contest, forest_cost, one_pass
+from stumpery.studies.contextual import contest, forest_cost, lateness, one_pass
 from stumpery.studies.ensembles import lecture_notes as ensembles
 from stumpery.studies.reinforcement import trees as rl_trees
 from stumpery.studies.selection import feature_selection
@@ -29,6 +29,7 @@ _ALL = (
     one_pass.STUDY,
     contest.STUDY,
     forest_cost.STUDY,
+    lateness.STUDY,
     *click_challenge.STUDIES,
     click_drift.STUDY,
     click_discretisation.STUDY,
