@@ -19,7 +19,6 @@ PACKAGES = {
     "stumpery.reinforcement": "Trees by reinforcement",
     "stumpery.evaluation": "Evaluation",
     "stumpery.evaluation.off_policy": "Off-policy evaluation",
-    "stumpery.evaluation.off_policy": "Off-policy evaluation",
     "stumpery.logs": "Logs",
     "stumpery.client": "Clients of the service",
     "stumpery.encoding": "Schemas and encoders",
