@@ -25,6 +25,7 @@ COMMANDS = [
     ("logs", "inspect"),
     ("logs", "convert"),
     ("logs", "learn"),
+    ("logs", "evaluate"),
 ]
 
 

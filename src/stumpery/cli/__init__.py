@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stumpery.cli import bench, data, demo, logs, plan, serve, service, study
+from stumpery.cli import bench, data, demo, evaluate_log, logs, plan, serve, service, study
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.command(epilog="Example: stumpery demo --steps 10000 --trials 5")(demo.demo)
@@ -16,6 +16,9 @@ app.command(epilog="Example: stumpery plan --actions 7 --variables 94 --depth 14
 app.command(epilog="Example: stumpery bench --only bandits")(bench.bench)
 app.command(epilog="Example: stumpery serve --actions news,sport,film")(serve.serve)
 app.add_typer(data.app, name="data")
+logs.app.command(epilog="Example: stumpery logs evaluate events.dsjson.gz --policy policy.safetensors --always news")(
+    evaluate_log.evaluate
+)
 app.add_typer(logs.app, name="logs")
 app.add_typer(service.app, name="service")
 

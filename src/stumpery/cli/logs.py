@@ -135,7 +135,7 @@ def learn(
         import stumpery as st
 
         options = {"seed": seed} | ({} if max_bytes is None else {"max_bytes": max_bytes})
-        learner = _new_policy(policy, log, options) if start is None else _saved_policy(start)
+        learner = _new_policy(policy, log, options) if start is None else saved_policy(start)
         with log_progress("learn", log) as advance:
             learner.learn_log(log, progress=advance)
         st.save(learner, out)
@@ -209,7 +209,8 @@ def _new_policy(name: str, log: "Log", options: dict[str, Any]) -> "Policy":
     return made
 
 
-def _saved_policy(path: Path) -> "Policy":
+def saved_policy(path: Path) -> "Policy":
+    """A policy from a file; an InvalidInput if that holds something else."""
     import stumpery as st
     from stumpery.errors import InvalidInput
     from stumpery.policies import Policy
