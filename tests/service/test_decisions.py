@@ -7,7 +7,7 @@ from tests.support import refused
 
 from stumpery.errors import InvalidInput
 from stumpery.service.engine.drawing import chosen, uniform
-from stumpery.service.engine.messages import Candidate
+from stumpery.service.engine.messages import CandidateAction
 from stumpery.service.errors import RequestConflict, TooManyRequests, UnknownName
 from stumpery.service.replica.models import digest_of
 from stumpery.service.settings import LimitSettings
@@ -124,22 +124,22 @@ def test_actions_of_a_request_are_chosen_from_and_new_ones_added_where_the_polic
     site.create(**FOREST)
     site.decide(context={"hour": 1})
     with refused(naming="action is 'golf'", error=InvalidInput):
-        site.decide(context={"hour": 1}, actions=[Candidate("golf")])
+        site.decide(context={"hour": 1}, actions=[CandidateAction("golf")])
     site.change(new_actions=True)
     before = site.engine.log.last()
     for bad in (
-        {"context": {"hour": "noon"}, "actions": [Candidate("news"), Candidate("golf")]},
-        {"actions": [Candidate("golf"), Candidate("golf")]},
-        {"actions": [Candidate("golf")], "available": ["news"]},
-        {"actions": [Candidate("")]},
+        {"context": {"hour": "noon"}, "actions": [CandidateAction("news"), CandidateAction("golf")]},
+        {"actions": [CandidateAction("golf"), CandidateAction("golf")]},
+        {"actions": [CandidateAction("golf")], "available": ["news"]},
+        {"actions": [CandidateAction("")]},
     ):
         with refused(error=InvalidInput):
             site.decide(**bad)
     assert site.engine.log.last() == before
-    answer = site.decide(context={"hour": 1}, actions=[Candidate("news"), Candidate("golf")])
+    answer = site.decide(context={"hour": 1}, actions=[CandidateAction("news"), CandidateAction("golf")])
     assert {each.action for each in answer.ranking} == {"news", "golf"}
     assert list(site.counts()["settings"]["actions"]) == [*ACTIONS, "golf"]
-    only = [Candidate("tennis"), Candidate("golf")]
+    only = [CandidateAction("tennis"), CandidateAction("golf")]
     assert site.decide(context={"hour": 1}, actions=only, available=["tennis"]).action == "tennis"
     assert site.digest() == site.rebuilt_digest()
 

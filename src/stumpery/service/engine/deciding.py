@@ -9,7 +9,7 @@ from stumpery.errors import InvalidInput
 from stumpery.service import events
 from stumpery.service.engine.drawing import bounded, chosen, explored, uniform, with_control
 from stumpery.service.engine.journal import Journal
-from stumpery.service.engine.messages import Candidate, DecideAnswer, DecideRequest, RankedAction
+from stumpery.service.engine.messages import CandidateAction, DecideAnswer, DecideRequest, RankedAction
 from stumpery.service.errors import RefusedRequest, RequestConflict, TooManyRequests
 from stumpery.service.events import ActionAdded, DecisionMade
 from stumpery.service.replica.policy_replica import PolicyReplica
@@ -40,7 +40,7 @@ def decide(journal: Journal, limits: LimitSettings, name: str, request: DecideRe
 
 
 def _with_actions(
-    journal: Journal, limits: LimitSettings, name: str, request: DecideRequest, candidates: list[Candidate]
+    journal: Journal, limits: LimitSettings, name: str, request: DecideRequest, candidates: list[CandidateAction]
 ) -> DecideRequest:
     """The request by the names of its actions; new ones are added, after all else was checked."""
     policy = journal.replica.policy(name)

@@ -5,7 +5,7 @@ from msgspec import Struct
 from stumpery.service.events import ServedContext, Value
 
 
-class Candidate(Struct, forbid_unknown_fields=True):
+class CandidateAction(Struct, forbid_unknown_fields=True):
     """An action to choose from, and what it is like."""
 
     action: str
@@ -26,7 +26,7 @@ class DecideRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     """
 
     context: ServedContext | None = None
-    actions: list[Candidate] | None = None
+    actions: list[CandidateAction] | None = None
     available: list[str] | None = None
     k: int = 10
     event: str | None = None
