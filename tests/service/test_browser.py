@@ -1,0 +1,48 @@
+"""The page in a real browser, where one is installed: it fills itself, without an error and without another host."""
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from stumpery.client import Client
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--enable-logging=stderr"]
+
+
+@pytest.fixture
+def address(tmp_path):
+    """A site in a process of its own, which has made decisions for some seconds."""
+    command = [sys.executable, "-m", "stumpery", "serve", "--actions", "news,sport,film", "--port", "0"]
+    server = subprocess.Popen([*command, "--folder", tmp_path / "site"], stdout=subprocess.PIPE, text=True)
+    try:
+        address = re.search(r"http://\S+", server.stdout.readline())[0]
+        with Client(address, timeout_s=60) as client:
+            for second in range(3):
+                for hour in range(8):
+                    decision = client.decide({"hour": hour, "device": "<b>phone</b>"})
+                    client.reward(decision, float(decision.action == "film"))
+                time.sleep(0.0 if second == 2 else 1.0)
+        yield address
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.communicate(timeout=60)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+def test_the_page_fills_itself(address, tmp_path):
+    command = [BROWSER, *FLAGS, f"--user-data-dir={tmp_path / 'browser'}", "--virtual-time-budget=6000", "--dump-dom"]
+    result = subprocess.run([*command, address], capture_output=True, text=True, timeout=120, check=True)
+    page = result.stdout
+    assert [line for line in result.stderr.splitlines() if "CONSOLE" in line] == []
+    assert page.count('class="figure"') == 8
+    assert re.search(r"decisions</span><b>24</b>", page)
+    assert page.count("<polyline") == 2
+    assert page.count(">Why?<") == 15
+    assert "&lt;b&gt;phone&lt;/b&gt;" in page
+    assert "<b>phone" not in page
