@@ -14,6 +14,7 @@ from stumpery.service.engine.engine import Engine
 from stumpery.service.engine.journal import Journal
 from stumpery.service.http.app import application
 from stumpery.service.http.security import check_exposure
+from stumpery.service.replica.models import warm_up
 from stumpery.service.settings import PolicySettings, SiteSettings
 
 logger = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
         for name, policy in settings.policies.items():
             engine.call(partial(_prepare, settings, name, policy))
         app = application(engine)
+        engine.call(_warm_up)
         config = uvicorn.Config(
             app,
             host=settings.host,
@@ -45,6 +47,11 @@ def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
         AnnouncingServer(config, announce, app).run()
     finally:
         engine.stop()
+
+
+def _warm_up(journal: Journal) -> None:
+    for policy in journal.replica.policies.values():
+        warm_up(policy.model, policy.settings)
 
 
 def _prepare(settings: SiteSettings, name: str, policy: PolicySettings, journal: Journal) -> None:

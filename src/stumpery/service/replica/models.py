@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from contextlib import suppress
 from inspect import isabstract, isclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from stumpery import policies
 from stumpery.encoding import Schema
-from stumpery.errors import InvalidInput
+from stumpery.errors import InvalidInput, StumperyError
 from stumpery.options import check_known
 from stumpery.policies import Policy
 from stumpery.policies.exploration import explorers
@@ -30,6 +31,17 @@ def new_model(settings: PolicySettings) -> Policy:
     except TypeError as error:
         raise InvalidInput(f"the options of {settings.kind} are not valid: {error}") from None
     return model
+
+
+def warm_up(model: Policy, settings: PolicySettings) -> None:
+    """Load the compiled kernels of a policy, or compile them, with one that is thrown away; the model is only read."""
+    context = {"x": 0.5, "y": "a"}
+    with suppress(StumperyError):  # columns of other kinds: the kernels are the same
+        thrown_away = new_model(settings)
+        thrown_away.learn(thrown_away.decide(context), settings.reward_range[0])
+        thrown_away.probabilities(context)
+    with suppress(StumperyError):
+        model.probabilities({})
 
 
 def _kind(name: str) -> Any:
