@@ -15,9 +15,9 @@ from stumpery.service.dashboard.follower import LogFollower
 from stumpery.service.dashboard.policy_statistics import MAX_OPEN, N_RECENT, PolicyStatistics
 from stumpery.service.dashboard.time_buckets import MAX_BUCKETS, MAX_ROWS, TimeBuckets
 from stumpery.service.engine import administering
-from stumpery.service.engine.engine import LOG_FILE
 from stumpery.service.events import DecisionMade, DecisionSettled, PolicyCreated, RewardCame, RewardStatus
 from stumpery.service.log.event_log import LogRow
+from stumpery.service.log.opening import LOG_FILE
 from stumpery.service.log.sqlite_log import SqliteLog
 from stumpery.service.settings import KeySettings, PolicySettings
 

@@ -96,6 +96,7 @@ class SiteSettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=True
     """Settings of a site: where it listens, where its log is, its policies, keys and limits."""
 
     folder: str = "stumpery-site"
+    database: Annotated[str, Meta(pattern=r"^postgres(ql)?://")] | None = None
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535)] = 8321
     policies: dict[Name, PolicySettings] = field(default_factory=dict)

@@ -24,7 +24,7 @@ import numpy as np
 from stumpery.service import server
 from stumpery.service.engine import engine as engines
 from stumpery.service.events import DecisionMade, RewardCame, decoded
-from stumpery.service.log.sqlite_log import SqliteLog
+from stumpery.service.log.opening import open_log
 from stumpery.service.replica.models import new_model
 from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import PolicySettings, SiteSettings
@@ -125,9 +125,9 @@ def digest_of_server(port):
     return found["number"], found["digest"]
 
 
-def logged(folder, number):
+def logged(settings, number):
     """What is in the log, by id and kind, and the digest of a rebuild from its first rows."""
-    log = SqliteLog(folder / engines.LOG_FILE)
+    log = open_log(settings)
     rows = list(log.rows())
     log.close()
     found = set()
@@ -142,12 +142,14 @@ def logged(folder, number):
     return found, replica.digest(), len(rows)
 
 
-def rounds(folder, kills, planted, seed):
+def rounds(folder, kills, planted, seed, database=None):
     """Kill a server so many times; the numbers of answered, lost and differing ones."""
     rng = np.random.default_rng(seed)
     policy = PolicySettings(actions=("news", "sport", "film"), options=OPTIONS, wait_s=0.5)
     warm_up(policy)
-    settings = SiteSettings(folder=str(folder), port=0, policies={"default": policy}, snapshot_events=400)
+    settings = SiteSettings(
+        folder=str(folder), port=0, policies={"default": policy}, snapshot_events=400, database=database
+    )
     n_answered = n_lost = n_different = n_rows = 0
     for kill in range(kills):
         child, port = fork_server(settings, planted)
@@ -160,7 +162,7 @@ def rounds(folder, kills, planted, seed):
         os.waitpid(child, 0)
         for client in clients:
             client.join()
-        found, rebuilt, n_rows = logged(folder, number)
+        found, rebuilt, n_rows = logged(settings, number)
         n_different += digest != rebuilt
         answered = {each for client in clients for each in client.answered}
         n_answered += len(answered)
@@ -172,10 +174,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--database", help="postgresql://... with an empty database")
     parser.add_argument("--plant", action="store_true", help="answer before the commit")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        result = rounds(Path(folder) / "site", options.kills, options.plant, options.seed)
+        result = rounds(Path(folder) / "site", options.kills, options.plant, options.seed, options.database)
     print(json.dumps(result))
     return int(result["lost"] > 0 or result["different"] > 0)
 

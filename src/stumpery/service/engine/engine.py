@@ -25,12 +25,12 @@ from stumpery.service.engine.snapshots import Snapshots
 from stumpery.service.errors import ServiceUnavailable, TooManyRequests
 from stumpery.service.events import ClockRead, encoded
 from stumpery.service.log.event_log import EventLog, LogRow
-from stumpery.service.log.sqlite_log import SqliteLog
+from stumpery.service.log.opening import open_log
 from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import SiteSettings
 
 logger = logging.getLogger(__name__)
-LOG_FILE, SNAPSHOT_FOLDER = "log.sqlite", "snapshots"
+SNAPSHOT_FOLDER = "snapshots"
 TICK_S, RETRY_S = 0.1, 1.0
 TRIM_S, MAX_TRIMMED = 1.0, 10_000
 MAX_GROUP = 256  # requests in one commit
@@ -45,7 +45,7 @@ class Engine:
 
     Args:
         settings: The site.
-        log: The event log; by default the SQLite file in the site's folder.
+        log: The event log; by default the SQLite file in the site's folder, or its database.
         clock: Milliseconds since 1970.
     """
 
@@ -55,7 +55,7 @@ class Engine:
         self.settings = settings
         self.folder = Path(settings.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.log: EventLog = SqliteLog(self.folder / LOG_FILE) if log is None else log
+        self.log: EventLog = open_log(settings) if log is None else log
         self.snapshots = Snapshots(self.folder / SNAPSHOT_FOLDER)
         self.is_ready = False
         self.failure = "the log is being read"

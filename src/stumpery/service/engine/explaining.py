@@ -1,6 +1,5 @@
 """Explanations of decisions: as they were logged, by the policy as it is now, and as it was then."""
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,8 +10,9 @@ from stumpery.service.engine.snapshots import Snapshots
 from stumpery.service.errors import UnknownName
 from stumpery.service.events import DecisionMade
 from stumpery.service.log.event_log import LogRow
-from stumpery.service.log.sqlite_log import SqliteLog
+from stumpery.service.log.opening import open_log
 from stumpery.service.replica.policy_replica import PolicyReplica
+from stumpery.service.settings import SiteSettings
 from stumpery.types import Decision
 
 
@@ -23,12 +23,12 @@ def explain(journal: Journal, name: str, event: str) -> dict[str, Any]:
     return {"event": event, "history": history, "now": _explanation(policy, made)}
 
 
-def explain_then(log_path: Path, snapshots: Snapshots, name: str, event: str) -> dict[str, Any]:
+def explain_then(settings: SiteSettings, snapshots: Snapshots, name: str, event: str) -> dict[str, Any]:
     """A decision, and what the policy said of it when it was made: from the snapshot before it, and the log.
 
     It reads the log by itself, and takes as long as that part of the log: not for the engine's thread.
     """
-    log = SqliteLog(log_path, is_reader=True)
+    log = open_log(settings, is_reader=True)
     try:
         history, made = _history(name, event, log.rows_of(name, event))
         created = next((row.number for row in log.rows() if row.policy == name), 0)

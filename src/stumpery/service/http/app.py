@@ -19,7 +19,7 @@ from stumpery.errors import StumperyError
 from stumpery.service.dashboard.follower import LogFollower
 from stumpery.service.dashboard.pages import dashboard_routes
 from stumpery.service.engine import deciding, explaining
-from stumpery.service.engine.engine import LOG_FILE, Engine, Fallback
+from stumpery.service.engine.engine import Engine, Fallback
 from stumpery.service.engine.messages import DecideRequest
 from stumpery.service.errors import TooManyRequests, status_of
 from stumpery.service.http.answering import in_time
@@ -30,7 +30,7 @@ from stumpery.service.http.openapi import description
 from stumpery.service.http.operations import OPERATIONS, ErrorAnswer, Operation
 from stumpery.service.http.personalizer import personalizer_routes
 from stumpery.service.http.security import Keys
-from stumpery.service.log.sqlite_log import SqliteLog
+from stumpery.service.log.opening import open_log
 
 logger = logging.getLogger(__name__)
 JSON = "application/json"
@@ -43,7 +43,7 @@ def application(engine: Engine) -> Starlette:
     keys, metrics = Keys(engine.settings.keys), Metrics(engine)
     routes = [Route(each.path, _endpoint(engine, keys, metrics, each), methods=[each.method]) for each in OPERATIONS]
     routes += [Route(path, endpoint) for path, endpoint in _pages(engine, keys, metrics).items()]
-    follower = LogFollower(lambda: SqliteLog(engine.folder / LOG_FILE, is_reader=True))
+    follower = LogFollower(lambda: open_log(engine.settings, is_reader=True))
     routes += dashboard_routes(follower, keys) + personalizer_routes(engine, keys)
 
     @asynccontextmanager
@@ -123,8 +123,8 @@ def _pages(engine: Engine, keys: Keys, metrics: Metrics) -> dict[str, Endpoint]:
             raise TooManyRequests("another decision is being explained; try again later")
         name, event = request.path_params["name"], request.path_params["event"]
         async with replays:
-            log, snapshots = engine.folder / LOG_FILE, engine.snapshots
-            found = await asyncio.to_thread(explaining.explain_then, log, snapshots, name, event)
+            site, snapshots = engine.settings, engine.snapshots
+            found = await asyncio.to_thread(explaining.explain_then, site, snapshots, name, event)
         return Response(_encoded(found), headers=HEADERS, media_type=JSON)
 
     async def show_openapi(request: Request) -> Response:

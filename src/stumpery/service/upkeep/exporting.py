@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from stumpery.service import events
-from stumpery.service.engine.engine import LOG_FILE
 from stumpery.service.errors import UnknownName
 from stumpery.service.events import DecisionMade, DecisionSettled, PolicyCreated, RewardCame, RewardStatus
 from stumpery.service.log.event_log import LogRow
+from stumpery.service.log.opening import LOG_FILE
 from stumpery.service.log.sqlite_log import SqliteLog
 from stumpery.system.writing import whole_file
 

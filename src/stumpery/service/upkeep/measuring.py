@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from stumpery.service.engine.engine import LOG_FILE, SNAPSHOT_FOLDER
+from stumpery.service.engine.engine import SNAPSHOT_FOLDER
 from stumpery.service.engine.snapshots import Snapshots
 from stumpery.service.events import DecisionMade, PolicyCreated, RewardCame, RewardStatus, encoded
 from stumpery.service.log.event_log import LogRow
+from stumpery.service.log.opening import LOG_FILE
 from stumpery.service.log.sqlite_log import SqliteLog
 from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import PolicySettings
