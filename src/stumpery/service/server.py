@@ -1,5 +1,6 @@
 """The server: the engine, the application on uvicorn, and a graceful stop."""
 
+import gc
 import logging
 import sys
 from collections.abc import Callable
@@ -29,6 +30,7 @@ def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
     engine = Engine(settings)
     try:
         engine.start()
+        gc.freeze()  # what was restored stays
         for name, policy in settings.policies.items():
             engine.call(partial(_prepare, settings, name, policy))
         app = application(engine)

@@ -6,6 +6,7 @@ in the log's order.
 """
 
 import asyncio
+import gc
 import logging
 import threading
 import time
@@ -225,7 +226,11 @@ class Engine:
         return True
 
     def _restore(self) -> None:
-        replica = self.snapshots.restore(self.log)
+        gc.disable()  # it would look at hundreds of thousands of open decisions again and again
+        try:
+            replica = self.snapshots.restore(self.log)
+        finally:
+            gc.enable()
         self.journal = Journal(self.log, replica, self._clock, self.alarms.see)
 
 

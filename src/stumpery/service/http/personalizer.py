@@ -16,9 +16,10 @@ from starlette.routing import Route
 
 from stumpery.errors import StumperyError
 from stumpery.service.engine import administering, deciding, rewarding
-from stumpery.service.engine.deciding import MAX_RANKING, DecideRequest
+from stumpery.service.engine.deciding import MAX_RANKING
 from stumpery.service.engine.engine import Engine
 from stumpery.service.engine.journal import Journal
+from stumpery.service.engine.messages import DecideRequest
 from stumpery.service.engine.rewarding import ActivateRequest, RewardRequest
 from stumpery.service.errors import RefusedRequest, status_of
 from stumpery.service.events import Value

@@ -9,8 +9,8 @@ from stumpery.service.events import DecisionMade, RewardCame, decoded
 Reward = tuple[float, str | None]  # the value, and an id of its own
 
 
-class OpenDecision(Struct, array_like=True):
-    """A decision that waits for its reward.
+class OpenDecision(Struct, array_like=True, gc=False):
+    """A decision that waits for its reward; the garbage collector need not look at it, since it is in no cycle.
 
     `content` is its event as JSON, `rewards` are those that came, `is_learned` says whether one was learned.
     """
@@ -20,7 +20,7 @@ class OpenDecision(Struct, array_like=True):
     content: bytes
     is_active: bool = True
     is_learned: bool = False
-    rewards: list[Reward] = []
+    rewards: tuple[Reward, ...] = ()
 
     def made(self) -> DecisionMade:
         """The decision itself."""
@@ -56,7 +56,7 @@ class OpenDecisions:
         """Open a decision; rewards that came before it are its own now."""
         came = self.early.pop(event, None)
         if came is not None:
-            decision.rewards.extend(came.rewards)
+            decision.rewards = (*decision.rewards, *came.rewards)
         self.decisions[event] = decision
         heappush(self._waiting, (decision.until, decision.number, event))
 

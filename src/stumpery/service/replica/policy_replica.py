@@ -103,7 +103,7 @@ class PolicyReplica:
         if decision is None or event.status is RewardStatus.LATE:
             self.counts["late rewards"] += 1
             return
-        decision.rewards.append((event.value, event.reward))
+        decision.rewards = (*decision.rewards, (event.value, event.reward))
         if event.status is RewardStatus.LEARNED:
             self._learn_first(row, decision)
 

@@ -36,7 +36,7 @@ def settlement(settings: PolicySettings, decision: OpenDecision) -> DecisionSett
     return DecisionSettled(_together(settings, decision.rewards))
 
 
-def _together(settings: PolicySettings, rewards: list[Reward]) -> float:
+def _together(settings: PolicySettings, rewards: tuple[Reward, ...]) -> float:
     values = [value for value, _ in rewards]
     low, high = settings.reward_range
     if settings.rewards == "sum":
