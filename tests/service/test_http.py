@@ -264,11 +264,23 @@ def test_a_key_has_its_rate(tmp_path):
         assert answers[-1].headers["retry-after"] == "1"
 
 
+def test_each_request_of_many_counts_for_the_rate(tmp_path):
+    key, digest = new_key()
+    keys = (KeySettings(name="app", sha256=digest, rights=("decide",), rate=5.0),)
+    with open_site(tmp_path / "site", keys=keys) as site:
+        site.create()
+        web = Web(site)
+        many = {"decisions": [{}] * 50}
+        statuses = [web("POST", f"{POLICY}/decide_many", many, key=key).status_code for _ in range(3)]
+        assert statuses == [200, 429, 429]
+
+
 def test_rates_refill(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("stumpery.service.http.security.time.monotonic", lambda: now[0])
     limit = RateLimit(2.0)
-    limit.take(2)
+    limit.take()
+    limit.take()
     with refused(naming="2 requests a second"):
         limit.take()
     now[0] += 0.5

@@ -51,7 +51,8 @@ def test_rows_come_back_in_order_and_old_ones_are_deleted(address):
     log.close()
 
 
-def test_a_second_writer_is_refused_and_a_reader_is_not(address):
+def test_a_second_writer_is_refused_and_a_reader_is_not(address, monkeypatch):
+    monkeypatch.setattr("stumpery.service.log.postgresql_log.LOCK_WAIT_S", 0.2)
     log = PostgresqlLog(address)
     with refused(naming="in use by another process", error=ServiceUnavailable):
         PostgresqlLog(address)

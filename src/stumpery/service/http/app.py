@@ -27,7 +27,7 @@ from stumpery.service.http.bodies import decoded_body, read_body
 from stumpery.service.http.headers import HEADERS, PAGE_HEADERS
 from stumpery.service.http.metrics import Metrics
 from stumpery.service.http.openapi import description
-from stumpery.service.http.operations import OPERATIONS, ErrorAnswer, Operation
+from stumpery.service.http.operations import OPERATIONS, ErrorAnswer, Operation, n_requests
 from stumpery.service.http.personalizer import personalizer_routes
 from stumpery.service.http.security import Keys
 from stumpery.service.log.opening import open_log
@@ -72,10 +72,12 @@ def _endpoint(engine: Engine, keys: Keys, metrics: Metrics, operation: Operation
         start = time.perf_counter()
         status = 500
         try:
-            keys.check(request.headers.get("authorization"), operation.right)
+            rate = keys.check(request.headers.get("authorization"), operation.right)
             body: Any = None
             if operation.body is not None:
                 body = decoded_body(await read_body(request, limits.body_bytes), operation.body)
+                if rate is not None:
+                    rate.charge(n_requests(body) - 1)
             path = request.path_params
             fallback: Fallback = None
             if makes_decisions:

@@ -100,6 +100,13 @@ def _check_batch(limits: LimitSettings, requests: list[Any]) -> None:
         raise RefusedRequest(f"there are {len(requests)} requests in one; the limit is {limits.batch}")
 
 
+def n_requests(body: Any) -> int:
+    """How many requests a body holds, by which a key's rate counts."""
+    if isinstance(body, DecideManyRequest):
+        return max(1, len(body.decisions))
+    return max(1, len(body.rewards)) if isinstance(body, RewardManyRequest) else 1
+
+
 def _each(
     make: Callable[..., Task], limits: LimitSettings, path: Path, bodies: list[Any], journal: Journal
 ) -> tuple[list[Any], list[ItemError]]:

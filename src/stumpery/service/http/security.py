@@ -28,19 +28,24 @@ class RateLimit:
 
     def __init__(self, rate: float | None) -> None:
         self.rate = rate
-        self._tokens = rate or 0.0
+        self._tokens = max(rate or 0.0, 1.0)
         self._at = time.monotonic()
 
-    def take(self, n: int = 1) -> None:
-        """Take n requests, or raise TooManyRequests."""
+    def take(self) -> None:
+        """Take one request, or raise TooManyRequests."""
         if self.rate is None:
             return
         now = time.monotonic()
         self._tokens = min(max(self.rate, 1.0), self._tokens + (now - self._at) * self.rate)
         self._at = now
-        if self._tokens < min(n, self.rate):
+        if self._tokens < 1.0:
             raise TooManyRequests(f"this key may send {self.rate:g} requests a second; try again later")
-        self._tokens -= n
+        self._tokens -= 1.0
+
+    def charge(self, n: int) -> None:
+        """Count n further requests, of a body with many: the next ones wait until they are paid for."""
+        if self.rate is not None:
+            self._tokens -= n
 
 
 class Keys:
@@ -53,10 +58,10 @@ class Keys:
     def __init__(self, settings: tuple[KeySettings, ...]) -> None:
         self._keys = [(bytes.fromhex(key.sha256), key, RateLimit(key.rate)) for key in settings]
 
-    def check(self, header: str | None, right: Right) -> None:
-        """Refuse a request whose Authorization header has no key with this right."""
+    def check(self, header: str | None, right: Right) -> RateLimit | None:
+        """Refuse a request whose Authorization header has no key with this right; returns the key's rate."""
         if not self._keys:
-            return
+            return None
         kind, _, given = (header or "").partition(" ")
         if kind.lower() != "bearer" or not given:
             raise AccessDenied("this needs a key, as the header Authorization: Bearer KEY")
@@ -68,6 +73,7 @@ class Keys:
         if right not in key.rights:
             raise ForbiddenRight(f"the key {key.name!r} has not the right {right!r}")
         limit.take()
+        return limit
 
 
 def new_key() -> tuple[str, str]:

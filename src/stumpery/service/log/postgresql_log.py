@@ -6,6 +6,7 @@ so the order of numbers is the order of commits, and a reader that follows them 
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ INSERT = (
 COLUMNS = "number, time, policy, event, content"
 ADVISORY_LOCK = 0x7374756D70657279  # "stumpery"
 PAGE_ROWS = 1_000
-TIMEOUT_S = 10.0
+TIMEOUT_S, LOCK_WAIT_S, LOCK_POLL_S = 10.0, 5.0, 0.05
 
 
 class PostgresqlLog:
@@ -138,7 +139,11 @@ class PostgresqlLog:
         )
         if self._is_reader:
             return connection
-        if not await connection.fetchval("SELECT pg_try_advisory_lock($1)", ADVISORY_LOCK):
+        end = time.monotonic() + LOCK_WAIT_S
+        while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", ADVISORY_LOCK):
+            if time.monotonic() < end:  # the database may not have noticed yet that an earlier process is gone
+                await asyncio.sleep(LOCK_POLL_S)
+                continue
             connection.terminate()
             raise ServiceUnavailable("the log in PostgreSQL is in use by another process; one process writes a log")
         await connection.execute(CREATE_TABLE)
