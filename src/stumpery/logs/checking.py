@@ -27,9 +27,20 @@ class RecentIds:
 
     def add(self, event_ids: Sequence[str | None]) -> list[int]:
         """Remember ids; returns the places of those that have come before."""
+        keys = list(map(hash, event_ids))
+        distinct = set(keys)
+        fits = len(distinct) == len(keys) and len(self._new) + len(keys) < self._capacity
+        if (
+            fits and distinct.isdisjoint(self._new) and distinct.isdisjoint(self._old)
+        ):  # the usual case, three times as fast
+            self._new |= distinct
+            return []
+        return self._add_each(event_ids, keys)
+
+    def _add_each(self, event_ids: Sequence[str | None], keys: Sequence[int]) -> list[int]:
         repeated = []
         new, old = self._new, self._old
-        for place, key in enumerate(map(hash, event_ids)):
+        for place, key in enumerate(keys):
             if key in new or key in old:
                 if event_ids[place] is not None:
                     repeated.append(place)
@@ -199,6 +210,10 @@ def _groups(candidates: Candidates) -> Iterator[tuple[Integers, tuple[Action, ..
     """Rows with the same candidates, as many places in their order and as many probabilities: rows and names."""
     groups: dict[tuple[int, int, int], list[int]] = {}
     orders, given = candidates.orders, candidates.probabilities
+    sizes = [set(map(len, each)) for each in (orders, given) if each is not None]
+    if candidates.names and len(set(map(id, candidates.names))) == 1 and all(len(each) == 1 for each in sizes):
+        yield np.arange(len(candidates.names)), candidates.names[0]  # all rows are alike
+        return
     for place, names in enumerate(candidates.names):
         n_ordered = len(names) if orders is None else len(orders[place])
         key = id(names), n_ordered, 0 if given is None else len(given[place])

@@ -121,6 +121,8 @@ class DsjsonSource:
 
     def _decisions(self, block: Events, report: LogReport) -> Events:
         """The events that are decisions to learn from; the others are counted."""
+        if all(map(_is_ordinary, block.events)):
+            return block
         others: dict[str, list[int]] = {}
         kept = []
         for place, event in enumerate(block.events):
@@ -188,6 +190,8 @@ class DsjsonSource:
         self, events: Sequence[Any], names: Sequence[tuple[Action, ...]], lines: Any, report: LogReport
     ) -> list[Action | None]:
         """The name of each chosen action; fields that contradict each other are doubtful."""
+        if not self._has_names and _agree(events):
+            return [event.action for event in events]
         found: list[Action | None] = []
         contradictory = []
         for event, offered, line in zip(events, names, lines, strict=True):
@@ -241,6 +245,22 @@ class DsjsonSource:
             flat = [_flat(each) for each in objects]
             found.append(dict(zip(offered or range(1, len(flat) + 1), flat, strict=False)))
         return found
+
+
+def _is_ordinary(event: Any) -> bool:
+    """Whether an event is a decision like most others."""
+    return event.context is not None and event.p_drop is None and event.outcomes is None and not event.is_skipped
+
+
+def _agree(events: Sequence[Any]) -> bool:
+    """Whether all events name their action in three ways that agree."""
+    return all(
+        event.order
+        and event.action == event.order[0]
+        and event.action - 1 == event.index
+        and 0 < event.action <= len(event.order)
+        for event in events
+    )
 
 
 def _at(value: Any, path: Sequence[str]) -> Any:
