@@ -15,7 +15,7 @@ from stumpery.options import check_known, check_number, check_one_of, check_whol
 from stumpery.policies.arguments import checked_actions
 from stumpery.types import Action
 
-CHUNK_ROWS = 4096
+CHUNK_ROWS = 2048
 
 
 class Log:
