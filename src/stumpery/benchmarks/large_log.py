@@ -74,7 +74,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--folder", type=Path, default=Path("out"))
-    parser.add_argument("--max-bytes", type=int, default=128_000_000)
+    parser.add_argument("--max-bytes", type=int, default=64_000_000)
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     log, policy = given.folder / f"large-{given.rows}.dsjson", given.folder / "policy.safetensors"
