@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from time import process_time
 
@@ -15,6 +16,7 @@ from stumpery.logs.report import LogReport
 from stumpery.system.extras import need
 
 N_LINES = 40_000
+CHUNK = 2048
 TARGET = 100_000.0  # lines a second of one core
 
 
@@ -38,16 +40,17 @@ def decoding() -> float:
     """Lines a processor second, from the file to typed events."""
     events = JsonEvents(dsjson(), event_type(), "c", None)
     start = process_time()
-    n_rows = sum(len(block.events) for block in events.read(4096, LogReport("")))
+    n_rows = sum(len(block.events) for block in events.read(CHUNK, LogReport("")))
     return n_rows / (process_time() - start)
 
 
 def dicts() -> float:
-    """Lines a processor second, from the file to dicts of orjson."""
+    """Lines a processor second, from the file to dicts of orjson, those of a chunk kept as our events are."""
     loads = need("orjson", "bench").loads
-    start = process_time()
+    start, n_rows = process_time(), 0
     with dsjson().open("rb") as file:
-        n_rows = sum(1 for line in file if loads(line))
+        while chunk := [loads(line) for line in islice(file, CHUNK)]:
+            n_rows += len(chunk)
     return n_rows / (process_time() - start)
 
 
