@@ -80,7 +80,7 @@ def test_many_actions_learn_from_each_other():
         policy = new(features, features=known)
         actions = policy.play(rows, rewards).actions
         earned.append(expected[np.arange(len(rows)), actions].mean())
-    assert earned[0] > earned[1] + 0.05
+    assert earned[0] > earned[1] + 0.03
 
 
 def test_features_that_tell_nothing_cost_little():

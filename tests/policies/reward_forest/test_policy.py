@@ -298,10 +298,10 @@ def recycled():
     rows, rewards = endless(30_000)
     policy = new(max_bytes=100_000)
     policy.play(rows[:10_000], rewards[:10_000])
-    for start in range(10_000, len(rows), 100):
+    for start in range(10_000, len(rows), 10):
         if policy._arena.state.forest.counters[trees.COUNTER_FREE_PAIR] != trees.NO_INDEX:
             break
-        policy.play(rows[start : start + 100], rewards[start : start + 100])
+        policy.play(rows[start : start + 10], rewards[start : start + 10])
     forest = policy._arena.state.forest
     n_nodes = forest.counters[trees.COUNTER_NODES]
     assert forest.counters[trees.COUNTER_FREE_PAIR] != trees.NO_INDEX

@@ -12,6 +12,7 @@ from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.policies.reward_forest.scorers.context_memory import BUCKET_BYTES
 from stumpery.policies.reward_forest.scorers.frequent_categories import entry_bytes_of
 from stumpery.policies.reward_forest.scorers.frequent_categories_kernels import ENTRIES_PER_BUCKET
+from stumpery.policies.reward_forest.scorers.ridge import MAX_FEATURES, ridge_bytes, ridge_size
 from stumpery.policies.reward_forest.scorers.scorers_kernels import CODES_PER_COLUMN
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring import Widths
@@ -34,13 +35,17 @@ def default_n_trees(n_columns: int) -> int:
 
 
 class RewardForestCapacity(NamedTuple):
-    """The number of events, nodes, blocks, slots, buckets of the context memory and entries of frequent categories."""
+    """The number of events, nodes, blocks, slots, buckets of the context memory, features and frequent categories.
+
+    Slots are those of the quadratic scorer, features those of the ridge scorer.
+    """
 
     n_events: int
     n_nodes: int
     n_blocks: int
     n_slots: int
     n_buckets: int
+    n_ridge_features: int
     n_categories: int = 0  # none before the first category without a code
 
     def initial(self, n_trees: int) -> Self:
@@ -65,6 +70,7 @@ class RewardForestCapacity(NamedTuple):
             "forest.blocks",
             "quadratic",
             "context_memory.buckets",
+            "ridge.weights",
             "categories.hashes",
         )
         if missing := [name for name in names if name not in arrays]:
@@ -92,21 +98,24 @@ def capacity_within(
     n_features: int,
     widths: Widths,
     present: RewardForestCapacity | None = None,
+    n_possible: int = MAX_FEATURES,
 ) -> RewardForestCapacity:
     """The largest capacity within `max_bytes`: at most an eighth for slots, and as much for buckets.
 
     One half of the rest is for nodes and leaves, the other for events, until it is known what they need. Slots, buckets
-    and entries of frequent categories of a `present` capacity stay. What is enough for narrow columns is enough when
-    they become wide.
+    and entries of frequent categories of a `present` capacity stay, as do its features; else there are as many of the
+    `n_possible` as fit. What is enough for narrow columns is enough when they become wide.
     """
     n_columns = len(widths)
     slot_bytes, leaf_bytes, node_bytes = 2 * 4 * n_actions, leaf_bytes_of(n_actions), node_bytes_of(n_actions)
     event_bytes, widest = event_bytes_of(widths, n_trees), event_bytes_of(np.full(n_columns, FLOAT), n_trees)
     min_rest = max(4 * n_trees * node_bytes / NODE_SHARE, MIN_EVENTS * widest / (1.0 - NODE_SHARE))
     n_codes = (n_columns + 1) * CODES_PER_COLUMN
+    n_ridge_features = present.n_ridge_features if present else ridge_size(max_bytes, n_possible, n_actions)
     fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
     n_categories = present.n_categories if present else 0
     fixed += n_categories * entry_bytes_of(n_actions)
+    fixed += ridge_bytes(n_ridge_features, n_columns, n_actions)
     rest = 0.97 * max_bytes - fixed - OVERHEAD_BYTES
     n_buckets, min_slots = (present.n_buckets, present.n_buckets) if present else (MAX_BUCKETS, MIN_BUCKETS)
     while n_buckets > min_slots and n_buckets * BUCKET_BYTES > max_bytes // 8:
@@ -125,7 +134,7 @@ def capacity_within(
     n_events = min(int(rest * (1.0 - NODE_SHARE) / event_bytes), MAX_EVENTS)
     n_nodes = min(int(rest * NODE_SHARE / node_bytes), 2 * n_trees * n_events // trees.MIN_CHILD_EVENTS)
     n_blocks = n_blocks_for(n_trees, n_events)
-    return RewardForestCapacity(n_events, n_nodes, n_blocks, n_slots, n_buckets, n_categories)
+    return RewardForestCapacity(n_events, n_nodes, n_blocks, n_slots, n_buckets, n_ridge_features, n_categories)
 
 
 def leaf_bytes_of(n_actions: int) -> int:

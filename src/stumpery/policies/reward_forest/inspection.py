@@ -22,7 +22,7 @@ from stumpery.types import Decision, Explanation, Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SCORERS = ("forest", "linear", "quadratic", "fast linear", "residual")
+SCORERS = ("forest", "linear", "quadratic", "fast linear", "residual", "ridge")
 
 
 @dataclass(kw_only=True, eq=False)

@@ -27,7 +27,7 @@ from stumpery.policies.reward_forest.action_features import ActionFeatures, chec
 from stumpery.policies.reward_forest.capacity import default_n_trees
 from stumpery.policies.reward_forest.growth import RewardForestArena, initial_state
 from stumpery.policies.reward_forest.inspection import RewardForestInspection
-from stumpery.policies.reward_forest.saving import add_missing, arrays_of, check_arrays, state_for
+from stumpery.policies.reward_forest.saving import add_missing, arrays_of, check_arrays, state_for, with_ridge
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import SharedModel
 from stumpery.policies.reward_forest.state import new_shared_model, with_actions
 from stumpery.policies.reward_forest.trees import ring
@@ -50,11 +50,11 @@ class RewardForest(RewardForestInspection):
 
     Every leaf holds the numbers of stored events and splits when a split of its own events separates the actions'
     rewards; a split that does not hold is pruned. Beside the forest's mean stand three linear scorers (columns, pairs
-    of columns, and columns with a fast learning rate) and a residual scorer, the forest's mean plus learned
-    corrections; online stacking weighs the five. A context memory adds the residuals of repeated contexts.
-    When rewards fall short of their scores, a drift detector makes the forest forget its events. The forest's
-    uncertainty and the `explorer` choose the action. Missing values and new categories are ordinary, also thousands of
-    categories in a column.
+    of columns, and columns with a fast learning rate), a residual scorer, the forest's mean plus learned corrections,
+    and a ridge scorer, which is best at the start; online stacking weighs the six. A context memory adds the residuals
+    of repeated contexts. When rewards fall short of their scores, a drift detector makes the forest forget its events.
+    Uncertainties and the `explorer` choose the action. Missing values and new categories are ordinary, also thousands
+    of categories in a column.
 
     Args:
         actions: the actions to choose from: strings, numbers or booleans, all different.
@@ -313,6 +313,8 @@ class RewardForest(RewardForestInspection):
             return
         n_trees, is_categorical = self._arena.n_trees, self._known_encoder.is_categorical
         add_missing(arrays)
+        if not any(name.startswith("ridge.") for name in arrays):  # as in files of former versions
+            arrays |= with_ridge(self._arena.state, arrays)
         check_arrays(self._arena.state, arrays, is_categorical)
         self._arena = None  # frees its memory before the next is taken
         saved = {name: array for name, array in arrays.items() if name not in ("rng", "seen")}

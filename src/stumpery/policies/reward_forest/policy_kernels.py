@@ -1,8 +1,9 @@
 """Events of the reward forest: decide with all scorers, learn with all, or both for rows with known rewards.
 
-Five scorers score a row: the forest's mean, three linear scorers (codes; hashed pairs of codes; codes with a fast rate)
-and the residual scorer, the forest's mean plus learned corrections. Online stacking makes one score of the five; the
-forest alone gives the uncertainty. Frequent categories without a code have weights of their own in the other four
+Six scorers score a row: the forest's mean, three linear scorers (codes; hashed pairs of codes; codes with a fast rate),
+the residual scorer, the forest's mean plus learned corrections, and the ridge scorer. Online stacking makes one score
+of the six; the uncertainty is the forest's, mixed with that of the ridge scorer for actions with few plays. Frequent
+categories without a code have weights of their own in the linear and residual scorers
 (`frequent_categories_kernels.py`). The context memory adds what a context that came before earned beyond its score;
 where actions have features, scores are shrunk towards those of similar actions. When rewards fall short of the stacked
 scores, a drift detector makes the forest forget its events.
@@ -29,14 +30,16 @@ from stumpery.drift import reward_drop_kernels as reward_drop
 from stumpery.hashing_kernels import Hashes, splitmix64
 from stumpery.jit import internal, kernel
 from stumpery.policies.exploration.explorer_kernels import choose, fill_probabilities
-from stumpery.policies.exploration.rule_kernels import ACTION_SCORE
+from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, ACTION_UNCERTAINTY
 from stumpery.policies.mode_kernels import DECIDES, FILLS, LEARNS, reward_of, write_probabilities_and_scores
 from stumpery.policies.reward_forest.scorers import context_memory_kernels as context_memory
 from stumpery.policies.reward_forest.scorers import frequent_categories_kernels as categories
+from stumpery.policies.reward_forest.scorers import ridge_kernels as ridges
 from stumpery.policies.reward_forest.scorers import scorers_kernels as scorers
 from stumpery.policies.reward_forest.scorers import shared_model_kernels as shared_models
 from stumpery.policies.reward_forest.scorers.context_memory_kernels import ContextMemory
 from stumpery.policies.reward_forest.scorers.frequent_categories_kernels import CategoryTable
+from stumpery.policies.reward_forest.scorers.ridge_kernels import RidgeRow, RidgeScorer
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import FeatureSums, SharedModel
 from stumpery.policies.reward_forest.trees import learning_kernels as learning
 from stumpery.policies.reward_forest.trees import ring_kernels as rings
@@ -44,9 +47,16 @@ from stumpery.policies.reward_forest.trees.criterion_kernels import average_leav
 from stumpery.policies.reward_forest.trees.ring_kernels import Ring, fits_widths
 from stumpery.types import Floats, Integers, RandomState
 
-SCORER_FOREST, SCORER_LINEAR, SCORER_QUADRATIC, SCORER_FAST_LINEAR, SCORER_RESIDUAL = range(5)
-N_SCORERS = 5
-INITIAL_WEIGHTS = (0.25, 0.25, 0.25, 0.0, 0.25)  # the fast linear scorer is needed only where the stream drifts
+SCORER_FOREST, SCORER_LINEAR, SCORER_QUADRATIC, SCORER_FAST_LINEAR, SCORER_RESIDUAL, SCORER_RIDGE = range(6)
+N_SCORERS = 6
+INITIAL_WEIGHTS = (
+    0.125,
+    0.125,
+    0.125,
+    0.0,
+    0.125,
+    0.5,
+)  # the fast linear scorer is needed only where the stream drifts
 LINEAR_RATE, QUADRATIC_RATE, FAST_LINEAR_RATE = 1.0, 2.0, 2.0  # learning-rate multipliers
 # Of the clock: CLOCK_EVENTS counts all events, while the forest renumbers its own at times; CLOCK_FIRST_STORED is the
 # number of events before the first that the ring may hold.
@@ -65,6 +75,7 @@ class RewardForestState(NamedTuple):
     quadratic: Float32s
     fast_linear: Float32s
     residual: Float32s
+    ridge: RidgeScorer
     edges: Floats  # (columns, N_BINS - 1), of the bins of numerical columns
     moments: Floats  # (N_SCORERS - 1, N_SCORERS), of the stacking
     weights: Floats  # (N_SCORERS,), of the stacking
@@ -92,6 +103,7 @@ class RewardForestWorkspace(NamedTuple):
     system: Floats  # (N_SCORERS - 1, N_SCORERS)
     sample: Floats  # (BINNING_SAMPLE + N_BINS - 1,)
     sums: FeatureSums
+    ridge: RidgeRow
     scratch: Scratch
 
 
@@ -103,6 +115,7 @@ class RowCodes(NamedTuple):
     n_plain_pairs: int  # pairs of plain codes
     n_pairs: int
     n_uncoded: int  # categories without a code
+    n_features: int  # of the ridge scorer
     context: np.uint64  # the context's hash
 
 
@@ -127,6 +140,7 @@ def score_row(
         predictions[SCORER_QUADRATIC, action] = 0.0
         predictions[SCORER_FAST_LINEAR, action] = 0.0
         predictions[SCORER_RESIDUAL, action] += statistics[ACTION_SCORE, action]
+        predictions[SCORER_RIDGE, action] = 0.0
     n_plain = n = scorers.fill_codes(row, state.forest.kinds, state.edges, work.codes)
     n_plain_pairs = n_pairs = scorers.fill_pairs(state.quadratic, work.codes, n, work.slots)
     if n_uncoded > 0:
@@ -137,15 +151,20 @@ def score_row(
     scorers.add_scores(state.quadratic, work.slots, n_pairs, predictions[SCORER_QUADRATIC])
     scorers.add_scores(state.fast_linear, work.codes, n, predictions[SCORER_FAST_LINEAR])
     scorers.add_scores(state.residual, work.codes, n, predictions[SCORER_RESIDUAL])
+    n_features = ridges.fill_features(state.ridge, row, state.forest.kinds, work.ridge)
+    ridges.add_scores(state.ridge, work.ridge, n_features, predictions[SCORER_RIDGE])
     scorers.fill_stacked_scores(predictions, state.weights, statistics[ACTION_SCORE])
     context_memory.add_residuals(state.context_memory, context, statistics[ACTION_SCORE])
     shared = state.shared_model
     shared_models.shrink_scores(
         shared, shared.features, work.codes, n_plain, predictions[SCORER_FOREST], work.sums, statistics
     )
+    if shared.features.ndim == 1 or shared.strength == 0.0:  # similar actions would tell more
+        weight = state.weights[SCORER_RIDGE]
+        ridges.mix_uncertainties(state.ridge, work.ridge, n_features, weight, statistics[ACTION_UNCERTAINTY])
     for action in range(statistics.shape[1]):  # an action far below 0 would hardly be tried again after a drift
         statistics[ACTION_SCORE, action] = max(statistics[ACTION_SCORE, action], 0.0)
-    return RowCodes(n_plain, n, n_plain_pairs, n_pairs, n_uncoded, context)
+    return RowCodes(n_plain, n, n_plain_pairs, n_pairs, n_uncoded, n_features, context)
 
 
 @internal
@@ -219,6 +238,8 @@ def learn_event(
     if time % scorers.STACKING_INTERVAL == 0.0:
         scorers.solve_weights(state.moments, work.system, INITIAL_WEIGHTS, state.weights)
     learn_linear(state, work, row_codes, action, reward, key)
+    kinds, n_features = state.forest.kinds, row_codes.n_features
+    ridges.learn(state.ridge, row, kinds, work.ridge, n_features, action, reward, key)
     shared = state.shared_model
     shared_models.learn(shared, shared.features, work.codes, row_codes.n_plain, action, reward)
     if row_codes.n_uncoded > 0:

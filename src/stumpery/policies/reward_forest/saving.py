@@ -11,9 +11,11 @@ from stumpery.errors import CorruptFile
 from stumpery.policies.reward_forest.capacity import RewardForestCapacity
 from stumpery.policies.reward_forest.policy_kernels import RewardForestState
 from stumpery.policies.reward_forest.scorers.frequent_categories import new_category_table
+from stumpery.policies.reward_forest.scorers.ridge import MAX_FEATURES, MIN_FEATURES, new_ridge
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import SharedModel
 from stumpery.policies.reward_forest.state import capacity_of, new_state
 from stumpery.policies.reward_forest.trees.ring import check_widths, new_ring
+from stumpery.saving.validation import check_within
 
 # Views of other arrays, and what follows from the options.
 DERIVED = {
@@ -21,6 +23,8 @@ DERIVED = {
     *(f"ring.{name}" for name in ("shorts", "floats", "words", "doubles", "starts", "span")),
     "shared_model.strength",
 }
+
+UNTRAINED_SQUARES = 50.0  # of the ridge scorer of an older file, in the stacking: its weight is low until these decay
 
 
 def arrays_of(state: RewardForestState) -> dict[str, NDArray[Any]]:
@@ -46,12 +50,30 @@ def add_missing(arrays: dict[str, NDArray[Any]]) -> None:
         arrays |= {"categories.hashes": table.hashes, "categories.counts": table.counts}
 
 
+def with_ridge(state: RewardForestState, saved: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """What an older file lacks: the ridge scorer of a new state, which the stacking hardly weighs at first."""
+    ridge = {f"ridge.{name}": array for name, array in state.ridge._asdict().items()}
+    try:
+        moments = np.pad(saved["moments"], ((0, 1), (0, 0)))
+        moments = np.insert(moments, -1, 0.0, axis=1)
+        moments[-1, -2] = UNTRAINED_SQUARES
+        weights = np.append(saved["weights"], 0.0)
+        sizes = np.append(saved["sizes"], len(state.ridge.weights))
+    except (KeyError, ValueError, IndexError) as error:
+        raise CorruptFile("its stacking does not match its other arrays") from error
+    return {**ridge, "moments": moments, "weights": weights, "sizes": sizes}
+
+
 def check_arrays(
     state: RewardForestState, saved: Mapping[str, NDArray[Any]], is_categorical: NDArray[np.bool_]
 ) -> None:
     """Refuse saved arrays that differ from those of a new state in more than their length."""
     check_widths(saved.get("ring.widths"), is_categorical)
-    made = arrays_of(state._replace(ring=new_ring(1, saved["ring.widths"])))
+    weights = saved.get("ridge.weights", np.zeros(0))
+    size = len(weights) if weights.ndim else 0
+    check_within(np.array(size), MIN_FEATURES, MAX_FEATURES, "the number of features of the ridge scorer")
+    made_ridge = new_ridge(size, len(state.ridge.columns), len(state.ridge.inverses))
+    made = arrays_of(state._replace(ring=new_ring(1, saved["ring.widths"]), ridge=made_ridge))
     for name, array in saved.items():
         if name in made and (array.shape[1:] != made[name].shape[1:] or array.dtype != made[name].dtype):
             raise CorruptFile(

@@ -28,6 +28,7 @@ from stumpery.policies.reward_forest.scorers.context_memory import (
 )
 from stumpery.policies.reward_forest.scorers.frequent_categories import entry_bytes_of, new_category_table
 from stumpery.policies.reward_forest.scorers.frequent_categories_kernels import ENTRIES_PER_BUCKET
+from stumpery.policies.reward_forest.scorers.ridge import new_ridge, new_ridge_row, ridge_bytes, ridge_with_actions
 from stumpery.policies.reward_forest.scorers.scorers_kernels import CODES_PER_COLUMN, MAX_PAIRS_PER_CODE, new_linear
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import FeatureSums, SharedModel
 from stumpery.policies.reward_forest.trees import ring
@@ -62,6 +63,7 @@ def new_state(
         + 2 * 4 * n_actions * (3 * n_codes + capacity.n_slots)
         + capacity.n_buckets * BUCKET_BYTES
         + capacity.n_categories * entry_bytes_of(n_actions)
+        + ridge_bytes(capacity.n_ridge_features, n_columns, n_actions)
     )
     n_codes += capacity.n_categories
     clock = np.zeros(N_CLOCK_FIELDS)
@@ -73,6 +75,7 @@ def new_state(
         quadratic=new_linear(capacity.n_slots, n_actions),
         fast_linear=new_linear(n_codes, n_actions),
         residual=new_linear(n_codes, n_actions),
+        ridge=new_ridge(capacity.n_ridge_features, n_columns, n_actions),
         edges=np.full((n_columns, N_BINS - 1), np.inf),
         moments=np.zeros((N_SCORERS - 1, N_SCORERS)),
         weights=np.array(INITIAL_WEIGHTS),
@@ -104,6 +107,7 @@ def new_workspace(state: RewardForestState, n_trees: int) -> RewardForestWorkspa
         predictions=aligned_zeros((N_SCORERS, n_actions), np.float64),
         system=aligned_zeros((N_SCORERS - 1, N_SCORERS), np.float64),
         sample=aligned_zeros((BINNING_SAMPLE + N_BINS - 1,), np.float64),
+        ridge=new_ridge_row(state.ridge),
         sums=FeatureSums(np.zeros(n_features), np.zeros(n_features)),
         scratch=new_scratch(n_actions, n_columns, ring.new_event_copies(state.ring), len(state.ring.bytes)),
     )
@@ -113,8 +117,9 @@ def capacity_of(state: RewardForestState) -> RewardForestCapacity:
     """The present capacity."""
     forest, n_buckets = state.forest, len(state.context_memory.buckets)
     n_slots, n_categories = len(state.quadratic), ENTRIES_PER_BUCKET * len(state.categories.hashes)
-    n_events = len(state.ring.bytes)
-    return RewardForestCapacity(n_events, len(forest.nodes), len(forest.blocks), n_slots, n_buckets, n_categories)
+    n_events, n_ridge_features = len(state.ring.bytes), len(state.ridge.weights)
+    n_nodes, n_blocks = len(forest.nodes), len(forest.blocks)
+    return RewardForestCapacity(n_events, n_nodes, n_blocks, n_slots, n_buckets, n_ridge_features, n_categories)
 
 
 def stored_events(state: RewardForestState) -> Integers:
@@ -146,6 +151,7 @@ def with_actions(state: RewardForestState, keep: Sequence[int | None], shared_mo
         quadratic=_columns_of(state.quadratic, keep),
         fast_linear=_columns_of(state.fast_linear, keep),
         residual=_columns_of(state.residual, keep),
+        ridge=ridge_with_actions(state.ridge, keep),
         shared_model=shared_model,
         context_memory=memory_with_actions(state.context_memory, keep),
     )

@@ -8,7 +8,7 @@ from stumpery.array_forest.validation import validate_blocks, validate_nodes
 from stumpery.drift import reward_drop_kernels as reward_drop
 from stumpery.errors import CorruptFile
 from stumpery.policies.reward_forest.policy_kernels import CLOCK_EVENTS, RewardForestState
-from stumpery.policies.reward_forest.scorers import context_memory, frequent_categories
+from stumpery.policies.reward_forest.scorers import context_memory, frequent_categories, ridge
 from stumpery.policies.reward_forest.scorers.scorers_kernels import SLOT_HISTORY
 from stumpery.policies.reward_forest.state import stored_events
 from stumpery.policies.reward_forest.trees import ring
@@ -43,6 +43,7 @@ def validate(
     ring.validate(events, forest.stats.shape[2], is_categorical)
     frequent_categories.validate(state.categories)
     context_memory.validate(state.context_memory, forest.stats.shape[2])
+    ridge.validate(state.ridge)
     _validate_numbers(state)
     stored = stored_events(state)
     has_values = [(ring.column_values(events, index)[stored] > -np.inf).any() for index in range(len(seen))]
