@@ -45,7 +45,9 @@ def add_missing(arrays: dict[str, NDArray[Any]]) -> None:
     """Turn arrays as former versions saved them into those of this one, in place."""
     if "edges" in arrays and arrays["edges"].dtype == np.float32:  # before columns could have 64 bits
         arrays["edges"] = arrays["edges"].astype(np.float64)
-    if "categories.hashes" not in arrays:  # before categories without a code had weights of their own
+    if not any(
+        name.startswith("categories.") for name in arrays
+    ):  # before categories without a code had weights of their own
         table = new_category_table(0)
         arrays |= {"categories.hashes": table.hashes, "categories.counts": table.counts}
 
