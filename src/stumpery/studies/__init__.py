@@ -13,6 +13,8 @@ from stumpery.studies.clicks import replay as click_replay
 from stumpery.studies.context_free import lecture_notes as bandits_101
 from stumpery.studies.contextual import contest, forest_cost, lateness, one_pass
 from stumpery.studies.ensembles import lecture_notes as ensembles
+from stumpery.studies.off_policy import coverage as off_policy_coverage
+from stumpery.studies.off_policy import open_bandit as off_policy_open_bandit
 from stumpery.studies.reinforcement import trees as rl_trees
 from stumpery.studies.selection import feature_selection
 from stumpery.studies.streaming import streams
@@ -36,6 +38,8 @@ _ALL = (
     click_replay.STUDY,
     feature_selection.STUDY,
     ensembles.STUDY,
+    off_policy_coverage.STUDY,
+    off_policy_open_bandit.STUDY,
     streams.STUDY,
     rl_trees.STUDY,
 )
