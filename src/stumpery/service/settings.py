@@ -76,6 +76,7 @@ class LimitSettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=Tru
     name_length: Whole = 200
     text_length: Whole = 2_000
     actions: Whole = 10_000
+    model_bytes: Whole = 4_000_000_000
     policies: Whole = 100
     batch: Whole = 1_000
     open_decisions: Whole = 500_000

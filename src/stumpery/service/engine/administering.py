@@ -206,5 +206,8 @@ def check(settings: PolicySettings, limits: LimitSettings) -> None:
     for action, floor in settings.floors.items():
         if floor > settings.ceilings.get(action, 1.0):
             raise RefusedRequest(f"the floor of {action!r} is {floor:g}, above its ceiling")
+    max_bytes = settings.options.get("max_bytes", 0)
+    if isinstance(max_bytes, int) and max_bytes > limits.model_bytes:
+        raise RefusedRequest(f"max_bytes is {max_bytes}; the limit of this site is {limits.model_bytes}")
     if len(settings.actions) > limits.actions:
         raise RefusedRequest(f"there are {len(settings.actions)} actions; the limit is {limits.actions}")
