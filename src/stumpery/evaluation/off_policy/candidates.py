@@ -230,7 +230,7 @@ class Rejecting(Frozen):
 
     def probabilities(self, rows: LoggedRows) -> Floats:
         """Refused: its events are those that `accepted` gives."""
-        raise NotImplementedError
+        raise InvalidInput("a policy that is replayed has no probabilities of rows; it accepts events or does not")
 
     def accepted(self, rows: LoggedRows) -> Mask:
         """Which events it accepts; it learns them one after the other."""
