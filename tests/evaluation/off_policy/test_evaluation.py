@@ -82,7 +82,7 @@ def test_a_frozen_policy_is_evaluated_as_by_hand(log, trained):
     weights = target[np.arange(N), actions] / rows["p"]
     assert report.value("forest", "IPS") == pytest.approx(op.ips(weights, rows["reward"]), rel=1e-9)
     assert report.value("forest", "SNIPS") == pytest.approx(op.snips(weights, rows["reward"]), rel=1e-9)
-    model = st.RewardForest(actions=ACTIONS, seed=0, n_trees=8)
+    model = st.RewardForest(actions=ACTIONS, seed=0, n_trees=8, max_bytes=64_000_000)
     contexts = Columns({"hour": rows["hour"].astype(float), "device": rows["device"]})
     predicted = model.test_then_learn(st.Decisions(rows["action"], rows["p"], contexts), rows["reward"]).rewards
     predicted = np.clip(predicted, 0.0, 1.0)

@@ -87,7 +87,9 @@ def bootstrap_interval(influences: Floats, estimate: float, level: float = 0.95,
 
 
 def clopper_pearson(total: float, n: float, largest: float, level: float = 0.95) -> Interval:
-    """Clopper-Pearson interval of IPS for rewards in 0..1: conservative, as if each weight were 0 or the largest.
+    """Clopper-Pearson interval of IPS for rewards in 0..1, as if each weight were 0 or the largest (Vowpal Wabbit's).
+
+    It leaves out how weights vary where rewards are mostly 1, and is too narrow there.
 
     Args:
         total: The sum of w * r.

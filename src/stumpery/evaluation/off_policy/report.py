@@ -28,7 +28,7 @@ ASSUMES = {
     "normal": "independent events; logging policy and number of events fixed beforehand; no heavy weights",
     "bootstrap": "the same as normal, but weights may be skewed (BCa over events, or over blocks of a long log)",
     "likelihood": "the same as normal for IPS with rewards in the reward range; weights may be skewed (Cressie-Read)",
-    "Clopper-Pearson": "a fixed number of events; conservative, as if each weight were 0 or the largest seen",
+    "Clopper-Pearson": "the same as normal for IPS, and weights of 0 or the largest; too narrow for high rewards",
 }
 ALL = "all"
 

@@ -15,6 +15,7 @@ from stumpery.types import Action, Decisions, Floats, Integers
 
 MAX_FITTED_ROWS = 100_000  # the latest, to which a regressor is fitted again
 FIRST_FIT_ROWS = 500
+MODEL_BYTES = 64_000_000  # of the default forest, so that long logs are evaluated in little memory
 N_MODEL_TREES = 8  # fewer than a policy has: half the time, and the linear scorers beside them do much of the work
 
 
@@ -31,7 +32,11 @@ def reward_model_of(
 ) -> RewardModel:
     """The reward model that an argument `model` means."""
     if given is None and has_context:
-        return ForestModel(RewardForest(actions=actions, reward_range=reward_range, seed=seed, n_trees=N_MODEL_TREES))
+        return ForestModel(
+            RewardForest(
+                actions=actions, reward_range=reward_range, seed=seed, n_trees=N_MODEL_TREES, max_bytes=MODEL_BYTES
+            )
+        )
     if given is None:
         return MeanModel(len(actions), sum(reward_range) / 2.0)
     if isinstance(given, RewardForest):
