@@ -65,7 +65,7 @@ def test_the_layers_of_the_architecture_are_those_that_are_checked():
 
 JOURNEYS = {  # the most files that one may have to open to follow an event
     "One event without context": 10,
-    "An event of the reward forest": 17,
+    "An event of the reward forest": 18,
     "`learn_many` of a forest classifier": 15,
     "A click": 10,
     "A row of a `DQNTree`": 10,

@@ -12,7 +12,7 @@ from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.policies.reward_forest.scorers.context_memory import BUCKET_BYTES
 from stumpery.policies.reward_forest.scorers.frequent_categories import entry_bytes_of
 from stumpery.policies.reward_forest.scorers.frequent_categories_kernels import ENTRIES_PER_BUCKET
-from stumpery.policies.reward_forest.scorers.ridge import MAX_FEATURES, ridge_bytes, ridge_size
+from stumpery.policies.reward_forest.scorers.ridge import ridge_bytes, ridge_size
 from stumpery.policies.reward_forest.scorers.scorers_kernels import CODES_PER_COLUMN
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring import Widths
@@ -98,20 +98,19 @@ def capacity_within(
     n_features: int,
     widths: Widths,
     present: RewardForestCapacity | None = None,
-    n_possible: int = MAX_FEATURES,
 ) -> RewardForestCapacity:
     """The largest capacity within `max_bytes`: at most an eighth for slots, and as much for buckets.
 
-    One half of the rest is for nodes and leaves, the other for events, until it is known what they need. Slots, buckets
-    and entries of frequent categories of a `present` capacity stay, as do its features; else there are as many of the
-    `n_possible` as fit. What is enough for narrow columns is enough when they become wide.
+    One half of the rest is for nodes and leaves, the other for events, until it is known what they need. Slots,
+    buckets, entries of frequent categories and features of a `present` capacity stay. What is enough for narrow columns
+    is enough when they become wide.
     """
     n_columns = len(widths)
     slot_bytes, leaf_bytes, node_bytes = 2 * 4 * n_actions, leaf_bytes_of(n_actions), node_bytes_of(n_actions)
     event_bytes, widest = event_bytes_of(widths, n_trees), event_bytes_of(np.full(n_columns, FLOAT), n_trees)
     min_rest = max(4 * n_trees * node_bytes / NODE_SHARE, MIN_EVENTS * widest / (1.0 - NODE_SHARE))
     n_codes = (n_columns + 1) * CODES_PER_COLUMN
-    n_ridge_features = present.n_ridge_features if present else ridge_size(max_bytes, n_possible, n_actions)
+    n_ridge_features = present.n_ridge_features if present else ridge_size(max_bytes, n_columns, n_actions)
     fixed = n_codes * (3 * slot_bytes + 2 * 4 * n_features) + 8 * n_actions * n_features + n_trees * leaf_bytes
     n_categories = present.n_categories if present else 0
     fixed += n_categories * entry_bytes_of(n_actions)

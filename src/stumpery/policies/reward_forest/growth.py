@@ -33,7 +33,6 @@ from stumpery.policies.reward_forest.policy_kernels import (
 from stumpery.policies.reward_forest.saving import arrays_of
 from stumpery.policies.reward_forest.scorers.frequent_categories import n_entries_within, new_category_table
 from stumpery.policies.reward_forest.scorers.frequent_categories_kernels import OTHER_CODE
-from stumpery.policies.reward_forest.scorers.ridge import n_possible_features
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import SharedModel
 from stumpery.policies.reward_forest.state import capacity_of, new_state, new_workspace
 from stumpery.policies.reward_forest.trees import ring
@@ -124,9 +123,7 @@ def initial_state(
 ) -> RewardForestState:
     """The state of a forest that has learned nothing, for events whose columns take so many bytes."""
     n_features = shared_model.linear.shape[2]
-    n_possible = n_possible_features(is_categorical)
-    limit = capacity_within(max_bytes, n_trees, n_actions, n_features, widths, n_possible=n_possible)
-    capacity = limit.initial(n_trees)
+    capacity = capacity_within(max_bytes, n_trees, n_actions, n_features, widths).initial(n_trees)
     return new_state(n_trees, n_actions, is_categorical, widths, capacity, shared_model)
 
 

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stumpery.policies.reward_forest.scorers.ridge_kernels import RIDGE, RidgeRow, RidgeScorer
 from stumpery.policies.reward_forest.scorers.scorers_kernels import CODES_PER_COLUMN
@@ -13,18 +12,16 @@ from stumpery.summaries import moments_kernels as moments
 
 MAX_FEATURES = 128  # with an index of their own
 MIN_FEATURES = 2
-MEMORY_SHARE = 16  # one so many-th of `max_bytes`, at most, is for the inverses
+MEMORY_SHARE = 64  # one so many-th of `max_bytes`, at most, is for the inverses
 
 
-def n_possible_features(is_categorical: NDArray[np.bool_]) -> int:
-    """The number of features that columns may have, the constant included: a number has its value and a missing one."""
-    return 1 + int(np.where(is_categorical, CODES_PER_COLUMN, 2).sum())
+def ridge_size(max_bytes: int, n_columns: int, n_actions: int) -> int:
+    """The number of features with an index of their own, within a share of the memory.
 
-
-def ridge_size(max_bytes: int, n_possible: int, n_actions: int) -> int:
-    """The number of features with an index of their own: all there can be, within a share of the memory."""
+    It does not depend on kinds of columns: one may turn out to be categorical late.
+    """
     affordable = int(math.sqrt(max_bytes / MEMORY_SHARE / 8 / n_actions))
-    return max(MIN_FEATURES, min(n_possible, MAX_FEATURES, affordable))
+    return max(MIN_FEATURES, min(1 + n_columns * CODES_PER_COLUMN, MAX_FEATURES, affordable))
 
 
 def ridge_bytes(size: int, n_columns: int, n_actions: int) -> int:
