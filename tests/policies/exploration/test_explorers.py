@@ -28,6 +28,7 @@ EXACT = {
     "inverse gap": explorers.inverse_gap(),
     "sharp inverse gap": explorers.inverse_gap(scale=1e12, epsilon=0.1),
     "flat inverse gap": explorers.inverse_gap(scale=0.0),
+    "inverse gap of many": explorers.inverse_gap(scale=20.0, bonus=0.5, many=3),
 }
 THOMPSON = {
     "beta": explorers.beta_thompson(),
@@ -55,12 +56,14 @@ def probabilities_of(explorer, statistics, available, time):
 def twin(explorer, counts, means, initial, available, time):
     open_actions = np.flatnonzero(available).tolist()
     rho = explorer.strength if explorer.kind == "upper_confidence" else 0.0
+    times_many = max(len(open_actions) / explorer.many, 1.0) if explorer.many else 1.0
+    bonus = explorer.bonus / math.sqrt(times_many)
     values = [
-        mean + math.sqrt(rho * math.log(time) / count) if count else initial
+        mean + bonus / math.sqrt(count) + math.sqrt(rho * math.log(time) / count) if count else initial
         for count, mean in zip(counts, means, strict=True)
     ]
     if explorer.kind == "inverse_gap":
-        probabilities = bandits.inverse_gap(values, open_actions, explorer.strength * math.sqrt(time))
+        probabilities = bandits.inverse_gap(values, open_actions, explorer.strength * times_many * math.sqrt(time))
     else:
         probabilities = bandits.greedy(values, open_actions)
     epsilon = bandits.epsilon_at(explorer.epsilon, explorer.decay, explorer.floor, time)

@@ -22,6 +22,7 @@ from stumpery.policies.exploration.rule_kernels import (
     RULE_EPSILON,
     RULE_FLOOR,
     RULE_KIND,
+    RULE_MANY,
     RULE_STRENGTH,
     UPPER_CONFIDENCE,
 )
@@ -69,6 +70,8 @@ def rank(rule: Floats, statistics: Floats, available: np.ndarray, time: float) -
     """Write every available action's value into the statistics, in place: score plus bonus for uncertainty."""
     scores, uncertainties, values = statistics[ACTION_SCORE], statistics[ACTION_UNCERTAINTY], statistics[ACTION_VALUE]
     bonus = rule[RULE_BONUS]
+    if rule[RULE_MANY] > 0.0:
+        bonus *= math.sqrt(min(rule[RULE_MANY] / available.sum(), 1.0))
     if rule[RULE_KIND] == UPPER_CONFIDENCE:
         bonus += math.sqrt(rule[RULE_STRENGTH] * math.log(time))
     best, leader, n_best, n_available = -np.inf, -1, 0, 0
@@ -101,6 +104,8 @@ def fill_ranked_probabilities(rule: Floats, statistics: Floats, available: np.nd
     best, _, n_best, n_available = rank(rule, statistics, available, time)
     epsilon = epsilon_at(rule, time)
     gap_scale = rule[RULE_STRENGTH] * math.sqrt(time)
+    if 0.0 < rule[RULE_MANY] < n_available:
+        gap_scale *= n_available / rule[RULE_MANY]
     rest = 1.0
     for action in range(statistics.shape[1]):
         probability = 0.0

@@ -4,8 +4,8 @@ An explorer turns the scores, the uncertainties and the time t (rewards seen, an
 Each function below makes an `Explorer` of one kind, which a policy takes as its `explorer`. Scores are on the scale 0
 to 1, whatever the `reward_range`.
 
->>> upper_confidence(rho=2.0, epsilon=0.01)
-Explorer(kind='upper_confidence', epsilon=0.01, decay=0.0, floor=0.0, strength=2.0, prior=(1.0, 1.0), bonus=0.0)
+>>> upper_confidence(rho=2.0, epsilon=0.01).kind
+'upper_confidence'
 """
 
 from collections.abc import Iterable
@@ -46,6 +46,7 @@ class Explorer:
         strength: The main parameter of the kind (`rho`, `scale` or `sd`), 0 or more.
         prior: Successes and failures that every action starts with, each from 0.1 to 1e6.
         bonus: Uncertainties that are added to a score, 0 or more.
+        many: Available actions from which on the inverse gap explores no more with their number; 0, never.
 
     >>> greedy(epsilon=0.1).kind
     'greedy'
@@ -58,6 +59,7 @@ class Explorer:
     strength: float = 0.0
     prior: tuple[float, float] = (1.0, 1.0)
     bonus: float = 0.0
+    many: float = 0.0
 
     def __post_init__(self) -> None:
         check_one_of("kind", self.kind, KINDS)
@@ -66,6 +68,7 @@ class Explorer:
         check_number("decay", self.decay, 0.0)
         check_number("strength", self.strength, 0.0)
         check_number("bonus", self.bonus, 0.0)
+        check_number("many", self.many, 0.0)
         if self.kind == "gaussian_thompson":
             check_number("sd", self.strength, *SD_RANGE)
         if self.kind == "uncertainty_thompson":
@@ -78,13 +81,13 @@ class Explorer:
                 "successes and failures"
             )
         object.__setattr__(self, "prior", (float(pair[0]), float(pair[1])))
-        for name in ("epsilon", "decay", "floor", "strength", "bonus"):
+        for name in ("epsilon", "decay", "floor", "strength", "bonus", "many"):
             object.__setattr__(self, name, float(getattr(self, name)))
 
     def rule(self) -> Floats:
         """The array that the kernels read: a vector, or for Thompson sampling a matrix of one row."""
         fields = (KINDS[self.kind], self.epsilon, self.decay, self.floor, self.strength, *self.prior, self.bonus)
-        rule = np.array(fields, dtype=np.float64)
+        rule = np.array((*fields, self.many), dtype=np.float64)
         return rule[None] if KINDS[self.kind] >= kernels.BETA_THOMPSON else rule
 
     def options(self) -> dict[str, Any]:
@@ -126,11 +129,18 @@ def upper_confidence(
 
 
 def inverse_gap(
-    *, scale: float = 10.0, epsilon: float = 0.0, decay: float = 0.0, floor: float = 0.0, bonus: float = 0.0
+    *,
+    scale: float = 10.0,
+    epsilon: float = 0.0,
+    decay: float = 0.0,
+    floor: float = 0.0,
+    bonus: float = 0.0,
+    many: float = 0.0,
 ) -> Explorer:
     """Inverse gap weighting (SquareCB): probability 1 / (K + scale * sqrt(t) * gap to the best of K actions).
 
-    The best action gets the rest. Gaps are those of scores plus `bonus` uncertainties (Foster and Rakhlin 2020).
+    The best action gets the rest. Gaps are those of scores plus `bonus` uncertainties (Foster and Rakhlin 2020). With
+    a fixed scale, of a thousand actions nearly all decisions explore for long; see `many`.
 
     Args:
         scale: How fast exploration falls with the gap, 0 or more; larger ones explore less.
@@ -138,9 +148,12 @@ def inverse_gap(
         decay: Exponent by which epsilon falls: it is epsilon * t^-decay. 0 or more.
         floor: Lower limit of the falling epsilon, from 0 to 1.
         bonus: Uncertainties that are added to a score, 0 or more.
+        many: Available actions from which on the scale grows in proportion to their number K, to scale * K / many, and
+            the bonus falls to bonus * sqrt(many / K), so that more actions do not mean more exploration. 0 or more; 0,
+            the default, is never.
     """
     check_number("scale", scale, 0.0)
-    return Explorer("inverse_gap", epsilon, decay, floor, scale, bonus=bonus)
+    return Explorer("inverse_gap", epsilon, decay, floor, scale, bonus=bonus, many=many)
 
 
 def beta_thompson(*, prior: tuple[float, float] = (1.0, 1.0), epsilon: float = 0.0) -> Explorer:

@@ -13,6 +13,8 @@ GREEDY, UPPER_CONFIDENCE, INVERSE_GAP, BETA_THOMPSON, GAUSSIAN_THOMPSON, UNCERTA
 
 # A rule's fields. RULE_STRENGTH is rho of upper confidence, the scale of the inverse gap, the standard deviation of
 # rewards, or how many uncertainties wide a posterior is; RULE_BONUS is how many uncertainties are added to a score.
+# From RULE_MANY available actions on, the scale grows in proportion to their number K and the bonus falls as
+# 1 / sqrt(K); 0 is never.
 (
     RULE_KIND,
     RULE_EPSILON,
@@ -22,8 +24,9 @@ GREEDY, UPPER_CONFIDENCE, INVERSE_GAP, BETA_THOMPSON, GAUSSIAN_THOMPSON, UNCERTA
     RULE_PRIOR_SUCCESSES,
     RULE_PRIOR_FAILURES,
     RULE_BONUS,
-) = range(8)
-N_RULE_FIELDS = 8
+    RULE_MANY,
+) = range(9)
+N_RULE_FIELDS = 9
 
 # The rows of action statistics, each with a column per action. The value is what actions are ranked by.
 ACTION_SCORE, ACTION_UNCERTAINTY, ACTION_VALUE, ACTION_PROBABILITY = range(4)
