@@ -13,6 +13,7 @@ from stumpery.streams.blocks import BLOCK, generator, resized
 from stumpery.streams.catalogue import Catalogue
 from stumpery.streams.classification import ClassificationBandit
 from stumpery.streams.poker_hands import PokerHands
+from stumpery.streams.shop import Shop
 from stumpery.streams.tree_problem import TreeProblem
 
 BITS = np.random.default_rng(1).integers(0, 2, (50, 6), dtype=np.uint8)
@@ -25,6 +26,7 @@ STREAMS = [
     TreeProblem(n_columns=4, n_names=2, missing=0.1),
     PokerHands(),
     Catalogue(n_actions=4, n_topics=2),
+    Shop(n_actions=4),
     ClassificationBandit(contexts=BITS, labels=LABELS, flip=0.05),
     ClassificationBandit(contexts=None, labels=LABELS),
 ]

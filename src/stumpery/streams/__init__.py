@@ -14,6 +14,7 @@ from stumpery.streams.datasets.load import verify as verify_dataset
 from stumpery.streams.datasets.registry import DATASETS
 from stumpery.streams.datasets.registry import find as find_dataset
 from stumpery.streams.poker_hands import PokerHands, poker_class
+from stumpery.streams.shop import Shop
 from stumpery.streams.tree_problem import TreeProblem
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Dataset",
     "GaussianArms",
     "PokerHands",
+    "Shop",
     "TreeProblem",
     "available_datasets",
     "dataset_path",

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from stumpery.encoding import Schema, VectorEncoder
+from stumpery.frames import rows as frame_rows
+from stumpery.options import is_number
 from stumpery.policies.policy import ChosenActions
 from stumpery.studies.contextual.refitted_trees import N_FIRST_ROWS, RefittedTrees
-from stumpery.types import Action, Floats
+from stumpery.types import Action, Floats, Integers
 
 MAX_DEVIATION = 10.0  # spreads from the mean
 N_BINS = 16  # of a number, where a peer has bins
@@ -95,6 +97,47 @@ class Peer(ABC):
             self.learn(row, action, float(rewards[index, action]), probability)
             played.actions[index], played.probabilities[index] = action, probability
         return played
+
+
+class VowpalWabbitActions:
+    """Vowpal Wabbit's `--cb_explore_adf --squarecb` with pairs of columns and features of actions."""
+
+    def __init__(self, *, features: Mapping[Any, Mapping[str, Any]], seed: int, options: str = "") -> None:
+        fixed = (
+            f"--cb_explore_adf --squarecb --gamma_scale 1000 -q UI --quiet -b {VW_BITS} --random_seed {seed % 2**31}"
+        )
+        self._model = import_module("vowpalwabbit").Workspace(f"{fixed} {options}")
+        self._draws = Random(seed)  # noqa: S311 - nothing secret
+        largest: dict[str, float] = {}
+        for each in features.values():
+            for name, value in each.items():
+                if not isinstance(value, str):
+                    largest[name] = max(largest.get(name, 0.0), abs(value))
+        self._items = [_namespace("I", each, largest) for each in features.values()]
+
+    def play(self, contexts: Any, rewards: Floats) -> Integers:
+        """The chosen actions; decides and learns row by row."""
+        rows = list(frame_rows(contexts))
+        largest = {name: max(abs(row[name]) for row in rows) for name, value in rows[0].items() if is_number(value)}
+        chosen = np.empty(len(rewards), dtype=np.int64)
+        for index, row in enumerate(rows):
+            lines = [f"shared {_namespace('U', row, largest)}", *self._items]
+            probabilities = self._model.predict(lines)
+            (action,) = self._draws.choices(range(len(probabilities)), probabilities)
+            label = f"0:{-rewards[index, action]:g}:{probabilities[action]:.6g} "
+            lines[action + 1] = label + lines[action + 1]
+            self._model.learn(lines)
+            chosen[index] = action
+        return chosen
+
+
+def _namespace(name: str, values: Mapping[str, Any], largest: Mapping[str, float]) -> str:
+    """A namespace of its text format, after a bar; numbers are scaled to -1..1."""
+    words = [
+        f"{key}:{value / (largest[key] or 1.0):.6g}" if key in largest else f"{key}={str(value).replace(' ', '_')}"
+        for key, value in values.items()
+    ]
+    return f"|{name} {' '.join(words)}"
 
 
 class VowpalWabbit(Peer):
