@@ -49,7 +49,11 @@ class Site:
         return self.do(rewarding.activate, policy, ActivateRequest(event=event, shown=shown))
 
     def create(self, policy="default", **settings):
-        return self.do(administering.create, policy, PolicySettings(**{"kind": "UCB", "actions": ACTIONS} | settings))
+        return self.do(
+            administering.create,
+            policy,
+            PolicySettings(**{"kind": "UCB", "actions": ACTIONS, "learn_at_once": True} | settings),
+        )
 
     def change(self, policy="default", **changes):
         return self.do(administering.change, policy, changes)

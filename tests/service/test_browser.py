@@ -18,8 +18,10 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-ne
 @pytest.fixture
 def address(tmp_path):
     """A site in a process of its own, which has made decisions for some seconds."""
-    command = [sys.executable, "-m", "stumpery", "serve", "--actions", "news,sport,film", "--port", "0"]
-    server = subprocess.Popen([*command, "--folder", tmp_path / "site"], stdout=subprocess.PIPE, text=True)
+    settings = tmp_path / "site.toml"
+    settings.write_text('port = 0\n[policies.default]\nactions = ["news", "sport", "film"]\nlearn_at_once = true\n')
+    command = [sys.executable, "-m", "stumpery", "serve", settings]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         address = re.search(r"http://\S+", server.stdout.readline())[0]
         with Client(address, timeout_s=60) as client:

@@ -35,6 +35,7 @@ def test_rank_and_reward(web):
     assert {each["id"] for each in ranked["ranking"]} == {"pasta", "salad", "cake"}
     assert ranked["ranking"][-1] == {"id": "cake", "probability": 0.0}
     assert sum(each["probability"] for each in ranked["ranking"]) == pytest.approx(1.0)
+    web.site.change("personalizer", learn_at_once=True)
     reward = web("POST", "/personalizer/v1.0/events/75269AD0/reward", {"value": 0.5})
     assert (reward.status_code, reward.content) == (204, b"")
     assert web.site.counts("personalizer")["learned"] == 1
@@ -61,6 +62,7 @@ def test_new_actions_are_added_with_their_features(web):
 
 def test_deferred_decisions_are_learned_after_their_activation(web):
     web("POST", RANK_PATH, RANK | {"deferActivation": True})
+    web.site.change("personalizer", learn_at_once=True)
     web("POST", "/personalizer/v1.0/events/75269AD0/reward", {"value": 1})
     assert web.site.counts("personalizer")["learned"] == 0
     assert web("POST", "/personalizer/v1.0/events/75269AD0/activate").status_code == 204

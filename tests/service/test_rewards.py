@@ -26,7 +26,23 @@ def after_the_wait(site, seconds=601):
     site.decide()  # any request makes time pass
 
 
-def test_the_first_reward_is_learned_at_once(site):
+def test_rewards_are_learned_at_the_end_of_the_wait_beside_the_defaults_of_the_same_time(site):
+    site.create("held", learn_at_once=False, wait_s=60.0)
+    clicked, silent = site.decide("held").event, site.decide("held").event
+    assert site.reward(clicked, 1.0, policy="held") == "kept"
+    assert site.reward(clicked, 1.0, policy="held") == "duplicate"
+    with refused(naming="already", error=RequestConflict):
+        site.reward(clicked, 0.0, policy="held")
+    assert site.counts("held")["learned"] == 0
+    site.clock.forward(61)
+    site.counts("held")  # any request makes time pass, and what is settled is learned after it
+    counts = site.counts("held")
+    assert (counts["learned"], counts["default_rewards"], counts["open_decisions"]) == (2, 1, 0)
+    assert site.reward(silent, 1.0, policy="held") == "late"
+    assert site.rebuilt_digest() == site.digest()
+
+
+def test_the_first_reward_is_learned_at_once_where_that_is_set(site):
     site.create()
     event = site.decide().event
     assert site.reward(event, 1.0) == "learned"

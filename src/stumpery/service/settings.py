@@ -31,8 +31,9 @@ class PolicySettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=Tr
         reward_range: The least and the greatest reward.
         wait_s: Seconds that a decision waits for its reward.
         default_reward: Reward that is learned when none came within the wait; None learns nothing.
-        rewards: Which of several rewards counts: the first, learned at once, or at the end of the wait the last one,
-            their sum or the greatest.
+        rewards: Which of several rewards counts at the end of the wait: the first, the last, their sum or the greatest.
+        learn_at_once: Whether a first reward is learned when it comes, not at the end of the wait. Clicks are then
+            learned before the defaults of the same time, which makes an action that was just tried look too good.
         early_rewards_s: Seconds that a reward may come before its decision; 0 refuses it.
         exploration: Share of decisions that are drawn uniformly, beside those that the policy explores itself.
         mode: "online" decides by the model; an "apprentice" takes the baseline and learns to predict it.
@@ -55,6 +56,7 @@ class PolicySettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=Tr
     wait_s: Seconds = 600.0
     default_reward: float | None = 0.0
     rewards: Literal["first", "last", "sum", "max"] = "first"
+    learn_at_once: bool = False
     early_rewards_s: Seconds = 0.0
     exploration: Share = 0.02
     mode: Literal["online", "apprentice"] = "online"

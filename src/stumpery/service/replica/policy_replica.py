@@ -13,7 +13,7 @@ from stumpery.service.log.event_log import LogRow
 from stumpery.service.replica.estimates import Estimates
 from stumpery.service.replica.models import digest_of, new_model
 from stumpery.service.replica.open_decisions import EarlyRewards, OpenDecision, OpenDecisions
-from stumpery.service.replica.reward_rule import first_value
+from stumpery.service.replica.reward_rule import first_value, learns_at_once
 from stumpery.service.settings import PolicySettings
 from stumpery.types import Decision
 
@@ -142,7 +142,7 @@ class PolicyReplica:
     # Learning.
 
     def _learn_first(self, row: LogRow, decision: OpenDecision) -> None:
-        if self.settings.rewards == "first" and decision.is_active and decision.rewards and not decision.is_learned:
+        if learns_at_once(self.settings) and decision.is_active and decision.rewards and not decision.is_learned:
             self._queue(row.number, decision, first_value(decision))
             self.open.set_learned(row.event or "", decision)
 

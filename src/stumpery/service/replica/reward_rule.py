@@ -17,9 +17,13 @@ def status_of_reward(
         if repeated:
             which = f"its reward {reward!r}" if reward is not None else "its reward"
             raise RequestConflict(f"decision {event!r} has {which} of {earlier:g} already; this one is {value:g}")
-    if settings.rewards != "first" or not decision.is_active or decision.rewards:
-        return RewardStatus.KEPT
-    return RewardStatus.LEARNED
+    is_learned = learns_at_once(settings) and decision.is_active and not decision.rewards
+    return RewardStatus.LEARNED if is_learned else RewardStatus.KEPT
+
+
+def learns_at_once(settings: PolicySettings) -> bool:
+    """Whether a reward is learned when it comes."""
+    return settings.learn_at_once and settings.rewards == "first"
 
 
 def first_value(decision: OpenDecision) -> float:

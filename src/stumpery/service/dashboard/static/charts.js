@@ -49,7 +49,7 @@ function axes(box, times, low, high, label) {
   if (box.matches(":hover")) return null; // somebody reads it
   box.replaceChildren();
   if (times.length < 2) {
-    box.textContent = "It needs decisions of two moments.";
+    box.textContent = "Nothing to draw yet: it begins when decisions of several seconds have their rewards, or have waited for them in vain.";
     return null;
   }
   const width = Math.max(box.clientWidth, 280);
