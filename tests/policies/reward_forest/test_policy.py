@@ -20,7 +20,8 @@ from stumpery.policies.reward_forest import capacity as reward_forest_sizes
 from stumpery.policies.reward_forest.capacity import capacity_within, default_n_trees
 from stumpery.policies.reward_forest.growth import with_capacity
 from stumpery.policies.reward_forest.policy_kernels import CLOCK_NEXT_REBALANCING, is_stored
-from stumpery.policies.reward_forest.state import stored_events
+from stumpery.policies.reward_forest.scorers import scorers_kernels as scorers
+from stumpery.policies.reward_forest.state import folded, stored_events
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring_kernels import BYTE, EVENT_ACTION, FLOAT
 from stumpery.types import Decision, State
@@ -637,3 +638,28 @@ def test_a_mean_stays_where_it_belongs_however_many_plays_there_are(probability)
     assert 0.9 * 2**20 < policy.leaves(0)[0]["n"] < 1.1 * 2**20
     assert means == pytest.approx([probability] * 8, abs=0.01)
     assert np.mean(means) == pytest.approx(probability, abs=0.002)
+
+
+def test_a_forest_of_few_actions_grows_to_hundreds(tmp_path):
+    rng = np.random.default_rng(4)
+    rows = [{"x": round(float(x), 2), "y": "ab"[place % 2]} for place, x in enumerate(rng.random(200))]
+    policy = st.RewardForest(actions=range(5), n_trees=4, max_bytes=64_000_000, seed=3)
+    policy.play(rows, rng.random((200, 5)))
+    n_slots = len(policy._arena.state.quadratic)
+    policy.add_actions(range(5, 200))
+    assert len(policy._arena.state.quadratic) < n_slots
+    assert policy.n_bytes <= 2 * policy.max_bytes
+    policy.play(rows, rng.random((200, 200)))
+    st.save(policy, tmp_path / "policy.safetensors")
+    assert st.load(tmp_path / "policy.safetensors").decide(rows[0]) == policy.decide(rows[0])
+
+
+def test_folded_slots_share_the_mean_of_their_weights():
+    linear = scorers.new_linear(8, 2)
+    linear[1, scorers.SLOT_WEIGHT], linear[1, scorers.SLOT_HISTORY] = 0.5, 3.0
+    linear[5, scorers.SLOT_WEIGHT], linear[5, scorers.SLOT_HISTORY] = -0.5, 1.0
+    linear[6, scorers.SLOT_WEIGHT], linear[6, scorers.SLOT_HISTORY] = 0.25, 4096.0
+    half = folded(linear, 4)
+    assert half[:, scorers.SLOT_WEIGHT].tolist() == [[0.0] * 2, [0.25] * 2, [0.25] * 2, [0.0] * 2]
+    assert half[:, scorers.SLOT_HISTORY].tolist() == [[0.0] * 2, [4.0] * 2, [4096.0] * 2, [0.0] * 2]
+    assert folded(linear, 8) is linear

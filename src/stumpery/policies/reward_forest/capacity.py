@@ -136,6 +136,16 @@ def capacity_within(
     return RewardForestCapacity(n_events, n_nodes, n_blocks, n_slots, n_buckets, n_ridge_features, n_categories)
 
 
+def slots_within(max_bytes: int, n_actions: int, n_slots: int) -> int:
+    """So many slots, or where they would take more than a quarter of `max_bytes`, as few as take no more.
+
+    At first they take an eighth, so that they stay as they are where a few actions are added.
+    """
+    while n_slots > MIN_SLOTS and n_slots * 2 * 4 * n_actions > max_bytes // 4:
+        n_slots //= 2
+    return n_slots
+
+
 def leaf_bytes_of(n_actions: int) -> int:
     """The bytes of a leaf, without its events."""
     return 4 * trees.N_LEAF_FIELDS + 2 * trees.N_STATS * n_actions

@@ -24,12 +24,12 @@ from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, new_action_
 from stumpery.policies.policy import ChosenActions
 from stumpery.policies.reward_forest import policy_kernels as kernels
 from stumpery.policies.reward_forest.action_features import ActionFeatures, checked_new
-from stumpery.policies.reward_forest.capacity import default_n_trees
+from stumpery.policies.reward_forest.capacity import default_n_trees, slots_within
 from stumpery.policies.reward_forest.growth import RewardForestArena, initial_state
 from stumpery.policies.reward_forest.inspection import RewardForestInspection
 from stumpery.policies.reward_forest.saving import add_missing, arrays_of, check_arrays, state_for, with_ridge
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import SharedModel
-from stumpery.policies.reward_forest.state import new_shared_model, with_actions
+from stumpery.policies.reward_forest.state import folded, new_shared_model, with_actions
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring_kernels import BYTE
 from stumpery.policies.reward_forest.validation import validate
@@ -82,7 +82,7 @@ class RewardForest(RewardForestInspection):
     'news'
     """
 
-    explorer: Explorer = field(default_factory=lambda: explorers.inverse_gap(scale=100.0, bonus=1.0))
+    explorer: Explorer = field(default_factory=lambda: explorers.inverse_gap(scale=100.0, bonus=1.0, many=100))
     max_bytes: int = 512_000_000
     features: Mapping[Any, Mapping[str, Any]] | None = None
     shrinkage: float = 4.0
@@ -270,6 +270,8 @@ class RewardForest(RewardForestInspection):
         features = ActionFeatures.of(self.features, self.actions)
         if self._arena is not None:
             state = self._arena.state
+            n_slots = slots_within(self.max_bytes, len(self.actions), len(state.quadratic))
+            state = state._replace(quadratic=folded(state.quadratic, n_slots))
             linear = self._action_features.transferred(state.shared_model.linear, features)
             shared_model = SharedModel(features.vectors(), linear, self.shrinkage)
             with capacity_errors():

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.binning_kernels import new_scratch
-from stumpery.array_forest.forest_kernels import aligned_zeros
+from stumpery.array_forest.forest_kernels import Float32s, aligned_zeros
 from stumpery.drift.reward_drop_kernels import new_detector
 from stumpery.policies.reward_forest.capacity import BLOCK_BYTES, RewardForestCapacity, leaf_bytes_of
 from stumpery.policies.reward_forest.policy_kernels import (
@@ -29,7 +29,14 @@ from stumpery.policies.reward_forest.scorers.context_memory import (
 from stumpery.policies.reward_forest.scorers.frequent_categories import entry_bytes_of, new_category_table
 from stumpery.policies.reward_forest.scorers.frequent_categories_kernels import ENTRIES_PER_BUCKET
 from stumpery.policies.reward_forest.scorers.ridge import new_ridge, new_ridge_row, ridge_bytes, ridge_with_actions
-from stumpery.policies.reward_forest.scorers.scorers_kernels import CODES_PER_COLUMN, MAX_PAIRS_PER_CODE, new_linear
+from stumpery.policies.reward_forest.scorers.scorers_kernels import (
+    CODES_PER_COLUMN,
+    MAX_PAIRS_PER_CODE,
+    MAX_STEP_COUNT,
+    SLOT_HISTORY,
+    SLOT_WEIGHT,
+    new_linear,
+)
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import FeatureSums, SharedModel
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring import Widths
@@ -155,6 +162,20 @@ def with_actions(state: RewardForestState, keep: Sequence[int | None], shared_mo
         shared_model=shared_model,
         context_memory=memory_with_actions(state.context_memory, keep),
     )
+
+
+def folded(linear: Float32s, n_slots: int) -> Float32s:
+    """A hashed linear scorer with fewer slots, a power of two: those that now collide share their weighted mean."""
+    while len(linear) > n_slots:
+        halves = linear[: len(linear) // 2], linear[len(linear) // 2 :]
+        linear = aligned_zeros(halves[0].shape, np.float32)
+        history = linear[:, SLOT_HISTORY]
+        for half in halves:
+            history += half[:, SLOT_HISTORY]
+        for half in halves:
+            linear[:, SLOT_WEIGHT] += half[:, SLOT_WEIGHT] * (half[:, SLOT_HISTORY] / np.maximum(history, 1.0))
+        np.minimum(history, MAX_STEP_COUNT, out=history)
+    return linear
 
 
 def _columns_of(table: NDArray[Any], keep: Sequence[int | None]) -> NDArray[Any]:
