@@ -15,7 +15,8 @@ from .linear.linear_policy import LinearPolicy
 from .linear.linear_thompson import LinearThompson
 from .linear.linucb import LinUCB
 from .neural.neural_bandit import NeuralBandit
-from .policy import LoggedPredictions, Policy
+from .policy import Policy
+from .records import LoggedPredictions
 from .reward_forest.policy import RewardForest
 
 __all__ = [

@@ -14,7 +14,8 @@ from stumpery.encoding.chunks import chunks
 from stumpery.encoding.declared_columns import SchemaModel
 from stumpery.errors import InvalidInput
 from stumpery.policies.mode_kernels import DECIDES, LEARNS
-from stumpery.policies.policy import ChosenActions, LoggedPredictions, Policy
+from stumpery.policies.policy import Policy
+from stumpery.policies.records import ChosenActions, LoggedPredictions
 from stumpery.types import Context, Floats, Integers
 
 NO_REWARDS = np.zeros((0, 1))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stumpery.frames import n_rows, own_row
 from stumpery.policies.contextual import ContextualPolicy, EncoderT
 from stumpery.policies.mode_kernels import FILLS, LEARNS
-from stumpery.policies.policy import ChosenActions, LoggedPredictions
+from stumpery.policies.records import ChosenActions, LoggedPredictions
 from stumpery.types import Context, Floats, Integers
 
 

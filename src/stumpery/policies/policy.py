@@ -3,68 +3,28 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self, overload
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stumpery.errors import InvalidInput
 from stumpery.frames import n_rows, own_row, rows_at
 from stumpery.locks import locking
 from stumpery.options import check_range, check_whole, shown
-from stumpery.policies.arguments import (
-    MIN_PROBABILITY,
-    action_of,
-    as_number,
-    checked_probability,
-    checked_rewards,
-    checked_weights,
-    each_context,
-    repeats_of,
-)
-from stumpery.policies.changing_actions import ChangingActions
+from stumpery.policies.arguments import as_number, checked_weights, repeats_of
+from stumpery.policies.hooks import PolicyHooks
 from stumpery.policies.logged import DecisionLog, learn_chunks
+from stumpery.policies.overridden import decide_among, decide_each, learn_each, play_each
+from stumpery.policies.records import ChosenActions, LoggedPredictions
 from stumpery.random import new_generator
 from stumpery.saving.validation import check_random_state
 from stumpery.types import Action, Context, Decision, Decisions, Explanation, Floats, Integers, RankedDecision
 
-MAX_DRAWS = 10_000  # to see all actions of a policy that only draws
-
 _new_tuple = tuple.__new__  # a NamedTuple's own constructor is a Python function, which takes twice as long
 
 
-class LoggedPredictions(NamedTuple):
-    """What a policy said about logged events just before it learned each of them.
-
-    Args:
-        probabilities: Every action's probability, (n, actions).
-        rewards: Every action's predicted reward, (n, actions); None of a policy that predicts none.
-
-    >>> import stumpery as st
-    >>> log = [st.Decision("news", 0.5), st.Decision("news", 0.5), st.Decision("film", 0.5)]
-    >>> st.policies.Greedy(actions=["news", "film"]).test_then_learn(log, [1.0, 1.0, 0.0]).probabilities.tolist()
-    [[0.5, 0.5], [0.0, 1.0], [0.0, 1.0]]
-    """
-
-    probabilities: Floats
-    rewards: Floats | None
-
-
-class ChosenActions(NamedTuple):
-    """The actions chosen along a run of events, as indices, and the probabilities with which they were drawn."""
-
-    actions: Integers
-    probabilities: Floats
-
-    @classmethod
-    def empty(cls, n: int) -> Self:
-        """Arrays for n events, not initialised."""
-        return cls(np.empty(n, dtype=np.int64), np.empty(n))
-
-
 @dataclass(kw_only=True, eq=False)
-class Policy(ChangingActions):
+class Policy(PolicyHooks):
     """Bandit policy: choose one of several actions, then learn from the reward of that action alone.
 
     Threads may share a policy: each call takes the policy's lock.
@@ -153,7 +113,7 @@ class Policy(ChangingActions):
         contexts, n = _counted(contexts)
         masks = self._all if available is None else self._available_masks(available, n)
         if n and type(self).decide is not Policy.decide:  # overridden outside the package
-            return self._decide_each(contexts, n, masks)
+            return decide_each(self, contexts, n, masks)
         decide = self._decide_many if masks.ndim == 1 else self._decide_rows
         actions, probabilities = decide(contexts, n, masks) if n else ChosenActions.empty(0)
         return Decisions([self.actions[index] for index in actions.tolist()], probabilities, contexts)
@@ -182,7 +142,7 @@ class Policy(ChangingActions):
             type(self).learn is not Policy.learn  # overridden outside the package
             or (weights is not None and self.learning_draws)
         ):
-            self._learn_each(contexts, indices, values, probabilities, weights)
+            learn_each(self, contexts, indices, values, probabilities, weights)
             return refused
         if weights is not None:
             positions = np.repeat(np.arange(len(indices)), repeats_of(weights, self._rng))
@@ -248,7 +208,7 @@ class Policy(ChangingActions):
                 f"there are {len(contexts)} contexts and {len(values)} rows of rewards: one of each is needed"
             )
         if type(self).decide is not Policy.decide or type(self).learn is not Policy.learn:  # overridden
-            return self._play_each(contexts, values)
+            return play_each(self, contexts, values)
         return self._play(contexts, self._unit(values)) if len(values) else ChosenActions.empty(0)
 
     @abstractmethod
@@ -258,195 +218,26 @@ class Policy(ChangingActions):
         Rows have `action`, `n` (rewards learned) and `mean` first; docs/policies.md describes all columns.
         """
 
-    def checked_rewards(self, rewards: Iterable[float] | Floats) -> Floats:
-        """Rewards as an array; a ValueError names the first that is invalid."""
-        return checked_rewards(rewards, self._low, self._high)
-
-    def _heading(self) -> str:
-        return f"{type(self).__name__}: {len(self.actions)} actions, {self.n_bytes:,} bytes"
-
-    # Hooks that a subclass implements: actions are indices, rewards are checked and scaled to 0..1.
-
-    @abstractmethod
-    def _decide(self, context: Context, available: NDArray[np.bool_]) -> tuple[int, float]:
-        """Choose an action; return its index and the probability with which it was drawn."""
-
-    @abstractmethod
-    def _learn(self, context: Context, action: int, reward: float, probability: float) -> None:
-        """Learn one reward."""
-
-    # Hooks with a default: a subclass may override these loops by faster ones that give the same bits.
-
-    def _decide_many(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> ChosenActions:
-        chosen = ChosenActions.empty(n)
-        for row, context in enumerate(each_context(contexts, n)):
-            chosen.actions[row], chosen.probabilities[row] = self._decide(context, available)
-        return chosen
-
-    def _decide_rows(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> ChosenActions:
-        """Choose for n contexts, with a row of `available` for each."""
-        chosen = ChosenActions.empty(n)
-        for row, context in enumerate(each_context(contexts, n)):
-            chosen.actions[row], chosen.probabilities[row] = self._decide(context, available[row])
-        return chosen
-
-    def _scores(self, context: Context, available: NDArray[np.bool_]) -> Floats:
-        """Every action's score for the context of the latest decision; by default its probability."""
-        one: Floats = self._probabilities(None if context is None else [context], 1, available)[0]
-        return one
-
     def _ranked(self, context: Context, available: Iterable[Action] | None, k: int) -> RankedDecision:
         """A decision, and behind its action others by score."""
         mask = self._all if available is None else self._available_mask(available)
         check_whole("k", k, 1)
         if k > (n := int(mask.sum())):
             raise InvalidInput(f"k is {k}; there are only {n} actions to rank")
-        decision = self._decide_among(context, mask)
+        decision = decide_among(self, context, mask)
         scores = np.where(mask, self._scores(decision.context, mask), -np.inf)
         chosen = self._position(decision.action)
         others = [index for index in np.argsort(-scores, kind="stable").tolist() if mask[index] and index != chosen]
         return RankedDecision(decision, (decision.action, *(self.actions[index] for index in others[: k - 1])))
 
-    def _probabilities(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Floats:
-        """Every action's probability for n contexts."""
-        return np.stack([self._draw_all(partial(self._decide, each, available)) for each in each_context(contexts, n)])
-
-    def _draw_all(self, draw: Callable[[], tuple[int, float]]) -> Floats:
-        """Every action's probability, by draws until those drawn sum to 1; the random state and clock are restored."""
-        probabilities: Floats = np.zeros(len(self.actions))
-        drawn_from: list[NDArray[Any]] = [getattr(self, name) for name in ("_rng", "_clock") if hasattr(self, name)]
-        before = [array.copy() for array in drawn_from]
-        try:
-            for _ in range(MAX_DRAWS):
-                action, probability = draw()
-                probabilities[action] = probability
-                if probabilities.sum() > 1.0 - 1e-9:
-                    break
-        finally:
-            for array, values in zip(drawn_from, before, strict=True):
-                np.copyto(array, values)
-        total: Floats = probabilities / probabilities.sum()
-        return total
-
-    def _learn_many(self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats) -> None:
-        for row, context in enumerate(each_context(contexts, len(actions))):
-            self._learn(context, int(actions[row]), float(rewards[row]), float(probabilities[row]))
-
-    def _test_then_learn(
-        self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats, available: NDArray[np.bool_]
-    ) -> LoggedPredictions:
-        tested = np.empty((len(actions), len(self.actions)))
-        for row, context in enumerate(each_context(contexts, len(actions))):
-            tested[row] = self._probabilities(None if context is None else [context], 1, available)[0]
-            self._learn(context, int(actions[row]), float(rewards[row]), float(probabilities[row]))
-        return LoggedPredictions(tested, None)
-
-    def _play(self, contexts: Any, rewards: Floats) -> ChosenActions:
-        n = len(rewards)
-        chosen = ChosenActions.empty(n)
-        for row, context in enumerate(each_context(contexts, n)):
-            index, probability = self._decide(context, self._all)
-            self._learn(context, index, float(rewards[row, index]), probability)
-            chosen.actions[row], chosen.probabilities[row] = index, probability
-        return chosen
-
-    # Loops over `decide` and `learn`, for subclasses outside the package that override them.
-
-    def _infer_columns(self, contexts: Any) -> None:
-        """Infer from the first contexts of many what a single one does not determine."""
-
-    def _decide_each(self, contexts: Any, n: int, available: NDArray[np.bool_]) -> Decisions:
-        self._infer_columns(contexts)
-        masks = np.broadcast_to(available, (n, len(self._all)))
-        rows = zip(each_context(contexts, n), masks, strict=True)
-        decided = [self._decide_among(context, mask) for context, mask in rows]
-        probabilities = np.array([decision.probability for decision in decided])
-        return Decisions([decision.action for decision in decided], probabilities, contexts)
-
-    def _learn_each(
-        self, contexts: Any, actions: Integers, rewards: Floats, probabilities: Floats, weights: Floats | None
-    ) -> None:
-        columns = actions.tolist(), probabilities.tolist(), each_context(contexts, len(actions)), rewards.tolist()
-        for row, (index, probability, context, reward) in enumerate(zip(*columns, strict=True)):
-            options = {} if weights is None else {"weight": float(weights[row])}
-            self.learn(Decision(self.actions[index], probability, context), reward, **options)
-
-    def _decide_among(self, context: Context, mask: NDArray[np.bool_]) -> Decision:
-        if mask.all():
-            return self.decide(context)
-        return self.decide(context, available=[self.actions[index] for index in np.flatnonzero(mask).tolist()])
-
-    def _play_each(self, contexts: Any, rewards: Floats) -> ChosenActions:
-        chosen = ChosenActions.empty(len(rewards))
-        if len(rewards):
-            self._infer_columns(contexts)
-        for row, context in enumerate(each_context(contexts, len(rewards))):
-            decision = self.decide(context)
-            index, probability, _ = self._checked_decision(decision)
-            self.learn(decision, float(rewards[row, index]))
-            chosen.actions[row], chosen.probabilities[row] = index, probability
-        return chosen
+    def _heading(self) -> str:
+        return f"{type(self).__name__}: {len(self.actions)} actions, {self.n_bytes:,} bytes"
 
     def _options(self) -> dict[str, Any]:
         return {**super()._options(), "reward_range": list(self.reward_range)}
 
     def _validate_state(self) -> None:
         check_random_state(self._rng)
-
-    def _checked_decision(self, decision: Decision) -> tuple[int, float, Context]:
-        """A decision's index of its action, its probability and its context, checked."""
-        try:
-            action, probability, context = decision
-            index = self._index[action]
-        except (TypeError, ValueError, KeyError):
-            index = self._position(action_of(decision))
-        if not (type(probability) is float and MIN_PROBABILITY <= probability <= 1.0):
-            probability = checked_probability(probability)
-        return index, probability, context
-
-    def _checked_decisions(self, decisions: Decisions | Sequence[Decision]) -> tuple[Integers, Floats, Any]:
-        """The same of many decisions, as columns; the index is -1 where the action has been removed."""
-        if isinstance(decisions, Decisions):
-            actions, given, contexts = decisions.actions, decisions.probabilities, decisions.contexts
-            if len(given) != len(actions) or (contexts is not None and n_rows(contexts, "contexts") != len(actions)):
-                raise InvalidInput("decisions must hold as many probabilities, and contexts if any, as actions")
-            opened = [(self._index_or_removed(a), checked_probability(p)) for a, p in zip(actions, given, strict=True)]
-        elif isinstance(decisions, Iterable):
-            complete = [self._decision_or_removed(decision) for decision in decisions]
-            opened, contexts = [row[:2] for row in complete], [context for *_, context in complete]
-        else:
-            raise InvalidInput(f"decisions is {shown(decisions)}; it must be Decisions or a list of Decision")
-        indices, probabilities = [index for index, _ in opened], [probability for _, probability in opened]
-        return np.array(indices, dtype=np.int64), np.array(probabilities, dtype=np.float64), contexts
-
-    def _checked_log(
-        self, decisions: Any, rewards: Any, *, may_be_removed: bool = False
-    ) -> tuple[Floats, Integers, Floats, Any]:
-        """The rewards, and the columns of as many decisions, checked; the index of a removed action may be -1."""
-        values = self.checked_rewards(rewards)
-        indices, probabilities, contexts = self._checked_decisions(decisions)
-        if values.ndim != 1 or len(values) != len(indices):
-            raise InvalidInput(f"there are {len(indices)} decisions and {values.size} rewards: one of each is needed")
-        if not may_be_removed and (indices < 0).any():
-            raise InvalidInput("some decisions are of actions that have been removed; leave them out")
-        return values, indices, probabilities, contexts
-
-    def _index_or_removed(self, action: Action) -> int:
-        return -1 if self._removed and self._was_removed(action) else self._position(action)
-
-    def _decision_or_removed(self, decision: Decision) -> tuple[int, float, Context]:
-        if self._removed and self._was_removed(action_of(decision)):
-            _, probability, context = decision
-            return -1, checked_probability(probability), context
-        return self._checked_decision(decision)
-
-    def _unit(self, rewards: Any) -> Any:
-        """Rewards scaled from `reward_range` to 0..1."""
-        return rewards if self._is_unit else (rewards - self._low) / (self._high - self._low)
-
-    def _reward(self, unit: float) -> float:
-        """The inverse of `_unit`."""
-        return self._low + unit * (self._high - self._low)
 
 
 def _counted(contexts: Any) -> tuple[Any, int]:

@@ -14,7 +14,7 @@ from stumpery.policies.contextual import NO_REWARDS
 from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.policies.filling import FillingPolicy
 from stumpery.policies.fixed_schema import FixedSchemaPolicy
-from stumpery.policies.policy import ChosenActions
+from stumpery.policies.records import ChosenActions
 from stumpery.saving.validation import MAX_EVENT_COUNT, check_learned, check_within
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Context, Decision, Explanation, Floats

@@ -23,7 +23,7 @@ from stumpery.policies.bandit_forest.explanation import TreeExplanation
 from stumpery.policies.bandit_forest.sample_complexity import plays_until_elimination
 from stumpery.policies.bandit_forest.state_kernels import BanditState
 from stumpery.policies.fixed_schema import FixedSchemaPolicy
-from stumpery.policies.policy import ChosenActions
+from stumpery.policies.records import ChosenActions
 from stumpery.random import integer, new_generator, uniform
 from stumpery.saving.saveable import Arrays, Options, restore
 from stumpery.saving.validation import check

@@ -14,7 +14,8 @@ from stumpery.policies.context_free import means_kernels
 from stumpery.policies.exploration import explorer_kernels, explorers
 from stumpery.policies.exploration import rule_kernels as rules
 from stumpery.policies.exploration.explorers import Explorer
-from stumpery.policies.policy import ChosenActions, Policy
+from stumpery.policies.policy import Policy
+from stumpery.policies.records import ChosenActions
 from stumpery.saving.saveable import Arrays, Options
 from stumpery.saving.validation import MAX_EVENT_COUNT, check_within
 from stumpery.summaries import moments_kernels as moments

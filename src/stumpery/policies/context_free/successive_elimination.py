@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from stumpery.options import check_number, check_one_of
 from stumpery.policies.context_free import successive_elimination_kernels as kernels
-from stumpery.policies.policy import ChosenActions, Policy
+from stumpery.policies.policy import Policy
+from stumpery.policies.records import ChosenActions
 from stumpery.saving.validation import MAX_EVENT_COUNT, check
 from stumpery.summaries import moments_kernels as moments
 from stumpery.types import Context, Decision, Explanation, Floats

@@ -21,7 +21,7 @@ from stumpery.policies.exploration import explorers
 from stumpery.policies.exploration.explorer_kernels import fill_probabilities
 from stumpery.policies.exploration.explorers import Explorer
 from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, new_action_statistics
-from stumpery.policies.policy import ChosenActions
+from stumpery.policies.records import ChosenActions
 from stumpery.policies.reward_forest import policy_kernels as kernels
 from stumpery.policies.reward_forest.action_features import ActionFeatures, checked_new
 from stumpery.policies.reward_forest.capacity import default_n_trees, slots_within

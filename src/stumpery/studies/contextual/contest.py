@@ -26,7 +26,7 @@ from stumpery.policies import (
     NeuralBandit,
     RewardForest,
 )
-from stumpery.policies.policy import ChosenActions
+from stumpery.policies.records import ChosenActions
 from stumpery.studies.contextual import datasets, peers
 from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import TableResult, estimate

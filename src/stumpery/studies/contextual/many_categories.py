@@ -15,7 +15,7 @@ import numpy as np
 from stumpery.evaluation.events import Progress
 from stumpery.frames import make_frame
 from stumpery.policies import RewardForest
-from stumpery.policies.policy import ChosenActions
+from stumpery.policies.records import ChosenActions
 from stumpery.streams import ClassificationBandit
 from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
 from stumpery.studies.contextual import contest

@@ -17,7 +17,7 @@ import numpy as np
 from stumpery.encoding import Schema, VectorEncoder
 from stumpery.frames import rows as frame_rows
 from stumpery.options import is_number
-from stumpery.policies.policy import ChosenActions
+from stumpery.policies.records import ChosenActions
 from stumpery.studies.contextual.refitted_trees import N_FIRST_ROWS, RefittedTrees
 from stumpery.types import Action, Floats, Integers
 

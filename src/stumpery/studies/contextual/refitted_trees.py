@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stumpery.encoding import Schema, VectorEncoder
-from stumpery.policies.policy import ChosenActions
+from stumpery.policies.records import ChosenActions
 from stumpery.types import Action, Floats
 
 FIRST_FIT = 50  # events, of actions drawn uniformly
