@@ -110,6 +110,7 @@ def test_decisions_without_a_reward_do_not_pile_up(monkeypatch):
 def wait_for(follower, number):
     deadline = time.monotonic() + 20
     while follower.number < number and time.monotonic() < deadline:
+        follower.summary("default")  # somebody looks
         time.sleep(0.02)
     assert follower.number >= number
 
@@ -129,6 +130,31 @@ def test_the_follower_shows_what_is_committed(tmp_path):
         site.do(administering.delete, "default")
         wait_for(follower, site.engine.call(lambda journal: journal.replica.number))
         assert follower.names() == []
+        follower.stop()
+
+
+def test_nothing_is_read_for_nobody(tmp_path, monkeypatch):
+    monkeypatch.setattr("stumpery.service.dashboard.follower.WATCHED_S", 0.0)
+    monkeypatch.setattr("stumpery.service.dashboard.follower.MAX_BEHIND", 30)
+    opened = []
+    with open_site(tmp_path / "site") as site:
+        site.create()
+
+        def open_log():
+            opened.append(1)
+            return SqliteLog(site.engine.folder / LOG_FILE, is_reader=True)
+
+        follower = LogFollower(open_log)
+        follower.start()
+        site.decide()
+        time.sleep(0.1)
+        assert opened == []
+        wait_for(follower, 2)
+        for _ in range(100):
+            site.decide()
+        last = site.engine.call(lambda journal: journal.replica.number)
+        wait_for(follower, last)
+        assert follower.summary("default")["decisions"] == 30
         follower.stop()
 
 

@@ -1,7 +1,11 @@
-"""The follower: a thread that reads what is committed to the log, and keeps the statistics of the page."""
+"""The follower: a thread that reads what is committed to the log, and keeps the statistics of the page.
+
+It reads only while somebody looks, so that decisions are not slowed down for nobody.
+"""
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,12 +15,12 @@ from stumpery.service.dashboard.policy_statistics import PolicyStatistics
 from stumpery.service.log.event_log import EventLog
 
 logger = logging.getLogger(__name__)
-POLL_S = 0.25
-MAX_BEHIND = 200_000  # events of the past that are read at the start
+POLL_S, WATCHED_S = 0.25, 30.0  # it reads on for so long after the last look
+MAX_BEHIND = 200_000  # events of the past that are read
 
 
 class LogFollower:
-    """Statistics of all policies, which follow the log with a delay of about a quarter of a second.
+    """Statistics of all policies, which follow the log with a delay of about a quarter of a second while they are used.
 
     Args:
         open_log: Opens the log to read.
@@ -26,7 +30,8 @@ class LogFollower:
         self._open_log = open_log
         self._policies: dict[str, PolicyStatistics] = {}
         self._lock = threading.Lock()
-        self._stopping = threading.Event()
+        self._stopping, self._looked = threading.Event(), threading.Event()
+        self._watched_until = 0.0
         self._thread = threading.Thread(target=self._run, name="stumpery-dashboard", daemon=True)
         self.number = 0
         self.time = 0
@@ -38,6 +43,7 @@ class LogFollower:
     def stop(self) -> None:
         """Stop, and wait until the log is closed."""
         self._stopping.set()
+        self._looked.set()
         if self._thread.is_alive():
             self._thread.join()
 
@@ -48,24 +54,31 @@ class LogFollower:
 
     def summary(self, name: str) -> dict[str, Any]:
         """The statistics of a policy; those of one without any event are empty."""
+        self._watched_until = time.monotonic() + WATCHED_S
+        self._looked.set()
         with self._lock:
             policy = self._policies.get(name) or PolicyStatistics()
             return {"number": self.number, "time": self.time, **policy.summary()}
 
     def _run(self) -> None:
         log = None
-        while not self._stopping.wait(POLL_S if log else 0.0):
+        while self._looked.wait() and not self._stopping.wait(POLL_S if log else 0.0):
             try:
-                if log is None:
-                    log = self._open_log()
-                    self.number = max(log.last()[0] - MAX_BEHIND, 0)
+                log = log or self._open_log()
                 self._catch_up(log)
             except StumperyError as error:  # it is read again at the next turn
                 logger.debug("the dashboard could not read the log: %s", error)
+            if time.monotonic() > self._watched_until:
+                self._looked.clear()
         if log is not None:
             log.close()
 
     def _catch_up(self, log: EventLog) -> None:
+        last = log.last()[0]
+        if last - self.number > MAX_BEHIND:
+            with self._lock:
+                self._policies.clear()
+                self.number = last - MAX_BEHIND
         for row in log.rows(self.number):
             event = events.decoded(row.content)
             with self._lock:
