@@ -81,7 +81,7 @@ def restarts(folder: Path, n_events: int) -> Iterator[Line]:
 def write_log(folder: Path, n_events: int, first: int = 0) -> None:
     """Write a log as a service would: decisions, and a reward for each."""
     log, rows = SqliteLog(folder / LOG_FILE), contexts(N_CONTEXTS, N_COLUMNS, seed=1)
-    settings = PolicySettings(actions=ACTIONS)
+    settings = PolicySettings(actions=ACTIONS, learn_at_once=True)
     for start in range(first, first + n_events, CHUNK):
         numbers = range(start + 1, min(start + CHUNK, first + n_events) + 1)
         log.append([_row(number, rows[(number // 2) % len(rows)], settings) for number in numbers])
@@ -104,10 +104,12 @@ def _row(number: int, context: Any, settings: PolicySettings) -> LogRow:
 @contextmanager
 def _server(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A server in a process of its own, and its port."""
-    command = [sys.executable, "-m", "stumpery", "serve", "--actions", ",".join(ACTIONS), "--port", "0"]
-    process = subprocess.Popen(
-        [*command, "--folder", str(folder)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
+    folder.mkdir(exist_ok=True)
+    path = folder / "site.toml"
+    policy = f"[policies.default]\nactions = {json.dumps(ACTIONS)}\nlearn_at_once = true\n"
+    path.write_text(f'folder = "."\nport = 0\n{policy}', encoding="utf-8")
+    command = [sys.executable, "-m", "stumpery", "serve", str(path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert process.stdout is not None  # noqa: S101
         line = process.stdout.readline()
