@@ -36,6 +36,14 @@ def test_type_checkers_see_the_names_that_are_there(package):
     assert all(hasattr(here, name) for name in here.__all__)
 
 
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
+def test_any_public_name_may_be_the_first_that_is_asked_for(package):
+    name = ".".join(package.relative_to(STUB.parent.parent).parts)
+    program = Path(__file__).parent / "programs" / "first_access.py"
+    result = subprocess.run([sys.executable, program, name], capture_output=True, text=True, check=True)
+    assert result.stdout.split("\n", 1) == [str(len(import_module(name).__all__)), ""]
+
+
 @pytest.mark.parametrize("name", st.__all__)
 def test_every_public_name_is_listed(name):
     assert name in dir(st)
