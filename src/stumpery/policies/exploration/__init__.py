@@ -1,5 +1,11 @@
 """Exploration: scores and uncertainties of actions become probabilities."""
 
-import lazy_loader
+from importlib import import_module
+from typing import Any
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submodules=["explorers"])
+
+def __getattr__(name: str) -> Any:
+    """Bring the explorers on first use."""
+    if name == "explorers":
+        return import_module(f"{__name__}.explorers")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
