@@ -116,7 +116,7 @@ def test_nested_lists_of_objects_are_joined(tmp_path):
 
 
 LATER = [event(number) for number in range(1, 1200)]  # more than the rows whose keys become columns
-DOUBTFUL = {
+PROBLEMS = {
     "unreadable line": "{'a': 1}\n",
     "event of another kind": event(_outcomes=[]),
     "duplicate event id": event(1),
@@ -134,17 +134,17 @@ DOUBTFUL = {
 }
 
 
-@pytest.mark.parametrize("doubt", DOUBTFUL)
-def test_a_doubtful_line_is_named_or_counted(doubt, tmp_path):
-    path = written(tmp_path, [*LATER, DOUBTFUL[doubt], event(5000)])
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_a_line_with_a_problem_is_named_or_counted(problem, tmp_path):
+    path = written(tmp_path, [*LATER, PROBLEMS[problem], event(5000)])
     options = {"actions": (1, 2, 3)}
     with pytest.raises(st.InvalidInput, match=r"^events.dsjson, line 1200: "):
         list(st.logs.read(path, **options).chunks())
     log = st.logs.read(path, **options, on_error="lenient")
     rows = sum(map(len, log.chunks(100)))
-    assert log.report.counts[doubt] == 1
-    assert log.report.lines[doubt] == [1200]
-    dropped = doubt in ("unreadable line", "event of another kind", "duplicate event id", "invalid weight")
+    assert log.report.counts[problem] == 1
+    assert log.report.lines[problem] == [1200]
+    dropped = problem in ("unreadable line", "event of another kind", "duplicate event id", "invalid weight")
     assert rows == log.report.rows == 1200 + (not dropped)
 
 

@@ -81,7 +81,7 @@ def test_a_last_line_without_an_end_is_whole_if_it_can_be_read(plain):
     assert sum(map(len, st.logs.read(plain).chunks())) == 300
 
 
-def test_several_files_follow_each_other_and_doubts_name_theirs(tmp_path):
+def test_several_files_follow_each_other_and_problems_name_theirs(tmp_path):
     paths = [written(tmp_path, EVENTS[:100], "a.dsjson"), written(tmp_path, [*EVENTS[100:], "{\n"], "b.dsjson")]
     log = st.logs.read(paths, on_error="lenient")
     assert [line for chunk in log.chunks(64) for line in chunk.lines.tolist()] == [*range(1, 101), *range(1, 201)]

@@ -90,7 +90,7 @@ def test_texts_that_are_no_times_are_not_guessed():
     np.testing.assert_allclose(times[[1, 2, 5]], [1704161045.0, 1704164645.123456, 7.0], rtol=0, atol=1e-5)
 
 
-DOUBTFUL = {
+PROBLEMS = {
     "probability of 0": {"p": [0.0]},
     "probability above 1": {"p": [1.5]},
     "missing probability": {"p": [None]},
@@ -102,20 +102,20 @@ DOUBTFUL = {
 }
 
 
-@pytest.mark.parametrize("doubt", DOUBTFUL)
-def test_a_doubtful_row_is_named_or_counted(doubt):
-    frame = columns(**DOUBTFUL[doubt])
-    line = 1 if doubt == "duplicate event id" else 0
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_a_row_with_a_problem_is_named_or_counted(problem):
+    frame = columns(**PROBLEMS[problem])
+    line = 1 if problem == "duplicate event id" else 0
     with pytest.raises(st.InvalidInput, match=f"^frame, row {line}: "):
         list(read(frame, actions=["film", "news"]).chunks())
     log = read(frame, actions=["film", "news"], on_error="lenient")
     chunk = whole(log)
-    assert log.report.counts[doubt] == 1
-    assert log.report.lines[doubt] == [line]
-    assert log.report.rows == len(chunk) == 40 - (doubt == "duplicate event id")
+    assert log.report.counts[problem] == 1
+    assert log.report.lines[problem] == [line]
+    assert log.report.rows == len(chunk) == 40 - (problem == "duplicate event id")
     assert ((chunk.probabilities > 0) & (chunk.probabilities <= 1) | np.isnan(chunk.probabilities)).all()
     assert not np.isinf(chunk.rewards).any()
-    assert doubt in str(log.report)
+    assert problem in str(log.report)
 
 
 def test_no_feedback_is_not_0_unless_said_so():

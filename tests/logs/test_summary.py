@@ -83,12 +83,12 @@ def test_a_picture_is_written(run, tmp_path):
     assert (tmp_path / "rewards.png").stat().st_size > 1000
 
 
-def test_inspect_prints_tables_and_doubtful_lines(run):
+def test_inspect_prints_tables_and_lines_with_problems(run):
     answer = run("inspect", "bad.dsjson")
     assert answer.exit_code == 0, answer.output
     for text in ("bad.dsjson (dsjson): 41 rows, 3 actions", "mean reward", "unreadable line", "41", "probability of 0"):
         assert text in answer.output
-    assert "no doubtful lines" in run("inspect", "events.dsjson").output
+    assert "no lines with problems" in run("inspect", "events.dsjson").output
 
 
 def test_convert_writes_another_format(run, tmp_path):

@@ -64,7 +64,7 @@ def test_cb_adf_text(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "doubt"),
+    ("line", "problem"),
     [
         ("1:cheap:0.5 | age:3", "unreadable line"),
         ("1:0:0.5 | age:old", "unreadable line"),
@@ -76,13 +76,13 @@ def test_cb_adf_text(tmp_path):
         ("1:0 | age:3", "missing probability"),
     ],
 )
-def test_a_doubtful_line_of_text_is_named_or_counted(line, doubt, tmp_path):
+def test_a_line_of_text_with_a_problem_is_named_or_counted(line, problem, tmp_path):
     path = file(tmp_path, f"1:0:0.5 | age:3\n{line}\n2:0:0.5 | age:3\n")
     with pytest.raises(st.InvalidInput, match=r"^log.txt, line 2: "):
         list(st.logs.read(path, actions=[1, 2]).chunks())
     log = st.logs.read(path, actions=[1, 2], on_error="lenient")
     assert sum(map(len, log.chunks())) in (2, 3)
-    assert log.report.lines[doubt] == [2]
+    assert log.report.lines[problem] == [2]
 
 
 def test_a_block_with_two_labels_is_no_single_decision(tmp_path):
@@ -140,7 +140,7 @@ def test_any_table_by_naming_its_columns(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "doubt"),
+    ("line", "problem"),
     [
         ("news,1", "unreadable line"),
         ("news,1,0.5,a,7,8", "unreadable line"),
@@ -150,7 +150,7 @@ def test_any_table_by_naming_its_columns(tmp_path):
         ('"news,1,0.5,c,7', "unreadable line"),
     ],
 )
-def test_a_doubtful_line_of_a_csv_is_named_or_counted(line, doubt, tmp_path):
+def test_a_line_of_a_csv_with_a_problem_is_named_or_counted(line, problem, tmp_path):
     before = "".join(f"news,1,0.5,{'a' if row == 0 else f'x{row}'},3\n" for row in range(1000))
     path = file(tmp_path, f"shown,won,p,id,age\n{before}{line}\nfilm,0,0.5,b,4\n", "log.csv")
     options = {"action": "shown", "reward": "won", "probability": "p", "event_id": "id", "actions": ["film", "news"]}
@@ -158,7 +158,7 @@ def test_a_doubtful_line_of_a_csv_is_named_or_counted(line, doubt, tmp_path):
         list(st.logs.read(path, **options).chunks())
     log = st.logs.read(path, **options, on_error="lenient")
     assert sum(map(len, log.chunks())) in (1001, 1002)
-    assert log.report.lines[doubt] == [1002]
+    assert log.report.lines[problem] == [1002]
 
 
 def test_a_damaged_parquet_file_is_refused(tmp_path):

@@ -39,7 +39,7 @@ EventId = Annotated[str | None, typer.Option(help="A table's column of identifie
 Column = Annotated[list[str] | None, typer.Option(help="A column of the contexts, repeatable; all by default.")]
 NoFeedback = Annotated[str, typer.Option(help="The reward of rows without one; skip leaves them out of learning.")]
 Encoding = Annotated[str | None, typer.Option(help="The encoding of a text; UTF-8 by default.")]
-Lenient = Annotated[bool, typer.Option("--lenient/--strict", help="Count doubtful lines, or stop at the first.")]
+Lenient = Annotated[bool, typer.Option("--lenient/--strict", help="Count lines with problems, or stop at the first.")]
 
 
 @app.command(epilog="Example: stumpery logs inspect events.dsjson.gz")
@@ -56,7 +56,7 @@ def inspect(
     encoding: Encoding = None,
     plot: Annotated[Path | None, typer.Option(help="A picture to write: the mean reward along the log.")] = None,
 ) -> None:
-    """Print a log's actions, rewards, probabilities, columns and doubtful lines."""
+    """Print a log's actions, rewards, probabilities, columns and lines with problems."""
     with user_errors():
         names = _names(action, reward, probability, time, event_id)
         log = open_log(files, file_format, names, column, no_feedback, encoding, is_lenient=True)
@@ -69,7 +69,7 @@ def inspect(
             if table:
                 _print_first(title, table)
         if not summary.report.counts:
-            typer.echo("no doubtful lines")
+            typer.echo("no lines with problems")
         if plot is not None:
             from stumpery.system.extras import need
 
@@ -101,7 +101,7 @@ def convert(
 
         with log_progress("convert", log) as advance:
             rows, left_out = logs.write(log, out, progress=advance)
-        _print_doubts(log)
+        _print_problems(log)
         typer.echo(f"wrote {out}: {rows:,} rows" + (f", {left_out:,} left out" if left_out else ""))
 
 
@@ -139,7 +139,7 @@ def learn(
         with log_progress("learn", log) as advance:
             learner.learn_log(log, progress=advance)
         st.save(learner, out)
-        _print_doubts(log)
+        _print_problems(log)
         _print_first("Actions", _learned(learner))
         typer.echo(f"wrote {out}: {type(learner).__name__}, {log.report.rows:,} rows, {learner.n_bytes:,} bytes")
 
@@ -239,6 +239,6 @@ def _print_first(title: str, table: Sequence[Mapping[str, Any]]) -> None:
         typer.echo(f"and {len(table) - MAX_SHOWN_ROWS:,} more")
 
 
-def _print_doubts(log: "Log") -> None:
+def _print_problems(log: "Log") -> None:
     if log.report.table:
-        print_table("Doubtful lines", [dict(row) for row in log.report.table])
+        print_table("Lines with problems", [dict(row) for row in log.report.table])

@@ -1,4 +1,4 @@
-"""Checks of logged rows: probabilities, rewards, event ids, actions; doubtful ones are reported."""
+"""Checks of logged rows: probabilities, rewards, event ids, actions; problems are reported."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
@@ -58,9 +58,9 @@ class RowChecker:
     Args:
         index: from actions to their indices.
         columns: the columns of contexts.
-        report: what counts doubts.
+        report: what counts problems.
         no_feedback: the reward of rows without one; None leaves NaN.
-        has_probabilities: whether a row without probability is doubtful.
+        has_probabilities: whether a row without probability has a problem.
         grows: whether new actions are added to `index`, in place.
     """
 
@@ -88,7 +88,7 @@ class RowChecker:
         kept = np.ones(n_rows, dtype=np.bool_)
         if rows.event_ids is not None:
             repeated = self._recent.add(rows.event_ids)
-            self._report.doubts("duplicate event id", rows.lines[repeated])
+            self._report.add_many("duplicate event id", rows.lines[repeated])
             kept[repeated] = False
         if self._grows:
             self._index_new(rows)
@@ -124,9 +124,9 @@ class RowChecker:
             name = rows.actions[place]
             line = int(rows.lines[place])
             if name is None:
-                self._report.doubt("missing action", line)
+                self._report.add("missing action", line)
             else:
-                self._report.doubt("unknown action", line, repr(name))
+                self._report.add("unknown action", line, repr(name))
         return actions
 
     def _probabilities(self, rows: RawRows, actions: Integers, all_probabilities: Floats | None) -> Floats:
@@ -135,21 +135,21 @@ class RowChecker:
             drawn = np.where(actions == UNKNOWN, np.nan, all_probabilities[np.arange(len(values)), actions])
             values = np.where(np.isnan(values), drawn, values)
             differ = np.abs(drawn - values) > MAX_DEVIATION
-            self._report.doubts("contradictory probability", rows.lines[differ])
+            self._report.add_many("contradictory probability", rows.lines[differ])
         with np.errstate(invalid="ignore"):
             missing, low, high = np.isnan(values), values <= 0.0, values > 1.0
         if self._has_probabilities:
-            self._report.doubts("missing probability", rows.lines[missing])
+            self._report.add_many("missing probability", rows.lines[missing])
         for name, wrong in (("probability of 0", low), ("probability above 1", high)):
             if wrong.any():
-                self._report.doubts(name, rows.lines[wrong], f"{values[wrong][0]:g}")
+                self._report.add_many(name, rows.lines[wrong], f"{values[wrong][0]:g}")
         return np.where(low | high, np.nan, values)
 
     def _rewards(self, rows: RawRows) -> Floats:
         values = rows.rewards
         infinite, missing = np.isinf(values), np.isnan(values)
-        self._report.doubts("invalid reward", rows.lines[infinite])
-        self._report.doubts("no feedback", rows.lines[missing])
+        self._report.add_many("invalid reward", rows.lines[infinite])
+        self._report.add_many("no feedback", rows.lines[missing])
         values = np.where(infinite, np.nan, values)
         return values if self._no_feedback is None else np.where(missing, self._no_feedback, values)
 
@@ -175,7 +175,7 @@ class RowChecker:
                     probabilities[places[:, None], along] = values
                     probabilities[places[wrong | self._are_off(values, lines[places])]] = np.nan
                 else:
-                    self._report.doubts("probabilities off 1", lines[places] if values.size else ())
+                    self._report.add_many("probabilities off 1", lines[places] if values.size else ())
                     probabilities[places] = np.nan
         if probabilities is not None:
             probabilities = np.ascontiguousarray(probabilities[:, :n_actions])
@@ -192,7 +192,7 @@ class RowChecker:
         ordered = np.sort(orders, axis=1)
         wrong |= (ordered < 0).any(axis=1) | (ordered >= len(indices)).any(axis=1)
         wrong |= (np.diff(ordered, axis=1) == 0).any(axis=1)
-        self._report.doubts("contradictory action", lines[places[wrong]])
+        self._report.add_many("contradictory action", lines[places[wrong]])
         return indices[np.clip(orders, 0, len(indices) - 1)], wrong
 
     def _are_off(self, values: Floats, lines: Integers) -> NDArray[np.bool_]:
@@ -201,7 +201,7 @@ class RowChecker:
             off: NDArray[np.bool_] = np.abs(values.sum(axis=1) - 1.0) > MAX_DEVIATION
             off |= (values < 0.0).any(axis=1)
         if off.any():
-            self._report.doubts("probabilities off 1", lines[off], f"{values[off][0].sum():.6g}")
+            self._report.add_many("probabilities off 1", lines[off], f"{values[off][0].sum():.6g}")
         off |= np.isnan(values).any(axis=1)
         return off
 

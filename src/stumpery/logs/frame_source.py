@@ -81,7 +81,7 @@ def from_frame(  # noqa: PLR0913 - a name for each column
         probabilities: The columns of every action's probability, by action.
         columns: The columns of contexts; by default all others.
         actions: The actions; by default those of the log, sorted.
-        on_error: "strict" raises at the first doubtful row; "lenient" counts it in `Log.report`.
+        on_error: "strict" raises at the first row with a problem; "lenient" counts it in `Log.report`.
         no_feedback: The reward of rows without one; "skip" leaves them out of learning.
 
     >>> frame = {"hour": [9, 21], "action": ["news", "film"], "reward": [1.0, None]}

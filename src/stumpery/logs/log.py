@@ -27,7 +27,7 @@ class Log:
 
     Args:
         source: The file or frame.
-        on_error: "strict" raises an InvalidInput with the line number at the first doubtful line; "lenient" reads on
+        on_error: "strict" raises an InvalidInput with the number of the first line with a problem; "lenient" reads on
             and counts it in `report`.
         actions: The actions; others become unknown. By default all of the log, sorted.
         columns: The columns of contexts; by default all.
@@ -95,7 +95,7 @@ class Log:
 
     @property
     def on_error(self) -> str:
-        """Whether doubtful lines raise ("strict") or are counted ("lenient")."""
+        """Whether lines with problems raise ("strict") or are counted ("lenient")."""
         return self._on_error
 
     @property
@@ -105,7 +105,7 @@ class Log:
 
     @property
     def n_rows(self) -> int | None:
-        """The number of rows, doubtful ones included; None as long as it is not known."""
+        """The number of rows, those with problems included; None as long as it is not known."""
         known = self._source.n_rows
         return self._scanned.n_rows if known is None and self._scanned is not None else known
 
@@ -166,7 +166,7 @@ class Log:
         return tuple(sorted(self._facts().actions, key=action_order))
 
     def _facts(self, progress: Callable[[int], None] | None = None) -> LogFacts:
-        """What a pass over the whole log finds out; doubtful lines are left to later passes."""
+        """What a pass over the whole log finds out; lines with problems are left to later passes."""
         if self._scanned is None:
 
             def advance(n_rows: int, share: float) -> None:

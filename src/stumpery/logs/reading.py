@@ -68,7 +68,7 @@ def read(  # noqa: PLR0913 - a name for each column
     Args:
         paths: A file, or several of one format, read in order.
         format: One of the formats; "auto" looks at the first bytes.
-        on_error: "strict" raises an InvalidInput with the line number at the first doubtful line; "lenient" counts it
+        on_error: "strict" raises an InvalidInput with the number of the first line with a problem; "lenient" counts it
             in `Log.report`.
         actions: The actions; by default those of the log, sorted, which takes a pass over it.
         no_feedback: The reward of rows without one; "skip" leaves them out of learning.
@@ -220,7 +220,7 @@ class _Chained:
         return tuple(dict.fromkeys(name for source in self._sources for name in source.columns))
 
     def rows(self, size: int, report: LogReport, advance: Callable[[float], None]) -> Iterator[RawRows]:
-        """The rows of each file; doubts name the file."""
+        """The rows of each file; problems name the file."""
         whole = report.source
         for place, source in enumerate(self._sources):
             report.source = source.name

@@ -75,7 +75,7 @@ class LogSource(Protocol):
     name: str  # for messages
     format: str
     unit: str  # what line numbers count: "line" or "row"
-    has_probabilities: bool  # whether a row without probability is doubtful
+    has_probabilities: bool  # whether a row without probability has a problem
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Summary of a log: rows, actions, rewards, probabilities, times, columns, doubtful lines."""
+"""Summary of a log: rows, actions, rewards, probabilities, times, columns, lines with problems."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogSummary:
-    """Summary of a log as tables: actions with shares and mean rewards, rewards, probabilities, columns, doubts.
+    """Summary of a log as tables: actions with shares and mean rewards, rewards, probabilities, columns, problems.
 
     Args:
         log: What was read.
@@ -32,7 +32,7 @@ class LogSummary:
         figures: A row each for rewards, probabilities and weights: missing, least, mean, greatest.
         times: The first and the last time, those that go back, and the longest gap; empty if there are no times.
         columns: A row per column of the contexts: missing values, distinct values or range.
-        report: What was doubtful.
+        report: The problems of lines.
         curve: Mean reward along the log: "rows" so far at the end of each block, "mean reward", "half width" of its
             95 % normal interval; at most 60 blocks.
 
@@ -71,7 +71,7 @@ class LogSummary:
             "Rewards and probabilities": self.figures,
             "Times": self.times,
             "Columns": self.columns,
-            "Doubtful lines": self.report.table,
+            "Lines with problems": self.report.table,
         }
 
     def __str__(self) -> str:
@@ -90,10 +90,10 @@ class LogSummary:
 
 
 def inspect(log: Log, *, progress: Callable[[int], None] | None = None) -> LogSummary:
-    """Summarise a log in one pass: actions, rewards, probabilities, times, columns, doubtful lines.
+    """Summarise a log in one pass: actions, rewards, probabilities, times, columns, lines with problems.
 
     Args:
-        log: The log; one that is read strictly raises at its first doubtful line.
+        log: The log; one that is read strictly raises at its first line with a problem.
         progress: Called with the number of rows of each chunk.
 
     >>> import stumpery as st

@@ -13,11 +13,11 @@ from stumpery.types import Action, Decisions, Floats, Integers
 NO_PROBABILITY = 1.0  # where none was logged: the reward counts once
 
 
-class DoubtReport(Protocol):
-    """What counts doubtful rows, or refuses them."""
+class ProblemReport(Protocol):
+    """What counts rows with problems, or refuses them."""
 
-    def doubts(self, name: str, lines: Any, detail: str = "") -> None:
-        """Count rows of one kind of doubt by their lines."""
+    def add_many(self, name: str, lines: Any, detail: str = "") -> None:
+        """Count rows with one kind of problem by their lines."""
 
 
 class DecisionChunk(Protocol):
@@ -38,7 +38,7 @@ class DecisionLog(Protocol):
         """The actions, in the order of their indices in chunks."""
 
     @property
-    def report(self) -> DoubtReport:
+    def report(self) -> ProblemReport:
         """The report of the current pass."""
 
     def chunks(self) -> Iterator[Any]:
@@ -78,16 +78,16 @@ def learn_chunks(policy: LearningPolicy, log: DecisionLog, progress: Callable[[i
             progress(len(learnable))
 
 
-def _learnable(policy: LearningPolicy, chunk: DecisionChunk, known: Any, report: DoubtReport) -> Any:
-    """Which rows can be learned; what the policy cannot take is doubtful."""
+def _learnable(policy: LearningPolicy, chunk: DecisionChunk, known: Any, report: ProblemReport) -> Any:
+    """Which rows can be learned; what the policy cannot take is a problem."""
     has_action = chunk.actions >= 0
     unknown = has_action.copy()
     unknown[has_action] = ~known[chunk.actions[has_action]]
-    report.doubts("action unknown to the policy", chunk.lines[unknown])
+    report.add_many("action unknown to the policy", chunk.lines[unknown])
     low, high = policy.reward_range
     with np.errstate(invalid="ignore"):
         outside = (chunk.rewards < low) | (chunk.rewards > high)
     if outside.any():
         detail = f"{chunk.rewards[outside][0]:g} is not from {low:g} to {high:g}"
-        report.doubts("reward outside the range", chunk.lines[outside], detail)
+        report.add_many("reward outside the range", chunk.lines[outside], detail)
     return has_action & ~unknown & ~outside & ~np.isnan(chunk.rewards)

@@ -1,4 +1,4 @@
-"""`st.evaluate`: what can be evaluated, what the report says, doubts in words, bad input."""
+"""`st.evaluate`: what can be evaluated, what the report says, warnings in words, bad input."""
 
 import numpy as np
 import polars as pl
@@ -218,37 +218,37 @@ def test_rewards_of_another_range_scale_all_intervals():
     assert scaled.value("rule", "SNIPS") == pytest.approx(-2.0 + 10.0 * unit.value("rule", "SNIPS"))
 
 
-# Doubts in words.
+# Warnings in words.
 
 
-def doubts_of(rows, policy="a"):
+def warnings_of(rows, policy="a"):
     report = st.evaluate(log_of(rows), {"it": policy})
-    return report, report.doubts("it"), report.doubts()
+    return report, report.warnings("it"), report.warnings()
 
 
-def test_an_honest_log_raises_no_doubts(report):
-    assert report.doubts() == []
-    assert report.doubts("rule") == []
+def test_an_honest_log_raises_no_warnings(report):
+    assert report.warnings() == []
+    assert report.warnings("rule") == []
 
 
-def test_few_events_that_count_are_doubted():
+def test_few_events_that_count_give_a_warning():
     rows = rows_of(4000, probabilities=(0.005, 0.595, 0.4))
-    _, doubts, _ = doubts_of(rows)
-    assert any("effective sample size" in doubt for doubt in doubts)
+    _, warnings, _ = warnings_of(rows)
+    assert any("effective sample size" in warning for warning in warnings)
 
 
-def test_wrong_probabilities_are_doubted():
+def test_wrong_probabilities_give_a_warning():
     rows = rows_of()
     rows["p"] = np.where(np.array(rows["action"]) == "a", 0.9, 0.4)
-    _, doubts, of_log = doubts_of(rows)
-    assert any("average" in doubt for doubt in doubts)
-    assert any("logged probabilities look wrong" in doubt for doubt in of_log)
+    _, warnings, of_log = warnings_of(rows)
+    assert any("average" in warning for warning in warnings)
+    assert any("logged probabilities look wrong" in warning for warning in of_log)
 
 
-def test_actions_that_the_log_never_shows_are_doubted():
+def test_actions_that_the_log_never_shows_give_a_warning():
     policy = st.policies.RandomPolicy(actions=[*ACTIONS, "never logged"])
-    report, doubts, _ = doubts_of(rows_of(), policy)
-    assert any("25 % of its decisions" in doubt for doubt in doubts)
+    report, warnings, _ = warnings_of(rows_of(), policy)
+    assert any("25 % of its decisions" in warning for warning in warnings)
     assert report.diagnostics("it")["unsupported"] == pytest.approx(0.25)
     assert "do not trust 'it'" in str(report)
 
@@ -256,16 +256,16 @@ def test_actions_that_the_log_never_shows_are_doubted():
 def test_drift_of_rewards_is_told():
     rows = rows_of()
     rows["reward"] = rows["reward"] * (np.arange(N) > N // 2)
-    _, _, of_log = doubts_of(rows)
-    assert any("rewards drift" in doubt for doubt in of_log)
+    _, _, of_log = warnings_of(rows)
+    assert any("rewards drift" in warning for warning in of_log)
 
 
-def test_one_heavy_event_is_doubted():
+def test_one_heavy_event_gives_a_warning():
     rows = rows_of(300)
     rows["p"] = rows["p"].copy()
     rows["p"][rows["action"].index("a")] = 1e-4
-    _, doubts, _ = doubts_of(rows)
-    assert any("% of all weight" in doubt for doubt in doubts)
+    _, warnings, _ = warnings_of(rows)
+    assert any("% of all weight" in warning for warning in warnings)
 
 
 # Bad input.

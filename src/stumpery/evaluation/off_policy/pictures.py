@@ -35,7 +35,7 @@ def draw_estimates(report: "OffPolicyReport", ax: "Axes") -> "Axes":
             ax.plot([low, high], [place, place], color=color, linewidth=width, solid_capstyle="butt")
         ax.plot([estimate], [place], "o", color=color, markersize=7, markeredgecolor="white")
     ax.axvline(report.value(report.policies[0]), color="0.7", linewidth=0.8, zorder=0)
-    names = [f"{policy} (!)" if report.doubts(policy) else policy for policy in report.policies]
+    names = [f"{policy} (!)" if report.warnings(policy) else policy for policy in report.policies]
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
     percent = f"{100.0 * report.level:g} %"

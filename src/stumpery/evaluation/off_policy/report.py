@@ -1,21 +1,21 @@
-"""Report of an off-policy evaluation: estimates, intervals with what they assume, diagnostics, and doubts in words."""
+"""Report of an off-policy evaluation: estimates, intervals with what they assume, diagnostics, and warnings."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stumpery.display import as_html, as_text
 from stumpery.evaluation.off_policy import sums as term
-from stumpery.evaluation.off_policy.doubts import (
-    effective_size,
-    log_doubts,
-    mean_weight_z,
-    policy_doubts,
-    reward_windows,
-)
 from stumpery.evaluation.off_policy.estimates import DEFAULT, NAMES, ValueEstimate, estimates_of
 from stumpery.evaluation.off_policy.intervals import Interval, clopper_pearson, cressie_read_interval
 from stumpery.evaluation.off_policy.ledger import Ledger, PolicyLedger
 from stumpery.evaluation.off_policy.log_checks import CalibrationRow, LogChecks
+from stumpery.evaluation.off_policy.reliability import (
+    effective_size,
+    log_warnings,
+    mean_weight_z,
+    policy_warnings,
+    reward_windows,
+)
 from stumpery.evaluation.off_policy.sums import likelihood_sums
 from stumpery.evaluation.result import Result
 from stumpery.options import check_known, check_one_of
@@ -34,9 +34,9 @@ ALL = "all"
 
 
 class OffPolicyReport(Result):
-    """Report of `st.evaluate`: what each policy would have earned on a log, how sure that is, and why to doubt it.
+    """Report of `st.evaluate`: what each policy would have earned on a log, how sure that is, and warnings.
 
-    It prints as a table with notes. `value`, `interval`, `difference` and `doubts` give single figures, `intervals` all
+    It prints as a table with notes. `value`, `interval`, `difference` and `warnings` give single ones, `intervals` all
     intervals of a policy with what they assume, `to_frame` all estimators, `plot` a picture.
 
     Args:
@@ -154,11 +154,11 @@ class OffPolicyReport(Result):
         checkpoints = self._of(policy, ALL).checkpoints
         return [(n, Interval(*(low + (high - low) * end for end in interval))) for n, interval in checkpoints]
 
-    def doubts(self, policy: str | None = None, *, slice: str = ALL) -> list[str]:  # noqa: A002
+    def warnings(self, policy: str | None = None, *, slice: str = ALL) -> list[str]:  # noqa: A002
         """In words, why the estimates of a policy, or without one the log itself, cannot be trusted."""
         if policy is None:
-            return log_doubts(self._of(self.policies[0], ALL), self._checks)
-        return policy_doubts(self._of(policy, slice), self._in(slice).n)
+            return log_warnings(self._of(self.policies[0], ALL), self._checks)
+        return policy_warnings(self._of(policy, slice), self._in(slice).n)
 
     def overlap(self, policy: str) -> list[dict[str, Any]]:
         """By action: how often it was logged, how often the policy takes it, and the largest weight."""
@@ -261,8 +261,8 @@ class OffPolicyReport(Result):
                 word = "better" if better else "not better"
                 notes.append(f"{first!r} is {word} than {second!r}: clear after {at:,} events")
         for policy in self.policies:
-            notes += [f"do not trust {policy!r}: {doubt}" for doubt in self.doubts(policy)]
-        return notes + [f"the log: {doubt}" for doubt in self.doubts()]
+            notes += [f"do not trust {policy!r}: {warning}" for warning in self.warnings(policy)]
+        return notes + [f"the log: {warning}" for warning in self.warnings()]
 
     def _in(self, part: str) -> Ledger:
         if part == ALL:

@@ -126,21 +126,21 @@ class DsjsonSource:
         others: dict[str, list[int]] = {}
         kept = []
         for place, event in enumerate(block.events):
-            doubt = ""
+            problem = ""
             if event.outcomes is not None:
-                doubt = "event of another kind"
+                problem = "event of another kind"
             elif event.context is None and event.order is None and event.action is None:
-                doubt = "event of another kind" if event.reward_value is None else "reward without decision"
+                problem = "event of another kind" if event.reward_value is None else "reward without decision"
             elif event.is_skipped:
-                doubt = "not to learn from"
+                problem = "not to learn from"
             elif event.p_drop is not None and not 0.0 <= event.p_drop < 1.0:
-                doubt = "invalid weight"
-            if doubt:
-                others.setdefault(doubt, []).append(block.lines[place])
+                problem = "invalid weight"
+            if problem:
+                others.setdefault(problem, []).append(block.lines[place])
             else:
                 kept.append(place)
-        for doubt, lines in others.items():
-            report.doubts(doubt, lines)
+        for problem, lines in others.items():
+            report.add_many(problem, lines)
         if len(kept) == len(block.events):
             return block
         return Events([block.events[place] for place in kept], [block.lines[place] for place in kept], block.share)
@@ -148,7 +148,7 @@ class DsjsonSource:
     def _rows(self, block: Events, report: LogReport) -> RawRows:
         events, lines = block.events, np.array(block.lines, dtype=np.int64)
         times, invalid = seconds([event.time for event in events])
-        report.doubts("invalid time", lines[invalid])
+        report.add_many("invalid time", lines[invalid])
         contexts = [event.context for event in events]
         names = self._names(contexts, events)
         weights = np.array([event.p_drop for event in events], dtype=np.float64)
@@ -189,7 +189,7 @@ class DsjsonSource:
     def _chosen(
         self, events: Sequence[Any], names: Sequence[tuple[Action, ...]], lines: Any, report: LogReport
     ) -> list[Action | None]:
-        """The name of each chosen action; fields that contradict each other are doubtful."""
+        """The name of each chosen action; fields that contradict each other are a problem."""
         if not self._has_names and _agree(events):
             return [event.action for event in events]
         found: list[Action | None] = []
@@ -203,7 +203,7 @@ class DsjsonSource:
                 contradictory.append(line)
             known = number is not None and 1 <= number <= len(offered)
             found.append(offered[number - 1] if known else None if offered else number)
-        report.doubts("contradictory action", contradictory)
+        report.add_many("contradictory action", contradictory)
         return found
 
     def _names(self, contexts: Sequence[Any], events: Sequence[Any]) -> list[tuple[Action, ...]]:

@@ -21,7 +21,7 @@ NUMBER, TEXT, MIXED, VECTOR, NAMESPACE, IGNORED = "number", "text", "mixed", "ve
 MAX_VECTOR = 64  # numbers of a list that become columns
 KEPT = frozenset({"_text"})  # keys with an underscore are instructions to Vowpal Wabbit, but for this one
 
-Doubts = list[tuple[str, str]]  # the kind of each doubt, and the column
+Problems = list[tuple[str, str]]  # the kind of each problem, and the column
 
 
 @dataclass
@@ -131,25 +131,25 @@ class Namespace:
                     setattr(joined, name, getattr(each, name))
         return joined
 
-    def repaired(self, row: Any, doubts: Doubts) -> Any:
-        """A row without what does not fit; adds what was left out to `doubts`."""
+    def repaired(self, row: Any, problems: Problems) -> Any:
+        """A row without what does not fit; adds what was left out to `problems`."""
         if isinstance(row, list) and self.is_list:
-            return [self.repaired(each, doubts) for each in row if isinstance(each, dict)]
+            return [self.repaired(each, problems) for each in row if isinstance(each, dict)]
         if not isinstance(row, dict):
             if row is not None:
-                doubts.append(("value of another type", self.prefix.removesuffix(".")))
+                problems.append(("value of another type", self.prefix.removesuffix(".")))
             return None
         kept = {}
         for key, value in row.items():
             name, kind = f"{self.prefix}{key}", self.fields.get(key)
             if kind is None:
                 if not key.startswith("_") and value is not None:
-                    doubts.append(("new column", name))
+                    problems.append(("new column", name))
             elif kind == NAMESPACE:
-                kept[key] = self.children[key].repaired(value, doubts)
+                kept[key] = self.children[key].repaired(value, problems)
             elif kind in (NUMBER, TEXT) and not _fits(kind, value):
                 if not _is_nan(value):
-                    doubts.append(("value of another type", name))
+                    problems.append(("value of another type", name))
             else:
                 kept[key] = value
         return kept

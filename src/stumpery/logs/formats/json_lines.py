@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stumpery.logs.formats.json_columns import Doubts, Namespace
+from stumpery.logs.formats.json_columns import Namespace, Problems
 from stumpery.logs.formats.lines import Lines, read_lines
 from stumpery.logs.report import LogReport
 from stumpery.system.extras import need
@@ -69,7 +69,7 @@ class JsonEvents:
                     events.append(event)
                 lines.append(number)
             if block.is_damaged:
-                report.doubt("cut file", block.first + len(block.lines))
+                report.add("cut file", block.first + len(block.lines))
             yield Events(events, lines, block.share)
 
     def labels(self, kind: Any) -> Iterator[Events]:
@@ -107,19 +107,19 @@ class JsonEvents:
         row = _loaded(line)
         if not isinstance(row, dict):
             is_cut = (block.is_open or block.is_damaged) and number == block.first + len(block.lines) - 1
-            report.doubt("cut last line" if is_cut else "unreadable line", number)
+            report.add("cut last line" if is_cut else "unreadable line", number)
             return None
-        doubts: Doubts = []
-        row[self._context] = self.namespace.repaired(row.get(self._context), doubts)
+        problems: Problems = []
+        row[self._context] = self.namespace.repaired(row.get(self._context), problems)
         for known in self._msgspec.structs.fields(self._type):
             if known.encode_name != self._context and known.encode_name in row:
                 try:
                     self._msgspec.json.decode(self._encoded(row[known.encode_name]), type=known.type)
                 except self._errors:
-                    doubts.append(("value of another type", known.encode_name))
+                    problems.append(("value of another type", known.encode_name))
                     del row[known.encode_name]
-        for kind, column in doubts:
-            report.doubt(kind, number, column)
+        for kind, column in problems:
+            report.add(kind, number, column)
         return self._decoder.decode(self._encoded(row))
 
     def _encoded(self, value: Any) -> bytes:

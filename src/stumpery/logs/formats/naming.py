@@ -109,8 +109,8 @@ def action_names(values: Values) -> list[Action | None]:
     return names
 
 
-def floats(values: Values, doubt: str, lines: Integers, report: LogReport) -> Floats:
-    """A column as floats, NaN where missing; values that are no numbers are doubtful, and NaN."""
+def floats(values: Values, problem: str, lines: Integers, report: LogReport) -> Floats:
+    """A column as floats, NaN where missing; values that are no numbers are problems, and NaN."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         return values.astype(np.float64)
     try:
@@ -121,7 +121,7 @@ def floats(values: Values, doubt: str, lines: Integers, report: LogReport) -> Fl
     found = np.array([as_number(value) for value in values])
     wrong = [value_kind(type(value)) != "missing" and np.isnan(each) for value, each in zip(values, found, strict=True)]
     truly = np.array([not isinstance(value, float) for value in values]) & np.array(wrong, dtype=np.bool_)
-    report.doubts(doubt, lines[truly], "not a number")
+    report.add_many(problem, lines[truly], "not a number")
     return found
 
 
@@ -173,5 +173,5 @@ def _times(data: Any, name: str, lines: Integers, report: LogReport) -> Floats:
         series = open_frame("frame", data, "a frame").get_column(name)
         values = series.to_numpy() if series.dtype.is_temporal() else series.to_list()
     times, wrong = seconds(values)
-    report.doubts("invalid time", lines[wrong], shown(values[int(np.flatnonzero(wrong)[0])]) if wrong.any() else "")
+    report.add_many("invalid time", lines[wrong], shown(values[int(np.flatnonzero(wrong)[0])]) if wrong.any() else "")
     return times

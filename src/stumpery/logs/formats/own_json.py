@@ -117,7 +117,7 @@ class OwnJsonSource:
                 continue
             if event.action is None and event.context is None:
                 name = "event of another kind" if event.reward is None else "reward without decision"
-                report.doubt(name, block.lines[place])
+                report.add(name, block.lines[place])
                 continue
             kept.append(place)
         if len(kept) == len(block.events):
@@ -127,7 +127,7 @@ class OwnJsonSource:
     def _rows(self, block: Events, report: LogReport) -> RawRows:
         events, lines = block.events, np.array(block.lines, dtype=np.int64)
         times, invalid = seconds([event.time for event in events])
-        report.doubts("invalid time", lines[invalid])
+        report.add_many("invalid time", lines[invalid])
         weights = np.array([event.weight for event in events], dtype=np.float64)
         weights = np.where(np.isnan(weights), 1.0, weights)
         return RawRows(

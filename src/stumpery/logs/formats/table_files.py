@@ -56,7 +56,7 @@ class ParquetTable:
                 try:
                     batch = next(batches, None)
                 except (ValueError, OSError):
-                    report.doubt("cut file", start)
+                    report.add("cut file", start)
                     return
                 if batch is None:
                     return
@@ -105,7 +105,7 @@ class CsvTable:
                 chosen = {self.names[place]: self._column(place, values[place], lines, report) for place in places}
                 yield Columns(chosen), lines, block.share
             if block.is_damaged:
-                report.doubt("cut file", block.first + len(block.lines))
+                report.add("cut file", block.first + len(block.lines))
 
     def _column(self, place: int, values: Sequence[str], lines: Any, report: LogReport) -> Values:
         if not self._is_number[place]:
@@ -114,7 +114,7 @@ class CsvTable:
             numbers = np.array([np.nan if value in ABSENT else float(value) for value in values])
         except ValueError:
             wrong = [not _is_number(value) for value in values]
-            report.doubts("value of another type", lines[np.array(wrong)], self.names[place])
+            report.add_many("value of another type", lines[np.array(wrong)], self.names[place])
             numbers = np.array(
                 [float(value) if value not in ABSENT and _is_number(value) else np.nan for value in values]
             )
@@ -179,7 +179,7 @@ def open_bandit_naming(names: Sequence[str]) -> Naming:
 
 
 def _parsed(block: Lines, width: int, report: LogReport) -> Iterator[tuple[int, list[str]]]:
-    """The rows of lines, with their numbers; those of another width are doubtful, unless `width` is 1."""
+    """The rows of lines, with their numbers; those of another width are problems, unless `width` is 1."""
     last = block.first + len(block.lines) - 1
     for number, line in enumerate(block.lines, block.first):
         try:
@@ -189,7 +189,7 @@ def _parsed(block: Lines, width: int, report: LogReport) -> Iterator[tuple[int, 
         if row == []:
             continue
         if row is None or (len(row) != width and width != 1):
-            report.doubt("cut last line" if number == last and block.is_open else "unreadable line", number)
+            report.add("cut last line" if number == last and block.is_open else "unreadable line", number)
         else:
             yield number, row
 

@@ -35,7 +35,7 @@ class TextEvent:
         features: of the context.
         candidates: what could be chosen; nothing if the text does not say.
         action_features: of each candidate.
-        doubt: why it cannot be read; empty if it can.
+        problem: why it cannot be read; empty if it can.
     """
 
     line: int
@@ -45,7 +45,7 @@ class TextEvent:
     features: dict[str, Any] = field(default_factory=dict)
     candidates: tuple[Action, ...] = ()
     action_features: dict[Action, dict[str, Any]] = field(default_factory=dict)
-    doubt: str = ""
+    problem: str = ""
 
 
 class TextSource:
@@ -90,8 +90,8 @@ class TextSource:
         """Parse the file."""
         batch: list[TextEvent] = []
         for event, share in self._events(size, report):
-            if event.doubt:
-                report.doubt(event.doubt, event.line)
+            if event.problem:
+                report.add(event.problem, event.line)
                 continue
             batch.append(event)
             if len(batch) == size:
@@ -118,18 +118,18 @@ class TextSource:
         )
 
     def _columns(self, events: Sequence[TextEvent], report: LogReport) -> Mapping[str, Values]:
-        """The features as columns; new ones, and texts among numbers, are doubtful."""
+        """The features as columns; new ones, and texts among numbers, are problems."""
         known = self._is_number.keys()
         new = [event for event in events if not known >= event.features.keys()]
         for event in new:
-            report.doubt("new column", event.line, next(name for name in event.features if name not in known))
+            report.add("new column", event.line, next(name for name in event.features if name not in known))
         found: dict[str, Values] = {}
         for name, is_number in self._is_number.items():
             values = [event.features.get(name) for event in events]
             if is_number:
                 for event, value in zip(events, values, strict=True):
                     if isinstance(value, str):
-                        report.doubt("value of another type", event.line, name)
+                        report.add("value of another type", event.line, name)
                 found[name] = np.array([None if isinstance(value, str) else value for value in values], np.float64)
             else:
                 found[name] = [None if value is None else text_of(value) for value in values]
@@ -163,7 +163,7 @@ class TextSource:
             for number, line in enumerate(block.lines, block.first):
                 yield number, line.decode(errors="replace").strip(), block.share
             if block.is_damaged and report is not None:
-                report.doubt("cut file", block.first + len(block.lines))
+                report.add("cut file", block.first + len(block.lines))
 
 
 def _cb_event(number: int, line: str) -> TextEvent:
@@ -174,14 +174,14 @@ def _cb_event(number: int, line: str) -> TextEvent:
         labels = [token for token in header.split() if ":" in token]
         others = [int(token) for token in header.split() if token.isdigit()]
         if not namespaces or len(labels) > 1:
-            event.doubt = "event of another kind" if labels else "unreadable line"
+            event.problem = "event of another kind" if labels else "unreadable line"
             return event
         if labels:
             event.action, event.cost, event.probability = _label(labels[0])
             event.candidates = tuple(sorted({int(event.action), *others})) if others else ()
         event.features = _features(namespaces)
     except ValueError:
-        event.doubt = "unreadable line"
+        event.problem = "unreadable line"
     return event
 
 
@@ -202,14 +202,14 @@ def _adf_event(number: int, lines: Sequence[str], action: str | None) -> TextEve
             labels = [token for token in header.split() if ":" in token]
             if labels:
                 if event.action is not None:
-                    event.doubt = "event of another kind"
+                    event.problem = "event of another kind"
                 _, event.cost, event.probability = _label(labels[0])
                 event.action = name
         event.candidates = tuple(names)
         if not names or len(set(names)) != len(names):
-            event.doubt = "event of another kind"
+            event.problem = "event of another kind"
     except ValueError:
-        event.doubt = "unreadable line"
+        event.problem = "unreadable line"
     return event
 
 

@@ -21,7 +21,7 @@ def effective_size(ledger: PolicyLedger) -> float:
     return float(totals[term.W] ** 2 / totals[term.WW]) if totals[term.WW] else 0.0
 
 
-def policy_doubts(ledger: PolicyLedger, n_rows: int) -> list[str]:
+def policy_warnings(ledger: PolicyLedger, n_rows: int) -> list[str]:
     """Why the estimates of one policy cannot be trusted; nothing if they can."""
     if not ledger.sums.n_rows:
         return ["no event counts"]
@@ -61,8 +61,8 @@ def reward_windows(ledger: PolicyLedger) -> tuple[list[float], list[float]]:
     return means, errors
 
 
-def log_doubts(logged: PolicyLedger, checks: LogChecks) -> list[str]:
-    """What is doubtful about the log itself."""
+def log_warnings(logged: PolicyLedger, checks: LogChecks) -> list[str]:
+    """Why the log itself cannot be trusted."""
     found = [checks.left_out()] if checks.left_out() else []
     suspicious = [row for row in checks.calibration() + checks.probability_bins() if row.is_suspicious]
     if suspicious:
