@@ -53,3 +53,4 @@ html_theme_options = {
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is

@@ -22,6 +22,7 @@ def site(tmp_path_factory):
     for name in ("docs", "deploy", "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, folder / name)
+    (folder / "src").symlink_to(ROOT / "src", target_is_directory=True)
     built = folder / "built"
     command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet"]
     result = subprocess.run(

@@ -1,5 +1,6 @@
 """Links of the repository's Markdown, for the site: sources and pages above docs/ become pages of the site."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def read_source(app: Any, page: str, source: list[str]) -> None:
 
 def included(path: Path) -> str:
     """The text of a file, its links turned."""
-    return turned(path.read_text(encoding="utf-8"), path.resolve().parent)
+    return turned(path.read_text(encoding="utf-8"), Path(os.path.normpath(path)).parent)
 
 
 def turned(text: str, folder: Path) -> str:
@@ -46,7 +47,7 @@ def link(words: str, target: str, folder: Path) -> str:
     if "://" in target or target.startswith(("#", "/", "mailto:")):
         return f"[{words}]({target})"
     name, _, anchor = target.partition("#")
-    path = (folder / name).resolve()
+    path = Path(os.path.normpath(folder / name))
     if not path.is_relative_to(ROOT) or not path.exists():
         return f"[{words}]({target})"  # a page that is written by the build, or a mistake, which the build reports
     page = site_page(path)
