@@ -55,7 +55,7 @@ def bridge(tmp_path, monkeypatch):
         yield bridge
 
 
-def test_decide_reward_explain(bridge):
+def test_a_decision_is_made_rewarded_and_explained(bridge):
     with Client("http://site", transport=bridge) as client:
         decision = client.decide({"hour": 21, "age": None}, available=["news", "film"], k=2)
         assert decision.action in ("news", "film")
@@ -65,7 +65,7 @@ def test_decide_reward_explain(bridge):
         assert client.status()["learned"] == 1
 
 
-def test_many_at_once(bridge):
+def test_many_decisions_and_rewards_are_sent_at_once(bridge):
     client = Client("http://site", transport=bridge)
     decisions = client.decide_many([{"hour": 1}, None, {"hour": 3}])
     assert len({decision.event for decision in decisions}) == 3

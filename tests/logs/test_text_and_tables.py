@@ -33,7 +33,7 @@ def file(tmp_path, text, name="log.txt"):
     return path
 
 
-def test_cb_text(tmp_path):
+def test_cb_text_is_read_with_its_lines_and_namespaces(tmp_path):
     log = st.logs.read(file(tmp_path, CB))
     chunk = whole(log)
     assert log.format == "cb"
@@ -47,7 +47,7 @@ def test_cb_text(tmp_path):
     np.testing.assert_array_equal(chunk.contexts["alone"], [np.nan, np.nan, 1.0])
 
 
-def test_cb_adf_text(tmp_path):
+def test_cb_adf_text_is_read_with_the_actions_that_were_available(tmp_path):
     path = file(tmp_path, ADF)
     log = st.logs.read(path)
     chunk = whole(log)

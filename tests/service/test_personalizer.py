@@ -27,7 +27,7 @@ def web(tmp_path):
         yield Web(site)
 
 
-def test_rank_and_reward(web):
+def test_a_rank_request_is_answered_and_its_reward_learned(web):
     answer = web("POST", RANK_PATH, RANK)
     ranked = answer.json()
     assert (answer.status_code, ranked["eventId"]) == (201, "75269AD0")

@@ -85,7 +85,7 @@ class Visitors:
 
 
 def click_rate(context: Context, offer: str) -> float:
-    """The chance of a click, a rule that the policy does not know."""
+    """The probability of a click, a rule that the policy does not know."""
     is_new = context["days_since"] is None
     if offer == "voucher" and is_new:
         return 0.35

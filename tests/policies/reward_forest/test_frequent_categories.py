@@ -14,7 +14,7 @@ from stumpery.policies.reward_forest.scorers.frequent_categories import new_cate
 from stumpery.policies.reward_forest.scorers.scorers_kernels import SLOT_HISTORY, SLOT_WEIGHT, new_linear
 from stumpery.types import State
 
-N_SLOTS, N_ACTIONS, ACTION, HASTE = 64, 3, 1, 2.0
+N_SLOTS, N_ACTIONS, ACTION, RATE_MULTIPLIER = 64, 3, 1, 2.0
 N_EVENTS = 200 if INTERPRETED else 3000
 NEVER = np.uint64(1)  # a key by which nothing is halved
 
@@ -41,7 +41,7 @@ def codes_of(table, linear, hashes, codes, pair_codes, slots):
 @kernel
 def step(linear, slots, n_plain, rates, error):
     """One step of the weights, in place."""
-    categories.averaging_step(linear, slots, n_plain, slots.shape[0], rates, ACTION, error, HASTE)
+    categories.averaging_step(linear, slots, n_plain, slots.shape[0], rates, ACTION, error, RATE_MULTIPLIER)
 
 
 @kernel
@@ -93,7 +93,7 @@ def test_pairs_and_steps_equal_their_slow_twins():
         plain = rng.choice(N_SLOTS, 3).tolist()
         error = float(rng.normal())
         step(linear, np.array(plain + expected, np.int32), 3, np.zeros(60), error)
-        twin.learn(plain, expected, error, HASTE, N_SLOTS)
+        twin.learn(plain, expected, error, RATE_MULTIPLIER, N_SLOTS)
     weights = [twin.weights[slot] for slot in range(N_SLOTS)]
     assert linear[:, SLOT_WEIGHT, ACTION] == pytest.approx(weights, rel=1e-3, abs=1e-4)
     assert linear[:, SLOT_HISTORY, ACTION].tolist() == [twin.counts[slot] for slot in range(N_SLOTS)]

@@ -36,7 +36,7 @@ class CalibrationRow(NamedTuple):
 
     @property
     def is_suspicious(self) -> bool:
-        """Whether chance hardly explains the difference."""
+        """Whether the difference is significant."""
         return abs(self.z) > SUSPICIOUS_Z
 
 

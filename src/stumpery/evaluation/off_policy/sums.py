@@ -72,11 +72,11 @@ class BlockSums:
     def add(self, rows: Floats) -> None:
         """Add rows of terms."""
         while len(rows):
-            room = MAX_BLOCKS * self.block_rows - self.n_rows
-            if not room:
+            n_free = MAX_BLOCKS * self.block_rows - self.n_rows
+            if not n_free:
                 self._merge()
                 continue
-            part, rows = rows[:room], rows[room:]
+            part, rows = rows[:n_free], rows[n_free:]
             block = (self.n_rows + np.arange(len(part))) // self.block_rows
             starts = np.flatnonzero(np.diff(block, prepend=-1))
             self._sums[block[starts]] += np.add.reduceat(part, starts)

@@ -25,7 +25,7 @@ NOTHING = Estimate(None, None, None)
 
 @dataclass
 class Bucket:
-    """Sums over the decisions of one stretch of time, and over the rewards of these decisions.
+    """Sums over the decisions of one interval of time, and over the rewards of these decisions.
 
     Args:
         n_decisions: Decisions made.
@@ -62,7 +62,7 @@ class Bucket:
         self.actions[action if action in self.actions or len(self.actions) < MAX_ACTIONS else OTHERS] += 1
 
     def add_reward(self, reward: float, weight: float, *, is_default: bool) -> None:
-        """Add the reward of a decision of this stretch of time."""
+        """Add the reward of a decision of this interval of time."""
         self.n_rewards += 1
         self.n_defaults += is_default
         self.reward += reward
@@ -146,7 +146,7 @@ class TimeBuckets:
         return total
 
     def rows(self, before_ms: float = inf) -> tuple[int, list[dict[str, Any]]]:
-        """The width of rows in milliseconds, and a row for each stretch of time with decisions, 60 at most.
+        """The width of rows in milliseconds, and a row for each interval of time with decisions, 60 at most.
 
         Those that do not end before a time have no estimates: some of their rewards are still awaited, and the first
         to come are no sample of all.
