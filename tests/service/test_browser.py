@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import httpx
 import pytest
 
 from stumpery.client import Client
@@ -30,10 +31,19 @@ def address(tmp_path):
                     decision = client.decide({"hour": hour, "device": "<b>phone</b>"})
                     client.reward(decision, float(decision.action == "film"))
                 time.sleep(0.0 if second == 2 else 1.0)
+        wait_for_decisions(address, 24)
         yield address
     finally:
         server.send_signal(signal.SIGTERM)
         server.communicate(timeout=60)
+
+
+def wait_for_decisions(address, n):
+    """Look at the statistics until the log has been followed so far: it is read only while somebody looks."""
+    deadline = time.monotonic() + 30
+    while (shown := httpx.get(f"{address}/v1/policies/default/statistics").json()["decisions"]) < n:
+        assert time.monotonic() < deadline, f"{shown} of {n} decisions are shown"
+        time.sleep(0.1)
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
