@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stumpery.options import check_bool, check_number, check_one_of, check_range, check_whole, is_number, listed, shown
+from stumpery.options import (
+    check_bool,
+    check_known,
+    check_number,
+    check_one_of,
+    check_range,
+    check_whole,
+    is_number,
+    listed,
+    shown,
+)
 
 seeded = settings(deadline=None, derandomize=True)
 anything = st.none() | st.booleans() | st.text(max_size=3) | st.binary(max_size=3) | st.complex_numbers()
@@ -105,3 +115,20 @@ def test_long_values_and_long_lists_are_cut_in_every_message():
     assert listed([1, "a"]) == "1, 'a'"
     with pytest.raises(ValueError, match=r"^n is 77; it must be one of 0, 1, .*, 9 and 20 more$"):
         check_one_of("n", 77, range(30))
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "words"),
+    [
+        (5, ["dsjson", "cb"], "there is no format 5: there are dsjson, cb"),
+        ("dsjsn", ["dsjson", "cb"], "there is no format 'dsjsn': did you mean dsjson"),
+        ("x", [], "there is no format 'x': there is none"),
+        ("x", [f"c{number}" for number in range(5_000)], "c28, c29 and 4,970 more"),
+        ("x" * 10_000, ["x" * 10_000 + "y"], "there is no format 'xx"),
+        ("shown", ["a", 0], "there are a, 0"),
+    ],
+)
+def test_names_that_are_not_known_are_answered_in_a_short_sentence(name, known, words):
+    with pytest.raises(ValueError, match=r"there is no format") as refusal:
+        check_known("format", name, known)
+    assert words in str(refusal.value)

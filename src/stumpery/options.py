@@ -10,6 +10,7 @@ from stumpery.errors import InvalidInput
 
 MAX_SHOWN = 60  # characters of a value in a message
 MAX_LISTED = 10  # values of a list in a message
+MAX_KNOWN = 30  # known names in a message
 
 
 def check_whole(name: str, value: Any, low: int, high: int | None = None) -> None:
@@ -44,13 +45,15 @@ def check_one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
         raise InvalidInput(f"{name} is {shown(value)}; it must be one of {listed(choices)}")
 
 
-def check_known(what: str, name: str, known: Iterable[str]) -> None:
+def check_known(what: str, name: Any, known: Iterable[str]) -> None:
     """One of the known names; the ValueError proposes those that are spelled like it."""
     names = list(known)
-    if name not in names:
-        close = get_close_matches(name, names)
-        hint = f"did you mean {' or '.join(close)}" if close else f"there are {', '.join(names)}"
-        raise InvalidInput(f"there is no {what} {name!r}: {hint}")
+    if not isinstance(name, str) or name not in names:
+        texts = [str(each) for each in names]
+        close = get_close_matches(name, texts) if isinstance(name, str) and len(name) <= MAX_SHOWN else []
+        more = f" and {len(texts) - MAX_KNOWN:,} more" if len(texts) > MAX_KNOWN else ""
+        hint = f"did you mean {' or '.join(close)}" if close else f"there are {', '.join(texts[:MAX_KNOWN])}{more}"
+        raise InvalidInput(f"there is no {what} {shown(name)}: {hint if texts else 'there is none'}")
 
 
 def check_bool(name: str, value: Any) -> None:
