@@ -197,3 +197,32 @@ def test_facts_are_those_of_all_rows_though_only_labels_are_read(tmp_path):
     rows = []
     assert st.logs.read(path).scan(progress=rows.append).actions == log.actions
     assert sum(rows) == 5
+
+
+STRANGE = {'say "hi"': 1.0, "back\\slash": "x", "line\nend": {"a\x00b": 3.0, "plain": 4.0}}
+
+
+def test_columns_may_have_names_with_quotes_backslashes_and_control_characters(tmp_path):
+    events = [event(number, c={"hour": number, "_multi": event()["c"]["_multi"], **STRANGE}) for number in range(3)]
+    log = st.logs.read(written(tmp_path, events))
+    (chunk,) = log.chunks()
+    assert log.columns == ("hour", 'say "hi"', "back\\slash", "line\nend.a\x00b", "line\nend.plain")
+    assert chunk.contexts["line\nend.a\x00b"].tolist() == [3.0] * 3
+    assert chunk.contexts["line\nend.plain"].tolist() == [4.0] * 3
+    assert list(chunk.contexts["back\\slash"]) == ["x"] * 3
+    assert log.report.counts == {}
+
+
+@pytest.mark.parametrize("key", ["_label_cost", "_tag", "c"])
+def test_halves_of_surrogate_pairs_make_a_line_unreadable(key, tmp_path):
+    path = written(tmp_path, [event(0), event(1, **{key: {"x": "\ud800"} if key == "c" else "\ud800"})])
+    with pytest.raises(st.InvalidInput, match="line 2: it is not a line of this format"):
+        st.logs.inspect(st.logs.read(path))
+    assert st.logs.inspect(st.logs.read(path, on_error="lenient")).rows == 1
+
+
+@pytest.mark.parametrize("options", [{"action": "item.id"}, {"action_features": True}])
+def test_candidates_that_are_no_list_have_no_names_and_no_features(options, tmp_path):
+    path = written(tmp_path, [event(0, c={"hour": 1, "_multi": 5})])
+    (chunk,) = st.logs.read(path, **options).chunks()
+    assert len(chunk) == 1

@@ -226,3 +226,53 @@ def test_rewards_outside_the_policys_range_are_named():
 def test_learning_something_else_is_refused():
     with pytest.raises(st.InvalidInput, match="log is 7; it must come from"):
         st.UCB(actions=["a"]).learn_log(7)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"time": "shown"}, "column 'shown' is the time; it cannot be anything else, too"),
+        ({"time": "at", "columns": ["at", "hour"]}, "column 'at' is the time"),
+        ({"columns": "hour"}, "columns is 'hour'; it must be a list of columns"),
+        ({"columns": 5}, "columns is 5; it must be a list of columns"),
+        ({"probabilities": ["p"]}, r"probabilities is \['p'\]; it must be a dict from actions to columns"),
+        ({"no_feedback": float("nan")}, "no_feedback is nan; it must be 'skip' or a number"),
+    ],
+)
+def test_names_that_do_not_fit_together_are_refused(options, words):
+    with pytest.raises(st.InvalidInput, match=words):
+        st.logs.from_frame(columns(), action="shown", reward="click", **options)
+
+
+def test_a_column_of_two_dimensions_is_refused():
+    with pytest.raises(st.InvalidInput, match="a column has 2 dimensions; it must have one"):
+        read(columns() | {"hour": np.zeros((40, 2))})
+
+
+def test_whole_numbers_beyond_all_floats_are_named_or_missing():
+    frame = columns(hour=[10**400])
+    with pytest.raises(st.InvalidInput, match=r"row 0: a column has a value of another type than before \(hour\)"):
+        st.logs.inspect(read(frame))
+    log = read(frame, on_error="lenient")
+    (chunk,) = log.chunks()
+    assert np.isnan(chunk.contexts["hour"][0])
+    assert chunk.contexts["hour"][1] == frame["hour"][1]
+    assert log.report.counts == {"value of another type": 1}
+
+
+@pytest.mark.parametrize("time", [1e30, -1e30, np.inf, 10**30])
+def test_times_beyond_all_dates_are_named_or_missing(time):
+    with pytest.raises(st.InvalidInput, match="row 0: its time cannot be read"):
+        st.logs.inspect(read(columns(at=[time])))
+    summary = st.logs.inspect(read(columns(at=[time]), on_error="lenient"))
+    assert summary.times[0]["missing"] == 1
+
+
+def test_what_is_no_log_is_not_inspected():
+    with pytest.raises(st.InvalidInput, match="it must come from stumpery"):
+        st.logs.inspect("events.dsjson")
+
+
+def test_rewards_as_large_as_numbers_are_inspected_without_warnings():
+    summary = st.logs.inspect(read(columns(click=[1e308, -1e308])))
+    assert summary.figures[0]["greatest"] == 1e308

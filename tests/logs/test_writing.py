@@ -151,3 +151,26 @@ def test_columns_of_text_with_spaces_are_safe_in_cb_text(tmp_path):
     context = {"user.home town": "New York: a|b", "x y": 1.5}
     st.logs.write([st.Decision("a", 0.5, context)], path, rewards=[1.0])
     assert path.read_text() == "1:-1.0:0.5 |user home_town=New_York__a_b | x_y:1.5\n"
+
+
+@pytest.mark.parametrize(
+    ("rewards", "words"), [(["x"], r"rewards is \['x'\]"), (5, "rewards is 5"), ([np.inf], "has an infinite one")]
+)
+def test_rewards_that_are_no_numbers_are_refused_and_nothing_is_written(rewards, words, tmp_path):
+    with pytest.raises(st.InvalidInput, match=words):
+        st.logs.write([st.Decision("a", 0.5)], tmp_path / "log.jsonl", rewards=rewards)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("weight", [-1.0, 0.0, 1e300])
+def test_weights_that_no_row_can_have_are_named_or_dropped(weight, tmp_path):
+    path = tmp_path / "log.jsonl"
+    rows = [
+        {"context": {"hour": 1}, "action": "a", "probability": 0.5, "reward": 1.0, "weight": each}
+        for each in (weight, 2)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(st.InvalidInput, match="line 1: the number of events that it stands for is not above 0"):
+        st.logs.inspect(st.logs.read(path))
+    (chunk,) = st.logs.read(path, on_error="lenient").chunks()
+    assert chunk.weights.tolist() == [2.0]

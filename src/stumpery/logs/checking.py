@@ -11,9 +11,11 @@ from stumpery.columns import Columns, Values
 from stumpery.logs.chunk import UNKNOWN, LogChunk
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import Candidates, RawRows
+from stumpery.options import shown
 from stumpery.types import Action, Floats, Integers
 
 MAX_DEVIATION = 1e-3  # of a sum of probabilities from 1: loggers write 32-bit floats, or few digits
+MAX_WEIGHT = 1e9  # events that a row stands for
 N_RECENT_IDS = 2**18  # event ids remembered in a generation; two generations are
 
 
@@ -90,6 +92,10 @@ class RowChecker:
             repeated = self._recent.add(rows.event_ids)
             self._report.add_many("duplicate event id", rows.lines[repeated])
             kept[repeated] = False
+        if rows.weights is not None:
+            valid = (rows.weights > 0.0) & (rows.weights <= MAX_WEIGHT)  # NaN is not
+            self._report.add_many("invalid weight", rows.lines[~valid])
+            kept &= valid
         if self._grows:
             self._index_new(rows)
         available, all_probabilities = self._candidates(rows.candidates, rows.lines)
@@ -126,7 +132,7 @@ class RowChecker:
             if name is None:
                 self._report.add("missing action", line)
             else:
-                self._report.add("unknown action", line, repr(name))
+                self._report.add("unknown action", line, shown(name))
         return actions
 
     def _probabilities(self, rows: RawRows, actions: Integers, all_probabilities: Floats | None) -> Floats:

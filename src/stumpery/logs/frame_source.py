@@ -7,7 +7,7 @@ import numpy as np
 
 from stumpery.columns import Columns
 from stumpery.frames import open_frame
-from stumpery.logs.formats.naming import Naming, as_columns
+from stumpery.logs.formats.naming import Naming, as_columns, checked_columns, checked_probabilities
 from stumpery.logs.log import Log
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import RawRows
@@ -95,7 +95,7 @@ def from_frame(  # noqa: PLR0913 - a name for each column
         probability=probability,
         time=time,
         event_id=event_id,
-        probabilities=None if probabilities is None else dict(probabilities),
-        columns=None if columns is None else tuple(columns),
+        probabilities=checked_probabilities(probabilities),
+        columns=checked_columns(columns),
     )
     return Log(FrameSource(frame, naming), on_error=on_error, actions=actions, no_feedback=no_feedback)

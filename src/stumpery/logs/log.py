@@ -11,7 +11,7 @@ from stumpery.logs.checking import RowChecker
 from stumpery.logs.chunk import UNKNOWN, LogChunk
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import LogFacts, LogSource, QuickSource, RawRows
-from stumpery.options import check_known, check_number, check_one_of, check_whole, listed, shown
+from stumpery.options import check_known, check_one_of, check_whole, is_number, listed, shown
 from stumpery.policies.arguments import checked_actions
 from stumpery.types import Action
 
@@ -53,10 +53,8 @@ class Log:
         no_feedback: str | float = "skip",
     ) -> None:
         check_one_of("on_error", on_error, ("strict", "lenient"))
-        if no_feedback != "skip":
-            if isinstance(no_feedback, str):
-                raise InvalidInput(f"no_feedback is {shown(no_feedback)}; it must be 'skip' or a number")
-            check_number("no_feedback", no_feedback, -np.inf)
+        if no_feedback != "skip" and not is_number(no_feedback):
+            raise InvalidInput(f"no_feedback is {shown(no_feedback)}; it must be 'skip' or a number")
         self._source = source
         self._on_error = on_error
         self._given = None if actions is None else checked_actions(actions)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from stumpery.errors import InvalidInput
 from stumpery.logs.formats.dsjson import DsjsonSource
 from stumpery.logs.formats.lines import checked_encoding, checked_file, first_bytes
-from stumpery.logs.formats.naming import Naming
+from stumpery.logs.formats.naming import Naming, checked_columns, checked_probabilities
 from stumpery.logs.formats.own_json import FORMAT_NAME, OwnJsonSource
 from stumpery.logs.formats.own_parquet import KEY, OwnParquetSource
 from stumpery.logs.formats.table_files import (
@@ -97,7 +97,7 @@ def read(  # noqa: PLR0913 - a name for each column
         check_known("format", format, FORMATS)
     check_bool("action_features", action_features)
     files = [checked_file(path) for path in _listed(paths)]
-    naming = None
+    naming, columns = None, checked_columns(columns)
     if action is not None and reward not in (None, *REWARDS):
         naming = Naming(
             action=action,
@@ -105,8 +105,8 @@ def read(  # noqa: PLR0913 - a name for each column
             probability=probability,
             time=time,
             event_id=event_id,
-            probabilities=None if probabilities is None else dict(probabilities),
-            columns=None if columns is None else tuple(columns),
+            probabilities=checked_probabilities(probabilities),
+            columns=columns,
         )
     options = _Options(checked_encoding(encoding), action, reward, action_features, naming)
     sources = [_source(file, format, options) for file in files]

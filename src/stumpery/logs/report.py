@@ -39,7 +39,7 @@ PROBLEMS = {
         Problem("probabilities off 1", "the probabilities of its actions do not sum to 1", "all_probabilities NaN"),
         Problem("invalid reward", "its reward is no finite number", "reward NaN"),
         Problem("invalid time", "its time cannot be read", "time NaN"),
-        Problem("invalid weight", "its share of dropped events is not from 0 to below 1", "dropped"),
+        Problem("invalid weight", "the number of events that it stands for is not above 0 and at most 1e9", "dropped"),
         Problem("value of another type", "a column has a value of another type than before", "value missing"),
         Problem("new column", "it has a column that the first rows had not", "column ignored"),
         Problem("action unknown to the policy", "the policy does not have its action", "not learned"),

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from stumpery.display import as_html, as_text
+from stumpery.errors import InvalidInput
 from stumpery.logs.log import Log
 from stumpery.logs.report import LogReport
 from stumpery.logs.tallies import LogTally, Row
+from stumpery.options import shown
 from stumpery.system.extras import need
 from stumpery.types import Action, Floats
 
@@ -92,6 +94,8 @@ def inspect(log: Log, *, progress: Callable[[int], None] | None = None) -> LogSu
     >>> inspect(st.logs.from_frame(frame, action="action", reward="reward"))
     LogSummary(frame (frame): 2 rows, 2 actions)
     """
+    if not isinstance(log, Log):
+        raise InvalidInput(f"log is {shown(log)}; it must come from stumpery.logs.read or stumpery.logs.from_frame")
     names: dict[Action, int] = {}
     tally = LogTally()
     for chunk in log.survey(names):

@@ -108,7 +108,8 @@ class RewardCurve:
         known = blocks[:, 1] > 0
         _, n, total, squares = blocks[known].T
         mean = total / n
-        variance = np.maximum(squares / n - mean**2, 0.0) * n / np.maximum(n - 1.0, 1.0)
+        with np.errstate(over="ignore", invalid="ignore"):  # rewards whose squares are infinite
+            variance = np.maximum(squares / n - mean**2, 0.0) * n / np.maximum(n - 1.0, 1.0)
         return {"rows": ends[known], "mean reward": mean, "half width": NORMAL_95 * np.sqrt(variance / n)}
 
 
@@ -117,7 +118,8 @@ def _sums(blocks: Floats) -> Floats:
     known = ~np.isnan(blocks)
     values = np.where(known, blocks, 0.0)
     n_rows = np.full(len(blocks), float(blocks.shape[1]))
-    return np.stack([n_rows, known.sum(axis=1), values.sum(axis=1), (values**2).sum(axis=1)], axis=1)
+    with np.errstate(over="ignore"):
+        return np.stack([n_rows, known.sum(axis=1), values.sum(axis=1), (values**2).sum(axis=1)], axis=1)
 
 
 class LogTally:

@@ -21,7 +21,7 @@ from stumpery.logs.log import Log
 from stumpery.options import check_known, shown
 from stumpery.system.extras import need
 from stumpery.system.writing import as_path, whole_file
-from stumpery.types import Action, Decision, Decisions
+from stumpery.types import Action, Decision, Decisions, Floats
 
 SUFFIXES = {".parquet": "stumpery", ".jsonl": "stumpery", ".json": "stumpery", ".dsjson": "dsjson", ".cb": "cb"}
 WRITTEN_FORMATS = ("stumpery", "dsjson", "cb")
@@ -143,7 +143,7 @@ def _opened(log: Any, rewards: Any) -> tuple[tuple[Action, ...], tuple[float, fl
         return log.actions, log.reward_range, log.chunks()
     decisions = log if isinstance(log, Decisions) else _as_decisions(log)
     actions: tuple[Action, ...] = tuple(sorted(set(decisions.actions), key=lambda name: (str(type(name)), name)))
-    given = np.full(len(decisions), np.nan) if rewards is None else np.array(list(rewards), dtype=np.float64)
+    given = np.full(len(decisions), np.nan) if rewards is None else _numbers(rewards)
     if given.shape != (len(decisions),):
         raise InvalidInput(f"there are {len(decisions)} decisions and {given.size} rewards: one of each is needed")
     index = {action: place for place, action in enumerate(actions)}
@@ -158,6 +158,17 @@ def _opened(log: Any, rewards: Any) -> tuple[tuple[Action, ...], tuple[float, fl
     )
     known = given[~np.isnan(given)]
     return actions, (float(known.min(initial=0.0)), float(known.max(initial=1.0))), [chunk]
+
+
+def _numbers(rewards: Any) -> Floats:
+    """Rewards as floats, NaN where there is none."""
+    try:
+        given = np.array([np.nan if reward is None else reward for reward in rewards], dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"rewards is {shown(rewards)}; it must be a list of numbers") from None
+    if np.isinf(given).any():
+        raise InvalidInput("rewards has an infinite one; they must be finite, or NaN where there is none")
+    return given
 
 
 def _as_decisions(decisions: Any) -> Decisions:

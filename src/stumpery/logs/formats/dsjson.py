@@ -229,20 +229,24 @@ class DsjsonSource:
         text = bytes(raw)
         found = self._named.get(text)
         if found is None:
-            values = [_at(each, (self._action or "_tag").split(".")) for each in self._json.decode(text) or ()]
+            values = [_at(each, (self._action or "_tag").split(".")) for each in self._objects(text)]
             is_named = all(isinstance(value, str | int | float) for value in values) and len(set(values)) == len(values)
             if len(self._named) >= MAX_CACHED:
                 self._named.clear()
             found = self._named[text] = tuple(values) if is_named else ()
         return found or None
 
+    def _objects(self, text: bytes) -> list[Any]:
+        """The candidates in the text of `_multi`; none where it is no list."""
+        found = self._json.decode(text)
+        return found if isinstance(found, list) else []
+
     def _features(self, contexts: Sequence[Any], names: Sequence[tuple[Action, ...]]) -> list[Mapping[Any, Any]]:
         """The features of each row's candidates."""
         found: list[Mapping[Any, Any]] = []
         for context, offered in zip(contexts, names, strict=True):
             raw = None if context is None or self._multi is None else getattr(context, self._multi)
-            objects = [] if raw is None else self._json.decode(bytes(raw)) or []
-            flat = [_flat(each) for each in objects]
+            flat = [] if raw is None else [_flat(each) for each in self._objects(bytes(raw))]
             found.append(dict(zip(offered or range(1, len(flat) + 1), flat, strict=False)))
         return found
 

@@ -6,6 +6,7 @@ that does not fit the types, because it has a new key or a value of another type
 
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -19,6 +20,7 @@ from stumpery.system.extras import need
 
 NUMBER, TEXT, MIXED, VECTOR, NAMESPACE, IGNORED = "number", "text", "mixed", "vector", "namespace", "ignored"
 MAX_VECTOR = 64  # numbers of a list that become columns
+UNUSUAL = re.compile(r'["\\\x00-\x1f]')  # what msgspec takes in no name of a field
 KEPT = frozenset({"_text"})  # keys with an underscore are instructions to Vowpal Wabbit, but for this one
 
 Problems = list[tuple[str, str]]  # the kind of each problem, and the column
@@ -34,6 +36,7 @@ class Namespace:
         children: the objects within it, by key.
         widths: the length of lists of numbers, by key.
         is_list: whether it comes as a list of objects, too, whose keys are joined.
+        stand_ins: other names of the keys that types cannot have; lines with these are decoded as dicts.
     """
 
     prefix: str
@@ -41,6 +44,7 @@ class Namespace:
     children: dict[str, "Namespace"] = field(default_factory=dict)
     widths: dict[str, int] = field(default_factory=dict)
     is_list: bool = False
+    stand_ins: dict[str, str] = field(default_factory=dict)
     type: Any = None
     empty: Any = None
 
@@ -74,7 +78,8 @@ class Namespace:
             if child is not None:
                 wanted = list[child.type] | child.type | None if child.is_list else child.type | None  # type: ignore[name-defined]
             fields.append((f"f{index}", wanted, None))
-        rename = {f"f{index}": key for index, key in enumerate(self.fields)}
+        self.stand_ins = {key: _stand_in(key, self.fields) for key in self.fields if UNUSUAL.search(key)}
+        rename = {f"f{index}": self.stand_ins.get(key, key) for index, key in enumerate(self.fields)}
         self.type = msgspec.defstruct("Row", fields, rename=rename, forbid_unknown_fields=True, gc=False)
         self.empty = self.type()
 
@@ -146,13 +151,21 @@ class Namespace:
                 if not key.startswith("_") and value is not None:
                     problems.append(("new column", name))
             elif kind == NAMESPACE:
-                kept[key] = self.children[key].repaired(value, problems)
+                kept[self.stand_ins.get(key, key)] = self.children[key].repaired(value, problems)
             elif kind in (NUMBER, TEXT) and not _fits(kind, value):
                 if not _is_nan(value):
                     problems.append(("value of another type", name))
             else:
-                kept[key] = value
+                kept[self.stand_ins.get(key, key)] = value
         return kept
+
+
+def _stand_in(key: str, taken: Iterable[str]) -> str:
+    """A name for a key with quotes, backslashes or control characters: no other key, nor another stand-in."""
+    name = "".join(f"\ue000{ord(letter):02x}" if UNUSUAL.match(letter) else letter for letter in key)
+    while name in taken:
+        name += "\ue000"
+    return name
 
 
 def _objects(rows: Iterable[Any]) -> Iterable[dict[str, Any]]:

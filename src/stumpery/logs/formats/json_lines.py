@@ -134,6 +134,9 @@ class JsonEvents:
 def _loaded(line: bytes) -> Any:
     """A line as Python's more tolerant reader takes it; None if it does not."""
     try:
-        return json.loads(line)
+        row = json.loads(line)
+        if b"\\ud" in line or b"\\uD" in line:
+            json.dumps(row, ensure_ascii=False).encode()  # half of a pair of surrogates is no text
     except (ValueError, RecursionError):
         return None
+    return row

@@ -50,6 +50,9 @@ class Naming:
         for name in [*named, *(self.columns or ())]:
             if name is not None:
                 check_known("column", name, present)
+        used = [*named[:3], self.event_id, *others, *(self.columns or ())]
+        if self.time is not None and self.time in used:
+            raise InvalidInput(f"column {shown(self.time)} is the time; it cannot be anything else, too")
         contexts = self.columns if self.columns is not None else tuple(n for n in present if n not in set(named))
         return replace(self, columns=contexts)
 
@@ -57,7 +60,7 @@ class Naming:
         """Rows of a frame or of `Columns`, whose names are `checked`."""
         table = open_table(_without_times(data, self.time))
         place = {name: index for index, name in enumerate(table.names)}
-        chosen = {name: _context_column(table, place[name]) for name in self.columns or ()}
+        chosen = {name: _context_column(table, place[name], lines, report) for name in self.columns or ()}
         event_ids = None if self.event_id is None else _texts(table.column(place[self.event_id]))
         probabilities = np.full(len(lines), np.nan)
         if self.probability is not None:
@@ -84,6 +87,24 @@ class Naming:
             for name in self.probabilities.values()
         ]
         return Candidates([names] * len(lines), None, np.stack(columns, axis=1).tolist())
+
+
+def checked_columns(columns: Any) -> tuple[str, ...] | None:
+    """The names of contexts' columns, None for all; a single text is no list of them."""
+    if columns is None:
+        return None
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise InvalidInput(f"columns is {shown(columns)}; it must be a list of columns")
+    return tuple(columns)
+
+
+def checked_probabilities(probabilities: Any) -> dict[Action, str] | None:
+    """The columns of the actions' probabilities by action, or None."""
+    if probabilities is None:
+        return None
+    if not isinstance(probabilities, Mapping) or not probabilities:
+        raise InvalidInput(f"probabilities is {shown(probabilities)}; it must be a dict from actions to columns")
+    return dict(probabilities)
 
 
 def as_columns(columns: Mapping[str, Any]) -> Columns:
@@ -129,6 +150,8 @@ def _plain(values: Any) -> Values:
     if np.ma.isMaskedArray(values):
         return list(values.tolist())
     if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise InvalidInput(f"a column has {values.ndim} dimensions; it must have one")
         return values if values.dtype.kind in "biufM" else list(values.tolist())
     if hasattr(values, "to_numpy"):  # a series of any library
         return _plain(values.to_numpy())
@@ -137,7 +160,7 @@ def _plain(values: Any) -> Values:
     return list(values)
 
 
-def _context_column(table: Table, index: int) -> Values:
+def _context_column(table: Table, index: int, lines: Integers, report: LogReport) -> Values:
     values = table.column(index)
     if table.names[index] in table.categorical:  # numbers that a frame declares as categories
         return [None if value_kind(type(value)) == "missing" else text_of(value) for value in values]
@@ -147,8 +170,13 @@ def _context_column(table: Table, index: int) -> Values:
             values = [None if type(value) in is_missing else value for value in values]
     if not isinstance(values, np.ndarray) and PLAIN_NUMBERS.issuperset(map(type, values)):
         with suppress(OverflowError):
-            has_missing = any(value is None for value in values)
-            return np.array(values, dtype=np.float64 if has_missing else None)
+            whole = np.array(values, dtype=np.float64 if any(value is None for value in values) else None)
+            if whole.dtype != np.object_:
+                return whole
+        numbers = np.array([as_number(value) for value in values])
+        huge = np.isnan(numbers) & np.array([isinstance(value, int) for value in values])
+        report.add_many("value of another type", lines[huge], table.names[index])
+        return numbers
     return values
 
 

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from stumpery.types import Floats
 
+MOST_S = 1e17  # more seconds are no date of NumPy
+
 
 def seconds(values: Any) -> tuple[Floats, NDArray[np.bool_]]:
     """Times as seconds since 1970, in UTC where a text names no zone, NaN where missing; and which are invalid."""
@@ -16,13 +18,20 @@ def seconds(values: Any) -> tuple[Floats, NDArray[np.bool_]]:
         times = np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / 1e6)
         return times, np.zeros(len(times), dtype=np.bool_)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
-        return values.astype(np.float64), np.zeros(len(values), dtype=np.bool_)
+        return _dated(values.astype(np.float64))
     fast = _utc_texts(values)
     if fast is not None:
         return fast, np.zeros(len(fast), dtype=np.bool_)
     times = np.array([_second(value) for value in values], dtype=np.float64)
-    invalid = np.isnan(times) & np.array([value is not None and value == value for value in values], dtype=np.bool_)  # noqa: PLR0124
+    times, invalid = _dated(times)
+    invalid |= np.isnan(times) & np.array([value is not None and value == value for value in values], dtype=np.bool_)  # noqa: PLR0124
     return times, invalid
+
+
+def _dated(times: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Times that are dates, NaN where not; and which are infinite or beyond all dates."""
+    beyond = np.abs(times) > MOST_S
+    return np.where(beyond, np.nan, times), beyond
 
 
 def _utc_texts(values: Any) -> Floats | None:
