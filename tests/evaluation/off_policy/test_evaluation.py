@@ -332,6 +332,13 @@ def test_missing_probabilities_and_unknown_actions_are_counted():
         ({"it": op.Progressive(st.UCB(actions=["a", "b"]))}, "has no action 'c'"),
         ({"it": lambda context: "z"}, "the rule 'it' gives 'z'"),
         ({"it": lambda context: {"a": 0.7, "b": 0.7}}, "must sum to 1"),
+        ({"it": lambda context: {"a": 0.7}}, "must sum to 1"),
+        ({"it": lambda context: {}}, "must sum to 1"),
+        ({"it": lambda context: {"a": "all"}}, "must sum to 1"),
+        ({"it": lambda context: ["a"]}, r"the rule 'it' gives \['a'\]"),
+        ({"it": st.UCB}, "policy 'it' is <class"),
+        ({"it": op.Progressive(5)}, "policy 'it' is to learn 5; it must be a policy"),
+        ({"it": op.Replayed(None)}, "policy 'it' is to learn None; it must be a policy"),
     ],
 )
 def test_wrong_policies_are_refused(log, policies, words):
@@ -411,3 +418,17 @@ def test_actions_that_were_not_offered_have_no_probability():
     policies = {"ucb": Watched(actions=ACTIONS), "learns": op.Progressive(st.LinUCB(actions=ACTIONS))}
     st.evaluate(Offered(), policies)
     assert ["b", "c"] in seen
+
+
+def test_figures_whose_squares_would_be_infinite_are_refused():
+    frame = {"action": ["a", "b"], "reward": [1e200, 0.0], "p": [0.5, 0.5]}
+    with pytest.raises(st.InvalidInput, match="the log's rewards are from 0 to 1e\\+200; they must be at most 1e\\+60"):
+        st.evaluate(log_of_frame(frame), {"a": "a"})
+    frame = {"action": ["a", "b"], "reward": [1e59, 0.0], "p": [1e-29, 0.5]}
+    assert np.isfinite(st.evaluate(log_of_frame(frame), {"a": "a"}).value("a"))
+    with pytest.raises(st.InvalidInput, match="probability is 1e-300; it must be in 1e-30 to 1"):
+        st.evaluate(log_of_frame(frame | {"p": [1e-300, 0.5]}), {"a": "a"})
+
+
+def log_of_frame(frame):
+    return st.logs.from_frame(frame, action="action", reward="reward", probability="p")

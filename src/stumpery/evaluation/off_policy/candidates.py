@@ -13,10 +13,12 @@ from stumpery.errors import InvalidInput
 from stumpery.frames import rows as rows_of
 from stumpery.frames import rows_at
 from stumpery.options import listed, shown
+from stumpery.policies.arguments import as_number
 from stumpery.policies.policy import Policy
 from stumpery.types import Action, Decision, Decisions, Floats, Integers
 
 Mask = NDArray[np.bool_]
+MAX_DEVIATION = 1e-6  # of a rule's probabilities from a sum of 1: they may come from 32-bit floats
 
 
 class LoggedRows(NamedTuple):
@@ -152,10 +154,9 @@ class Rule(Candidate):
         contexts = [None] * rows.n if rows.contexts is None else rows_of(rows.contexts)
         for row, context in zip(chosen, contexts, strict=True):
             said = self._rule(context)
-            shares = said if isinstance(said, dict) else {said: 1.0}
-            for action, share in shares.items():
-                row[self._position(action)] += share
-            if not 0.0 <= row.min() <= row.sum() <= 1.0 + 1e-9:
+            for action, share in said.items() if isinstance(said, dict) else ((said, 1.0),):
+                row[self._position(action)] += as_number(share)
+            if not (row.min() >= 0.0 and abs(row.sum() - 1.0) <= MAX_DEVIATION):  # NaN is not
                 raise InvalidInput(f"the rule {self._name!r} gives {shown(said)}; probabilities must sum to 1")
         return chosen if rows.available is None else chosen * rows.available
 

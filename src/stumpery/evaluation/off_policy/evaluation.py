@@ -140,6 +140,8 @@ def _candidates(log: EvaluationLog, policies: Any, actions: tuple[Action, ...]) 
 
 
 def _candidate(log: EvaluationLog, name: str, given: Any, actions: tuple[Action, ...]) -> Candidate:
+    if isinstance(given, Progressive | Replayed) and not isinstance(given.policy, Policy):
+        raise InvalidInput(f"policy {name!r} is to learn {shown(given.policy)}; it must be a policy")
     if isinstance(given, Progressive):
         return Learning(given.policy, actions)
     if isinstance(given, Replayed):
@@ -148,7 +150,7 @@ def _candidate(log: EvaluationLog, name: str, given: Any, actions: tuple[Action,
         if not set(given.actions) & set(actions):
             raise InvalidInput(f"policy {name!r} has no action of the log, which has {listed(list(actions))}")
         return Frozen(given, actions)
-    if callable(given):
+    if callable(given) and not isinstance(given, type):
         return Rule(name, given, actions)
     if isinstance(given, Action) and given in actions:
         return Fixed(actions.index(given))

@@ -13,6 +13,7 @@ from stumpery.evaluation.off_policy.candidates import LoggedRows
 from stumpery.types import Action, Floats
 
 N_PROBABILITY_BINS = 20
+MAX_REWARD, LEAST_PROBABILITY = 1e60, 1e-30  # squares of squares of weighted rewards are finite
 SUSPICIOUS_Z = 4.0  # standard errors, since there are many actions and bins
 
 
@@ -48,6 +49,10 @@ class LogChecks:
     ) -> None:
         self.actions = tuple(actions)
         self._low, self._high = reward_range
+        if max(-self._low, self._high) > MAX_REWARD:
+            raise InvalidInput(
+                f"the log's rewards are from {self._low:g} to {self._high:g}; they must be at most {MAX_REWARD:g}"
+            )
         self._least_promised = least_probability
         self.n_rows = 0
         self.skipped: Counter[str] = Counter()
@@ -62,7 +67,8 @@ class LogChecks:
         self.n_rows += len(chunk)
         probabilities = np.asarray(chunk.probabilities, dtype=np.float64)
         rewards = np.asarray(chunk.rewards, dtype=np.float64)
-        self._refuse(chunk, (probabilities <= 0.0) | (probabilities > 1.0), "probability", probabilities, "(0, 1]")
+        impossible = (probabilities < LEAST_PROBABILITY) | (probabilities > 1.0)
+        self._refuse(chunk, impossible, "probability", probabilities, f"{LEAST_PROBABILITY:g} to 1")
         inside = f"the reward range {self._low:g} to {self._high:g}"
         self._refuse(chunk, (rewards < self._low) | (rewards > self._high), "reward", rewards, inside)
         if self._least_promised is not None:
