@@ -1,10 +1,16 @@
 """The files for a container and for systemd fit the service."""
 
 import re
+import socket
 from pathlib import Path
 
+import pytest
+
+from stumpery.errors import InvalidInput
+from stumpery.service.engine.engine import Engine
 from stumpery.service.http.security import check_exposure
-from stumpery.service.settings import read_site
+from stumpery.service.server import serve
+from stumpery.service.settings import SiteSettings, checked_site, read_site
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
@@ -30,3 +36,32 @@ def test_the_settings_in_the_documentation_are_valid(tmp_path):
     site = read_site(tmp_path / "site.toml")
     assert site.policies["front-page"].columns == {"hour": "numerical", "device": "categorical"}
     assert site.keys[0].rate == 500.0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (r'folder = "a\u0000b"', "it must name a folder"),
+        ("a = " + "[" * 5_000, "its values are nested too deeply"),
+        ('[policies."a\\n"]\nactions = ["x"]', "matching regex"),
+        ('[policies.".."]\nactions = ["x"]', "matching regex"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(text, words, tmp_path):
+    (tmp_path / "site.toml").write_text(text)
+    with pytest.raises(InvalidInput, match=words):
+        checked_site(read_site(tmp_path / "site.toml"))
+
+
+def test_a_port_in_use_is_refused_before_anything_is_written(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(InvalidInput, match=f"port {port} cannot be listened on: Address already in use"):
+            serve(SiteSettings(folder=str(tmp_path / "site"), port=port), print)
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "site").touch()
+    with pytest.raises(InvalidInput, match="site cannot be used: File exists"):
+        Engine(SiteSettings(folder=str(tmp_path / "site")))

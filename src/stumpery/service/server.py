@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import socket
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -10,6 +11,7 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 
+from stumpery.errors import InvalidInput
 from stumpery.service.engine import administering
 from stumpery.service.engine.engine import Engine
 from stumpery.service.engine.journal import Journal
@@ -26,6 +28,7 @@ BACKLOG, KEEP_ALIVE_S, STOP_S = 2_048, 75, 10
 def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
     """Serve a site until SIGTERM or SIGINT; `announce` gets its address when it is ready."""
     check_exposure(settings)
+    _check_address(settings)
     sys.setswitchinterval(SWITCH_S)
     engine = Engine(settings)
     try:
@@ -49,6 +52,17 @@ def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
         AnnouncingServer(config, announce, app).run()
     finally:
         engine.stop()
+
+
+def _check_address(settings: SiteSettings) -> None:
+    """Listen for a moment, before anything is written; an InvalidInput if that is not possible."""
+    try:
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, _, _, _, address in found:
+            socket.create_server(address, family=family).close()
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"{settings.host}, port {settings.port} cannot be listened on: {reason}") from None
 
 
 def _warm_up(journal: Journal) -> None:
@@ -90,6 +104,6 @@ class AnnouncingServer(uvicorn.Server):
         """Listen, and say so."""
         await super().startup(sockets)
         for server in self.servers:
-            for socket in server.sockets:
-                host, port = socket.getsockname()[:2]
+            for listening in server.sockets:
+                host, port = listening.getsockname()[:2]
                 self._announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")

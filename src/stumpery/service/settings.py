@@ -11,7 +11,7 @@ from msgspec import Meta, Struct, field
 from stumpery.errors import InvalidInput
 
 Settings_ = TypeVar("Settings_")
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}(?![\s\S])")]  # "$" would allow a line's end
 ActionName = Annotated[str, Meta(min_length=1, max_length=200)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Seconds = Annotated[float, Meta(ge=0.0, le=31_536_000.0)]
@@ -121,6 +121,8 @@ def read_site(path: Path) -> SiteSettings:
         raise InvalidInput(f"there is no file {path}; it must be a TOML file with the settings of the site") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidInput(f"{path} cannot be read: {error}") from None
+    except RecursionError:
+        raise InvalidInput(f"{path} cannot be read: its values are nested too deeply") from None
     site = converted(content, SiteSettings, str(path))
     return msgspec.structs.replace(site, folder=str(path.parent / site.folder))
 
@@ -155,6 +157,8 @@ def converted(content: Any, kind: type[Settings_], what: str) -> Settings_:
 
 def checked_site(site: SiteSettings) -> SiteSettings:
     """The settings of a site; an InvalidInput says what does not fit."""
+    if "\0" in site.folder:
+        raise InvalidInput(f"folder is {site.folder!r}; it must name a folder")
     if site.webhook is not None and not site.webhook.startswith(("http://", "https://")):
         raise InvalidInput(f"webhook is {site.webhook!r}; it must be an address that begins with http:// or https://")
     return site

@@ -17,7 +17,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from stumpery.errors import StumperyError
+from stumpery.errors import InvalidInput, StumperyError
 from stumpery.service.engine.alarms import Alarms
 from stumpery.service.engine.journal import Journal, wall_clock
 from stumpery.service.engine.rewarding import settle
@@ -55,7 +55,10 @@ class Engine:
     ) -> None:
         self.settings = settings
         self.folder = Path(settings.folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidInput(f"the folder {self.folder} cannot be used: {error.strerror}") from None
         self.log: EventLog = open_log(settings) if log is None else log
         self.snapshots = Snapshots(self.folder / SNAPSHOT_FOLDER)
         self.is_ready = False
