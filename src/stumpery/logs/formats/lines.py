@@ -65,20 +65,25 @@ def checked_encoding(encoding: str | None) -> str | None:
 
 def read_lines(path: Path, size: int, encoding: str | None = None) -> Iterator[Lines]:
     """Read the lines of a file, `size` at a time."""
-    first, kept, rest = 1, list[bytes](), b""
+    first, kept = 1, list[bytes]()
+    pieces, n_open = list[bytes](), 0  # of the line that goes on in the next block
     with path.open("rb") as file:
         n_bytes = max(path.stat().st_size, 1)
         blocks = _Blocks(file, encoding)
         for block in blocks:
-            *whole, rest = (rest + block).split(b"\n") if rest else block.split(b"\n")
-            if len(rest) > MAX_LINE_BYTES:
-                raise InvalidInput(
-                    f"{path}, line {first + len(kept) + len(whole)}: it is longer than {MAX_LINE_BYTES:,} bytes"
-                )
-            kept += whole
+            head, *others = block.split(b"\n")
+            pieces.append(head)
+            n_open += len(head)
+            if n_open > MAX_LINE_BYTES:
+                raise InvalidInput(f"{path}, line {first + len(kept)}: it is longer than {MAX_LINE_BYTES:,} bytes")
+            if others:
+                *whole, last = others
+                kept += (b"".join(pieces), *whole)
+                pieces, n_open = [last], len(last)
             while len(kept) >= size:
                 yield Lines(first, kept[:size], min(file.tell() / n_bytes, 1.0))
                 first, kept = first + size, kept[size:]
+        rest = b"".join(pieces)
         is_open = bool(rest.strip())
         if is_open:
             kept.append(rest)
