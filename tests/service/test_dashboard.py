@@ -226,4 +226,5 @@ def test_the_stream_sends_the_statistics_and_ends_when_the_server_stops(tmp_path
 
         asyncio.run(listen())
         sent = b"".join(message.get("body", b"") for message in received).decode()
-        assert json.loads(sent.split("data: ")[1].split("\n")[0])["number"] >= 0
+        shown = json.loads(sent.split("data: ")[1].split("\n")[0])
+        assert {"number", "decisions", "earned", "uniform", "times", "recent"} <= shown.keys()

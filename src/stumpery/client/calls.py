@@ -20,6 +20,7 @@ ServedContext = Mapping[str, str | int | float | bool | None]
 DecisionOrId = ServedDecision | str
 AGAIN = (429, 502, 503, 504)  # statuses after which the same request may succeed
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.1, 5.0
+DEFAULT_K = 10  # actions of a ranking, as the service has it
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def deferred(call: Call[ServedDecision]) -> Call[ServedDecision]:
 
 def decide_many(policy: str, contexts: Sequence[ServedContext | None]) -> Call[list[ServedDecision | None]]:
     """Requests for many decisions; None where one was refused."""
-    body = {"decisions": [_decision(context, None, 10, None) for context in contexts]}
+    body = {"decisions": [_decision(context, None, DEFAULT_K, None) for context in contexts]}
 
     def read(answer: Any) -> list[ServedDecision | None]:
         return [each and ServedDecision.of(each) for each in answer["answers"]]

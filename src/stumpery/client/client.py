@@ -50,11 +50,15 @@ class Client:
         context: ServedContext | None = None,
         *,
         available: Iterable[str] | None = None,
-        k: int = 10,
+        k: int = calls.DEFAULT_K,
         event: str | None = None,
         deferred: bool = False,
     ) -> ServedDecision:
-        """Choose an action; with `deferred` nothing is learned before `activate`."""
+        """Choose an action, by default among all, else among those `available`, and rank the best `k`.
+
+        `event` is an id of your own for the decision, else it gets one. With `deferred` nothing is learned before
+        `activate`.
+        """
         call = calls.decide(self.policy, context, available, k, event)
         return self._send(calls.deferred(call) if deferred else call)
 
@@ -63,7 +67,10 @@ class Client:
         return self._send(calls.decide_many(self.policy, contexts))
 
     def reward(self, decision: DecisionOrId, value: float, *, reward_id: str | None = None) -> str:
-        """Reward a decision: "learned", "kept", "early", "late" or "duplicate" is what became of it."""
+        """Reward a decision or its id; "learned", "kept", "early", "late" or "duplicate" is what became of it.
+
+        A `reward_id` of your own makes the same reward count once, however often you send it; retries have one anyway.
+        """
         return self._send(calls.reward(self.policy, decision, value, reward_id))
 
     def reward_many(self, rewards: Iterable[tuple[DecisionOrId, float]]) -> list[str | None]:
