@@ -112,14 +112,14 @@ def test_replay_accepts_as_many_events_as_the_floor_allows(report):
 def test_replayed_actions_come_as_the_policy_draws_them():
     rows = rows_of(6000, seed=4)
     report = st.evaluate(log_of(rows), {"uniform": op.Replayed(st.policies.RandomPolicy(actions=ACTIONS))})
-    assert report.diagnostics("uniform")["events"] == pytest.approx(6000 * 0.2 / (1 / 3) * (1 / 3), rel=0.1)
+    accepted = 6000 * rows["p"].min()  # least / p * target, averaged over actions drawn with p
+    assert report.diagnostics("uniform")["events"] == pytest.approx(accepted, rel=0.1)
     assert report.value("uniform") == pytest.approx(0.4, abs=0.05)
 
 
 def test_the_better_policy_is_found_and_the_difference_is_antisymmetric(report):
     assert report.is_better("rule", "logged")
     assert report.is_better("logged", "rule") is False
-    assert report.is_better("a", "logged") is None or report.value("a") != report.value("logged")
     low, high = report.difference("rule", "logged")
     assert report.difference("logged", "rule") == pytest.approx((-high, -low))
     assert report.difference("rule", "rule") == (0.0, 0.0)

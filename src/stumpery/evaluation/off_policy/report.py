@@ -36,7 +36,7 @@ ALL = "all"
 class OffPolicyReport(Result):
     """Report of `st.evaluate`: what each policy would have earned on a log, how sure that is, and warnings.
 
-    It prints as a table with notes. `value`, `interval`, `difference` and `warnings` give single ones, `intervals` all
+    It prints as a table with notes. `value`, `interval`, `difference` and `warnings` give parts of it, `intervals` all
     intervals of a policy with what they assume, `to_frame` all estimators, `plot` a picture.
 
     Args:
