@@ -5,7 +5,7 @@ BENCH := .venv-bench/bin
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-service test numba-versions check format bench docs pictures clean
+.PHONY: help demo demo-service test numba-versions check format bench docs pictures release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -49,6 +49,12 @@ pictures: .venv/.study  ## draw the pictures of the guides anew
 	cp out/docs/demo/demo.png docs/demo.png
 	cp out/docs/bandits-101/bandits-101.png docs/bandits-101.png
 	cp out/docs/click-challenge/click-challenge.png docs/click-challenge.png
+
+release: .venv/.dev  ## build the wheel into dist, and try it in empty environments with its core dependencies
+	rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	$(BIN)/python tests/wheel.py dist/*.whl
+	cd dist && sha256sum *.whl > SHA256SUMS
 
 clean:  ## remove what the other targets made
 	rm -rf .venv .venv-bench out dist build
