@@ -203,3 +203,39 @@ def test_the_client_for_javascript(tmp_path):
     assert first == second
     assert first[:2] == ("/v1/policies/p/decide", "Bearer k")
     assert third[2]["event"] == answers["decision"]["event"]
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"address": ""}, "address is ''"),
+        ({"address": None}, "address is None"),
+        ({"address": "localhost:8321"}, "it must be one such as"),
+        ({"address": "http://127.0.0.1/\r\nX: y"}, "address is"),
+        ({"policy": ""}, "policy is ''"),
+        ({"policy": 5}, "policy is 5"),
+        ({"key": "é"}, "key must be a text of visible ASCII"),
+        ({"key": "a\r\nX: b"}, "key must be a text of visible ASCII"),
+    ],
+)
+def test_clients_that_cannot_be_are_refused(kind, options, words):
+    with refused(naming=words):
+        kind(**options)
+
+
+def test_requests_that_are_no_json_are_refused_and_not_sent():
+    client = Client(transport=httpx.MockTransport(lambda request: pytest.fail("it was sent")))
+    for context in ({"a": float("nan")}, {"a": object()}):
+        with refused(naming="the request is no JSON"):
+            client.decide(context)
+    with refused(naming="context is 5"):
+        client.decide(5)
+    with refused(naming="the request is no JSON"):
+        client.reward("an event", float("inf"))
+
+
+def test_an_answer_that_is_nested_too_deeply():
+    client = Client(transport=httpx.MockTransport(lambda request: httpx.Response(200, content=b"[" * 100_000)))
+    with pytest.raises(RefusedByService, match="the answer with status 200 is not JSON"):
+        client.decide({"hour": 1})

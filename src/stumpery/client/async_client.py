@@ -43,7 +43,7 @@ class AsyncClient:
         check_whole("retries", retries, 0, 100)
         self.policy, self._retries = policy, retries
         self._httpx = need("httpx", "client")
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = calls.checked_headers(address, policy, key)
         self._http = self._httpx.AsyncClient(base_url=address, headers=headers, timeout=timeout_s, transport=transport)
 
     async def decide(
@@ -108,7 +108,7 @@ class AsyncClient:
         for attempt in range(self._retries + 1):
             is_last = attempt == self._retries
             try:
-                answer = await self._http.request(call.method, call.path, json=call.body)
+                answer = await self._http.request(call.method, call.path, content=call.content)
             except self._httpx.TransportError as error:
                 if is_last:
                     raise ServiceUnreachable(f"the service at {self._http.base_url} did not answer: {error}") from None

@@ -6,6 +6,7 @@ gives its first answer again.
 
 import json
 import random
+import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from urllib.parse import quote
 
 from stumpery.client.answers import RefusedByService, ServedDecision
 from stumpery.errors import InvalidInput
+from stumpery.options import shown
 
 Answer = TypeVar("Answer")
 ServedContext = Mapping[str, str | int | float | bool | None]
@@ -31,6 +33,14 @@ class Call(Generic[Answer]):
     path: str
     body: Any = None
     read: Callable[[Any], Answer] = lambda answer: answer
+
+    @property
+    def content(self) -> bytes | None:
+        """The body as JSON; an InvalidInput if a value has no place in it."""
+        try:
+            return None if self.body is None else json.dumps(self.body, allow_nan=False).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidInput(f"the request is no JSON: {error}") from None
 
 
 def decide(
@@ -104,7 +114,7 @@ def result(call: Call[Answer], status_code: int, content: bytes) -> Answer:
     """What an answer says, or the service's refusal as an exception."""
     try:
         answer = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise RefusedByService(f"the answer with status {status_code} is not JSON", status_code) from None
     if status_code >= 400:
         sentence = answer.get("error") if isinstance(answer, dict) else None
@@ -113,6 +123,18 @@ def result(call: Call[Answer], status_code: int, content: bytes) -> Answer:
         return call.read(answer)
     except (KeyError, TypeError, AttributeError):
         raise RefusedByService("the answer is not one of a decision service", status_code) from None
+
+
+def checked_headers(address: Any, policy: Any, key: Any) -> dict[str, str]:
+    """The headers of every request; an InvalidInput for an address, a policy or a key that cannot be."""
+    if not isinstance(address, str) or re.fullmatch(r"https?://[!-~]+", address) is None:
+        raise InvalidInput(f"address is {shown(address)}; it must be one such as 'http://127.0.0.1:8321'")
+    if not isinstance(policy, str) or not policy:
+        raise InvalidInput(f"policy is {shown(policy)}; it must be the name of a policy")
+    if key is not None and (not isinstance(key, str) or re.fullmatch(r"[!-~]+", key) is None):
+        raise InvalidInput("key must be a text of visible ASCII characters")  # it is not shown
+    authorization = {} if key is None else {"Authorization": f"Bearer {key}"}
+    return {"Content-Type": "application/json", **authorization}
 
 
 def pause_s(attempt: int, retry_after: str | None) -> float:
@@ -131,6 +153,8 @@ def _decision(
 ) -> dict[str, Any]:
     body: dict[str, Any] = {"event": event or secrets.token_hex(16), "k": k}
     if context is not None:
+        if not isinstance(context, Mapping):
+            raise InvalidInput(f"context is {shown(context)}; it must be a dict of columns and values")
         body["context"] = dict(context)
     if available is not None:
         body["available"] = list(available)
