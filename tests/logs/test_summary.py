@@ -132,6 +132,9 @@ def test_learn_saves_a_policy_that_goes_on(run, tmp_path):
         (["learn", "events.dsjson", "--out", "p", "--policy", "UCB", "--max-bytes", 9], "UCB has no option max_bytes"),
         (["learn", "bad.dsjson", "--out", "p"], "bad.dsjson, line 41: it is not a line of this format"),
         (["convert", "events.dsjson", "--out", "events.xyz"], "events.xyz does not end with .parquet"),
+        (["convert", "events.dsjson", "--out", "."], ". does not end with .parquet"),
+        (["learn", "bad.dsjson", "--out", "none/p"], "none to write p in"),  # before the bad line is read
+        (["inspect", "events.dsjson", "--plot", "none/p.png"], "none to write p.png in"),
     ],
 )
 def test_mistakes_are_explained_in_one_sentence(run, arguments, message):

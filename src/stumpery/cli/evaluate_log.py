@@ -46,6 +46,8 @@ def evaluate(
         log = open_log(files, file_format, names, column, no_feedback, encoding, is_lenient=lenient)
         import stumpery as st
 
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
         with log_progress("find actions", log) as advance:
             log.scan(progress=advance)
         policies = named_policies(log, policy or [], learning or [], always or [], uniform=uniform)
@@ -61,7 +63,6 @@ def evaluate(
             )
         typer.echo(str(report))
         if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
             report.to_json(out / "report.json")
             report.to_csv(out / "report.csv")
             figure: Any = report.plot().figure

@@ -11,6 +11,7 @@ from stumpery.cli.errors import user_errors
 from stumpery.cli.parameters import Seed
 from stumpery.cli.progress import share_progress
 from stumpery.cli.tables import print_table
+from stumpery.system.writing import as_path, check_target, resolved
 
 if TYPE_CHECKING:
     from stumpery.logs import Log
@@ -62,6 +63,8 @@ def inspect(
         log = open_log(files, file_format, names, column, no_feedback, encoding, is_lenient=True)
         from stumpery import logs
 
+        if plot is not None:
+            check_target(resolved(as_path(plot)))
         with log_progress("inspect", log) as advance:
             summary = logs.inspect(log, progress=advance)
         typer.echo(f"{summary.report.source} ({log.format}): {summary.rows:,} rows, {len(summary.actions):,} actions")
@@ -135,6 +138,7 @@ def learn(
         import stumpery as st
 
         options = {"seed": seed} | ({} if max_bytes is None else {"max_bytes": max_bytes})
+        check_target(resolved(as_path(out)))  # before the log is read
         learner = _new_policy(policy, log, options) if start is None else saved_policy(start)
         with log_progress("learn", log) as advance:
             learner.learn_log(log, progress=advance)

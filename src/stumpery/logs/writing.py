@@ -100,7 +100,7 @@ def _kind(path: Path, wanted: str) -> str:
     suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".zst")]
     kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
     if kind is None:
-        raise InvalidInput(f"{path.name} does not end with {', '.join(SUFFIXES)}; format= must name the format")
+        raise InvalidInput(f"{path} does not end with {', '.join(SUFFIXES)}; format= must name the format")
     return kind
 
 

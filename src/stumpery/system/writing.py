@@ -42,14 +42,14 @@ def whole_file(path: Path) -> Iterator[Path]:
     """
     with _readable_errors(path):
         path = resolved(path)
-        _check_target(path)
+        check_target(path)
         _remove_left_over(path)
         part, lock = _new_part(path)
     try:
         yield part
         with _readable_errors(path):
             if path.exists():
-                _check_target(path)
+                check_target(path)
                 part.chmod(path.stat().st_mode & 0o777)
             with part.open("rb+") as written:
                 os.fsync(written.fileno())
@@ -87,7 +87,8 @@ def kind_of(path: Path) -> str:
     return KINDS.get(stat.S_IFMT(path.stat().st_mode), "not a regular file")
 
 
-def _check_target(path: Path) -> None:
+def check_target(path: Path) -> None:
+    """Refuse a path where no file can be written, by an OSError."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; a file's path is needed")
     if not path.parent.is_dir() or not path.name:
