@@ -150,6 +150,8 @@ def test_a_policy_is_rolled_back_to_an_earlier_event(site):
         ({"baseline": "golf"}, "baseline is 'golf'"),
         ({"floors": {"news": 0.7, "film": 0.7}}, "floors sum to 1.4"),
         ({"floors": {"news": 0.7}, "ceilings": {"news": 0.1}}, "the floor of 'news' is 0.7"),
+        ({"floors": {"nwes": 0.1}}, "floors names 'nwes', which is no action"),
+        ({"ceilings": {"nwes": 0.1}}, "ceilings names 'nwes', which is no action"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(site, settings, naming):

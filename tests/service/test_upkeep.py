@@ -130,3 +130,9 @@ def test_events_beyond_the_retention_are_deleted_and_a_restart_has_equal_bits(tm
     with refused(naming="no usable snapshot holds what was before", error=CorruptFile):
         engine.start()
     engine.stop()
+
+
+def test_erasing_where_there_is_no_log_makes_none(tmp_path):
+    with refused(naming="there is no log in", error=InvalidInput):
+        erase(tmp_path, "hour", "3")
+    assert list(tmp_path.iterdir()) == []

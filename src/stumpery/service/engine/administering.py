@@ -64,6 +64,7 @@ def create(journal: Journal, limits: LimitSettings, name: str, settings: PolicyS
     if len(journal.replica.policies) >= limits.policies:
         raise TooManyRequests(f"there are {limits.policies} policies, which is the limit")
     check(settings, limits)
+    _check_bounds(settings)
     _check_shadow(journal, name, settings)
     new_model(settings)
     journal.add(name, None, PolicyCreated(settings))
@@ -189,6 +190,16 @@ def _check_shadow(journal: Journal, name: str, settings: PolicySettings) -> None
         raise RefusedRequest(f"shadow_of is {name!r}; it must be another policy")
     if champion.settings.reward_range != settings.reward_range:
         raise RefusedRequest(f"a shadow has the range of rewards of {settings.shadow_of!r}")
+
+
+def _check_bounds(settings: PolicySettings) -> None:
+    """Refuse floors and ceilings that a new policy cannot keep; later its actions may come and go."""
+    for what, bounds in (("floors", settings.floors), ("ceilings", settings.ceilings)):
+        unknown = sorted(bounds.keys() - set(settings.actions))
+        if unknown and not settings.new_actions:
+            raise RefusedRequest(f"{what} names {unknown[0]!r}, which is no action")
+    if settings.ceilings.keys() >= set(settings.actions) and sum(settings.ceilings.values()) < 1.0:
+        raise RefusedRequest(f"ceilings sum to {sum(settings.ceilings.values()):g}; they must sum to at least 1")
 
 
 def check(settings: PolicySettings, limits: LimitSettings) -> None:

@@ -38,6 +38,8 @@ def erase(folder: Path, column: str, value: str) -> int:
     The rows stay, without values and as decisions that are never learned; snapshots are replaced. The service must not
     run.
     """
+    if not (folder / LOG_FILE).exists():
+        raise InvalidInput(f"there is no log in {folder}: {LOG_FILE} is missing")
     log = SqliteLog(folder / LOG_FILE)
     try:
         if log.first() > 1:
