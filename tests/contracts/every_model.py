@@ -80,24 +80,21 @@ LEARNER = st.HoeffdingTreeClassifier(grace_period=25, tau=0.2)
 def contextual_policies(kind):
     options = {"actions": ACTIONS, "seed": 5, "schema": SCHEMA, **OPTIONS.get(kind, {})}
     yield "", lambda: played(kind(**options), ROWS)
-    for explorer in explorers_of(kind):
-        yield explorer.kind, lambda explorer=explorer: played(kind(**options, explorer=explorer), ROWS)
+    for name, explorer in explorers_of(kind).items():
+        yield name, lambda explorer=explorer: played(kind(**options, explorer=explorer), ROWS)
     if kind is st.RewardForest:
         yield "features", lambda: played(kind(**options, features=FEATURES), ROWS)
 
 
 def policies(kind):
     yield "", lambda: played(kind(actions=ACTIONS, seed=5), NO_CONTEXTS)
-    for explorer in explorers_of(kind):
-        yield (
-            explorer.kind,
-            lambda explorer=explorer: played(kind(actions=ACTIONS, seed=5, explorer=explorer), NO_CONTEXTS),
-        )
+    for name, explorer in explorers_of(kind).items():
+        yield name, lambda explorer=explorer: played(kind(actions=ACTIONS, seed=5, explorer=explorer), NO_CONTEXTS)
 
 
 def explorers_of(kind):
     field = kind.__dataclass_fields__.get("explorer")
-    return [getattr(st.explorers, name)() for name in EXPLORERS] if field and field.init else []
+    return {name: getattr(st.explorers, name)() for name in EXPLORERS} if field and field.init else {}
 
 
 def stream_models(kind):

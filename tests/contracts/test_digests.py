@@ -6,6 +6,8 @@ import sys
 import numpy as np
 import pytest
 from tests.contracts import digests
+from tests.contracts.every_model import all_cases
+from tests.contracts.long_plays import long_cases
 from tests.contracts.plays import Said
 from tests.contracts.test_modes import ROOT, environment
 
@@ -82,3 +84,9 @@ def test_cases_that_differ_come_or_go_are_named():
         "C: recorded, but not played",
         "D: new, not recorded",
     ]
+
+
+def test_each_case_has_a_label_of_its_own():
+    labels = [label for cases in (all_cases(), long_cases()) for label, _ in cases]
+    assert len(labels) > 80
+    assert sorted(labels) == sorted(set(labels))
