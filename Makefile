@@ -13,7 +13,7 @@ help:  ## list the targets
 demo: .venv/.study  ## play several policies on one stream: a table, a picture and result.json under out/demo
 	$(BIN)/stumpery demo
 
-demo-service: .venv/.service  ## serve a made shop with simulated visitors: a page that moves, until Ctrl-C
+demo-service: .venv/.service  ## serve a simulated shop with visitors: a page that moves, until Ctrl-C
 	$(BIN)/stumpery service demo
 
 test: .venv/.dev  ## run every test: compiled, then the kernels with bounds checks, as plain Python and by plain Numba

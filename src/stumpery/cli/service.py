@@ -72,7 +72,7 @@ def demo(
     port: Annotated[int, typer.Option(help="Port; 0 chooses a free one.")] = 8321,
     visitors: Annotated[float, typer.Option(help="Simulated visitors a second.")] = 20.0,
 ) -> None:
-    """Serve a made shop with simulated visitors, whose clicks come seconds later, and a page that shows it."""
+    """Serve a simulated shop with visitors, whose clicks come seconds later, and a page that shows it."""
     with user_errors():
         from tempfile import TemporaryDirectory
 

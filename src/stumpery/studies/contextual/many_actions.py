@@ -1,4 +1,4 @@
-"""Many actions with and without features, in a made shop: reward forests, Vowpal Wabbit and the best single item."""
+"""Many actions with and without features, in a simulated shop: reward forests, Vowpal Wabbit and the best item."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -165,7 +165,7 @@ def _expected(batch: Batch) -> Any:
 
 STUDY = Study(
     name="many-actions",
-    title="Many actions with features: rewards in a made shop of 100 and 1,000 items",
+    title="Many actions with features: rewards in a simulated shop of 100 and 1,000 items",
     source="Stumpery's own",
     steps=10_000,
     trials=3,
