@@ -18,7 +18,7 @@ from stumpery.evaluation.off_policy import (
     normal_interval,
     snips,
 )
-from stumpery.streams.datasets.load import load
+from stumpery.streams.datasets.load import load, path
 from stumpery.studies.study import Outcome, Parts, Settings, Study, load_or_run
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
@@ -48,6 +48,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 
 def estimated(campaign: str, log: str, target: str) -> list[dict[str, Any]]:
     """A row for each estimator: the estimate with its interval, and the click rate that was logged."""
+    path(f"obd_{campaign}")  # a study downloads nothing by itself: where it is not here, this says how
     frame = load(f"obd_{campaign}")
     policy = frame["behavior_policy"].to_numpy()
     item, position = frame["item_id"].to_numpy(), frame["position"].to_numpy()
