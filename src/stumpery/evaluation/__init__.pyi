@@ -4,7 +4,7 @@ from .click_challenge.result import ChallengeResult, combine_trials
 from .click_challenge.table import ClickTable
 from .off_policy.candidates import Progressive, Replayed
 from .off_policy.evaluation import evaluate
-from .off_policy.report import OffPolicyReport
+from .off_policy.reporting.report import OffPolicyReport
 from .play import PlayResult, play
 from .prequential import PrequentialResult, prequential
 from .regret import RegretResult, regret

@@ -8,6 +8,7 @@ from tests.evaluation.off_policy.made_logs import moderate_log
 import stumpery as st
 from stumpery.columns import Columns
 from stumpery.evaluation import off_policy as op
+from stumpery.evaluation.off_policy.estimates import NAMES
 from stumpery.evaluation.off_policy.log_checks import LogChecks
 
 ACTIONS = ("a", "b", "c")
@@ -173,7 +174,7 @@ def test_a_report_shows_itself(report, tmp_path):
     assert "assumes independent events" in text
     assert "<table>" in report._repr_html_()
     frame = report.to_frame()
-    assert set(frame["estimator"]) == set(op.report.NAMES)
+    assert set(frame["estimator"]) == set(NAMES)
     assert report.intervals("rule")[0]["interval"] == "sequence"
     assert [row["action"] for row in report.overlap("rule")] == list(ACTIONS)
     report.to_json(tmp_path / "report.json")

@@ -8,7 +8,7 @@ from tests.evaluation.off_policy.made_logs import moderate_log
 from tests.reference import off_policy as slow
 
 from stumpery.evaluation import off_policy as op
-from stumpery.evaluation.off_policy import sequences_kernels as kernels
+from stumpery.evaluation.off_policy.confidence import sequences_kernels as kernels
 
 pytestmark = pytest.mark.kernels
 

@@ -1,8 +1,5 @@
 from .candidates import Progressive, Replayed
-from .estimates import ValueEstimate
-from .estimators import direct_method, doubly_robust, ips, self_normalised_dr, snips
-from .evaluation import evaluate
-from .intervals import (
+from .confidence.intervals import (
     Interval,
     LikelihoodSums,
     bootstrap_interval,
@@ -11,9 +8,12 @@ from .intervals import (
     cressie_read_interval,
     normal_interval,
 )
+from .confidence.sequences import DifferenceSequence, LowerSequence, ValueSequence, bounded_terms
+from .estimates import ValueEstimate
+from .estimators import direct_method, doubly_robust, ips, self_normalised_dr, snips
+from .evaluation import evaluate
 from .log_checks import CalibrationRow
-from .report import OffPolicyReport
-from .sequences import DifferenceSequence, LowerSequence, ValueSequence, bounded_terms
+from .reporting.report import OffPolicyReport
 from .weights import clipped, shrunk, sub_gaussian, switched
 
 __all__ = [

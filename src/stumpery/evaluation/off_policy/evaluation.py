@@ -19,7 +19,7 @@ from stumpery.evaluation.off_policy.candidates import (
 )
 from stumpery.evaluation.off_policy.ledger import Ledger
 from stumpery.evaluation.off_policy.log_checks import LogChecks
-from stumpery.evaluation.off_policy.report import OffPolicyReport
+from stumpery.evaluation.off_policy.reporting.report import OffPolicyReport
 from stumpery.evaluation.off_policy.reward_models import RewardModel, reward_model_of
 from stumpery.evaluation.off_policy.slices import Slices
 from stumpery.options import check_callable, check_number, check_whole, listed, shown

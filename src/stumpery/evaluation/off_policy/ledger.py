@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from stumpery.evaluation.off_policy.candidates import LoggedRows
-from stumpery.evaluation.off_policy.intervals import Interval
-from stumpery.evaluation.off_policy.sequences import DifferenceSequence, ValueSequence, bounded_terms
+from stumpery.evaluation.off_policy.confidence.intervals import Interval
+from stumpery.evaluation.off_policy.confidence.sequences import DifferenceSequence, ValueSequence, bounded_terms
 from stumpery.evaluation.off_policy.sums import BlockSums, JudgedEvents
 from stumpery.evaluation.off_policy.tallies import WeightTally
 from stumpery.types import Floats

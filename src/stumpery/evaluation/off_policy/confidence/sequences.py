@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from stumpery.evaluation.off_policy.intervals import Interval
-from stumpery.evaluation.off_policy.sequences_kernels import lower_mean
+from stumpery.evaluation.off_policy.confidence.intervals import Interval
+from stumpery.evaluation.off_policy.confidence.sequences_kernels import lower_mean
 from stumpery.types import Floats, Integers
 
 

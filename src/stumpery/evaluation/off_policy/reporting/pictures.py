@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from stumpery.evaluation.off_policy.ledger import Ledger
-    from stumpery.evaluation.off_policy.report import OffPolicyReport
+    from stumpery.evaluation.off_policy.reporting.report import OffPolicyReport
 
 
 def draw(report: "OffPolicyReport", ledger: "Ledger") -> "Axes":

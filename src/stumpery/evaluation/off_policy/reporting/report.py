@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from stumpery.display import as_html, as_text
 from stumpery.evaluation.off_policy import sums as term
+from stumpery.evaluation.off_policy.confidence.intervals import Interval, clopper_pearson, cressie_read_interval
 from stumpery.evaluation.off_policy.estimates import DEFAULT, NAMES, ValueEstimate, estimates_of
-from stumpery.evaluation.off_policy.intervals import Interval, clopper_pearson, cressie_read_interval
 from stumpery.evaluation.off_policy.ledger import Ledger, PolicyLedger
 from stumpery.evaluation.off_policy.log_checks import CalibrationRow, LogChecks
-from stumpery.evaluation.off_policy.reliability import (
+from stumpery.evaluation.off_policy.reporting.reliability import (
     effective_size,
     log_warnings,
     mean_weight_z,
@@ -220,7 +220,7 @@ class OffPolicyReport(Result):
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Plot estimates with their intervals; without `ax` also values over time and weights, in one figure."""
-        from stumpery.evaluation.off_policy import pictures
+        from stumpery.evaluation.off_policy.reporting import pictures
 
         return pictures.draw(self, self._ledger) if ax is None else pictures.draw_estimates(self, ax)
 

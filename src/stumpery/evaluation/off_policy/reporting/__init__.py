@@ -1,0 +1,1 @@
+"""What an evaluation says: estimates with intervals, warnings, pictures."""
