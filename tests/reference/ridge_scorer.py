@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 RIDGE = 4.0
-WIDTH = 0.25
+WIDTH = 0.5
 N_CODES = 64  # of a column; all categories from the last on share it
 MAX_SDS = 10.0
 MANY_PLAYS, SPARSE_EVENTS = 16, 4

@@ -82,7 +82,7 @@ class RewardForest(RewardForestInspection):
     'news'
     """
 
-    explorer: Explorer = field(default_factory=lambda: explorers.inverse_gap(scale=100.0, bonus=1.0, many=100))
+    explorer: Explorer = field(default_factory=lambda: explorers.inverse_gap(scale=300.0, bonus=1.0, many=100))
     max_bytes: int = 512_000_000
     features: Mapping[Any, Mapping[str, Any]] | None = None
     shrinkage: float = 4.0

@@ -50,12 +50,12 @@ from stumpery.types import Floats, Integers, RandomState
 SCORER_FOREST, SCORER_LINEAR, SCORER_QUADRATIC, SCORER_FAST_LINEAR, SCORER_RESIDUAL, SCORER_RIDGE = range(6)
 N_SCORERS = 6
 INITIAL_WEIGHTS = (
-    0.125,
-    0.125,
-    0.125,
+    0.05,
+    0.05,
+    0.05,
     0.0,
-    0.125,
-    0.5,
+    0.05,
+    0.8,
 )  # the fast linear scorer is needed only where the stream drifts
 LINEAR_RATE, QUADRATIC_RATE, FAST_LINEAR_RATE = 1.0, 2.0, 2.0  # learning-rate multipliers
 # Of the clock: CLOCK_EVENTS counts all events, while the forest renumbers its own at times; CLOCK_FIRST_STORED is the

@@ -34,7 +34,7 @@ from stumpery.types import Floats
 
 RIDGE = 4.0  # the prior weighs as much as four events
 MIN_WEIGHT = 0.1  # of the scorer in the stacking, from which on its standard errors count
-WIDTH = 0.25  # of the standard error, as an uncertainty
+WIDTH = 0.5  # of the standard error, as an uncertainty
 NO_FEATURE = 0  # of a code without an index; index 0 is the constant's
 CODE_MISSING, CODE_VALUE = range(2)  # of numbers and bits; a category has its own code
 MANY_PLAYS = 16  # times the features: from then on weights hardly change
