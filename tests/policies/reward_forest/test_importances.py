@@ -49,7 +49,7 @@ def test_gains_equal_those_of_a_recursion_over_every_tree(policy):
     for tree in range(8):
         gains_below(forest, tree, gains)
     assert column_gains(forest, 8) == pytest.approx(gains, rel=1e-12)
-    assert gains.all()
+    assert gains[:2].all()  # the third is of no use: it may have no split
 
 
 def test_importances_are_shares_and_find_the_columns_that_matter(policy):
