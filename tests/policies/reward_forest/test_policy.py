@@ -640,16 +640,17 @@ def test_a_mean_stays_where_it_belongs_however_many_plays_there_are(probability)
     assert np.mean(means) == pytest.approx(probability, abs=0.002)
 
 
-def test_a_forest_of_few_actions_grows_to_hundreds(tmp_path):
+def test_a_forest_of_few_actions_grows_to_a_thousand(tmp_path):
     rng = np.random.default_rng(4)
     rows = [{"x": round(float(x), 2), "y": "ab"[place % 2]} for place, x in enumerate(rng.random(200))]
     policy = st.RewardForest(actions=range(5), n_trees=4, max_bytes=64_000_000, seed=3)
     policy.play(rows, rng.random((200, 5)))
-    n_slots = len(policy._arena.state.quadratic)
-    policy.add_actions(range(5, 200))
+    n_slots, n_features = len(policy._arena.state.quadratic), len(policy._arena.state.ridge.weights)
+    policy.add_actions(range(5, 1000))
     assert len(policy._arena.state.quadratic) < n_slots
+    assert 2 < len(policy._arena.state.ridge.weights) < n_features
     assert policy.n_bytes <= 2 * policy.max_bytes
-    policy.play(rows, rng.random((200, 200)))
+    policy.play(rows, rng.random((200, 1000)))
     st.save(policy, tmp_path / "policy.safetensors")
     assert st.load(tmp_path / "policy.safetensors").decide(rows[0]) == policy.decide(rows[0])
 

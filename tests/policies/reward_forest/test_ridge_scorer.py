@@ -119,6 +119,25 @@ def test_other_actions_keep_what_those_that_stay_have_learned():
     assert two != 0.0
 
 
+@pytest.mark.kernels
+def test_a_narrowed_scorer_keeps_its_first_features_and_lets_the_others_share_these():
+    ridge = ridges.new_ridge(20, len(KINDS), N_ACTIONS)
+    work, rng = ridges.new_ridge_row(ridge), np.random.default_rng(6)
+    for number, row in enumerate(rows_of(rng, 60)):
+        learn(ridge, row, KINDS, work, number % 3, float(row[0] > 50), np.uint64(number))
+    assert ridges.narrowed(ridge, 10**9, N_ACTIONS) is ridge
+    narrow = ridges.narrowed(ridge, ridges.GROWN_SHARE * 8 * N_ACTIONS * 5**2, N_ACTIONS)
+    assert (len(narrow.weights), narrow.n_used[0]) == (5, 5)
+    assert np.array_equal(narrow.weights, ridge.weights[:5])
+    ridges.validate(narrow)
+    work = ridges.new_ridge_row(narrow)
+    for number, row in enumerate(rows_of(rng, 60)):
+        learn(narrow, row, KINDS, work, number % 3, float(row[0] > 50), np.uint64(number))
+        assert np.isfinite(scores_of(narrow, row, work)).all()
+    assert np.count_nonzero(narrow.features) == np.count_nonzero(ridge.features)
+    ridges.validate(narrow)
+
+
 @pytest.mark.skipif(INTERPRETED, reason="it takes many events")
 def test_a_linear_problem_is_learned_in_a_few_hundred_events():
     rng = np.random.default_rng(5)

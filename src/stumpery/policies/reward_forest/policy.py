@@ -28,6 +28,7 @@ from stumpery.policies.reward_forest.capacity import default_n_trees, slots_with
 from stumpery.policies.reward_forest.growth import RewardForestArena, initial_state
 from stumpery.policies.reward_forest.inspection import RewardForestInspection
 from stumpery.policies.reward_forest.saving import add_missing, arrays_of, check_arrays, state_for, with_ridge
+from stumpery.policies.reward_forest.scorers.ridge import narrowed
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import SharedModel
 from stumpery.policies.reward_forest.state import folded, new_shared_model, with_actions
 from stumpery.policies.reward_forest.trees import ring
@@ -271,7 +272,8 @@ class RewardForest(RewardForestInspection):
         if self._arena is not None:
             state = self._arena.state
             n_slots = slots_within(self.max_bytes, len(self.actions), len(state.quadratic))
-            state = state._replace(quadratic=folded(state.quadratic, n_slots))
+            ridge = narrowed(state.ridge, self.max_bytes, len(self.actions))
+            state = state._replace(quadratic=folded(state.quadratic, n_slots), ridge=ridge)
             linear = self._action_features.transferred(state.shared_model.linear, features)
             shared_model = SharedModel(features.vectors(), linear, self.shrinkage)
             with capacity_errors():

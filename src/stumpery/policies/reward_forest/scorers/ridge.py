@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stumpery.policies.reward_forest.scorers.ridge_kernels import RIDGE, RidgeRow, RidgeScorer
+from stumpery.policies.reward_forest.scorers.ridge_kernels import NO_FEATURE, RIDGE, RidgeRow, RidgeScorer
 from stumpery.policies.reward_forest.scorers.scorers_kernels import CODES_PER_COLUMN
 from stumpery.saving.validation import check, check_learned, check_within
 from stumpery.summaries import moments_kernels as moments
@@ -13,6 +13,7 @@ from stumpery.summaries import moments_kernels as moments
 MAX_FEATURES = 128  # with an index of their own
 MIN_FEATURES = 2
 MEMORY_SHARE = 64  # one so many-th of `max_bytes`, at most, is for the inverses
+GROWN_SHARE = 32  # the same where actions have been added
 
 
 def ridge_size(max_bytes: int, n_columns: int, n_actions: int) -> int:
@@ -22,6 +23,22 @@ def ridge_size(max_bytes: int, n_columns: int, n_actions: int) -> int:
     """
     affordable = int(math.sqrt(max_bytes / MEMORY_SHARE / 8 / n_actions))
     return max(MIN_FEATURES, min(1 + n_columns * CODES_PER_COLUMN, MAX_FEATURES, affordable))
+
+
+def narrowed(ridge: RidgeScorer, max_bytes: int, n_actions: int) -> RidgeScorer:
+    """The scorer with as many of its first features as so many actions have room for; the rest will share these.
+
+    The first ones keep their weights and their part of each inverse: the posterior of these weights, whatever the rest.
+    """
+    size = max(MIN_FEATURES, int(math.sqrt(max_bytes / GROWN_SHARE / 8 / max(n_actions, 1))))
+    if len(ridge.weights) <= size:
+        return ridge
+    return ridge._replace(
+        weights=ridge.weights[:size].copy(),
+        inverses=ridge.inverses[:, :size, :size].copy(),
+        features=np.where(np.abs(ridge.features) < size, ridge.features, NO_FEATURE).astype(np.int32),
+        n_used=np.minimum(ridge.n_used, size).astype(np.int32),
+    )
 
 
 def ridge_bytes(size: int, n_columns: int, n_actions: int) -> int:
