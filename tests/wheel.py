@@ -39,9 +39,14 @@ def seconds_to_answer(python, wheel):
         return time.perf_counter() - start
 
 
+def works(python):
+    """Whether a Python can make environments; a launcher on the path may have none behind it."""
+    return subprocess.run([python, "-c", "import venv"], capture_output=True, check=False).returncode == 0
+
+
 def main(wheel):
     """Try the wheel with each Python; whether all answered in time."""
-    pythons = [found for found in map(shutil.which, VERSIONS) if found]
+    pythons = [found for found in map(shutil.which, VERSIONS) if found and works(found)]
     took = {python: seconds_to_answer(python, wheel) for python in pythons}
     for python, seconds in took.items():
         print(f"{python}: the README's first example took {seconds:.1f} s, cold")
