@@ -270,7 +270,8 @@ def test_river_evaluates_pipelines_and_combines_our_models(name):
     pytest.importorskip("river")
     from river import datasets, ensemble, evaluate, metrics, multiclass, preprocessing, tree
 
-    model = RIVER[name]([TREE, tree.HoeffdingTreeClassifier()])
+    ours = TREE.clone()  # made after river was imported, so that river knows its class
+    model = RIVER[name]([ours, tree.HoeffdingTreeClassifier()])
     score = evaluate.progressive_val_score
     events = datasets.Phishing().take(400)
     assert score(events, preprocessing.StandardScaler() | model, metrics.Accuracy()).get() > 0.6
