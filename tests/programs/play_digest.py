@@ -32,7 +32,7 @@ def small_forest():
     rows = rng.random((40, 3))[rng.integers(0, 40, 1500)]
     rows[::2] = rng.random((750, 3))
     rewards = (rng.random((1500, 4)) < 0.2 + 0.6 * ((rows[:, :1] * 4).astype(int) == np.arange(4))).astype(float)
-    policy = st.RewardForest(actions=range(4), n_trees=6, seed=7, max_bytes=300_000)
+    policy = st.RewardForest(actions=range(4), n_trees=6, seed=7, max_bytes=200_000)
     yield policy, policy.play(rows, rewards)
     n_nodes = policy._arena.state.forest.counters[COUNTER_NODES]
     assert n_nodes > 2 * policy.n_leaves - 6  # more than its trees have
