@@ -6,6 +6,7 @@ import re
 import time
 from importlib.resources import files
 
+import httpx
 import numpy as np
 import pytest
 from tests.service.sites import open_site
@@ -185,6 +186,23 @@ def test_statistics_need_the_right_to_administer(tmp_path):
         assert [web("GET", path, key=key).status_code for key in (None, other, admin)] == [401, 403, 200]
         assert web("GET", f"{path}/stream", key=other).status_code == 403
         assert web("GET", "/").status_code == 200
+
+
+def test_the_first_look_at_the_statistics_shows_the_log_as_it_is(tmp_path):
+    with open_site(tmp_path / "site") as site:
+        site.create()
+        for _ in range(5):
+            site.decide()
+        app = Web(site).app
+
+        async def look():
+            async with (
+                app.router.lifespan_context(app),
+                httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://site") as client,
+            ):
+                return (await client.get("/v1/policies/default/statistics")).json()
+
+        assert asyncio.run(look())["decisions"] == 5
 
 
 def test_the_model_is_shown_as_importances_and_an_outline(tmp_path):

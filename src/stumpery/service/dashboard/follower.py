@@ -32,6 +32,7 @@ class LogFollower:
         self._lock = threading.Lock()
         self._stopping, self._looked = threading.Event(), threading.Event()
         self._watched_until = 0.0
+        self.is_current = False  # whether it has read to the end since somebody looks
         self._thread = threading.Thread(target=self._run, name="stumpery-dashboard", daemon=True)
         self.number = 0
         self.time = 0
@@ -52,10 +53,14 @@ class LogFollower:
         with self._lock:
             return sorted(self._policies)
 
-    def summary(self, name: str) -> dict[str, Any]:
-        """The statistics of a policy; those of one without any event are empty."""
+    def look(self) -> None:
+        """Begin to read, or go on."""
         self._watched_until = time.monotonic() + WATCHED_S
         self._looked.set()
+
+    def summary(self, name: str) -> dict[str, Any]:
+        """The statistics of a policy; those of one without any event are empty."""
+        self.look()
         with self._lock:
             policy = self._policies.get(name) or PolicyStatistics()
             return {"number": self.number, "time": self.time, **policy.summary()}
@@ -66,9 +71,11 @@ class LogFollower:
             try:
                 log = log or self._open_log()
                 self._catch_up(log)
+                self.is_current = True
             except StumperyError as error:  # it is read again at the next turn
                 logger.debug("the dashboard could not read the log: %s", error)
             if time.monotonic() > self._watched_until:
+                self.is_current = False
                 self._looked.clear()
         if log is not None:
             log.close()

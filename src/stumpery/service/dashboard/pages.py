@@ -1,6 +1,7 @@
 """Routes of the page: its files, the statistics of a policy, and a stream of them."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.resources import files
 from typing import Any
@@ -22,7 +23,7 @@ FILES = {
     "/favicon.svg": "favicon.svg",
 }
 MEDIA_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
-STREAM_S = 1.0
+STREAM_S, CURRENT_S = 1.0, 5.0
 MAX_STREAMS = 50
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -33,9 +34,16 @@ def dashboard_routes(follower: LogFollower, keys: Keys) -> list[Route]:
 
     async def statistics(request: Request) -> Response:
         keys.check(request.headers.get("authorization"), "admin")
-        return Response(
-            msgspec.json.encode(follower.summary(request.path_params["name"])), 200, HEADERS, "application/json"
-        )
+        await current()
+        summary = msgspec.json.encode(follower.summary(request.path_params["name"]))
+        return Response(summary, 200, HEADERS, "application/json")
+
+    async def current() -> None:
+        """Wait until the follower has read the log, for a while."""
+        follower.look()
+        deadline = time.monotonic() + CURRENT_S
+        while not follower.is_current and time.monotonic() < deadline:
+            await asyncio.sleep(0.02)
 
     async def stream(request: Request) -> Response:
         keys.check(request.headers.get("authorization"), "admin")
