@@ -134,6 +134,7 @@ def test_the_data_path_is_the_folder_that_is_looked_in_first(run, tmp_path, monk
         (["service", "bench", "--events", "1"], "events is 1; it must be a whole number of 100 or more"),
         (["bench", "--only", "nonsense"], "no benchmark's name contains 'nonsense'"),
         (["bench", "--repeats", "0"], "repeats is 0; it must be a whole number of 1 or more"),
+        (["bench", "--only", "start/help", "--against"], "there are no saved figures of this machine at"),
         (["data", "path", "nursery"], "nursery is not on this machine: stumpery data fetch nursery"),
         (["data", "fetch", "nurserry"], "nursery"),
         (["study", "demo", "--data", "nowhere", "--steps", "10", "--trials", "1"], "nowhere"),

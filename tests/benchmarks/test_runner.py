@@ -29,6 +29,8 @@ def test_the_medians_of_both_count_and_the_first_run_of_each_does_not():
         "peer": 1.5,
         "peer_name": "peer",
         "ratio": 2.0,
+        "runs": [4.0, 2.0, 3.0],
+        "peer_runs": [1.0, 2.0, 1.5],
     }
     assert len(calls) == len(their_calls) == 4
 

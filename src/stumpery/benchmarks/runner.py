@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from statistics import median
+from typing import Any
 
 from stumpery.errors import InvalidInput
 from stumpery.options import check_whole
@@ -54,7 +55,7 @@ def run_benchmarks(*, only: str | None = None, repeats: int = 5) -> Iterator[str
         yield json.dumps(measure(benchmark, repeats))
 
 
-def measure(benchmark: Benchmark, repeats: int) -> dict[str, str | float | None]:
+def measure(benchmark: Benchmark, repeats: int) -> dict[str, Any]:
     """The medians of alternating runs of ours and the peer, after a warm-up run of each."""
     peer = (
         benchmark.peer if callable(benchmark.peer) and (benchmark.needs is None or find_spec(benchmark.needs)) else None
@@ -77,4 +78,6 @@ def measure(benchmark: Benchmark, repeats: int) -> dict[str, str | float | None]
         "peer": None if peer_median is None else round(peer_median, 6),
         "peer_name": f"{benchmark.peer_name}; {benchmark.needs} is not installed" if is_absent else benchmark.peer_name,
         "ratio": None if peer_median is None else round(median(ours) / peer_median, 3),
+        "runs": [round(value, 6) for value in ours],
+        "peer_runs": [round(value, 6) for value in theirs],
     }
