@@ -22,16 +22,16 @@ export class Client {
     Object.assign(this, { address: address.replace(/\/$/, ""), policy, key, timeout, retries });
   }
 
-  decide(context = null, { available, k = 10, event = newId(), deferred = false } = {}) {
-    return this.#send("POST", "decide", { context, available, k, event, deferred });
+  decide(context = null, { available, k = 10, eventId = newId(), deferred = false } = {}) {
+    return this.#send("POST", "decide", { context, available, k, event_id: eventId, deferred });
   }
 
   reward(decision, value, rewardId = newId()) {
-    return this.#send("POST", "reward", { event: idOf(decision), value, reward: rewardId });
+    return this.#send("POST", "reward", { event_id: idOf(decision), value, reward_id: rewardId });
   }
 
   activate(decision, shown = true) {
-    return this.#send("POST", "activate", { event: idOf(decision), shown });
+    return this.#send("POST", "activate", { event_id: idOf(decision), shown });
   }
 
   explain(decision) {
@@ -44,13 +44,14 @@ export class Client {
     for (let attempt = 0; ; attempt++) {
       let answer;
       try {
-        const signal = AbortSignal.timeout(this.timeout);
+        const signal = AbortSignal.timeout(this.timeout); // of the whole answer
         answer = await fetch(url, { method, headers, signal, body: body && JSON.stringify(body) });
+        if (attempt === this.retries || !AGAIN.includes(answer.status)) return read(answer, await answer.text());
       } catch (error) {
+        if (error instanceof ServiceError) throw error;
         if (attempt === this.retries) throw new ServiceError(`the service at ${this.address} did not answer: ${error.message}`);
       }
-      if (answer && (attempt === this.retries || !AGAIN.includes(answer.status))) return read(answer);
-      await answer?.body?.cancel();
+      await answer?.body?.cancel().catch(() => {});
       const asked = 1000 * Number(answer?.headers.get("Retry-After") ?? 0);
       const pause = Math.min(5000, Math.max(asked, 100 * 2 ** attempt * (0.5 + Math.random())));
       await new Promise((resume) => setTimeout(resume, pause));
@@ -58,14 +59,19 @@ export class Client {
   }
 }
 
-async function read(answer) {
-  const content = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new ServiceError(content.error ?? `the service answered with status ${answer.status}`, answer.status);
+function read(answer, text) {
+  let content;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw new ServiceError(`the answer with status ${answer.status} is not JSON`, answer.status);
+  }
+  if (!answer.ok) throw new ServiceError(content?.error ?? `the service answered with status ${answer.status}`, answer.status);
   return content;
 }
 
 function idOf(decision) {
-  const event = typeof decision === "string" ? decision : decision?.event;
+  const event = typeof decision === "string" ? decision : decision?.event_id;
   if (!event) throw new ServiceError("a fallback was not recorded, so it takes no reward and has no explanation");
   return event;
 }

@@ -1,7 +1,10 @@
 """The command line, as a user types it."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -149,3 +152,11 @@ def test_what_a_user_can_mend_is_one_sentence_on_the_error_stream(run, tmp_path,
     assert last.startswith("stumpery: ")
     assert sentence in last
     assert "Traceback" not in answer.output
+
+
+def test_ctrl_c_while_a_command_is_imported_shows_no_traceback(tmp_path):
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
+    command = [sys.executable, "-m", "stumpery", "--version"]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nstopped\n")

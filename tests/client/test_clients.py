@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -68,8 +69,8 @@ def test_a_decision_is_made_rewarded_and_explained(bridge):
 def test_many_decisions_and_rewards_are_sent_at_once(bridge):
     client = Client("http://site", transport=bridge)
     decisions = client.decide_many([{"hour": 1}, None, {"hour": 3}])
-    assert len({decision.event for decision in decisions}) == 3
-    assert client.reward_many([(decisions[0], 1.0), ("unknown", 1.0), (decisions[2].event, 0.0)]) == [
+    assert len({decision.event_id for decision in decisions}) == 3
+    assert client.reward_many([(decisions[0], 1.0), ("unknown", 1.0), (decisions[2].event_id, 0.0)]) == [
         "learned",
         None,
         "learned",
@@ -121,7 +122,7 @@ def test_busy_services_are_asked_again_after_the_pause_they_name(monkeypatch):
     pauses = []
     monkeypatch.setattr("stumpery.client.client.time.sleep", pauses.append)
     answers = [httpx.Response(429, headers={"Retry-After": "2"}, json={}), httpx.Response(503, json={})]
-    good = {"event": "e", "action": "news", "probability": 1.0, "version": 0}
+    good = {"event_id": "e", "action": "news", "probability": 1.0, "version": 0}
     transport = httpx.MockTransport(lambda _: answers.pop(0) if answers else httpx.Response(200, json=good))
     assert Client("http://site", transport=transport).decide().action == "news"
     assert pauses[0] == 2.0
@@ -172,7 +173,7 @@ def test_the_client_for_javascript(tmp_path):
             if len(seen) == 1:
                 self.answer(503, {"error": "busy"})
             else:
-                self.answer(200, {"event": body["event"], "action": "news", "status": "learned"})
+                self.answer(200, {"event_id": body["event_id"], "action": "news", "status": "learned"})
 
         def do_GET(self):
             self.answer(404, {"error": "there is no such decision"})
@@ -202,7 +203,7 @@ def test_the_client_for_javascript(tmp_path):
     (first, second, third) = seen
     assert first == second
     assert first[:2] == ("/v1/policies/p/decide", "Bearer k")
-    assert third[2]["event"] == answers["decision"]["event"]
+    assert third[2]["event_id"] == answers["decision"]["event_id"]
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
@@ -239,3 +240,26 @@ def test_an_answer_that_is_nested_too_deeply():
     client = Client(transport=httpx.MockTransport(lambda request: httpx.Response(200, content=b"[" * 100_000)))
     with pytest.raises(RefusedByService, match="the answer with status 200 is not JSON"):
         client.decide({"hour": 1})
+
+
+class Dripping(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body that comes byte by byte, each in time."""
+
+    def __iter__(self):
+        while True:
+            time.sleep(0.05)
+            yield b" "
+
+    async def __aiter__(self):
+        while True:
+            await asyncio.sleep(0.05)
+            yield b" "
+
+
+def test_an_answer_that_never_ends_is_given_up():
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=Dripping()))
+    options = {"transport": transport, "timeout_s": 0.2, "retries": 0}
+    with refused(naming="not complete after 0.2 s", error=ServiceUnreachable):
+        Client("http://site", **options).decide()
+    with refused(naming="not complete after 0.2 s", error=ServiceUnreachable):
+        asyncio.run(AsyncClient("http://site", **options).decide())

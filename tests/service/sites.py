@@ -43,10 +43,12 @@ class Site:
         return self.do(deciding.decide, policy, DecideRequest(**request))
 
     def reward(self, event, value, reward=None, policy="default"):
-        return self.do(rewarding.reward, policy, RewardRequest(event=event, value=value, reward=reward)).status.value
+        return self.do(
+            rewarding.reward, policy, RewardRequest(event_id=event, value=value, reward_id=reward)
+        ).status.value
 
     def activate(self, event, *, shown=True, policy="default"):
-        return self.do(rewarding.activate, policy, ActivateRequest(event=event, shown=shown))
+        return self.do(rewarding.activate, policy, ActivateRequest(event_id=event, shown=shown))
 
     def create(self, policy="default", **settings):
         return self.do(

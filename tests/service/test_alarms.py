@@ -31,7 +31,7 @@ def names(site):
 def test_there_is_no_alarm_where_all_is_well(site):
     site.create()
     for hour in range(300):
-        site.reward(site.decide(context={"hour": hour}).event, 1.0)
+        site.reward(site.decide(context={"hour": hour}).event_id, 1.0)
     assert kinds(site) == []
 
 
@@ -60,12 +60,12 @@ def test_a_column_that_has_gone_missing(site):
 def test_rewards_that_stopped_coming(site):
     site.create(kind="RandomPolicy")
     for _ in range(50):
-        site.reward(site.decide().event, 1.0)
+        site.reward(site.decide().event_id, 1.0)
     assert names(site) == set()
     for _ in range(1_100):
         site.decide()
     assert names(site) == {"rewards stopped"}
-    site.reward(site.decide().event, 1.0)
+    site.reward(site.decide().event_id, 1.0)
     assert names(site) == set()
 
 
@@ -74,7 +74,7 @@ def test_rewards_below_the_control_group(site):
     rng = np.random.default_rng(3)
     for _ in range(600):
         answer = site.decide()
-        site.reward(answer.event, float(rng.random() < (0.9 if answer.action == "film" else 0.1)))
+        site.reward(answer.event_id, float(rng.random() < (0.9 if answer.action == "film" else 0.1)))
     assert "below the baseline" in names(site)
 
 

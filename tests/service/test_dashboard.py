@@ -122,7 +122,7 @@ def test_the_follower_shows_what_is_committed(tmp_path):
         follower = LogFollower(lambda: SqliteLog(site.engine.folder / LOG_FILE, is_reader=True))
         follower.start()
         for number in range(20):
-            site.reward(site.decide(context={"hour": number}).event, number % 2)
+            site.reward(site.decide(context={"hour": number}).event_id, number % 2)
         wait_for(follower, site.engine.call(lambda journal: journal.replica.number))
         shown = follower.summary("default")
         assert (shown["decisions"], shown["rewards"], shown["earned"][0]) == (20, 20, 0.5)
@@ -182,6 +182,7 @@ def test_statistics_need_the_right_to_administer(tmp_path):
         KeySettings(name="web", sha256=other_digest, rights=("decide",)),
     )
     with open_site(tmp_path / "site", keys=keys) as site:
+        site.create()
         web, path = Web(site), "/v1/policies/default/statistics"
         assert [web("GET", path, key=key).status_code for key in (None, other, admin)] == [401, 403, 200]
         assert web("GET", f"{path}/stream", key=other).status_code == 403
@@ -214,7 +215,7 @@ def test_the_model_is_shown_as_importances_and_an_outline(tmp_path):
         assert web("GET", "/v1/policies/plain/model").json() == {"importances": {}, "tree": []}
         for hour in range(60):
             made = site.decide("forest", context={"hour": hour % 24})
-            site.reward(made.event, float(made.action == "film"), policy="forest")
+            site.reward(made.event_id, float(made.action == "film"), policy="forest")
         shown = web("GET", "/v1/policies/forest/model").json()
         assert list(shown["importances"]) == ["hour"]
         assert shown["tree"][0]["depth"] == 0

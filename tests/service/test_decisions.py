@@ -38,7 +38,7 @@ def test_the_answers_probability_is_that_of_the_ranking_and_they_sum_to_one(site
 def test_exploration_is_a_floor_under_every_probability(site):
     site.create(exploration=0.3)
     for _ in range(50):
-        site.reward(site.decide().event, 1.0)
+        site.reward(site.decide().event_id, 1.0)
     assert min(each.probability for each in site.decide().ranking) >= 0.1 - 1e-12
 
 
@@ -61,10 +61,10 @@ def test_deciding_does_not_change_the_model(site):
 
 def test_a_repeated_request_gets_its_first_answer(site):
     site.create()
-    first = site.decide(event="one", context={"hour": 3})
+    first = site.decide(event_id="one", context={"hour": 3})
     for _ in range(20):
-        site.reward(site.decide().event, 1.0)
-    again = site.decide(event="one", context={"hour": 3})
+        site.reward(site.decide().event_id, 1.0)
+    again = site.decide(event_id="one", context={"hour": 3})
     assert again.repeated
     assert (again.action, again.probability, again.ranking) == (first.action, first.probability, first.ranking)
     assert site.counts()["decisions"] == 21
@@ -72,17 +72,17 @@ def test_a_repeated_request_gets_its_first_answer(site):
 
 def test_a_repeated_request_gets_its_first_answer_after_its_wait(site):
     site.create(wait_s=10.0)
-    first = site.decide(event="one")
+    first = site.decide(event_id="one")
     site.clock.forward(11)
     site.decide()
-    assert site.decide(event="one").action == first.action
+    assert site.decide(event_id="one").action == first.action
 
 
 def test_an_id_with_another_request_is_a_conflict(site):
     site.create()
-    site.decide(event="one", context={"hour": 3})
+    site.decide(event_id="one", context={"hour": 3})
     with refused(naming="'one' was made for another request", error=RequestConflict):
-        site.decide(event="one", context={"hour": 4})
+        site.decide(event_id="one", context={"hour": 4})
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_an_id_with_another_request_is_a_conflict(site):
         ({"available": ["news", "news"]}, InvalidInput, "names an action twice"),
         ({"available": ["golf"]}, InvalidInput, "action is 'golf'"),
         ({"k": 0}, InvalidInput, "k is 0"),
-        ({"event": ""}, InvalidInput, "event has 0 characters"),
+        ({"event_id": ""}, InvalidInput, "event_id has 0 characters"),
         ({"context": {"x": "y" * 3_000}}, InvalidInput, "column 'x' has 3000 characters"),
         ({"context": {"x" * 300: 1}}, InvalidInput, "name has 300 characters"),
         ({"context": {str(x): x for x in range(2_000)}}, InvalidInput, "context has 2000 columns"),
@@ -149,10 +149,10 @@ def test_a_paused_policy_answers_with_its_fallback_and_learns_nothing(site):
     site.change(is_paused=True)
     answers = [site.decide() for _ in range(10)]
     assert {(answer.action, answer.probability) for answer in answers} == {("sport", 1.0)}
-    site.reward(answers[0].event, 1.0)
+    site.reward(answers[0].event_id, 1.0)
     assert site.counts()["learned"] == 0
     site.change(is_paused=False)
-    site.reward(site.decide().event, 1.0)
+    site.reward(site.decide().event_id, 1.0)
     assert site.counts()["learned"] == 1
 
 

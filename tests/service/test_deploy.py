@@ -5,12 +5,13 @@ import socket
 from pathlib import Path
 
 import pytest
+from tests.service.sites import open_site
 
 from stumpery.errors import InvalidInput
 from stumpery.service.engine.engine import Engine
 from stumpery.service.http.security import check_exposure
-from stumpery.service.server import serve
-from stumpery.service.settings import SiteSettings, checked_site, read_site
+from stumpery.service.server import prepare, serve
+from stumpery.service.settings import PolicySettings, SiteSettings, checked_site, read_site
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
@@ -65,3 +66,13 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
     (tmp_path / "site").touch()
     with pytest.raises(InvalidInput, match="site cannot be used: File exists"):
         Engine(SiteSettings(folder=str(tmp_path / "site")))
+
+
+def test_settings_may_name_a_fallback_that_was_removed_since(tmp_path, caplog):
+    with open_site(tmp_path / "site") as site:
+        site.create(actions=("b", "c"))
+        settings = PolicySettings(actions=("a", "b", "c"), kind="UCB", learn_at_once=True, fallback="a", wait_s=5.0)
+        site.do(lambda journal: prepare(site.engine.settings, "default", settings, journal))
+        assert site.counts()["settings"]["fallback"] is None
+        assert site.counts()["settings"]["wait_s"] == 5.0
+    assert "no action 'a', which the settings name as its fallback" in caplog.text

@@ -28,16 +28,17 @@ def test_a_full_disk_gives_fallbacks_until_there_is_space(tmp_path, monkeypatch)
     with open_site(tmp_path / "site") as site:
         site.create(**FOREST, fallback="film")
         web = Web(site)
-        answered = [web("POST", f"{POLICY}/decide", {"event": str(n), "context": {"x": n}}) for n in range(20)]
+        answered = [web("POST", f"{POLICY}/decide", {"event_id": str(n), "context": {"x": n}}) for n in range(20)]
         rewarded = [site.reward(str(n), 1.0) for n in range(10)]
         set_max_pages(site, 1)
         late = [
-            web("POST", f"{POLICY}/decide", {"event": f"late {n}", "context": {"note": "y" * 1_900}}) for n in range(60)
+            web("POST", f"{POLICY}/decide", {"event_id": f"late {n}", "context": {"note": "y" * 1_900}})
+            for n in range(60)
         ]
         fallbacks = [answer.json() for answer in late if answer.json().get("fallback")]
         assert fallbacks
         assert {(each["action"], each["probability"]) for each in fallbacks} == {("film", 1.0)}
-        refusal = web("POST", f"{POLICY}/reward", {"event": "15", "value": 1})
+        refusal = web("POST", f"{POLICY}/reward", {"event_id": "15", "value": 1})
         assert refusal.status_code == 503
         assert "the disk is full" in refusal.json()["error"]
         assert web("GET", "/readyz").status_code == 503
@@ -52,7 +53,7 @@ def test_a_full_disk_gives_fallbacks_until_there_is_space(tmp_path, monkeypatch)
         assert site.digest() == site.rebuilt_digest()
         logged = {row.event for row in site.engine.call(lambda journal: list(journal.log.rows()))}
         assert {str(n) for n in range(20)} <= logged
-        assert not {each["event"] for each in fallbacks} & logged
+        assert not {each["event_id"] for each in fallbacks} & logged
 
 
 def test_a_log_in_use_is_refused(tmp_path):
@@ -80,7 +81,7 @@ def test_a_bug_in_a_request_harms_no_other(tmp_path, caplog):
         site.create()
         with pytest.raises(ZeroDivisionError):
             site.engine.call(lambda journal: 1 // 0)
-        assert site.reward(site.decide().event, 1.0) == "learned"
+        assert site.reward(site.decide().event_id, 1.0) == "learned"
     assert "a request failed" in caplog.text
 
 

@@ -48,8 +48,8 @@ def test_a_decision_and_its_reward(web):
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     decision = answer.json()
     assert decision["action"] in ACTIONS
-    assert set(decision) == {"event", "action", "probability", "version", "ranking"}
-    reward = {"event": decision["event"], "value": 1}
+    assert set(decision) == {"event_id", "action", "probability", "version", "ranking"}
+    reward = {"event_id": decision["event_id"], "value": 1}
     assert [web("POST", f"{POLICY}/reward", reward).json() for _ in range(2)] == [
         {"status": "learned"},
         {"status": "duplicate"},
@@ -58,11 +58,11 @@ def test_a_decision_and_its_reward(web):
 
 
 def test_many_at_once_are_answered_one_by_one(web):
-    asked = [{"event": "one"}, {"available": ["golf"]}, {}]
+    asked = [{"event_id": "one"}, {"available": ["golf"]}, {}]
     answer = web("POST", f"{POLICY}/decide_many", {"decisions": asked}).json()
     assert [each and each["action"] in ACTIONS for each in answer["answers"]] == [True, None, True]
     assert [(each["index"], each["status"]) for each in answer["errors"]] == [(1, 400)]
-    rewards = [{"event": "one", "value": 1}, {"event": "nobody", "value": 1}]
+    rewards = [{"event_id": "one", "value": 1}, {"event_id": "nobody", "value": 1}]
     answer = web("POST", f"{POLICY}/reward_many", {"rewards": rewards}).json()
     assert answer["answers"] == [{"status": "learned"}, None]
     assert answer["errors"][0]["status"] == 404
@@ -70,8 +70,8 @@ def test_many_at_once_are_answered_one_by_one(web):
 
 
 def test_a_decision_is_explained(web):
-    event = web("POST", f"{POLICY}/decide", {}).json()["event"]
-    web("POST", f"{POLICY}/reward", {"event": event, "value": 1})
+    event = web("POST", f"{POLICY}/decide", {}).json()["event_id"]
+    web("POST", f"{POLICY}/reward", {"event_id": event, "value": 1})
     answer = web("GET", f"{POLICY}/explain/{event}").json()
     assert [each["type"] for each in answer["history"]] == ["decision", "reward"]
     assert answer["now"]["summary"]
@@ -82,12 +82,12 @@ def test_a_decision_is_explained_by_the_policy_as_it_was_then(tmp_path):
     with open_site(tmp_path / "site") as site:
         site.create(kind="UCB", actions=("a", "b"))
         for reward in (1.0, 0.0, 1.0):
-            site.reward(site.decide(available=["a"]).event, reward)
-        event = site.decide(event="asked").event
+            site.reward(site.decide(available=["a"]).event_id, reward)
+        event = site.decide(event_id="asked").event_id
         web = Web(site)
         expected = web("GET", f"{POLICY}/explain/{event}").json()["now"]
         for _ in range(20):
-            site.reward(site.decide().event, 1.0)
+            site.reward(site.decide().event_id, 1.0)
         found = web("GET", f"{POLICY}/explain/{event}/then").json()
         assert found["then"] == expected
         assert web("GET", f"{POLICY}/explain/{event}").json()["now"] != expected
@@ -137,18 +137,26 @@ def test_policies_are_created_changed_paused_cloned_and_deleted(web):
         ("PUT", "/v1/policies/x", {"actions": ["a"], "fallback": "b"}, 400, "fallback is 'b'"),
         ("PUT", "/v1/policies/x", {"actions": ["a"], "options": {"max_bytes": 2**50}}, 400, "the limit of this site"),
         ("PUT", "/v1/policies/x", {"actions": ["a"], "golf": 1}, 400, "unknown field"),
+        ("PUT", "/v1/policies/x", {"actions": ["a\n"]}, 400, "without line ends"),
+        ("PUT", "/v1/policies/x", {"actions": ["a"], "columns": {"c" * 201: "numerical"}}, 400, "has 201 characters"),
+        ("PUT", "/v1/policies/x", {"actions": ["a"], "columns": {"c": ["d" * 2001]}}, 413, "the body is larger"),
+        ("PUT", "/v1/policies/x", {"actions": ["a"], "kind": "LinUCB"}, 400, "declare `columns`"),
         ("PATCH", POLICY, {"golf": 1}, 400, "no setting 'golf'"),
         ("PATCH", POLICY, {"seed": 5}, 400, "seed of a policy stays"),
         ("POST", f"{POLICY}/clone", {"name": "default"}, 409, "policy 'default' already"),
         ("POST", f"{POLICY}/actions", {"action": "news"}, 409, "has the action 'news' already"),
         ("POST", f"{POLICY}/actions", {"action": ""}, 400, "action has 0 characters"),
+        ("POST", f"{POLICY}/actions", {"action": "a\n"}, 400, "without line ends"),
+        ("POST", f"{POLICY}/actions", {"action": "a\x1b[2J"}, 400, "without line ends"),
         ("POST", f"{POLICY}/actions", {"action": "x", "features": {"a": 1}}, 400, "takes no features"),
         ("DELETE", f"{POLICY}/actions/golf", None, 400, "action is 'golf'"),
         ("POST", "/v1/policies/nobody/decide", {}, 404, "no policy 'nobody'"),
-        ("POST", f"{POLICY}/reward", {"event": "x", "value": True}, 400, "Expected `float`, got `bool`"),
-        ("POST", f"{POLICY}/reward", {"event": "x", "value": "1"}, 400, "Expected `float`, got `str`"),
+        ("POST", f"{POLICY}/reward", {"event_id": "x", "value": True}, 400, "Expected `float`, got `bool`"),
+        ("POST", f"{POLICY}/reward", {"event_id": "x", "value": "1"}, 400, "Expected `float`, got `str`"),
         ("POST", f"{POLICY}/decide", {"context": {"x": [1]}}, 400, "context"),
         ("POST", f"{POLICY}/decide", {"golf": 1}, 400, "unknown field"),
+        ("GET", "/v1/policies/nobody/statistics", None, 404, "no policy 'nobody'"),
+        ("GET", "/v1/policies/nobody/statistics/stream", None, 404, "no policy 'nobody'"),
         ("GET", "/nowhere", None, 404, "no such path"),
         ("GET", f"{POLICY}/decide", None, 405, "takes no GET"),
     ],
@@ -160,6 +168,24 @@ def test_bad_requests_are_one_sentence(web, method, path, body, status, naming):
     assert naming in answer.json()["error"]
     assert "\n" not in answer.json()["error"]
     assert web.site.engine.log.last() == before
+
+
+@pytest.mark.parametrize("context", [{}, None])
+def test_the_first_context_has_columns(web, context):
+    web("PUT", "/v1/policies/forest", {"actions": ["a", "b"], "options": {"max_bytes": 20_000_000}})
+    refusal = web("POST", "/v1/policies/forest/decide", {"context": context})
+    assert (refusal.status_code, "fixes its columns, and this one has none" in refusal.json()["error"]) == (400, True)
+    assert web("POST", "/v1/policies/forest/decide", {"context": {"hour": None}}).status_code == 200
+    assert web("POST", "/v1/policies/forest/decide", {"context": {}}).status_code == 200
+
+
+@pytest.mark.parametrize("role", ["fallback", "baseline"])
+def test_an_action_with_a_role_is_not_removed(web, role):
+    web("PATCH", POLICY, {role: "news"})
+    refusal = web("DELETE", f"{POLICY}/actions/news")
+    assert (refusal.status_code, f"'news' is the {role} of policy" in refusal.json()["error"]) == (409, True)
+    web("PATCH", POLICY, {role: None})
+    assert web("DELETE", f"{POLICY}/actions/news").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -186,8 +212,8 @@ def test_hostile_bodies_are_refused(web, content):
 
 
 def test_of_keys_that_occur_twice_the_last_one_counts(web):
-    answer = web("POST", f"{POLICY}/decide", content=b'{"event":"first","event":"second"}')
-    assert answer.json()["event"] == "second"
+    answer = web("POST", f"{POLICY}/decide", content=b'{"event_id":"first","event_id":"second"}')
+    assert answer.json()["event_id"] == "second"
 
 
 def test_a_large_body_is_refused_before_it_is_read(web):
@@ -239,8 +265,8 @@ def test_keys_have_separate_rights(tmp_path):
         site.create()
         web = Web(site)
         requests = {
-            "decide": ("POST", f"{POLICY}/decide", {"event": "x"}),
-            "reward": ("POST", f"{POLICY}/reward", {"event": "x", "value": 1}),
+            "decide": ("POST", f"{POLICY}/decide", {"event_id": "x"}),
+            "reward": ("POST", f"{POLICY}/reward", {"event_id": "x", "value": 1}),
             "admin": ("GET", POLICY),
         }
         for right, request in requests.items():
@@ -260,7 +286,7 @@ def test_a_key_has_its_rate(tmp_path):
     keys = (KeySettings(name="app", sha256=digest, rights=("reward",), rate=2.0),)
     with open_site(tmp_path / "site", keys=keys) as site:
         web = Web(site)
-        answers = [web("POST", f"{POLICY}/reward", {"event": "x", "value": 1}, key=key) for _ in range(8)]
+        answers = [web("POST", f"{POLICY}/reward", {"event_id": "x", "value": 1}, key=key) for _ in range(8)]
         assert 429 in {answer.status_code for answer in answers}
         assert answers[-1].headers["retry-after"] == "1"
 

@@ -30,7 +30,7 @@ def site(tmp_path):
 
 
 def made(site, answer):
-    return decoded(site.engine.call(lambda journal: journal.find("default", answer.event))[0].content)
+    return decoded(site.engine.call(lambda journal: journal.find("default", answer.event_id))[0].content)
 
 
 def estimates(site, policy="default"):
@@ -43,7 +43,7 @@ def play(site, n, best="film", policy="default", seed=1):
     for _ in range(n):
         answer = site.decide(policy, context={"hour": int(rng.integers(24))})
         chance = 0.8 if answer.action == best else 0.2
-        site.reward(answer.event, float(rng.random() < chance), policy=policy)
+        site.reward(answer.event_id, float(rng.random() < chance), policy=policy)
 
 
 def test_a_control_group_takes_the_baseline_and_probabilities_stay_true(site):
@@ -87,7 +87,7 @@ def test_an_apprentice_takes_its_masters_action_and_learns_to_predict_it(site):
         order = ["news", "sport"] if hour < 12 else ["sport", "news"]
         answer = site.decide(context={"hour": hour}, available=order)
         assert (answer.action, answer.probability) == (order[0], 1.0)
-        site.reward(answer.event, 0.0)
+        site.reward(answer.event_id, 0.0)
     found = estimates(site)["agreement"]
     assert found["n"] == 400
     assert found["mean"] > 0.7
@@ -196,7 +196,7 @@ def test_a_late_decision_is_answered_by_the_fallback_and_taken_back(tmp_path):
     with open_site(tmp_path / "site", answer_within_ms=150.0) as site:
         site.create(fallback="sport")
         web = Web(site)
-        assert not web("POST", f"{POLICY}/decide", {"event": "quick"}).json().get("fallback")
+        assert not web("POST", f"{POLICY}/decide", {"event_id": "quick"}).json().get("fallback")
         probabilities = site.engine.journal.replica.policies["default"].model.probabilities
 
         def slowly(*arguments, **options):
@@ -206,7 +206,7 @@ def test_a_late_decision_is_answered_by_the_fallback_and_taken_back(tmp_path):
         site.engine.journal.replica.policies["default"].model.__dict__["probabilities"] = slowly
 
         async def late(client):
-            answer = await client.post(f"{POLICY}/decide", content=b'{"event":"slow"}')
+            answer = await client.post(f"{POLICY}/decide", content=b'{"event_id":"slow"}')
             await asyncio.sleep(0.6)
             return answer.json()
 

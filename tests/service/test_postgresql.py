@@ -79,7 +79,7 @@ def test_a_database_that_is_gone_for_a_while_gives_fallbacks_and_loses_nothing(t
     monkeypatch.setattr("stumpery.service.engine.engine.RETRY_S", 0.1)
     with open_site(tmp_path / "site", database=address) as site:
         site.create(fallback="film")
-        events = [site.decide().event for _ in range(20)]
+        events = [site.decide().event_id for _ in range(20)]
         statuses = [site.reward(event, 1.0) for event in events[:10]]
         server.kill()
         request = DecideRequest()

@@ -23,7 +23,7 @@ def drive(site, n, seed):
     for step in range(n):
         devices, ages = ["phone", "desk", f"new {step // 40}"], [None, 30.5]
         context = {"hour": int(rng.integers(24)), "device": devices[rng.integers(3)], "age": ages[rng.integers(2)]}
-        waiting.append(site.decide(context=context, deferred=rng.random() < 0.1).event)
+        waiting.append(site.decide(context=context, deferred=rng.random() < 0.1).event_id)
         if rng.random() < 0.6:
             site.reward(waiting.pop(rng.integers(len(waiting))), float(rng.random() < 0.5))
         site.clock.forward(rng.random())
@@ -98,7 +98,7 @@ def test_snapshots_are_saved_while_requests_are_answered_and_old_ones_deleted(tm
     with open_site(tmp_path / "site", snapshot_events=50) as site:
         site.create()
         while len(site.engine.snapshots.numbers()) < 3 or site.engine.snapshots.numbers()[-1] <= 51:
-            site.reward(site.decide().event, 1.0)
+            site.reward(site.decide().event_id, 1.0)
             assert site.engine.log.last()[0] < 20_000
         before = site.digest()
     restored = Snapshots(tmp_path / "site" / "snapshots")

@@ -28,7 +28,7 @@ def after_the_wait(site, seconds=601):
 
 def test_rewards_are_learned_at_the_end_of_the_wait_beside_the_defaults_of_the_same_time(site):
     site.create("held", learn_at_once=False, wait_s=60.0)
-    clicked, silent = site.decide("held").event, site.decide("held").event
+    clicked, silent = site.decide("held").event_id, site.decide("held").event_id
     assert site.reward(clicked, 1.0, policy="held") == "kept"
     assert site.reward(clicked, 1.0, policy="held") == "duplicate"
     with refused(naming="already", error=RequestConflict):
@@ -44,7 +44,7 @@ def test_rewards_are_learned_at_the_end_of_the_wait_beside_the_defaults_of_the_s
 
 def test_the_first_reward_is_learned_at_once_where_that_is_set(site):
     site.create()
-    event = site.decide().event
+    event = site.decide().event_id
     assert site.reward(event, 1.0) == "learned"
     assert site.counts()["learned"] == 1
     after_the_wait(site)
@@ -53,7 +53,7 @@ def test_the_first_reward_is_learned_at_once_where_that_is_set(site):
 
 def test_the_same_reward_again_is_a_duplicate_also_after_the_wait(site):
     site.create()
-    event = site.decide().event
+    event = site.decide().event_id
     site.reward(event, 1.0)
     assert site.reward(event, 1.0) == "duplicate"
     after_the_wait(site)
@@ -63,7 +63,7 @@ def test_the_same_reward_again_is_a_duplicate_also_after_the_wait(site):
 
 def test_a_reward_with_another_value_is_a_conflict_also_after_the_wait(site):
     site.create()
-    event = site.decide().event
+    event = site.decide().event_id
     site.reward(event, 1.0)
     for _ in range(2):
         with refused(naming="has its reward of 1 already; this one is 0.5", error=RequestConflict):
@@ -73,7 +73,7 @@ def test_a_reward_with_another_value_is_a_conflict_also_after_the_wait(site):
 
 def test_of_several_named_rewards_the_first_is_learned_and_others_are_kept(site):
     site.create()
-    event = site.decide().event
+    event = site.decide().event_id
     assert [site.reward(event, 1.0, "click"), site.reward(event, 0.0, "like")] == ["learned", "kept"]
     assert site.counts()["learned"] == 1
 
@@ -89,7 +89,7 @@ def test_of_several_named_rewards_the_first_is_learned_and_others_are_kept(site)
 )
 def test_several_rewards_are_taken_together_at_the_end_of_the_wait(site, rule, values, expected):
     site.create(rewards=rule)
-    event = site.decide().event
+    event = site.decide().event_id
     assert {site.reward(event, value) for value in values} == {"kept"}
     assert site.counts()["learned"] == 0
     after_the_wait(site)
@@ -99,7 +99,7 @@ def test_several_rewards_are_taken_together_at_the_end_of_the_wait(site, rule, v
 
 def test_a_named_reward_can_be_sent_again_without_being_summed_twice(site):
     site.create(rewards="sum")
-    event = site.decide().event
+    event = site.decide().event_id
     assert [site.reward(event, 0.25, "click") for _ in range(2)] == ["kept", "duplicate"]
     with refused(naming="'click' of 0.25 already", error=RequestConflict):
         site.reward(event, 0.5, "click")
@@ -110,7 +110,7 @@ def test_a_named_reward_can_be_sent_again_without_being_summed_twice(site):
 @pytest.mark.parametrize(("default", "learned"), [(0.0, 1), (0.5, 1), (None, 0)])
 def test_where_no_reward_comes_the_default_is_learned(site, default, learned):
     site.create(default_reward=default)
-    event = site.decide().event
+    event = site.decide().event_id
     after_the_wait(site)
     assert settled(site, event) == [DecisionSettled(default, is_default=True)]
     assert (site.counts()["learned"], site.counts()["default_rewards"]) == (learned, learned)
@@ -118,7 +118,7 @@ def test_where_no_reward_comes_the_default_is_learned(site, default, learned):
 
 def test_a_reward_after_the_wait_is_recorded_and_not_learned(site):
     site.create()
-    event = site.decide().event
+    event = site.decide().event_id
     after_the_wait(site)
     assert site.reward(event, 1.0) == "late"
     assert site.reward(event, 1.0) == "duplicate"
@@ -127,7 +127,7 @@ def test_a_reward_after_the_wait_is_recorded_and_not_learned(site):
 
 def test_rewards_may_come_in_any_order(site):
     site.create()
-    events = [site.decide().event for _ in range(5)]
+    events = [site.decide().event_id for _ in range(5)]
     assert [site.reward(event, 1.0) for event in reversed(events)] == ["learned"] * 5
 
 
@@ -142,7 +142,7 @@ def test_a_reward_may_come_before_its_decision(site):
     assert [site.reward("soon", 1.0), site.reward("soon", 1.0)] == ["early", "duplicate"]
     with refused(naming="of 1 already; this one is 0", error=RequestConflict):
         site.reward("soon", 0.0)
-    site.decide(event="soon")
+    site.decide(event_id="soon")
     assert site.counts()["learned"] == 1
     assert site.reward("soon", 1.0) == "duplicate"
 
@@ -156,13 +156,13 @@ def test_early_rewards_are_forgotten_in_time_and_limited_in_number(site):
     site.clock.forward(31)
     site.decide()
     assert site.reward("three", 1.0) == "early"
-    site.decide(event="one")
+    site.decide(event_id="one")
     assert site.counts()["learned"] == 0
 
 
 def test_a_deferred_decision_is_learned_when_it_is_activated(site):
     site.create()
-    event = site.decide(deferred=True).event
+    event = site.decide(deferred=True).event_id
     assert site.reward(event, 1.0) == "kept"
     assert site.counts()["learned"] == 0
     assert site.activate(event).active
@@ -179,7 +179,7 @@ def test_a_deferred_decision_that_is_not_activated_is_never_learned(site):
 
 def test_a_decision_that_was_not_shown_is_taken_back(site):
     site.create()
-    event = site.decide().event
+    event = site.decide().event_id
     assert not site.activate(event, shown=False).active
     assert site.reward(event, 1.0) == "late"
     after_the_wait(site)
@@ -190,7 +190,7 @@ def test_a_decision_that_was_not_shown_is_taken_back(site):
 
 def test_what_is_learned_cannot_be_taken_back(site):
     site.create()
-    event = site.decide().event
+    event = site.decide().event_id
     site.reward(event, 1.0)
     with refused(naming="is learned already", error=RequestConflict):
         site.activate(event, shown=False)
@@ -199,6 +199,6 @@ def test_what_is_learned_cannot_be_taken_back(site):
 @pytest.mark.parametrize("value", [1.5, -0.1, float("nan"), float("inf")])
 def test_a_reward_outside_the_range_is_refused(site, value):
     site.create()
-    event = site.decide().event
+    event = site.decide().event_id
     with refused(naming="it must be a number from 0 to 1", error=RefusedRequest):
         site.reward(event, value)

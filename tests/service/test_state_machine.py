@@ -34,7 +34,7 @@ class SiteMachine(RuleBasedStateMachine):
     @rule(n=st.integers(0, 12), deferred=st.booleans())
     def decide(self, n, deferred):
         try:
-            answer = self.site.decide(event=str(n), deferred=deferred)
+            answer = self.site.decide(event_id=str(n), deferred=deferred)
         except StumperyError:
             assert str(n) in self.answers
             return

@@ -56,20 +56,20 @@ def test_decisions_are_exported_with_their_rewards_while_the_service_runs(tmp_pa
     with open_site(tmp_path / "site") as site:
         site.create(wait_s=10.0)
         first, second, open_ = (site.decide(context={"hour": hour}) for hour in range(3))
-        site.reward(first.event, 1.0)
+        site.reward(first.event_id, 1.0)
         site.clock.forward(5)
         site.decide()
         site.clock.forward(6)
-        site.reward(open_.event, 1.0)
+        site.reward(open_.event_id, 1.0)
         assert export(tmp_path / "site", "default", tmp_path / "out.jsonl") == 3
         with refused(naming="no policy 'nobody'"):
             export(tmp_path / "site", "nobody", tmp_path / "out2.jsonl")
     heading, *lines = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
     assert heading["actions"] == ["news", "sport", "film"]
     assert [(line["event_id"], line["reward"]) for line in lines] == [
-        (first.event, 1.0),
-        (second.event, 0.0),
-        (open_.event, 0.0),
+        (first.event_id, 1.0),
+        (second.event_id, 0.0),
+        (open_.event_id, 0.0),
     ]
     assert lines[0]["context"] == {"hour": 0}
 
@@ -90,7 +90,7 @@ def test_erased_contexts_leave_the_file_and_the_model(tmp_path, clock):
     with open_site(tmp_path / "site", clock) as site:
         site.create(**FOREST)
         for user in ("anna-4711", "bert-0815") * 5:
-            site.reward(site.decide(context={"user": user, "hour": 3}).event, 1.0)
+            site.reward(site.decide(context={"user": user, "hour": 3}).event_id, 1.0)
         site.decide(context={"user": "anna-4711", "hour": 4})
     assert erase(tmp_path / "site", "user", "anna-4711") == 6
     content = b"".join(path.read_bytes() for path in (tmp_path / "site").rglob("*") if path.is_file())

@@ -50,7 +50,7 @@ class ServedDecision:
     """Decision of the service: what to do, and the id by which its reward comes.
 
     Args:
-        event: Id of the decision; None for a fallback, which takes no reward.
+        event_id: Id of the decision; None for a fallback, which takes no reward.
         action: The chosen action.
         probability: Probability with which it was drawn.
         version: Number of the last event that the policy had learned.
@@ -58,11 +58,11 @@ class ServedDecision:
         repeated: Whether this is the first answer again, to a request that was sent twice.
         fallback: Whether the service could not record it, and chose the fallback action.
 
-    >>> ServedDecision.of({"event": "e1", "action": "news", "probability": 0.9, "version": 3}).action
+    >>> ServedDecision.of({"event_id": "e1", "action": "news", "probability": 0.9, "version": 3}).action
     'news'
     """
 
-    event: str | None
+    event_id: str | None
     action: str
     probability: float
     version: int

@@ -20,7 +20,7 @@ class AsyncClient:
         address: Address of the service, such as "http://127.0.0.1:8321".
         policy: Name of the policy.
         key: API key, where the site has keys.
-        timeout_s: Seconds to wait for one answer.
+        timeout_s: Seconds to wait for one answer, until it is complete.
         retries: How often a request is sent again.
         transport: A transport of httpx; by default the network.
 
@@ -41,7 +41,7 @@ class AsyncClient:
     ) -> None:
         check_number("timeout_s", timeout_s, 0.001, 3600.0)
         check_whole("retries", retries, 0, 100)
-        self.policy, self._retries = policy, retries
+        self.policy, self._retries, self._timeout_s = policy, retries, timeout_s
         self._httpx = need("httpx", "client")
         headers = calls.checked_headers(address, policy, key)
         self._http = self._httpx.AsyncClient(base_url=address, headers=headers, timeout=timeout_s, transport=transport)
@@ -52,15 +52,15 @@ class AsyncClient:
         *,
         available: Iterable[str] | None = None,
         k: int = calls.DEFAULT_K,
-        event: str | None = None,
+        event_id: str | None = None,
         deferred: bool = False,
     ) -> ServedDecision:
         """Choose an action, by default among all, else among those `available`, and rank the best `k`.
 
-        `event` is an id of your own for the decision, else it gets one. With `deferred` nothing is learned before
+        `event_id` is an id of your own for the decision, else it gets one. With `deferred` nothing is learned before
         `activate`.
         """
-        call = calls.decide(self.policy, context, available, k, event)
+        call = calls.decide(self.policy, context, available, k, event_id)
         return await self._send(calls.deferred(call) if deferred else call)
 
     async def decide_many(self, contexts: Sequence[ServedContext | None]) -> list[ServedDecision | None]:
@@ -108,10 +108,12 @@ class AsyncClient:
         for attempt in range(self._retries + 1):
             is_last = attempt == self._retries
             try:
-                answer = await self._http.request(call.method, call.path, content=call.content)
-            except self._httpx.TransportError as error:
+                async with asyncio.timeout(self._timeout_s):
+                    answer = await self._http.request(call.method, call.path, content=call.content)
+            except (self._httpx.TransportError, TimeoutError) as error:
                 if is_last:
-                    raise ServiceUnreachable(f"the service at {self._http.base_url} did not answer: {error}") from None
+                    reason = str(error) or f"its answer was not complete after {self._timeout_s:g} s"
+                    raise ServiceUnreachable(f"the service at {self._http.base_url} did not answer: {reason}") from None
                 await asyncio.sleep(calls.pause_s(attempt, None))
                 continue
             if is_last or answer.status_code not in calls.AGAIN:

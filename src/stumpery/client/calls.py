@@ -44,10 +44,10 @@ class Call(Generic[Answer]):
 
 
 def decide(
-    policy: str, context: ServedContext | None, available: Iterable[str] | None, k: int, event: str | None
+    policy: str, context: ServedContext | None, available: Iterable[str] | None, k: int, event_id: str | None
 ) -> Call[ServedDecision]:
     """A request for a decision."""
-    return Call("POST", _path(policy, "decide"), _decision(context, available, k, event), ServedDecision.of)
+    return Call("POST", _path(policy, "decide"), _decision(context, available, k, event_id), ServedDecision.of)
 
 
 def deferred(call: Call[ServedDecision]) -> Call[ServedDecision]:
@@ -83,7 +83,7 @@ def reward_many(policy: str, rewards: Iterable[tuple[DecisionOrId, float]]) -> C
 
 def activate(policy: str, decision: DecisionOrId, *, shown: bool) -> Call[bool]:
     """Word that a deferred decision was shown, or a decision was not."""
-    body = {"event": id_of(decision), "shown": shown}
+    body = {"event_id": id_of(decision), "shown": shown}
     return Call("POST", _path(policy, "activate"), body, lambda answer: bool(answer["active"]))
 
 
@@ -104,7 +104,7 @@ def create(policy: str, settings: Mapping[str, Any]) -> Call[dict[str, Any]]:
 
 def id_of(decision: DecisionOrId) -> str:
     """The id by which the service knows a decision."""
-    event = decision.event if isinstance(decision, ServedDecision) else decision
+    event = decision.event_id if isinstance(decision, ServedDecision) else decision
     if not isinstance(event, str) or not event:
         raise InvalidInput("a fallback was not recorded, so it takes no reward and has no explanation")
     return event
@@ -149,9 +149,9 @@ def _path(policy: str, operation: str = "") -> str:
 
 
 def _decision(
-    context: ServedContext | None, available: Iterable[str] | None, k: int, event: str | None
+    context: ServedContext | None, available: Iterable[str] | None, k: int, event_id: str | None
 ) -> dict[str, Any]:
-    body: dict[str, Any] = {"event": event or secrets.token_hex(16), "k": k}
+    body: dict[str, Any] = {"event_id": event_id or secrets.token_hex(16), "k": k}
     if context is not None:
         if not isinstance(context, Mapping):
             raise InvalidInput(f"context is {shown(context)}; it must be a dict of columns and values")
@@ -162,4 +162,4 @@ def _decision(
 
 
 def _reward(decision: DecisionOrId, value: float, reward_id: str | None) -> dict[str, Any]:
-    return {"event": id_of(decision), "value": value, "reward": reward_id or secrets.token_hex(8)}
+    return {"event_id": id_of(decision), "value": value, "reward_id": reward_id or secrets.token_hex(8)}

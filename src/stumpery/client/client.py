@@ -20,7 +20,7 @@ class Client:
         address: Address of the service, such as "http://127.0.0.1:8321".
         policy: Name of the policy.
         key: API key, where the site has keys.
-        timeout_s: Seconds to wait for one answer.
+        timeout_s: Seconds to wait for one answer, until it is complete.
         retries: How often a request is sent again.
         transport: A transport of httpx; by default the network.
 
@@ -40,7 +40,7 @@ class Client:
     ) -> None:
         check_number("timeout_s", timeout_s, 0.001, 3600.0)
         check_whole("retries", retries, 0, 100)
-        self.policy, self._retries = policy, retries
+        self.policy, self._retries, self._timeout_s = policy, retries, timeout_s
         self._httpx = need("httpx", "client")
         headers = calls.checked_headers(address, policy, key)
         self._http = self._httpx.Client(base_url=address, headers=headers, timeout=timeout_s, transport=transport)
@@ -51,15 +51,15 @@ class Client:
         *,
         available: Iterable[str] | None = None,
         k: int = calls.DEFAULT_K,
-        event: str | None = None,
+        event_id: str | None = None,
         deferred: bool = False,
     ) -> ServedDecision:
         """Choose an action, by default among all, else among those `available`, and rank the best `k`.
 
-        `event` is an id of your own for the decision, else it gets one. With `deferred` nothing is learned before
+        `event_id` is an id of your own for the decision, else it gets one. With `deferred` nothing is learned before
         `activate`.
         """
-        call = calls.decide(self.policy, context, available, k, event)
+        call = calls.decide(self.policy, context, available, k, event_id)
         return self._send(calls.deferred(call) if deferred else call)
 
     def decide_many(self, contexts: Sequence[ServedContext | None]) -> list[ServedDecision | None]:
@@ -107,13 +107,24 @@ class Client:
         for attempt in range(self._retries + 1):
             is_last = attempt == self._retries
             try:
-                answer = self._http.request(call.method, call.path, content=call.content)
-            except self._httpx.TransportError as error:
+                status, pause, content = self._ask(call)
+            except (self._httpx.TransportError, TimeoutError) as error:
                 if is_last:
                     raise ServiceUnreachable(f"the service at {self._http.base_url} did not answer: {error}") from None
                 time.sleep(calls.pause_s(attempt, None))
                 continue
-            if is_last or answer.status_code not in calls.AGAIN:
+            if is_last or status not in calls.AGAIN:
                 break
-            time.sleep(calls.pause_s(attempt, answer.headers.get("retry-after")))
-        return calls.result(call, answer.status_code, answer.content)
+            time.sleep(calls.pause_s(attempt, pause))
+        return calls.result(call, status, content)
+
+    def _ask(self, call: Call[Answer]) -> tuple[int, str | None, bytes]:
+        """Status, pause and content of one answer, which is read in pieces, since the network's limit is for each."""
+        end = time.monotonic() + self._timeout_s
+        pieces: list[bytes] = []
+        with self._http.stream(call.method, call.path, content=call.content) as answer:
+            for piece in answer.iter_bytes():
+                pieces.append(piece)
+                if time.monotonic() > end:
+                    raise TimeoutError(f"its answer was not complete after {self._timeout_s:g} s")
+            return answer.status_code, answer.headers.get("retry-after"), b"".join(pieces)

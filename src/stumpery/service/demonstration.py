@@ -62,11 +62,11 @@ class Visitors:
         """Send the clicks that are due, then one visitor."""
         now = time.monotonic()
         while self._clicks and self._clicks[0][0] <= now:
-            self._ask("reward", {"event": heapq.heappop(self._clicks)[1], "value": 1.0})
+            self._ask("reward", {"event_id": heapq.heappop(self._clicks)[1], "value": 1.0})
         context = self.context()
         answer = self._ask("decide", {"context": context})
-        if "event" in answer and self._rng.random() < click_rate(context, answer["action"]):
-            heapq.heappush(self._clicks, (now + self._rng.exponential(MEAN_DELAY_S), answer["event"]))
+        if "event_id" in answer and self._rng.random() < click_rate(context, answer["action"]):
+            heapq.heappush(self._clicks, (now + self._rng.exponential(MEAN_DELAY_S), answer["event_id"]))
 
     def context(self) -> Context:
         """A visitor as the shop knows them."""

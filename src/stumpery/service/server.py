@@ -35,7 +35,7 @@ def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
         engine.start()
         gc.freeze()  # what was restored stays
         for name, policy in settings.policies.items():
-            engine.call(partial(_prepare, settings, name, policy))
+            engine.call(partial(prepare, settings, name, policy))
         app = application(engine)
         engine.call(_warm_up)
         config = uvicorn.Config(
@@ -70,7 +70,7 @@ def _warm_up(journal: Journal) -> None:
         warm_up(policy.model, policy.settings)
 
 
-def _prepare(settings: SiteSettings, name: str, policy: PolicySettings, journal: Journal) -> None:
+def prepare(settings: SiteSettings, name: str, policy: PolicySettings, journal: Journal) -> None:
     """Create a policy of the settings, or change what may be changed of one that is there."""
     existing = journal.replica.policies.get(name)
     if existing is None:
@@ -79,6 +79,10 @@ def _prepare(settings: SiteSettings, name: str, policy: PolicySettings, journal:
     if set(existing.settings.actions) != set(policy.actions):
         logger.warning("policy %r keeps its actions; the settings name others", name)
     changes = {each: getattr(policy, each) for each in policy.__struct_fields__ if each not in ("actions", "is_paused")}
+    for each in ("fallback", "baseline"):
+        if changes[each] is not None and changes[each] not in existing.settings.actions:
+            logger.warning("policy %r has no action %r, which the settings name as its %s", name, changes[each], each)
+            del changes[each]
     administering.change(journal, settings.limits, name, changes)
 
 

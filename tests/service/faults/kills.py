@@ -70,11 +70,11 @@ class Client(threading.Thread):
             for step in range(1_000_000):
                 event = f"{self.label}-{step}"
                 context = {"hour": int(rng.integers(24)), "device": "abc"[rng.integers(3)], "x": rng.random()}
-                decision = self.post(connection, "decide", {"event": event, "context": context})
+                decision = self.post(connection, "decide", {"event_id": event, "context": context})
                 self.answered.append((event, "decision", decision["action"]))
                 if rng.random() < 0.7:
                     value = float(rng.random() < 0.5)
-                    self.post(connection, "reward", {"event": event, "value": value})
+                    self.post(connection, "reward", {"event_id": event, "value": value})
                     self.answered.append((event, "reward", value))
         except (OSError, http.client.HTTPException, ValueError):
             pass

@@ -65,10 +65,10 @@ class Run:
                 journal,
                 limits,
                 "default",
-                DecideRequest(event=event, context={"x": "y" * int(self.rng.integers(1_500))}),
+                DecideRequest(event_id=event, context={"x": "y" * int(self.rng.integers(1_500))}),
             )
             if self.rng.random() < 0.5:
-                reward(journal, limits, "default", RewardRequest(event=event, value=1.0))
+                reward(journal, limits, "default", RewardRequest(event_id=event, value=1.0))
         return [row for row in journal._rows if row.number >= first]
 
     def commit(self, journal, rows):

@@ -12,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from stumpery.service.dashboard.follower import LogFollower
+from stumpery.service.engine.engine import Engine
 from stumpery.service.http.headers import HEADERS, PAGE_HEADERS
 from stumpery.service.http.security import Keys
 
@@ -28,14 +29,14 @@ MAX_STREAMS = 50
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def dashboard_routes(follower: LogFollower, keys: Keys) -> list[Route]:
+def dashboard_routes(engine: Engine, follower: LogFollower, keys: Keys) -> list[Route]:
     """The page at /, and what it shows."""
     n_streams = 0
 
     async def statistics(request: Request) -> Response:
-        keys.check(request.headers.get("authorization"), "admin")
+        name = known(request)
         await current()
-        summary = msgspec.json.encode(follower.summary(request.path_params["name"]))
+        summary = msgspec.json.encode(follower.summary(name))
         return Response(summary, 200, HEADERS, "application/json")
 
     async def current() -> None:
@@ -46,8 +47,14 @@ def dashboard_routes(follower: LogFollower, keys: Keys) -> list[Route]:
             await asyncio.sleep(0.02)
 
     async def stream(request: Request) -> Response:
+        return StreamingResponse(changes(request, known(request)), 200, HEADERS, "text/event-stream")
+
+    def known(request: Request) -> str:
+        """The policy that is asked for, where the key may see it."""
         keys.check(request.headers.get("authorization"), "admin")
-        return StreamingResponse(changes(request, request.path_params["name"]), 200, HEADERS, "text/event-stream")
+        name: str = request.path_params["name"]
+        engine.journal.replica.policy(name)
+        return name
 
     async def changes(request: Request, name: str) -> AsyncIterator[bytes]:
         """The statistics, each second in which the log has grown; a comment otherwise, so that the line stays open."""

@@ -58,7 +58,7 @@ class PolicyStatistics:
         is_explored = bool(made.ranking) and made.ranking[0][0] != made.action
         self.times.at(row.time).add_decision(made.action, is_explored=is_explored)
         shown = {
-            "event": row.event,
+            "event_id": row.event,
             "time": row.time,
             "action": made.action,
             "probability": made.probability,

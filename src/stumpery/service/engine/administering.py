@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from stumpery.service.engine.deciding import check_new_action
 from stumpery.service.engine.journal import Journal
+from stumpery.service.engine.limits import check_new_settings, check_settings
 from stumpery.service.errors import RefusedRequest, RequestConflict, TooManyRequests, UnknownName
 from stumpery.service.events import (
     ActionAdded,
@@ -63,10 +64,9 @@ def create(journal: Journal, limits: LimitSettings, name: str, settings: PolicyS
         return status(journal, name)
     if len(journal.replica.policies) >= limits.policies:
         raise TooManyRequests(f"there are {limits.policies} policies, which is the limit")
-    check(settings, limits)
-    _check_bounds(settings)
+    check_new_settings(settings, limits)
     _check_shadow(journal, name, settings)
-    new_model(settings)
+    _check_columns(settings, new_model(settings))
     journal.add(name, None, PolicyCreated(settings))
     return status(journal, name)
 
@@ -78,7 +78,7 @@ def change(journal: Journal, limits: LimitSettings, name: str, changes: Mapping[
     for each in FIXED:
         if getattr(new, each) != getattr(settings, each):
             raise RefusedRequest(f"{each} of a policy stays as it is; create another policy, or add and remove actions")
-    check(new, limits)
+    check_settings(new, limits)
     _check_shadow(journal, name, new)
     if new != settings:
         journal.add(name, None, PolicyChanged(new))
@@ -141,7 +141,7 @@ def roll_back(journal: Journal, name: str, request: RollBackRequest) -> dict[str
 def add_action(journal: Journal, limits: LimitSettings, name: str, request: ActionRequest) -> dict[str, Any]:
     """Add an action to a policy."""
     policy = journal.replica.policy(name)
-    check_new_action(policy, limits, name, request.action, has_features=request.features is not None)
+    check_new_action(policy, limits, name, request.action, request.features)
     journal.add(name, None, ActionAdded(request.action, request.features))
     return status(journal, name)
 
@@ -150,6 +150,9 @@ def remove_action(journal: Journal, name: str, action: str) -> dict[str, Any]:
     """Remove an action of a policy; rewards of its earlier decisions are recorded, but not learned."""
     policy = journal.replica.policy(name)
     policy.model.position(action)
+    for what in ("fallback", "baseline"):
+        if getattr(policy.settings, what) == action:
+            raise RequestConflict(f"{action!r} is the {what} of policy {name!r}; change {what} before it is removed")
     if len(policy.settings.actions) == 1:
         raise RefusedRequest(f"{action!r} is the only action left; a policy needs at least one")
     journal.add(name, None, ActionRemoved(action))
@@ -192,33 +195,9 @@ def _check_shadow(journal: Journal, name: str, settings: PolicySettings) -> None
         raise RefusedRequest(f"a shadow has the range of rewards of {settings.shadow_of!r}")
 
 
-def _check_bounds(settings: PolicySettings) -> None:
-    """Refuse floors and ceilings that a new policy cannot keep; later its actions may come and go."""
-    for what, bounds in (("floors", settings.floors), ("ceilings", settings.ceilings)):
-        unknown = sorted(bounds.keys() - set(settings.actions))
-        if unknown and not settings.new_actions:
-            raise RefusedRequest(f"{what} names {unknown[0]!r}, which is no action")
-    if settings.ceilings.keys() >= set(settings.actions) and sum(settings.ceilings.values()) < 1.0:
-        raise RefusedRequest(f"ceilings sum to {sum(settings.ceilings.values()):g}; they must sum to at least 1")
-
-
-def check(settings: PolicySettings, limits: LimitSettings) -> None:
-    """Refuse settings that do not fit together."""
-    low, high = settings.reward_range
-    if settings.default_reward is not None and not low <= settings.default_reward <= high:
+def _check_columns(settings: PolicySettings, model: Any) -> None:
+    """Refuse a kind that cannot learn its columns from its first request, where none are declared."""
+    if getattr(model, "needs_sample", False) and model.schema is None:
         raise RefusedRequest(
-            f"default_reward is {settings.default_reward:g}; it must be from {low:g} to {high:g}, or null"
+            f"a {settings.kind} cannot learn its columns from one request; declare `columns` in its settings"
         )
-    for what, action in (("fallback", settings.fallback), ("baseline", settings.baseline)):
-        if action is not None and action not in settings.actions:
-            raise RefusedRequest(f"{what} is {action!r}; it must be one of the actions")
-    if sum(settings.floors.values()) > 1.0:
-        raise RefusedRequest(f"floors sum to {sum(settings.floors.values()):g}; they must sum to at most 1")
-    for action, floor in settings.floors.items():
-        if floor > settings.ceilings.get(action, 1.0):
-            raise RefusedRequest(f"the floor of {action!r} is {floor:g}, above its ceiling")
-    max_bytes = settings.options.get("max_bytes", 0)
-    if isinstance(max_bytes, int) and max_bytes > limits.model_bytes:
-        raise RefusedRequest(f"max_bytes is {max_bytes}; the limit of this site is {limits.model_bytes}")
-    if len(settings.actions) > limits.actions:
-        raise RefusedRequest(f"there are {len(settings.actions)} actions; the limit is {limits.actions}")

@@ -1,6 +1,7 @@
 """Deciding: probabilities of the actions, a draw that can be drawn again, and the event that records it."""
 
 import secrets
+from collections.abc import Mapping
 from hashlib import blake2b
 
 import msgspec
@@ -9,13 +10,13 @@ from stumpery.errors import InvalidInput
 from stumpery.service import events
 from stumpery.service.engine.drawing import bounded, chosen, explored, uniform, with_control
 from stumpery.service.engine.journal import Journal
+from stumpery.service.engine.limits import check_action_name, check_request, check_values
 from stumpery.service.engine.messages import CandidateAction, DecideAnswer, DecideRequest, RankedAction
 from stumpery.service.errors import RefusedRequest, RequestConflict, TooManyRequests
-from stumpery.service.events import ActionAdded, DecisionMade
+from stumpery.service.events import ActionAdded, DecisionMade, Value
 from stumpery.service.replica.policy_replica import PolicyReplica
 from stumpery.service.settings import LimitSettings
 
-MAX_RANKING = 1_000
 CONTROL = "control"
 
 
@@ -23,18 +24,18 @@ def decide(journal: Journal, limits: LimitSettings, name: str, request: DecideRe
     """Decide, and add the decision to the journal; a request with a known id gets its first answer again."""
     policy = journal.replica.policy(name)
     asked = None
-    if request.event is not None:
+    if request.event_id is not None:
         asked = _hash_of(request)
-        earlier = _earlier(journal, name, policy, request.event)
+        earlier = _earlier(journal, name, policy, request.event_id)
         if earlier is not None:
-            return _repeated(request.event, earlier, asked)
+            return _repeated(request.event_id, earlier, asked)
     if len(policy.open) >= limits.open_decisions:
         raise TooManyRequests(f"policy {name!r} has {len(policy.open)} open decisions, which is the limit")
     if request.actions is not None:
         request = _with_actions(journal, limits, name, request, request.actions)
-    _check_request(request, policy, limits)
+    check_request(request, policy, limits)
     made = _made(journal, policy, request, asked)
-    event = request.event or secrets.token_hex(16)
+    event = request.event_id or secrets.token_hex(16)
     journal.add(name, event, made)
     return _answer(event, made)
 
@@ -55,9 +56,9 @@ def _with_actions(
     if not set(available) <= set(names):
         raise RefusedRequest("available names an action that is not among the request's actions")
     plain = msgspec.structs.replace(request, actions=None, available=known or None)
-    _check_request(plain, policy, limits)
+    check_request(plain, policy, limits)
     for each in new:
-        check_new_action(policy, limits, name, each.action, has_features=each.features is not None)
+        check_new_action(policy, limits, name, each.action, each.features)
     if new:
         probabilities_of(policy, plain)  # refuses a context that does not fit, before anything is added
     for each in new:
@@ -66,17 +67,17 @@ def _with_actions(
 
 
 def check_new_action(
-    policy: PolicyReplica, limits: LimitSettings, name: str, action: str, *, has_features: bool
+    policy: PolicyReplica, limits: LimitSettings, name: str, action: str, features: Mapping[str, Value] | None
 ) -> None:
     """Refuse an action that cannot be added."""
-    if not 1 <= len(action) <= limits.name_length:
-        raise RefusedRequest(f"action has {len(action)} characters; it must have 1 to {limits.name_length}")
+    check_action_name(action, limits)
     if action in policy.settings.actions:
         raise RequestConflict(f"policy {name!r} has the action {action!r} already")
     if len(policy.settings.actions) >= limits.actions:
         raise TooManyRequests(f"policy {name!r} has {limits.actions} actions, which is the limit")
-    if has_features and not hasattr(policy.model, "features"):
+    if features is not None and not hasattr(policy.model, "features"):
         raise RefusedRequest(f"a {policy.settings.kind} takes no features of actions")
+    check_values(f"features of {action!r}", features or {}, limits)
 
 
 def _made(journal: Journal, policy: PolicyReplica, request: DecideRequest, asked: str | None) -> DecisionMade:
@@ -159,30 +160,7 @@ def fallback_of(policy: PolicyReplica, request: DecideRequest) -> str:
 
 def fallback_answer(policy: PolicyReplica, request: DecideRequest) -> DecideAnswer:
     """The answer where the log cannot be written: the fallback action, which takes no reward."""
-    return DecideAnswer(request.event, fallback_of(policy, request), 1.0, policy.version, fallback=True)
-
-
-def _check_request(request: DecideRequest, policy: PolicyReplica, limits: LimitSettings) -> None:
-    context, available = request.context, request.available
-    if context is not None:
-        if len(context) > limits.columns:
-            raise RefusedRequest(f"context has {len(context)} columns; the limit is {limits.columns}")
-        for name, value in context.items():
-            if len(name) > limits.name_length:
-                raise RefusedRequest(f"a column's name has {len(name)} characters; the limit is {limits.name_length}")
-            if type(value) is str and len(value) > limits.text_length:
-                raise RefusedRequest(f"column {name!r} has {len(value)} characters; the limit is {limits.text_length}")
-    if available is not None:
-        if not available:
-            raise RefusedRequest("available is empty; at least one action is needed")
-        if len(set(available)) < len(available):
-            raise RefusedRequest("available names an action twice; actions must differ")
-        for action in available:
-            policy.model.position(action)
-    if not 1 <= request.k <= MAX_RANKING:
-        raise RefusedRequest(f"k is {request.k}; it must be a whole number from 1 to {MAX_RANKING}")
-    if request.event is not None and not 1 <= len(request.event) <= limits.name_length:
-        raise RefusedRequest(f"event has {len(request.event)} characters; it must have 1 to {limits.name_length}")
+    return DecideAnswer(request.event_id, fallback_of(policy, request), 1.0, policy.version, fallback=True)
 
 
 def _hash_of(request: DecideRequest) -> str:

@@ -20,7 +20,7 @@ def explain(journal: Journal, name: str, event: str) -> dict[str, Any]:
     """A decision as it was logged, its rewards, and what the policy says of it now."""
     policy = journal.replica.policy(name)
     history, made = _history(name, event, journal.find(name, event))
-    return {"event": event, "history": history, "now": _explanation(policy, made)}
+    return {"event_id": event, "history": history, "now": _explanation(policy, made)}
 
 
 def explain_then(settings: SiteSettings, snapshots: Snapshots, name: str, event: str) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def explain_then(settings: SiteSettings, snapshots: Snapshots, name: str, event:
         replica = snapshots.restore(log, before=max(made.version, created))
     finally:
         log.close()
-    return {"event": event, "history": history, "then": _explanation(replica.policy(name), made)}
+    return {"event_id": event, "history": history, "then": _explanation(replica.policy(name), made)}
 
 
 def _history(name: str, event: str, rows: list[LogRow]) -> tuple[list[dict[str, Any]], DecisionMade]:

@@ -21,7 +21,7 @@ class DecideRequest(Struct, kw_only=True, forbid_unknown_fields=True):
             it does not know are added to it.
         available: The names of the actions to choose from; by default all of the policy, or all `actions`.
         k: How many of the likeliest actions the ranking names.
-        event: An id for the decision, by which its reward comes; by default a new one of 128 random bits.
+        event_id: An id for the decision, by which its reward comes; by default a new one of 128 random bits.
         deferred: Whether nothing is learned before the decision is activated.
     """
 
@@ -29,7 +29,7 @@ class DecideRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     actions: list[CandidateAction] | None = None
     available: list[str] | None = None
     k: int = 10
-    event: str | None = None
+    event_id: str | None = None
     deferred: bool = False
 
 
@@ -47,7 +47,7 @@ class DecideAnswer(Struct, omit_defaults=True):
     reward.
     """
 
-    event: str | None
+    event_id: str | None
     action: str
     probability: float
     version: int

@@ -5,6 +5,7 @@ from msgspec import Struct
 from stumpery.options import shown
 from stumpery.service import events
 from stumpery.service.engine.journal import Journal
+from stumpery.service.engine.limits import check_length
 from stumpery.service.errors import RefusedRequest, RequestConflict, TooManyRequests, UnknownName
 from stumpery.service.events import DecisionActivated, DecisionMade, RewardCame, RewardStatus
 from stumpery.service.replica.policy_replica import PolicyReplica
@@ -18,14 +19,14 @@ class RewardRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     """A reward of a decision.
 
     Args:
-        event: The id of the decision.
+        event_id: The id of the decision.
         value: The reward.
-        reward: An id of the reward itself, so that it can be sent again; needed where several are summed up.
+        reward_id: An id of the reward itself, so that it can be sent again; needed where several are summed up.
     """
 
-    event: str
+    event_id: str
     value: float
-    reward: str | None = None
+    reward_id: str | None = None
 
 
 class RewardAnswer(Struct):
@@ -37,7 +38,7 @@ class RewardAnswer(Struct):
 class ActivateRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     """A deferred decision was shown, or a decision was not shown and is not to be learned."""
 
-    event: str
+    event_id: str
     shown: bool = True
 
 
@@ -53,28 +54,27 @@ def reward(journal: Journal, limits: LimitSettings, name: str, request: RewardRe
     low, high = policy.settings.reward_range
     if not low <= request.value <= high:
         raise RefusedRequest(f"value is {shown(request.value)}; it must be a number from {low:g} to {high:g}")
-    for what, text in (("event", request.event), ("reward", request.reward)):
-        if text is not None and not 1 <= len(text) <= limits.name_length:
-            raise RefusedRequest(f"{what} has {len(text)} characters; it must have 1 to {limits.name_length}")
+    check_length("event_id", request.event_id, limits)
+    check_length("reward_id", request.reward_id, limits)
     status = _status(journal, limits, name, policy, request)
     if status is not RewardStatus.DUPLICATE:
-        journal.add(name, request.event, RewardCame(request.value, status, request.reward))
+        journal.add(name, request.event_id, RewardCame(request.value, status, request.reward_id))
     return RewardAnswer(status)
 
 
 def _status(
     journal: Journal, limits: LimitSettings, name: str, policy: PolicyReplica, request: RewardRequest
 ) -> RewardStatus:
-    decision = policy.open.decisions.get(request.event)
+    decision = policy.open.decisions.get(request.event_id)
     if decision is not None:
-        status = status_of_reward(policy.settings, request.event, decision, request.value, request.reward)
+        status = status_of_reward(policy.settings, request.event_id, decision, request.value, request.reward_id)
         is_late = decision.until <= journal.time and status is not RewardStatus.DUPLICATE
         return RewardStatus.LATE if is_late else status
-    found = [events.decoded(row.content) for row in journal.find(name, request.event)]
+    found = [events.decoded(row.content) for row in journal.find(name, request.event_id)]
     if any(isinstance(each, DecisionMade) for each in found):
         return _status_after_the_wait(policy, request, [each for each in found if isinstance(each, RewardCame)])
     if not policy.settings.early_rewards_s:
-        raise UnknownName(f"policy {name!r} has made no decision {request.event!r}")
+        raise UnknownName(f"policy {name!r} has made no decision {request.event_id!r}")
     if len(policy.open.early) >= limits.early_rewards:
         raise TooManyRequests(f"policy {name!r} has {len(policy.open.early)} early rewards, which is the limit")
     return _status_before_the_decision(policy, request)
@@ -83,22 +83,22 @@ def _status(
 def _status_after_the_wait(policy: PolicyReplica, request: RewardRequest, came: list[RewardCame]) -> RewardStatus:
     takes_one = policy.settings.rewards == "first"
     for earlier in came:
-        if earlier.reward == request.reward and (takes_one or request.reward is not None):
+        if earlier.reward == request.reward_id and (takes_one or request.reward_id is not None):
             return _compared(request, earlier.value)
     return RewardStatus.LATE
 
 
 def _status_before_the_decision(policy: PolicyReplica, request: RewardRequest) -> RewardStatus:
-    early = policy.open.early.get(request.event)
+    early = policy.open.early.get(request.event_id)
     for value, name in early.rewards if early else ():
-        if name == request.reward and (policy.settings.rewards == "first" or name is not None):
+        if name == request.reward_id and (policy.settings.rewards == "first" or name is not None):
             return _compared(request, value)
     return RewardStatus.EARLY
 
 
 def _compared(request: RewardRequest, earlier: float) -> RewardStatus:
     if earlier != request.value:
-        sentence = f"decision {request.event!r} has its reward of {earlier:g} already; this one is {request.value:g}"
+        sentence = f"decision {request.event_id!r} has its reward of {earlier:g} already; this one is {request.value:g}"
         raise RequestConflict(sentence)
     return RewardStatus.DUPLICATE
 
@@ -106,15 +106,17 @@ def _compared(request: RewardRequest, earlier: float) -> RewardStatus:
 def activate(journal: Journal, name: str, request: ActivateRequest) -> ActivateAnswer:
     """Activate a deferred decision, or take back one that was not shown."""
     policy = journal.replica.policy(name)
-    decision = policy.open.decisions.get(request.event)
+    decision = policy.open.decisions.get(request.event_id)
     if decision is None:
-        if not any(isinstance(events.decoded(row.content), DecisionMade) for row in journal.find(name, request.event)):
-            raise UnknownName(f"policy {name!r} has made no decision {request.event!r}")
-        raise RequestConflict(f"the wait of decision {request.event!r} has ended, or it was taken back")
+        if not any(
+            isinstance(events.decoded(row.content), DecisionMade) for row in journal.find(name, request.event_id)
+        ):
+            raise UnknownName(f"policy {name!r} has made no decision {request.event_id!r}")
+        raise RequestConflict(f"the wait of decision {request.event_id!r} has ended, or it was taken back")
     if not request.shown and decision.is_learned:
-        raise RequestConflict(f"the reward of decision {request.event!r} is learned already")
+        raise RequestConflict(f"the reward of decision {request.event_id!r} is learned already")
     if request.shown != decision.is_active or not request.shown:
-        journal.add(name, request.event, DecisionActivated(request.shown))
+        journal.add(name, request.event_id, DecisionActivated(request.shown))
     return ActivateAnswer(request.shown)
 
 

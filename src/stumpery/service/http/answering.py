@@ -28,9 +28,9 @@ async def in_time(engine: Engine, name: str, reply: "asyncio.Future[Any]", fallb
 
 
 def _take_back(engine: Engine, name: str, late: "asyncio.Future[Any]") -> None:
-    if late.cancelled() or late.exception() is not None or late.result().event is None:
+    if late.cancelled() or late.exception() is not None or late.result().event_id is None:
         return
-    request = ActivateRequest(event=late.result().event, shown=False)
+    request = ActivateRequest(event_id=late.result().event_id, shown=False)
     try:
         taken = engine.submit(lambda journal: rewarding.activate(journal, name, request))
         taken.add_done_callback(lambda each: each.cancelled() or each.exception())

@@ -44,7 +44,7 @@ def application(engine: Engine) -> Starlette:
     routes = [Route(each.path, _endpoint(engine, keys, metrics, each), methods=[each.method]) for each in OPERATIONS]
     routes += [Route(path, endpoint) for path, endpoint in _pages(engine, keys, metrics).items()]
     follower = LogFollower(lambda: open_log(engine.settings, is_reader=True))
-    routes += dashboard_routes(follower, keys) + personalizer_routes(engine, keys)
+    routes += dashboard_routes(engine, follower, keys) + personalizer_routes(engine, keys)
 
     @asynccontextmanager
     async def following(_: Starlette) -> AsyncIterator[None]:
@@ -123,7 +123,7 @@ def _pages(engine: Engine, keys: Keys, metrics: Metrics) -> dict[str, Endpoint]:
         keys.check(request.headers.get("authorization"), "admin")
         if replays.locked():
             raise TooManyRequests("another decision is being explained; try again later")
-        name, event = request.path_params["name"], request.path_params["event"]
+        name, event = request.path_params["name"], request.path_params["event_id"]
         async with replays:
             site, snapshots = engine.settings, engine.snapshots
             found = await asyncio.to_thread(explaining.explain_then, site, snapshots, name, event)
@@ -138,7 +138,7 @@ def _pages(engine: Engine, keys: Keys, metrics: Metrics) -> dict[str, Endpoint]:
         "/metrics": show_metrics,
         "/openapi.json": show_openapi,
         "/v1/alarms": show_alarms,
-        "/v1/policies/{name}/explain/{event}/then": explain_then,
+        "/v1/policies/{name}/explain/{event_id}/then": explain_then,
         **{f"/{path.removesuffix('.html')}": _file(path, kind) for path, kind in TRY_PAGE.items()},
     }
 

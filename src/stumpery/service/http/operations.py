@@ -158,10 +158,10 @@ OPERATIONS = [
     ),
     Operation(
         "GET",
-        f"{POLICY}/explain/{{event}}",
+        f"{POLICY}/explain/{{event_id}}",
         "admin",
         "Explain a decision",
-        lambda limits, path, body: lambda journal: explaining.explain(journal, path["name"], path["event"]),
+        lambda limits, path, body: lambda journal: explaining.explain(journal, path["name"], path["event_id"]),
     ),
     Operation(
         "GET",

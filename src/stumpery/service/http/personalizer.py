@@ -16,9 +16,9 @@ from starlette.routing import Route
 
 from stumpery.errors import StumperyError
 from stumpery.service.engine import administering, deciding, rewarding
-from stumpery.service.engine.deciding import MAX_RANKING
 from stumpery.service.engine.engine import Engine
 from stumpery.service.engine.journal import Journal
+from stumpery.service.engine.limits import MAX_RANKING
 from stumpery.service.engine.messages import DecideRequest
 from stumpery.service.engine.rewarding import ActivateRequest, RewardRequest
 from stumpery.service.errors import RefusedRequest, status_of
@@ -71,11 +71,11 @@ def personalizer_routes(engine: Engine, keys: Keys) -> list[Route]:
 
     async def reward(request: Request) -> Response:
         body = await _body(request, PersonalizerReward, limits)
-        asked = RewardRequest(event=request.path_params["event"], value=body.value)
+        asked = RewardRequest(event_id=request.path_params["event"], value=body.value)
         return await _answer(request, "reward", lambda j: rewarding.reward(j, limits, PERSONALIZER, asked), _no_content)
 
     async def activate(request: Request) -> Response:
-        asked = ActivateRequest(event=request.path_params["event"])
+        asked = ActivateRequest(event_id=request.path_params["event"])
         return await _answer(request, "decide", lambda j: rewarding.activate(j, PERSONALIZER, asked), _no_content)
 
     async def _answer(request: Request, right: Right, task: Task, reply: Reply) -> Response:
@@ -104,7 +104,7 @@ def rank(journal: Journal, limits: LimitSettings, request: RankRequest) -> dict[
         context=_context(journal, request),
         available=available,
         k=min(len(available), MAX_RANKING),
-        event=request.event_id,
+        event_id=request.event_id,
         deferred=request.defer_activation,
     )
     answer = deciding.decide(journal, limits, PERSONALIZER, asked)

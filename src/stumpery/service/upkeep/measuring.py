@@ -137,7 +137,7 @@ async def _reward_some(port: int) -> None:
         _, body = await connection.send(request(DECIDE_PATH, {"context": row}))
         decision = json.loads(body)
         value = float((row["x0"] > 0.0) == (decision["action"] == "news"))  # type: ignore[operator]
-        await connection.send(request(REWARD_PATH, {"event": decision["event"], "value": value}))
+        await connection.send(request(REWARD_PATH, {"event_id": decision["event_id"], "value": value}))
     connection.transport.close()
 
 

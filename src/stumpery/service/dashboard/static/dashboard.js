@@ -174,7 +174,7 @@ function showRecent({ recent, time }) {
     const words = Object.entries(each.context).map(([name, value]) => `${name} ${value ?? "–"}`);
     const when = time - each.time > DAY_MS ? new Date(each.time).toLocaleString("en-GB") : clock(each.time);
     const why = element("button", "Why?");
-    why.addEventListener("click", () => explain(each.event));
+    why.addEventListener("click", () => explain(each.event_id));
     const last = element("td", "");
     last.append(why);
     row.append(element("td", when), element("td", each.action), element("td", number(each.probability), "number"), element("td", each.reward === null ? "awaited" : number(each.reward), "number"), element("td", words.join(", "), "context"), last);

@@ -2,9 +2,9 @@ const form = document.querySelector("form"), answer = document.querySelector("pr
 const examples = {
   decide: { context: { hour: 21, device: "phone" } },
   decide_many: { decisions: [{ context: { hour: 21 } }] },
-  reward: { event: "", value: 1 },
-  reward_many: { rewards: [{ event: "", value: 1 }] },
-  activate: { event: "" },
+  reward: { event_id: "", value: 1 },
+  reward_many: { rewards: [{ event_id: "", value: 1 }] },
+  activate: { event_id: "" },
   clone: { name: "copy" },
   actions: { action: "weather" },
 }
