@@ -11,7 +11,7 @@ from stumpery.errors import InvalidInput
 from stumpery.service.engine.engine import Engine
 from stumpery.service.http.security import check_exposure
 from stumpery.service.server import prepare, serve
-from stumpery.service.settings import PolicySettings, SiteSettings, checked_site, read_site
+from stumpery.service.settings import PolicySettings, SiteSettings, checked_site, read_site, site_of
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
@@ -24,10 +24,21 @@ def test_the_site_of_the_container_can_be_read_and_has_keys():
 
 def test_the_files_name_commands_and_ports_that_there_are():
     texts = {path.name: path.read_text() for path in DEPLOY.iterdir()}
-    assert set(texts) == {"Dockerfile", "compose.yaml", "nginx.conf", "site.toml", "stumpery.service"}
+    files = {"Dockerfile", "compose-replicas.yaml", "compose.yaml", "nginx.conf", "site.toml", "stumpery.service"}
+    assert set(texts) == files
     assert "serve /etc/stumpery/site.toml" in texts["stumpery.service"]
     assert '["stumpery", "serve", "/etc/stumpery/site.toml"]' in texts["Dockerfile"]
-    assert set(re.findall(r"\b8\d{3}\b", "".join(texts.values()))) == {"8321"}
+    assert set(re.findall(r"\b8\d{3}\b", "".join(texts.values()))) == {"8320", "8321"}
+
+
+def test_the_compose_file_of_replicas_names_options_that_there_are():
+    text = (DEPLOY / "compose-replicas.yaml").read_text()
+    options = set(re.findall(r'"(--\w+)", "([^"]+)"', text))
+    assert options == {("--log", "postgresql://stumpery@log/decisions"), ("--role", "learner")}
+    for address, role in [("postgresql://stumpery@log/decisions", "learner"), ("postgresql://x@y/z", None)]:
+        assert site_of(DEPLOY / "site.toml", log=address, role=role).database == address
+    with pytest.raises(InvalidInput, match="learner"):
+        site_of(None, role="leader")
 
 
 def test_the_settings_in_the_documentation_are_valid(tmp_path):

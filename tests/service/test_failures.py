@@ -56,9 +56,14 @@ def test_a_full_disk_gives_fallbacks_until_there_is_space(tmp_path, monkeypatch)
         assert not {each["event_id"] for each in fallbacks} & logged
 
 
-def test_a_log_in_use_is_refused(tmp_path):
-    with open_site(tmp_path / "site"), refused(naming="in use by another process", error=ServiceUnavailable):
-        SqliteLog(tmp_path / "site" / "log.sqlite")
+def test_a_log_in_use_is_refused_to_maintenance(tmp_path):
+    path = tmp_path / "site" / "log.sqlite"
+    with open_site(tmp_path / "site"), refused(naming="needs the log for itself", error=ServiceUnavailable):
+        SqliteLog(path, is_alone=True)
+    log = SqliteLog(path, is_alone=True)
+    with refused(naming="needs the log for itself", error=ServiceUnavailable):
+        SqliteLog(path)
+    log.close()
 
 
 @pytest.mark.parametrize("content", [b"not a log at all" * 1_000, b"SQLite format 3\0" + b"x" * 5_000])

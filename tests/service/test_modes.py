@@ -166,7 +166,7 @@ def test_promotions_and_roll_backs_that_make_no_sense_are_refused(site):
         site.do(promote, "default", PromoteRequest("default"))
     with refused(naming="different ranges", error=RefusedRequest):
         site.do(promote, "default", PromoteRequest("other", force=True))
-    with refused(naming="number is 99; it must be from 1 to 2", error=RefusedRequest):
+    with refused(naming="number is 99; it must be from 1 to 3", error=RefusedRequest):
         site.do(roll_back, "default", RollBackRequest(99))
     with refused(naming="there was no policy 'other' after event 1", error=UnknownName):
         site.do(roll_back, "other", RollBackRequest(1))

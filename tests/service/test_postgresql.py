@@ -31,7 +31,7 @@ def server():
 def address(server):
     """The address of a server with an empty log."""
     log = PostgresqlLog(server.address)
-    log._all("TRUNCATE stumpery_log")
+    log.query("TRUNCATE stumpery_log")
     log.close()
     return server.address
 
@@ -51,11 +51,12 @@ def test_rows_come_back_in_order_and_old_ones_are_deleted(address):
     log.close()
 
 
-def test_a_second_writer_is_refused_and_a_reader_is_not(address, monkeypatch):
+def test_maintenance_is_refused_where_the_log_is_in_use_and_a_reader_is_not(address, monkeypatch):
     monkeypatch.setattr("stumpery.service.log.postgresql_log.LOCK_WAIT_S", 0.2)
     log = PostgresqlLog(address)
-    with refused(naming="in use by another process", error=ServiceUnavailable):
-        PostgresqlLog(address)
+    PostgresqlLog(address).close()
+    with refused(naming="needs the log for itself", error=ServiceUnavailable):
+        PostgresqlLog(address, is_alone=True)
     reader = PostgresqlLog(address, is_reader=True)
     assert reader.last() == (0, 0)
     reader.close()

@@ -70,7 +70,7 @@ class SiteMachine(RuleBasedStateMachine):
     def restart(self, is_graceful):
         before = self.site.digest()
         if not is_graceful:
-            self.site.engine._saver.save_last = lambda replica: None
+            self.site.engine.duties.end = lambda journal: None
         self.site.engine.stop()
         self.open()
         assert self.site.digest() == before

@@ -106,7 +106,7 @@ def test_erased_contexts_leave_the_file_and_the_model(tmp_path, clock):
 
 
 def test_events_beyond_the_retention_are_deleted_and_a_restart_has_equal_bits(tmp_path, clock, monkeypatch):
-    monkeypatch.setattr("stumpery.service.engine.engine.TRIM_S", 0.0)
+    monkeypatch.setattr("stumpery.service.engine.duties.TRIM_S", 0.0)
     with open_site(tmp_path / "site", clock, retention_s=100.0) as site:
         site.create(**FOREST, wait_s=20.0)
         drive(site, 60, seed=4)

@@ -118,6 +118,18 @@ class ClockRead(Struct, tag="clock", frozen=True):
     """The log's time, without anything else."""
 
 
+class LeaderChosen(Struct, tag="leader", frozen=True):
+    """From here on this process leads, in this run of it: no other writes default rewards, until a higher epoch."""
+
+    name: str
+    run: str
+    epoch: int
+
+
+class ReplicasHashed(Struct, tag="hash", frozen=True):
+    """The row after which all processes hash their replica, so that the hashes can be compared."""
+
+
 Event = (
     PolicyCreated
     | PolicyChanged
@@ -131,6 +143,8 @@ Event = (
     | RewardCame
     | DecisionSettled
     | ClockRead
+    | LeaderChosen
+    | ReplicasHashed
 )
 _ENCODER, _DECODER = msgspec.json.Encoder(), msgspec.json.Decoder(Event)
 

@@ -17,6 +17,7 @@ Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Seconds = Annotated[float, Meta(ge=0.0, le=31_536_000.0)]
 Whole = Annotated[int, Meta(ge=1)]
 Right = Literal["decide", "reward", "admin"]
+Role = Literal["server", "decider", "learner"]
 
 
 class PolicySettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=True):
@@ -96,12 +97,24 @@ class KeySettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=True)
 
 
 class SiteSettings(Struct, kw_only=True, forbid_unknown_fields=True, frozen=True):
-    """Settings of a site: where it listens, where its log is, its policies, keys and limits."""
+    """Settings of a site: where it listens, where its log is, its policies, keys and limits.
+
+    Several processes may serve one log, each with a `name` and a `role`: a "server" decides, and leads where nobody
+    else does; a "decider" only decides; a "learner" leads, and decides nothing. A leader that is not heard of for
+    `lease_s` is replaced. A process that is more than `lag_events` or `lag_s` behind the log is not ready. Every
+    `hash_s` all of them hash their replica after the same event.
+    """
 
     folder: str = "stumpery-site"
     database: Annotated[str, Meta(pattern=r"^postgres(ql)?://")] | None = None
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535)] = 8321
+    name: Name | None = None
+    role: Role = "server"
+    lease_s: Annotated[float, Meta(ge=1.0, le=3600.0)] = 3.0
+    lag_events: Whole = 10_000
+    lag_s: Annotated[float, Meta(gt=0.0)] = 10.0
+    hash_s: Annotated[float, Meta(gt=0.0)] = 300.0
     policies: dict[Name, PolicySettings] = field(default_factory=dict)
     keys: tuple[KeySettings, ...] = ()
     limits: LimitSettings = LimitSettings()
@@ -134,10 +147,14 @@ def site_of(
     folder: Path | None = None,
     host: str | None = None,
     port: int | None = None,
+    log: str | None = None,
+    role: str | None = None,
+    name: str | None = None,
 ) -> SiteSettings:
     """Settings from a file, or the defaults, with what a command line says."""
     site = SiteSettings() if path is None else read_site(path)
-    given: dict[str, Any] = {"host": host, "port": port, "folder": None if folder is None else str(folder)}
+    where = None if folder is None else str(folder)
+    given: dict[str, Any] = {"host": host, "port": port, "folder": where, "database": log, "role": role, "name": name}
     if actions is not None:
         names = tuple(name.strip() for name in actions.split(",") if name.strip())
         policy = converted({"actions": names}, PolicySettings, "--actions")

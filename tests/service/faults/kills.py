@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from stumpery.service import server
+from stumpery.service.engine import answers as answering
 from stumpery.service.engine import engine as engines
 from stumpery.service.events import DecisionMade, RewardCame, decoded
 from stumpery.service.log.opening import open_log
@@ -38,22 +39,14 @@ READY_S = 60
 class AnswersTooEarly(engines.Engine):
     """A planted fault: answers leave before their events are committed."""
 
-    def _commit(self):
-        answers, self._early = self._early, []
-        super()._answer(answers)
-        time.sleep(0.003)
-        super()._commit()
-
-    def _result_of(self, task):
-        self._early = getattr(self, "_early", [])
-        return super()._result_of(task)
-
-    def _process(self, group):
-        journal = self.journal
-        journal.read_clock()
-        self._early = [(reply, *self._result_of(task)) for task, reply, _ in group]
-        self._commit()
-        journal.replica.learn()
+    def _turn(self, group):
+        with self.log.turn():
+            self._read_to_the_end()
+            self.journal.read_clock()
+            answers = [(reply, *self._result_of(task)) for task, reply, _ in group]
+            answering.send(answers)
+            time.sleep(0.003)
+            return answers, self._commit()
 
 
 class Client(threading.Thread):
@@ -148,7 +141,7 @@ def rounds(folder, kills, planted, seed, database=None):
     policy = PolicySettings(actions=("news", "sport", "film"), options=OPTIONS, wait_s=0.5)
     warm_up(policy)
     settings = SiteSettings(
-        folder=str(folder), port=0, policies={"default": policy}, snapshot_events=400, database=database
+        folder=str(folder), port=0, name="one", policies={"default": policy}, snapshot_events=400, database=database
     )
     n_answered = n_lost = n_different = n_rows = 0
     for kill in range(kills):

@@ -1,8 +1,8 @@
-"""The engine: one thread that owns the policies and the log, and commits requests in groups.
+"""The engine: one thread that owns the policies, and writes the log by turns with the engines of other processes.
 
-Requests wait in a queue. The thread takes all that wait, lets each add its events to the journal, commits them in one
-transaction, and only then answers: an answer leaves after its rows are on the disk. Rewards are learned after that,
-in the log's order.
+Requests wait in a queue. The thread takes all that wait and waits for its turn to write the log. In it, it applies what
+other processes have written, lets each request add its events to the journal, and commits them; only then it answers:
+an answer leaves after its rows are on the disk. Rewards are learned after that, in the log's order.
 """
 
 import asyncio
@@ -19,26 +19,29 @@ from typing import Any
 
 from stumpery.errors import InvalidInput, StumperyError
 from stumpery.service.engine.alarms import Alarms
+from stumpery.service.engine.answers import Answer, Reply, send
+from stumpery.service.engine.duties import Duties
 from stumpery.service.engine.journal import Journal, wall_clock
-from stumpery.service.engine.rewarding import settle
-from stumpery.service.engine.saving import SnapshotSaver
 from stumpery.service.engine.snapshots import Snapshots
 from stumpery.service.errors import ServiceUnavailable, TooManyRequests
 from stumpery.service.events import ClockRead, encoded
 from stumpery.service.log.event_log import EventLog, LogRow
 from stumpery.service.log.opening import open_log
+from stumpery.service.members.leading import Leading
+from stumpery.service.members.opening import open_members
 from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import SiteSettings
 
 logger = logging.getLogger(__name__)
 SNAPSHOT_FOLDER = "snapshots"
 TICK_S, RETRY_S = 0.1, 1.0
-TRIM_S, MAX_TRIMMED = 1.0, 10_000
 MAX_GROUP = 256  # requests in one commit
+MAX_FOLLOWED = 1_000  # events that are read at once
+MAX_TRIES = 5  # to find a turn with fewer than these to read
 
 Task = Callable[[Journal], Any]
 Fallback = Callable[[SiteReplica], Any] | None
-Reply = Any  # an asyncio or a concurrent future
+Request = tuple[Task, Reply, Fallback]
 
 
 class Engine:
@@ -61,24 +64,25 @@ class Engine:
             raise InvalidInput(f"the folder {self.folder} cannot be used: {error.strerror}") from None
         self.log: EventLog = open_log(settings) if log is None else log
         self.snapshots = Snapshots(self.folder / SNAPSHOT_FOLDER)
-        self.is_ready = False
-        self.failure = "the log is being read"
-        self.n_commits = self.n_committed = self.n_late = 0
+        self.leading = Leading(settings, open_members(settings, self.log))
+        self.n_commits = self.n_committed = self.n_late = self.n_behind = 0
         self.alarms = Alarms(settings.webhook)
+        self.duties = Duties(settings, self.leading, self.snapshots, self.alarms)
         self.commit_s: deque[float] = deque(maxlen=1_000)
         self._clock = clock
-        self._queue: SimpleQueue[tuple[Task, Reply, Fallback]] = SimpleQueue()
+        self._queue: SimpleQueue[Request] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="stumpery-engine", daemon=True)
+        self._reason: str | None = "the log is being read"  # why nothing can be recorded
         self._is_stopping = False
-        self._retry_at = self._trim_at = 0.0
+        self._retry_at = self._current_at = 0.0
 
     # From other threads.
 
     def start(self) -> None:
         """Restore the replica and begin to take requests; returns when it is ready."""
         self._restore()
-        self._saver = SnapshotSaver(self.snapshots, self.settings, self.journal.replica.number)
-        self.is_ready = True
+        self._reason = None
+        self._tell()
         self._thread.start()
 
     def stop(self) -> None:
@@ -87,9 +91,27 @@ class Engine:
         if self._thread.is_alive():
             self._queue.put((_nothing, Future(), None))
             self._thread.join()
-            if self.is_ready:
-                self._saver.save_last(self.journal.replica)
+            if self._reason is None:
+                self.duties.end(self.journal)
+            self.leading.leave()
         self.log.close()
+
+    @property
+    def failure(self) -> str | None:
+        """Why this process is not ready, in one sentence; None where it is."""
+        if self._reason is not None:
+            return self._reason
+        if self.n_behind > self.settings.lag_events:
+            return f"this process is {self.n_behind:,} events behind; the limit is {self.settings.lag_events:,}"
+        lag_s = time.monotonic() - self._current_at
+        if lag_s > self.settings.lag_s and self._thread.is_alive():
+            return f"this process has not read the log for {lag_s:.0f} s; the limit is {self.settings.lag_s:g} s"
+        return None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether this process can record events, and is not far behind."""
+        return self.failure is None
 
     def submit(self, task: Task, fallback: Fallback = None) -> "asyncio.Future[Any]":
         """Queue a task from a coroutine; its result comes after its events are durable.
@@ -111,20 +133,24 @@ class Engine:
     # In the engine's thread.
 
     def _run(self) -> None:
+        wait_s = 0.0
         while not (self._is_stopping and self._queue.empty()):
-            group = self._take()
+            group = self._take(wait_s)
+            wait_s = TICK_S
             try:
-                self._process(group)
+                if self._process(group):
+                    wait_s = 0.0
             except Exception:
                 logger.exception("the engine failed at a group of requests")
                 self._fail("an internal error; the replica is restored from the log")
-                self._answer([self._unavailable(reply, fallback) for _, reply, fallback in group])
+                self.journal.is_sound = False
+                send(self._unavailable(group))
         self.journal.replica.learn()
 
-    def _take(self) -> list[tuple[Task, Reply, Fallback]]:
+    def _take(self, wait_s: float) -> list[Request]:
         """All requests that wait, after waiting for one."""
         try:
-            group = [self._queue.get(timeout=TICK_S)]
+            group = [self._queue.get(timeout=wait_s) if wait_s else self._queue.get_nowait()]
         except Empty:
             return []
         while len(group) < MAX_GROUP:
@@ -134,43 +160,75 @@ class Engine:
                 break
         return group
 
-    def _process(self, group: list[tuple[Task, Reply, Fallback]]) -> None:
-        if not self.is_ready and not self._recovered():
-            self._answer([self._unavailable(reply, fallback) for _, reply, fallback in group])
-            return
-        journal = self.journal
-        journal.read_clock()
-        settle(journal)
-        answers = [(reply, *self._result_of(task)) for task, reply, _ in group]
+    def _process(self, group: list[Request]) -> bool:
+        """Answer a group of requests, and do what else is due; whether there is more to do at once."""
+        if self._reason is not None and not self._recovered():
+            send(self._unavailable(group))
+            return False
         try:
-            self._commit()
+            if not (group and self._was_current()) and not self._followed():
+                send(self._unavailable(group))
+                return True
+            if self.leading.is_due():
+                self._tell()
+            if group or self.duties.are_due(self.journal):
+                self._answer_in_turn(group)
+            self.journal.replica.learn()
+            self.duties.look_after(self.journal)
+            return self.duties.are_due(self.journal)
         except StumperyError as error:
             self._fail(str(error))
-            answers = [self._unavailable(reply, fallback) for _, reply, fallback in group]
-        self._answer(answers)
-        if self.is_ready:
-            journal.replica.learn()
-            self._saver.save_if_due(journal.replica)
-            self._trim()
-            self.alarms.look_if_due(journal.replica)
+            send(self._unavailable(group))
+            return False
 
-    def _trim(self) -> None:
-        """Delete events beyond the retention, a few each second; what the oldest snapshot does not hold stays."""
-        retention_s = self.settings.retention_s
-        if retention_s is None or time.monotonic() < self._trim_at:
-            return
-        self._trim_at = time.monotonic() + TRIM_S
-        oldest = min(self.snapshots.numbers(), default=0)
-        old = self.log.number_at(self.journal.time - round(1000 * retention_s))
-        self.log.trim(min(oldest, old) + 1, MAX_TRIMMED)
+    def _was_current(self) -> bool:
+        """Whether this process had read the log to its end a moment ago; the rest it reads in its turn."""
+        return time.monotonic() - self._current_at < TICK_S
 
-    def _commit(self) -> None:
+    def _followed(self) -> bool:
+        """Apply some of what other processes have written, outside of a turn; whether this one is not far behind."""
+        journal = self.journal
+        journal.read_clock()
+        rows = self.log.next_rows(journal.replica.number, MAX_FOLLOWED)
+        journal.follow(rows)
+        if len(rows) < MAX_FOLLOWED:
+            self.n_behind, self._current_at = 0, time.monotonic()
+            return True
+        self.n_behind = self.log.last()[0] - journal.replica.number
+        return self.n_behind <= self.settings.lag_events
+
+    def _answer_in_turn(self, group: list[Request]) -> None:
         start = time.perf_counter()
-        n = self.journal.commit()
+        answers, n = self._turn(group)
+        self.journal.is_sound = True
         if n:
             self.commit_s.append(time.perf_counter() - start)
             self.n_commits += 1
             self.n_committed += n
+        send(answers)
+
+    def _turn(self, group: list[Request]) -> tuple[list[Answer], int]:
+        """The answers to requests, and the number of events that they and duties added to the log, in one turn."""
+        for _ in range(MAX_TRIES):
+            with self.log.turn():
+                if self._read_to_the_end():
+                    self.journal.read_clock()
+                    self.duties.write(self.journal)
+                    answers = [(reply, *self._result_of(task)) for task, reply, _ in group]
+                    return answers, self._commit()
+            while not self._followed():
+                pass
+        raise ServiceUnavailable("other processes write the log faster than this one reads it")
+
+    def _read_to_the_end(self) -> bool:
+        """Read to the end of the log in a turn, if it is not far, since others wait."""
+        rows = self.log.next_rows(self.journal.replica.number, MAX_FOLLOWED)
+        self.journal.follow(rows)
+        self._current_at = time.monotonic()
+        return len(rows) < MAX_FOLLOWED
+
+    def _commit(self) -> int:
+        return self.journal.commit()
 
     def _result_of(self, task: Task) -> tuple[Any, Exception | None]:
         try:
@@ -181,35 +239,28 @@ class Engine:
             logger.exception("a request failed")
             return None, error
 
-    def _unavailable(self, reply: Reply, fallback: Fallback) -> tuple[Reply, Any, Exception | None]:
-        error = ServiceUnavailable(f"nothing can be recorded now: {self.failure}")
-        if fallback is None:
-            return reply, None, error
-        try:
-            return reply, fallback(self.journal.replica), None
-        except StumperyError as refusal:
-            return reply, None, refusal
+    def _unavailable(self, group: list[Request]) -> list[Answer]:
+        """Fallbacks where there are some, or why nothing can be recorded."""
+        return [(reply, *self._fallback_result(fallback)) for _, reply, fallback in group]
 
-    def _answer(self, answers: list[tuple[Reply, Any, Exception | None]]) -> None:
-        """Resolve futures, those of an event loop in one call."""
-        loops: dict[Any, list[tuple[Reply, Any, Exception | None]]] = {}
-        for answer in answers:
-            if isinstance(answer[0], Future):
-                _resolve(*answer)
-            else:
-                loops.setdefault(answer[0].get_loop(), []).append(answer)
-        for loop, own in loops.items():
-            try:
-                loop.call_soon_threadsafe(_resolve_all, own)
-            except RuntimeError:  # the loop is closed: nobody waits
-                logger.debug("answers came after the event loop was closed")
+    def _fallback_result(self, fallback: Fallback) -> tuple[Any, Exception | None]:
+        if fallback is None:
+            return None, ServiceUnavailable(f"nothing can be recorded now: {self.failure}")
+        try:
+            return fallback(self.journal.replica), None
+        except StumperyError as refusal:
+            return None, refusal
+
+    def _tell(self) -> None:
+        replica, n_behind = self.journal.replica, self.n_behind
+        self.leading.tell(replica, n_behind=n_behind, n_committed=self.n_committed, is_ready=self.is_ready)
 
     # Failures of the log.
 
     def _fail(self, reason: str) -> None:
-        """Stop recording, and go back to what is in the log."""
+        """Stop recording, until the log can be written again."""
         logger.error("nothing can be recorded: %s", reason)
-        self.is_ready, self.failure = False, reason
+        self._reason = reason
         self._retry_at = time.monotonic() + RETRY_S
 
     def _recovered(self) -> bool:
@@ -218,14 +269,16 @@ class Engine:
             return False
         self._retry_at = time.monotonic() + RETRY_S
         try:
-            number, last = self.log.last()
-            self.log.append([LogRow(number + 1, max(self._clock(), last), "", None, encoded(ClockRead()))])
-            self._restore()
+            with self.log.turn():
+                number, last = self.log.last()
+                self.log.append([LogRow(number + 1, max(self._clock(), last), "", None, encoded(ClockRead()))])
+            if not self.journal.is_sound:
+                self._restore()
         except StumperyError as error:
-            self.failure = str(error)
+            self._reason = str(error)
             return False
         logger.info("the log can be written again")
-        self.is_ready = True
+        self._reason = None
         return True
 
     def _restore(self) -> None:
@@ -234,22 +287,10 @@ class Engine:
             replica = self.snapshots.restore(self.log)
         finally:
             gc.enable()
+        replica.hashes = True
+        self._current_at = time.monotonic()
         self.journal = Journal(self.log, replica, self._clock, self.alarms.see)
 
 
 def _nothing(_journal: Journal) -> None:
     """A task that wakes the thread."""
-
-
-def _resolve(reply: Reply, result: Any, error: Exception | None) -> None:
-    if reply.cancelled() or reply.done():
-        return
-    if error is None:
-        reply.set_result(result)
-    else:
-        reply.set_exception(error)
-
-
-def _resolve_all(answers: list[tuple[Reply, Any, Exception | None]]) -> None:
-    for answer in answers:
-        _resolve(*answer)

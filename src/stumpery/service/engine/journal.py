@@ -1,10 +1,10 @@
 """The journal: events that are applied to the replica and wait for the next commit."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from stumpery.service.events import DecisionMade, encoded
+from stumpery.service.events import DecisionMade, decoded, encoded
 from stumpery.service.log.event_log import EventLog, LogRow
 from stumpery.service.replica.site_replica import SiteReplica
 
@@ -23,7 +23,7 @@ class Journal:
         log: The event log.
         replica: The state after the log, which each event is applied to at once.
         clock: Milliseconds; where it goes backwards, the log's time stands still until it has caught up.
-        on_decision: Called with the policy and each decision.
+        on_decision: Called with the policy and each decision, also those of other processes.
     """
 
     def __init__(
@@ -34,11 +34,19 @@ class Journal:
         self._clock = clock
         self.time = replica.time
         self._rows: list[LogRow] = []
+        self.is_sound = True  # whether the replica holds committed events alone, outside of a turn
 
     def read_clock(self) -> int:
         """The log's time: that of the clock, but never less than before."""
-        self.time = max(self._clock(), self.time)
+        self.time = max(self._clock(), self.time, self.replica.time)
         return self.time
+
+    def follow(self, rows: Iterable[LogRow]) -> None:
+        """Apply rows that other processes have committed."""
+        for row in rows:
+            event = decoded(row.content)
+            self.replica.apply(row, event)
+            self._show(row.policy, event)
 
     @property
     def next_number(self) -> int:
@@ -55,12 +63,16 @@ class Journal:
         row = LogRow(self.next_number, self.time, policy, event, encoded(content))
         self.replica.apply(row, content)
         self._rows.append(row)
-        if self._on_decision is not None and isinstance(content, DecisionMade):
-            self._on_decision(policy, content)
+        self.is_sound = False
+        self._show(policy, content)
         return row
 
+    def _show(self, policy: str, event: Any) -> None:
+        if self._on_decision is not None and isinstance(event, DecisionMade):
+            self._on_decision(policy, event)
+
     def commit(self) -> int:
-        """Make all waiting events durable, in one group; their number."""
+        """Append all waiting events to the log; their number. They are durable when the turn has ended."""
         rows, self._rows = self._rows, []
         if rows:
             self.log.append(rows)

@@ -12,7 +12,7 @@ from stumpery.service.replica.policy_replica import PolicyReplica
 from stumpery.service.replica.reward_rule import settlement, status_of_reward
 from stumpery.service.settings import LimitSettings
 
-MAX_SETTLED = 5_000  # in one commit
+MAX_SETTLED = 1_000  # in one turn, in which other processes wait
 
 
 class RewardRequest(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -118,6 +118,11 @@ def activate(journal: Journal, name: str, request: ActivateRequest) -> ActivateA
     if request.shown != decision.is_active or not request.shown:
         journal.add(name, request.event_id, DecisionActivated(request.shown))
     return ActivateAnswer(request.shown)
+
+
+def is_any_due(journal: Journal) -> bool:
+    """Whether the wait of a decision has ended."""
+    return any(policy.open.next_due(journal.time) for policy in journal.replica.policies.values())
 
 
 def settle(journal: Journal) -> None:

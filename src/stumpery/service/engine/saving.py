@@ -21,12 +21,11 @@ class SnapshotSaver:
     Args:
         snapshots: Where they are written.
         settings: How often.
-        number: The number of the last event when the service started.
     """
 
-    def __init__(self, snapshots: Snapshots, settings: SiteSettings, number: int) -> None:
+    def __init__(self, snapshots: Snapshots, settings: SiteSettings) -> None:
         self._snapshots, self._settings = snapshots, settings
-        self._saved = max([0, *(each for each in snapshots.numbers() if each <= number)])
+        self._saved = max([0, *snapshots.numbers()])
         self._saved_at = time.monotonic()
         self._child: int | None = None
 

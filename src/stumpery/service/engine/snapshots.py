@@ -17,6 +17,7 @@ import msgspec
 from stumpery.errors import CorruptFile, StumperyError
 from stumpery.policies import Policy
 from stumpery.saving.files import load, save
+from stumpery.service.events import LeaderChosen
 from stumpery.service.log.event_log import EventLog
 from stumpery.service.replica.policy_replica import PolicyReplica, ReplicaTables
 from stumpery.service.replica.site_replica import SiteReplica
@@ -27,12 +28,13 @@ KEPT_SNAPSHOTS = 3
 
 
 class SnapshotManifest(msgspec.Struct):
-    """What a snapshot holds: the position in the log, its policies in order, and the SHA-256 of each file."""
+    """What a snapshot holds: the position in the log, its policies in order, the SHA-256 of each file, who leads."""
 
     number: int
     time: int
     policies: list[str]
     files: dict[str, str]
+    leader: LeaderChosen | None = None
 
 
 class Snapshots:
@@ -75,7 +77,7 @@ class Snapshots:
         tables = msgspec.msgpack.encode([replica.policies[name].tables() for name in names])
         _write_synced(part / TABLES, tables)
         files = {path.name: _hash(path) for path in sorted(part.iterdir())}
-        manifest = SnapshotManifest(replica.number, replica.time, names, files)
+        manifest = SnapshotManifest(replica.number, replica.time, names, files, replica.leader)
         _write_synced(part / MANIFEST, msgspec.json.encode(manifest))
 
     def load(self, number: int) -> SiteReplica:
@@ -87,7 +89,7 @@ class Snapshots:
                 raise msgspec.ValidationError(f"its file {name} is not what was written")
         tables = msgspec.msgpack.decode((folder / TABLES).read_bytes(), type=list[ReplicaTables])
         replica = SiteReplica()
-        replica.number, replica.time = manifest.number, manifest.time
+        replica.number, replica.time, replica.leader = manifest.number, manifest.time, manifest.leader
         for index, (name, each) in enumerate(zip(manifest.policies, tables, strict=True)):
             model = load(folder / f"{index}.safetensors")
             if not isinstance(model, Policy):

@@ -29,6 +29,7 @@ from stumpery.service.http.metrics import Metrics
 from stumpery.service.http.openapi import description
 from stumpery.service.http.operations import OPERATIONS, ErrorAnswer, Operation, n_requests
 from stumpery.service.http.personalizer import personalizer_routes
+from stumpery.service.http.replicas import check_role, replicas
 from stumpery.service.http.security import Keys
 from stumpery.service.log.opening import open_log
 
@@ -73,6 +74,7 @@ def _endpoint(engine: Engine, keys: Keys, metrics: Metrics, operation: Operation
         status = 500
         try:
             rate = keys.check(request.headers.get("authorization"), operation.right)
+            check_role(engine.settings, operation.right)
             body: Any = None
             if operation.body is not None:
                 body = decoded_body(await read_body(request, limits.body_bytes), operation.body)
@@ -107,9 +109,10 @@ def _pages(engine: Engine, keys: Keys, metrics: Metrics) -> dict[str, Endpoint]:
         return Response(b'{"status":"up"}', media_type=JSON)
 
     async def ready(request: Request) -> Response:
-        if engine.is_ready:
+        failure = engine.failure
+        if failure is None:
             return Response(b'{"status":"ready"}', media_type=JSON)
-        return Response(_encoded({"status": "not ready", "error": engine.failure}), 503, media_type=JSON)
+        return Response(_encoded({"status": "not ready", "error": failure}), 503, media_type=JSON)
 
     async def show_metrics(request: Request) -> Response:
         keys.check(request.headers.get("authorization"), "admin")
@@ -118,6 +121,10 @@ def _pages(engine: Engine, keys: Keys, metrics: Metrics) -> dict[str, Endpoint]:
     async def show_alarms(request: Request) -> Response:
         keys.check(request.headers.get("authorization"), "admin")
         return Response(_encoded(engine.alarms.shown()), headers=HEADERS, media_type=JSON)
+
+    async def show_replicas(request: Request) -> Response:
+        keys.check(request.headers.get("authorization"), "admin")
+        return Response(_encoded(replicas(engine)), headers=HEADERS, media_type=JSON)
 
     async def explain_then(request: Request) -> Response:
         keys.check(request.headers.get("authorization"), "admin")
@@ -138,6 +145,7 @@ def _pages(engine: Engine, keys: Keys, metrics: Metrics) -> dict[str, Endpoint]:
         "/metrics": show_metrics,
         "/openapi.json": show_openapi,
         "/v1/alarms": show_alarms,
+        "/v1/replicas": show_replicas,
         "/v1/policies/{name}/explain/{event_id}/then": explain_then,
         **{f"/{path.removesuffix('.html')}": _file(path, kind) for path, kind in TRY_PAGE.items()},
     }

@@ -7,6 +7,7 @@ from typing import Any
 from stumpery.service.engine import administering
 from stumpery.service.engine.engine import Engine
 from stumpery.service.engine.journal import Journal
+from stumpery.service.http.replicas import metrics_of, replicas
 
 BOUNDS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 
@@ -38,6 +39,16 @@ class Metrics:
         lines += [_line("stumpery_events_committed_total", {}, engine.n_committed)]
         lines += [_line("stumpery_late_answers_total", {}, engine.n_late)]
         lines += [_line("stumpery_alarm", {"policy": a.policy, "kind": a.kind}, 1) for a in engine.alarms.shown()]
+        for name, numbers in metrics_of(engine).items():
+            lines += [_line(f"stumpery_replica_{each}", {"name": name}, value) for each, value in numbers.items()]
+        lines += [
+            _line(
+                "stumpery_replica_info",
+                {"name": each.name, "role": each.role, "number": each.hash_number, "hash": each.hash},
+                1,
+            )
+            for each in replicas(engine)
+        ]
         for (operation, status), n in sorted(self._requests.items()):
             lines.append(_line("stumpery_requests_total", {"operation": operation, "status": status}, n))
         for operation, counts in sorted(self._buckets.items()):

@@ -25,6 +25,7 @@ from stumpery.service.errors import RefusedRequest, status_of
 from stumpery.service.events import Value
 from stumpery.service.http.bodies import decoded_body, read_body
 from stumpery.service.http.headers import HEADERS
+from stumpery.service.http.replicas import check_role
 from stumpery.service.http.security import Keys
 from stumpery.service.settings import LimitSettings, PolicySettings, Right
 
@@ -81,6 +82,7 @@ def personalizer_routes(engine: Engine, keys: Keys) -> list[Route]:
     async def _answer(request: Request, right: Right, task: Task, reply: Reply) -> Response:
         key = request.headers.get(KEY_HEADER)
         keys.check(f"Bearer {key}" if key else request.headers.get("authorization"), right)
+        check_role(engine.settings, right)
         return reply(await engine.submit(task))
 
     return [

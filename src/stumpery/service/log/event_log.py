@@ -1,6 +1,7 @@
 """The interface of event logs, and the rows they hold."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 
@@ -15,16 +16,25 @@ class LogRow(NamedTuple):
 
 
 class EventLog(Protocol):
-    """A durable list of rows in one total order, with one writer."""
+    """A durable list of rows in one total order, which several processes write by turns."""
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Wait for the one turn to write, a transaction: no other process appends rows before it ends.
+
+        What was appended is durable when it ends, all or none; after an error in it, none.
+        """
 
     def append(self, rows: Sequence[LogRow]) -> None:
-        """Append rows, whose numbers follow the last one; they are durable when this returns, all or none."""
+        """Append rows, whose numbers follow the last one, in the turn that is open or in one of their own."""
 
     def last(self) -> tuple[int, int]:
         """The number and the time of the last row; zeros if there is none."""
 
     def rows(self, after: int = 0) -> Iterator[LogRow]:
         """All rows after a number, in order."""
+
+    def next_rows(self, after: int, limit: int) -> list[LogRow]:
+        """The first rows after a number, in order."""
 
     def rows_of(self, policy: str, event: str) -> list[LogRow]:
         """The rows of one decision, in order."""

@@ -9,10 +9,10 @@ from stumpery.service.settings import SiteSettings
 LOG_FILE = "log.sqlite"
 
 
-def open_log(settings: SiteSettings, *, is_reader: bool = False) -> EventLog:
-    """The log of a site, to write it or, while another process may write it, to read it."""
+def open_log(settings: SiteSettings, *, is_reader: bool = False, is_alone: bool = False) -> EventLog:
+    """The log of a site: to write it by turns with other processes, to read it, or for this process alone."""
     if settings.database is None:
-        return SqliteLog(Path(settings.folder) / LOG_FILE, is_reader=is_reader)
+        return SqliteLog(Path(settings.folder) / LOG_FILE, is_reader=is_reader, is_alone=is_alone)
     from stumpery.service.log.postgresql_log import PostgresqlLog
 
-    return PostgresqlLog(settings.database, is_reader=is_reader)
+    return PostgresqlLog(settings.database, is_reader=is_reader, is_alone=is_alone)

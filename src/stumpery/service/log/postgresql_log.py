@@ -1,13 +1,15 @@
-"""The event log in a PostgreSQL table: rows are committed with `synchronous_commit=on` by one appender.
+"""The event log in a PostgreSQL table: rows are committed with `synchronous_commit=on`, by one process at a time.
 
-Numbers are given by the appender, not by a sequence of the database, and an advisory lock keeps a second appender away:
-so the order of numbers is the order of commits, and a reader that follows them misses none.
+Numbers are given by the process whose turn it is, not by a sequence of the database, and a turn is a transaction that
+holds an advisory lock: so the order of numbers is the order of commits, and a reader that follows them misses none. The
+database ends the turn of a process that has fallen silent in it.
 """
 
 import asyncio
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from stumpery.service.errors import ServiceUnavailable
@@ -23,9 +25,19 @@ INSERT = (
     "INSERT INTO stumpery_log SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bytea[])"
 )
 COLUMNS = "number, time, policy, event, content"
-ADVISORY_LOCK = 0x7374756D70657279  # "stumpery"
+USE_LOCK = 0x7374756D70657279  # "stumpery": shared by those who serve, exclusive for maintenance
+TURN_LOCK = USE_LOCK + 1
+BEGIN = f"BEGIN; SELECT pg_advisory_xact_lock({TURN_LOCK})"
 PAGE_ROWS = 1_000
 TIMEOUT_S, LOCK_WAIT_S, LOCK_POLL_S = 10.0, 5.0, 0.05
+SETTINGS = {
+    "synchronous_commit": "on",
+    "idle_in_transaction_session_timeout": "5s",  # ends the turn of a process that was stopped in it
+    "lock_timeout": "8s",
+    "tcp_keepalives_idle": "5",
+    "tcp_keepalives_interval": "2",
+    "tcp_keepalives_count": "3",
+}
 
 
 class PostgresqlLog:
@@ -33,96 +45,128 @@ class PostgresqlLog:
 
     Args:
         address: `postgresql://user@host/database`.
-        is_reader: Whether the log is only read, while another process may write it.
+        is_reader: Whether the log is only read, while other processes may write it.
+        is_alone: Whether no other process may have the log open to write it, as maintenance needs.
     """
 
-    def __init__(self, address: str, *, is_reader: bool = False) -> None:
+    def __init__(self, address: str, *, is_reader: bool = False, is_alone: bool = False) -> None:
         self._asyncpg = need("asyncpg", "postgresql")
-        self._address, self._is_reader = address, is_reader
+        self._address, self._is_reader, self._is_alone = address, is_reader, is_alone
         self._connection: Any = None
+        self._is_in_turn = False
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="stumpery-postgresql", daemon=True)
-        self._thread.start()
+        self._lock = threading.RLock()  # the loop runs in whichever thread asks
         try:
             self.last()
         except BaseException:
-            self._stop()
+            self._loop.close()
             raise
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """One transaction to write, after those of other processes; a ServiceUnavailable says why there was none."""
+        self._run(lambda connection: connection.execute(BEGIN))
+        self._is_in_turn = True
+        try:
+            yield
+            self._run(lambda connection: connection.execute("COMMIT"))
+        except BaseException:
+            self._roll_back()
+            raise
+        finally:
+            self._is_in_turn = False
+
+    def _roll_back(self) -> None:
+        if self._connection is not None:
+            try:
+                self._run(lambda connection: connection.execute("ROLLBACK"))
+            except ServiceUnavailable:  # the connection is gone, and with it the transaction
+                self._connection = None
 
     def append(self, rows: Sequence[LogRow]) -> None:
         """Append rows in one transaction; a ServiceUnavailable says why that was not possible."""
+        if not self._is_in_turn:
+            with self.turn():
+                self.append(rows)
+            return
         columns = [list(column) for column in zip(*rows, strict=True)]
         self._run(lambda connection: connection.execute(INSERT, *columns))
 
     def last(self) -> tuple[int, int]:
         """The number and the time of the last row; zeros if there is none."""
-        found = self._all("SELECT number, time FROM stumpery_log ORDER BY number DESC LIMIT 1")
+        found = self.query("SELECT number, time FROM stumpery_log ORDER BY number DESC LIMIT 1")
         return (found[0]["number"], found[0]["time"]) if found else (0, 0)
 
     def first(self) -> int:
         """The number of the first row that was not deleted; 1 where the log is empty."""
-        number = self._all("SELECT min(number) AS number FROM stumpery_log")[0]["number"]
+        number = self.query("SELECT min(number) AS number FROM stumpery_log")[0]["number"]
         return 1 if number is None else int(number)
 
     def rows(self, after: int = 0) -> Iterator[LogRow]:
         """All rows after a number, in order."""
-        query = f"SELECT {COLUMNS} FROM stumpery_log WHERE number > $1 ORDER BY number LIMIT {PAGE_ROWS}"  # noqa: S608
         while True:
-            chunk = self._all(query, after)
-            yield from (LogRow(*row) for row in chunk)
+            chunk = self.next_rows(after, PAGE_ROWS)
+            yield from chunk
             if len(chunk) < PAGE_ROWS:
                 return
-            after = chunk[-1]["number"]
+            after = chunk[-1].number
+
+    def next_rows(self, after: int, limit: int) -> list[LogRow]:
+        """The first rows after a number, in order."""
+        query = f"SELECT {COLUMNS} FROM stumpery_log WHERE number > $1 ORDER BY number LIMIT $2"  # noqa: S608
+        return [LogRow(*row) for row in self.query(query, after, limit)]
 
     def rows_of(self, policy: str, event: str) -> list[LogRow]:
         """The rows of one decision, in order."""
         query = f"SELECT {COLUMNS} FROM stumpery_log WHERE event = $1 AND policy = $2 ORDER BY number"  # noqa: S608
-        return [LogRow(*row) for row in self._all(query, event, policy)]
+        return [LogRow(*row) for row in self.query(query, event, policy)]
 
     def row(self, number: int) -> LogRow | None:
         """One row; None if there is none."""
-        found = self._all(f"SELECT {COLUMNS} FROM stumpery_log WHERE number = $1", number)  # noqa: S608
+        found = self.query(f"SELECT {COLUMNS} FROM stumpery_log WHERE number = $1", number)  # noqa: S608
         return LogRow(*found[0]) if found else None
 
     def number_at(self, time: int) -> int:
         """The number of the last row before a time; 0 if there is none."""
-        found = self._all("SELECT max(number) AS number FROM stumpery_log WHERE time < $1", time)
+        found = self.query("SELECT max(number) AS number FROM stumpery_log WHERE time < $1", time)
         return int(found[0]["number"] or 0)
 
     def trim(self, before: int, limit: int) -> int:
         """Delete rows before a number, at most `limit`; how many were."""
         first = self.first()
         end = min(before, first + limit)
-        self._all("DELETE FROM stumpery_log WHERE number < $1", end)
+        self.query("DELETE FROM stumpery_log WHERE number < $1", end)
         return max(0, end - first)
 
     def close(self) -> None:
-        """Close the connection, which releases the lock."""
-        if self._connection is not None:
-            connection, self._connection = self._connection, None
-            asyncio.run_coroutine_threadsafe(connection.close(timeout=TIMEOUT_S), self._loop).result()
-        self._stop()
-
-    def _stop(self) -> None:
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
+        """Close the connection, which releases its locks."""
+        with self._lock:
+            if self._connection is not None:
+                connection, self._connection = self._connection, None
+                try:
+                    self._loop.run_until_complete(connection.close(timeout=TIMEOUT_S))
+                except (OSError, TimeoutError, self._asyncpg.PostgresError, self._asyncpg.InterfaceError):
+                    connection.terminate()
             self._loop.close()
 
-    def _all(self, query: str, *values: Any) -> list[Any]:
+    def query(self, query: str, *values: Any) -> list[Any]:
+        """The rows that a statement finds."""
         found: list[Any] = self._run(lambda connection: connection.fetch(query, *values))
         return found
 
     def _run(self, work: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:
         """Run work on the connection, from any thread; it is made anew after a failure."""
         try:
-            return asyncio.run_coroutine_threadsafe(self._work(work), self._loop).result()
+            with self._lock:
+                return self._loop.run_until_complete(self._work(work))
         except (OSError, TimeoutError, self._asyncpg.PostgresError, self._asyncpg.InterfaceError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise ServiceUnavailable(f"the log in PostgreSQL cannot be used: {reason}") from None
 
     async def _work(self, work: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:
         if self._connection is None:
+            if self._is_in_turn:
+                raise ServiceUnavailable("the log in PostgreSQL cannot be used: the connection was lost in a turn")
             self._connection = await self._connected()
         try:
             return await work(self._connection)
@@ -132,19 +176,20 @@ class PostgresqlLog:
             raise
 
     async def _connected(self) -> Any:
-        """A connection; that of the appender holds the lock."""
-        settings = {"synchronous_commit": "on"}
+        """A connection; that of a process which writes holds the lock of use."""
         connection = await self._asyncpg.connect(
-            self._address, timeout=TIMEOUT_S, command_timeout=TIMEOUT_S, server_settings=settings
+            self._address, timeout=TIMEOUT_S, command_timeout=TIMEOUT_S, server_settings=SETTINGS
         )
         if self._is_reader:
             return connection
+        take = "SELECT pg_try_advisory_lock($1)" if self._is_alone else "SELECT pg_try_advisory_lock_shared($1)"
         end = time.monotonic() + LOCK_WAIT_S
-        while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", ADVISORY_LOCK):
+        while not await connection.fetchval(take, USE_LOCK):
             if time.monotonic() < end:  # the database may not have noticed yet that an earlier process is gone
                 await asyncio.sleep(LOCK_POLL_S)
                 continue
             connection.terminate()
-            raise ServiceUnavailable("the log in PostgreSQL is in use by another process; one process writes a log")
-        await connection.execute(CREATE_TABLE)
+            why = "this needs the log for itself" if self._is_alone else "that one needs the log for itself"
+            raise ServiceUnavailable(f"the log in PostgreSQL is in use by another process; {why}")
+        await connection.execute(f"{BEGIN}; {CREATE_TABLE}; COMMIT")
         return connection

@@ -1,22 +1,23 @@
 """The event log in an SQLite file: a commit is on the disk before `append` returns.
 
 The file is in write-ahead mode with `synchronous=FULL`, which no option weakens: with NORMAL a power cut loses
-acknowledged commits. One process writes a log; a lock on a file beside it keeps others away.
+acknowledged commits. Processes of one machine write it by turns: they wait at a lock on a file beside it, which is
+fairer and faster than SQLite's own waiting. Maintenance has the log for itself, by another lock.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import import_module
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.service.errors import ServiceUnavailable
 from stumpery.service.log.event_log import LogRow
+from stumpery.service.log.file_lock import FileLock
 from stumpery.system.extras import need
 
-fcntl: Any = import_module("fcntl") if os.name == "posix" else None
 LOG_FORMAT = 1
+SAFE_SQLITE = 3_051_003  # earlier ones may corrupt a log that several processes write
 CREATE = """
 CREATE TABLE IF NOT EXISTS log (
     number INTEGER PRIMARY KEY, time INTEGER NOT NULL, policy TEXT NOT NULL, event TEXT, content BLOB NOT NULL);
@@ -32,19 +33,31 @@ class SqliteLog:
         path: The file; it is created if there is none.
         vfs: Name of SQLite's layer of the file system; tests name one that simulates power cuts.
         synchronous: For tests of the tests only: anything but FULL loses acknowledged events in power cuts.
-        is_reader: Whether the log is only read, while another process may write it.
+        is_reader: Whether the log is only read, while other processes may write it.
+        is_alone: Whether no other process may have the log open to write it, as maintenance needs.
     """
 
     def __init__(
-        self, path: Path, *, vfs: str | None = None, synchronous: str = "FULL", is_reader: bool = False
+        self,
+        path: Path,
+        *,
+        vfs: str | None = None,
+        synchronous: str = "FULL",
+        is_reader: bool = False,
+        is_alone: bool = False,
     ) -> None:
         self._apsw = need("apsw", "service")
         self._is_simulated = vfs is not None
         if is_reader and not path.exists():
             raise InvalidInput(f"there is no log {path}")
-        self._lock = None if self._is_simulated or is_reader else _locked(path)
+        self._use = self._turns = None
+        if not (self._is_simulated or is_reader):
+            is_alone = is_alone or self._apsw.SQLITE_VERSION_NUMBER < SAFE_SQLITE
+            self._use = _used(path, is_alone)
+            self._turns = FileLock(path.with_name(f"{path.name}.turns"))
         try:
             self._connection = self._apsw.Connection(str(path), vfs=vfs)
+            self._connection.set_busy_timeout(1_000)
             if is_reader:
                 self._connection.execute("PRAGMA query_only=ON").fetchall()
             else:
@@ -58,7 +71,15 @@ class SqliteLog:
         self._path = path
 
     def _prepare(self, synchronous: str) -> None:
-        self._connection.set_busy_timeout(1_000)
+        if self._turns is not None:
+            self._turns.wait()
+        try:
+            self._set_up(synchronous)
+        finally:
+            if self._turns is not None:
+                self._turns.release()
+
+    def _set_up(self, synchronous: str) -> None:
         if self._is_simulated:
             self._connection.execute("PRAGMA locking_mode=EXCLUSIVE").fetchall()  # such a layer shares no memory
         for setting in (
@@ -74,15 +95,31 @@ class SqliteLog:
         if format_ == 0:
             self._connection.execute(f"BEGIN; {CREATE} PRAGMA user_version={LOG_FORMAT}; COMMIT")
 
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """One transaction to write, after those of other processes; a ServiceUnavailable says why there was none."""
+        if self._turns is not None:
+            self._turns.wait()
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield
+            self._connection.execute("COMMIT")
+        except self._apsw.Error as error:
+            raise _error(self._path, error) from None
+        finally:
+            self._roll_back()
+            if self._turns is not None:
+                self._turns.release()
+
     def append(self, rows: Sequence[LogRow]) -> None:
         """Append rows in one transaction; a ServiceUnavailable says why that was not possible."""
-        connection = self._connection
+        if not self._connection.in_transaction:
+            with self.turn():
+                self.append(rows)
+            return
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", rows)
-            connection.execute("COMMIT")
+            self._connection.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", rows)
         except self._apsw.Error as error:
-            self._roll_back()
             raise _error(self._path, error) from None
 
     def _roll_back(self) -> None:
@@ -97,11 +134,16 @@ class SqliteLog:
     def rows(self, after: int = 0) -> Iterator[LogRow]:
         """All rows after a number, in order."""
         while True:
-            chunk = self._all("SELECT * FROM log WHERE number > ? ORDER BY number LIMIT ?", after, CHUNK_ROWS)
-            yield from map(LogRow._make, chunk)
+            chunk = self.next_rows(after, CHUNK_ROWS)
+            yield from chunk
             if len(chunk) < CHUNK_ROWS:
                 return
-            after = chunk[-1][0]
+            after = chunk[-1].number
+
+    def next_rows(self, after: int, limit: int) -> list[LogRow]:
+        """The first rows after a number, in order."""
+        found = self._all("SELECT * FROM log WHERE number > ? ORDER BY number LIMIT ?", after, limit)
+        return [LogRow._make(row) for row in found]
 
     def rows_of(self, policy: str, event: str) -> list[LogRow]:
         """The rows of one decision, in order."""
@@ -180,22 +222,19 @@ class SqliteLog:
         return found
 
     def _release(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        for lock in (self._use, self._turns):
+            if lock is not None:
+                lock.close()
 
 
-def _locked(path: Path) -> int | None:
-    """Lock a file beside the log for as long as this process has it open."""
-    if fcntl is None:
-        return None
-    lock = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise ServiceUnavailable(f"{path} is in use by another process; one process at a time writes a log") from None
-    return lock
+def _used(path: Path, is_alone: bool) -> FileLock:
+    """Lock a file beside the log for as long as this process has it open: with others, or alone."""
+    use = FileLock(path.with_name(f"{path.name}.lock"))
+    if use.take(is_shared=not is_alone):
+        return use
+    use.close()
+    why = "this needs the log for itself" if is_alone else "that one needs the log for itself"
+    raise ServiceUnavailable(f"{path} is in use by another process; {why}")
 
 
 def _error(path: Path, error: Exception) -> Exception:

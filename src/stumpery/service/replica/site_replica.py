@@ -27,6 +27,9 @@ class SiteReplica:
         self.recall = recall
         self.number = 0
         self.time = 0
+        self.leader: events.LeaderChosen | None = None
+        self.hashes = False  # whether it hashes itself where the log says so
+        self.hashed = (0, "")  # after which row it did last, and the hash
 
     @classmethod
     def of_log(cls, log: EventLog, end: int | None = None) -> "SiteReplica":
@@ -54,6 +57,8 @@ class SiteReplica:
         elif row.policy:
             self.policies[row.policy].apply(row, event)
         self.number, self.time = row.number, row.time
+        if self.hashes and type(event) is events.ReplicasHashed:
+            self.hashed = self.number, self.digest()
 
     def replay(self, rows: Iterable[LogRow]) -> None:
         """Apply rows of the log, and learn all of them."""
@@ -70,7 +75,7 @@ class SiteReplica:
         """The SHA-256 of all policies, in hexadecimal."""
         self.learn()
         each = [f"{name} {policy.digest()}" for name, policy in sorted(self.policies.items())]
-        return hashlib.sha256("\n".join([str(self.number), *each]).encode()).hexdigest()
+        return hashlib.sha256("\n".join(each).encode()).hexdigest()
 
     def link(self) -> None:
         """Tell each policy which shadow policies learn from it."""
@@ -109,6 +114,9 @@ class SiteReplica:
         policy.learn()
         policy.take_model(earlier.model, earlier.settings, earlier.version)
 
+    def _lead(self, row: LogRow, event: events.LeaderChosen) -> None:
+        self.leader = event
+
 
 SITE_EVENTS: dict[type, Any] = {
     events.PolicyCreated: SiteReplica._create,
@@ -116,4 +124,5 @@ SITE_EVENTS: dict[type, Any] = {
     events.PolicyChanged: SiteReplica._change,
     events.PolicyPromoted: SiteReplica._promote,
     events.PolicyRolledBack: SiteReplica._roll_back,
+    events.LeaderChosen: SiteReplica._lead,
 }

@@ -61,7 +61,7 @@ def _opened(folder: Path) -> tuple[SqliteLog, Snapshots]:
     path = folder / LOG_FILE
     if not path.exists():
         raise CorruptFile(f"there is no log in {folder}: {LOG_FILE} is missing")
-    return SqliteLog(path), Snapshots(folder / SNAPSHOT_FOLDER)
+    return SqliteLog(path, is_alone=True), Snapshots(folder / SNAPSHOT_FOLDER)
 
 
 def _base(log: SqliteLog, snapshots: Snapshots) -> int | None:

@@ -40,7 +40,7 @@ def erase(folder: Path, column: str, value: str) -> int:
     """
     if not (folder / LOG_FILE).exists():
         raise InvalidInput(f"there is no log in {folder}: {LOG_FILE} is missing")
-    log = SqliteLog(folder / LOG_FILE)
+    log = SqliteLog(folder / LOG_FILE, is_alone=True)
     try:
         if log.first() > 1:
             raise InvalidInput(

@@ -1,0 +1,77 @@
+"""Duties of the process that leads: default rewards, hashes and retention of the log; snapshots and alarms."""
+
+import time
+
+from stumpery.service.engine.alarms import Alarms
+from stumpery.service.engine.journal import Journal
+from stumpery.service.engine.rewarding import is_any_due, settle
+from stumpery.service.engine.saving import SnapshotSaver
+from stumpery.service.engine.snapshots import Snapshots
+from stumpery.service.events import ReplicasHashed
+from stumpery.service.members.leading import Leading
+from stumpery.service.settings import SiteSettings
+
+TRIM_S, MAX_TRIMMED = 1.0, 10_000
+
+
+class Duties:
+    """What one process does for all.
+
+    Args:
+        settings: The site.
+        leading: Whether it is this process.
+        snapshots: Where snapshots are written.
+        alarms: The alarms.
+    """
+
+    def __init__(self, settings: SiteSettings, leading: Leading, snapshots: Snapshots, alarms: Alarms) -> None:
+        self._settings, self._leading = settings, leading
+        self._snapshots, self._alarms = snapshots, alarms
+        self._saver = SnapshotSaver(snapshots, settings)
+        self._trim_at = 0.0
+        self._hash_at = time.monotonic() + settings.hash_s
+
+    def are_due(self, journal: Journal) -> bool:
+        """Whether there is something to write to the log."""
+        if not self._leading.leads(journal.replica):
+            return self._leading.claim(journal.replica) is not None
+        return is_any_due(journal) or self._is_hash_due() or self._is_trim_due()
+
+    def write(self, journal: Journal) -> None:
+        """Write to the log what is due, in a turn that has read it to its end: nothing where another process leads."""
+        chosen = self._leading.claim(journal.replica)
+        if chosen is not None:
+            journal.add("", None, chosen)
+        if not self._leading.leads(journal.replica):
+            return
+        settle(journal)
+        if self._is_hash_due():
+            self._hash_at = time.monotonic() + self._settings.hash_s
+            journal.add("", None, ReplicasHashed())
+        if self._is_trim_due():
+            self._trim(journal)
+
+    def _is_hash_due(self) -> bool:
+        return time.monotonic() >= self._hash_at and len(self._leading.seen) > 1
+
+    def look_after(self, journal: Journal) -> None:
+        """Save a snapshot and look for alarms, where it is time; outside of a turn."""
+        if self._leading.leads(journal.replica):
+            self._saver.save_if_due(journal.replica)
+            self._alarms.look_if_due(journal.replica)
+
+    def _is_trim_due(self) -> bool:
+        return self._settings.retention_s is not None and time.monotonic() >= self._trim_at
+
+    def _trim(self, journal: Journal) -> None:
+        """Delete events beyond the retention, a few each second; what the oldest snapshot does not hold stays."""
+        assert self._settings.retention_s is not None  # noqa: S101
+        self._trim_at = time.monotonic() + TRIM_S
+        oldest = min(self._snapshots.numbers(), default=0)
+        old = journal.log.number_at(journal.time - round(1000 * self._settings.retention_s))
+        journal.log.trim(min(oldest, old) + 1, MAX_TRIMMED)
+
+    def end(self, journal: Journal) -> None:
+        """Save a last snapshot before the process stops."""
+        if self._leading.leads(journal.replica):
+            self._saver.save_last(journal.replica)

@@ -1,0 +1,92 @@
+"""Leading: one process at a time writes default rewards, snapshots and alarms, and each knows by the log which one.
+
+Who leads is an event of the log, with an epoch. A process reads the log to its end in the turn in which it writes, so
+one that was thought dead finds the higher epoch before it could write anything of the old one.
+"""
+
+import logging
+import secrets
+import time
+
+from stumpery.service.events import LeaderChosen
+from stumpery.service.members.member import Member, Members, Seen, name_of
+from stumpery.service.replica.site_replica import SiteReplica
+from stumpery.service.settings import SiteSettings
+
+logger = logging.getLogger(__name__)
+TELL_S = 0.5
+
+
+class Leading:
+    """Whether this process leads, and what it knows of the others.
+
+    Args:
+        settings: Its name, role and lease.
+        members: Where the processes see each other.
+    """
+
+    def __init__(self, settings: SiteSettings, members: Members) -> None:
+        self.name, self.run = name_of(settings), secrets.token_hex(8)
+        self.seen: list[Seen] = []
+        self._settings, self._members = settings, members
+        self._told_at, self._told_number = 0.0, 0
+        self._led = False
+
+    def is_due(self) -> bool:
+        """Whether it is time to tell the others how this process is."""
+        return time.monotonic() - self._told_at >= TELL_S
+
+    def tell(self, replica: SiteReplica, *, n_behind: int, n_committed: int, is_ready: bool) -> None:
+        """Tell the others how this process is, and see how they are."""
+        now = time.monotonic()
+        n_new, elapsed = n_committed - self._told_number, max(now - self._told_at, TELL_S)
+        self._told_at, self._told_number = now, n_committed
+        hash_number, hash_ = replica.hashed
+        self._members.tell(
+            Member(
+                name=self.name,
+                run=self.run,
+                role=self._settings.role,
+                address=f"{self._settings.host}:{self._settings.port}",
+                is_ready=is_ready,
+                number=replica.number,
+                n_behind=n_behind,
+                epoch=0 if replica.leader is None else replica.leader.epoch,
+                events_per_s=n_new / elapsed,
+                hash_number=hash_number,
+                hash=hash_,
+            )
+        )
+        self.seen = self._members.seen()
+
+    def leads(self, replica: SiteReplica) -> bool:
+        """Whether this run of the process leads, by the log."""
+        leader = replica.leader
+        leads = leader is not None and (leader.name, leader.run) == (self.name, self.run)
+        if leads != self._led and leader is not None:
+            self._led = leads
+            logger.info("%s leads from now on, in epoch %d", leader.name, leader.epoch)
+        return leads
+
+    def claim(self, replica: SiteReplica) -> LeaderChosen | None:
+        """The event by which this process begins to lead, if it is to; None leaves all as it is."""
+        if self._settings.role == "decider" or self.leads(replica) or not self._is_vacant(replica):
+            return None
+        self.seen = self._members.seen()  # the leader may have been heard of since
+        if not self._is_vacant(replica):
+            return None
+        return LeaderChosen(self.name, self.run, 1 if replica.leader is None else replica.leader.epoch + 1)
+
+    def _is_vacant(self, replica: SiteReplica) -> bool:
+        """Whether nobody leads, an earlier run of this process does, or one that a learner replaces."""
+        leader = replica.leader
+        if leader is None or leader.name == self.name:
+            return True
+        found = next((each for each in self.seen if each.member.name == leader.name), None)
+        if found is None or found.member.run != leader.run or found.age_ms > 1000 * self._settings.lease_s:
+            return True
+        return self._settings.role == "learner" and found.member.role != "learner"
+
+    def leave(self) -> None:
+        """Take this process out."""
+        self._members.leave(self.name)
