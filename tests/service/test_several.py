@@ -92,7 +92,9 @@ def test_all_processes_learn_the_same_bits_wherever_decisions_and_rewards_come(s
     for seed in range(4):
         drive([a, b][seed % 2], 30, seed)
         for one, other in ((a, b), (b, a)):
-            assert other.reward(one.decide(context={"hour": 1, "device": "desk", "age": None}).event_id, 1.0) == "learned"
+            assert (
+                other.reward(one.decide(context={"hour": 1, "device": "desk", "age": None}).event_id, 1.0) == "learned"
+            )
     assert a.digest() == b.digest() == a.rebuilt_digest()
     assert a.counts() == b.counts()
     assert a.counts()["learned"] > 60
@@ -121,7 +123,7 @@ def test_the_first_leads_and_the_others_leave_its_duties_to_it(start):
 
 
 def test_a_leader_that_falls_silent_is_replaced_and_writes_nothing_when_it_comes_back(start):
-    a, b = start("a", lease_s=1.0), start("b", lease_s=1.0)
+    a, b = start("a", lease_s=2.0), start("b", lease_s=2.0)
     a.create(wait_s=5.0)
     wait_for(lambda: len(b.engine.leading.seen) == 2)
     with asleep(a):

@@ -6,7 +6,7 @@ from stumpery.service.errors import ServiceUnavailable
 from stumpery.service.log.postgresql_log import PostgresqlLog
 from stumpery.service.members.member import Member, Seen
 
-CREATE = """
+CREATE_MEMBERS = """
 CREATE TABLE IF NOT EXISTS stumpery_members (
     name text PRIMARY KEY, content text NOT NULL, heard timestamptz NOT NULL)
 """
@@ -30,7 +30,7 @@ class MemberTable:
     def __init__(self, log: PostgresqlLog) -> None:
         self._log = log
         with log.turn():
-            log.query(CREATE)
+            log.query(CREATE_MEMBERS)
 
     def tell(self, member: Member) -> None:
         """Say how this process is."""
