@@ -13,7 +13,7 @@ from tests.support import refused
 from stumpery.service.engine.deciding import decide, fallback_answer
 from stumpery.service.engine.messages import DecideRequest
 from stumpery.service.errors import ServiceUnavailable
-from stumpery.service.log.event_log import LogRow
+from stumpery.service.log.event_log import LogRow, number_before
 from stumpery.service.log.postgresql_log import PostgresqlLog
 
 pytestmark = pytest.mark.skipif(
@@ -44,7 +44,7 @@ def test_rows_come_back_in_order_and_old_ones_are_deleted(address):
     assert list(log.rows()) == rows
     assert list(log.rows(4)) == rows[4:]
     assert log.rows_of("p", "1") == [row for row in rows if row.event == "1"]
-    assert (log.row(2), log.row(9), log.last(), log.first(), log.number_at(45)) == (rows[1], None, (7, 70), 1, 4)
+    assert (log.row(2), log.row(9), log.last(), log.first(), number_before(log, 45)) == (rows[1], None, (7, 70), 1, 4)
     with refused(error=ServiceUnavailable):
         log.append([rows[0]])
     assert (log.trim(5, 3), log.first(), log.trim(5, 3), log.first()) == (3, 4, 1, 5)

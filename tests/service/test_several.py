@@ -179,7 +179,8 @@ def test_a_decider_never_leads(start):
 
 
 def test_a_process_that_is_far_behind_is_not_ready_until_it_has_caught_up(start, monkeypatch):
-    monkeypatch.setattr("stumpery.service.engine.engine.MAX_FOLLOWED", 10)
+    monkeypatch.setattr("stumpery.service.engine.replication.MAX_FOLLOWED", 10)
+    monkeypatch.setattr("stumpery.service.engine.replication.MAX_IN_TURN", 10)
     a, b = start("a"), start("b", lag_events=20)
     a.create(fallback="film")
     web = Web(b)
@@ -188,7 +189,7 @@ def test_a_process_that_is_far_behind_is_not_ready_until_it_has_caught_up(start,
             a.decide()
         follow = b.engine.log.next_rows
         b.engine.log.next_rows = lambda after, limit: (time.sleep(0.1), follow(after, limit))[1]
-    wait_for(lambda: b.engine.n_behind > 20)
+    wait_for(lambda: b.engine.replication.n_behind > 20)
     answer = web("GET", "/readyz")
     assert answer.status_code == 503
     assert "events behind; the limit is 20" in answer.json()["error"]

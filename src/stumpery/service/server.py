@@ -17,7 +17,6 @@ from stumpery.service.engine.engine import Engine
 from stumpery.service.engine.journal import Journal
 from stumpery.service.http.app import application
 from stumpery.service.http.security import check_exposure
-from stumpery.service.replica.models import warm_up
 from stumpery.service.settings import PolicySettings, SiteSettings
 
 logger = logging.getLogger(__name__)
@@ -37,7 +36,7 @@ def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
         for name, policy in settings.policies.items():
             engine.call(partial(prepare, settings, name, policy))
         app = application(engine)
-        engine.call(_warm_up)
+        engine.call(_wait)  # until the new ones are compiled
         config = uvicorn.Config(
             app,
             host=settings.host,
@@ -65,9 +64,8 @@ def _check_address(settings: SiteSettings) -> None:
         raise InvalidInput(f"{settings.host}, port {settings.port} cannot be listened on: {reason}") from None
 
 
-def _warm_up(journal: Journal) -> None:
-    for policy in journal.replica.policies.values():
-        warm_up(policy.model, policy.settings)
+def _wait(_journal: Journal) -> None:
+    """A task without effect, which comes after all that the engine did before."""
 
 
 def prepare(settings: SiteSettings, name: str, policy: PolicySettings, journal: Journal) -> None:

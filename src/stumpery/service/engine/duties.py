@@ -8,6 +8,7 @@ from stumpery.service.engine.rewarding import is_any_due, settle
 from stumpery.service.engine.saving import SnapshotSaver
 from stumpery.service.engine.snapshots import Snapshots
 from stumpery.service.events import ReplicasHashed
+from stumpery.service.log.event_log import number_before
 from stumpery.service.members.leading import Leading
 from stumpery.service.settings import SiteSettings
 
@@ -55,23 +56,31 @@ class Duties:
         return time.monotonic() >= self._hash_at and len(self._leading.seen) > 1
 
     def look_after(self, journal: Journal) -> None:
-        """Save a snapshot and look for alarms, where it is time; outside of a turn."""
-        if self._leading.leads(journal.replica):
+        """Save a snapshot and look for alarms, where it is time; outside of a turn.
+
+        With a database each process may have a folder of its own, so each saves snapshots.
+        """
+        leads = self._leading.leads(journal.replica)
+        if leads or self._settings.database is not None:
             self._saver.save_if_due(journal.replica)
+        if leads:
             self._alarms.look_if_due(journal.replica)
 
     def _is_trim_due(self) -> bool:
         return self._settings.retention_s is not None and time.monotonic() >= self._trim_at
 
     def _trim(self, journal: Journal) -> None:
-        """Delete events beyond the retention, a few each second; what the oldest snapshot does not hold stays."""
+        """Delete events beyond the retention, a few each second; what the oldest snapshot does not hold stays.
+
+        The last event stays, too: by it a start knows where the log ends.
+        """
         assert self._settings.retention_s is not None  # noqa: S101
         self._trim_at = time.monotonic() + TRIM_S
         oldest = min(self._snapshots.numbers(), default=0)
-        old = journal.log.number_at(journal.time - round(1000 * self._settings.retention_s))
-        journal.log.trim(min(oldest, old) + 1, MAX_TRIMMED)
+        old = number_before(journal.log, journal.time - round(1000 * self._settings.retention_s))
+        journal.log.trim(min(oldest, old, journal.replica.number - 1) + 1, MAX_TRIMMED)
 
     def end(self, journal: Journal) -> None:
         """Save a last snapshot before the process stops."""
-        if self._leading.leads(journal.replica):
+        if self._leading.leads(journal.replica) or self._settings.database is not None:
             self._saver.save_last(journal.replica)

@@ -6,42 +6,33 @@ an answer leaves after its rows are on the disk. Rewards are learned after that,
 """
 
 import asyncio
-import gc
 import logging
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any
 
 from stumpery.errors import InvalidInput, StumperyError
 from stumpery.service.engine.alarms import Alarms
-from stumpery.service.engine.answers import Answer, Reply, send
+from stumpery.service.engine.answers import Answer, send
 from stumpery.service.engine.duties import Duties
 from stumpery.service.engine.journal import Journal, wall_clock
-from stumpery.service.engine.snapshots import Snapshots
-from stumpery.service.errors import ServiceUnavailable, TooManyRequests
-from stumpery.service.events import ClockRead, encoded
-from stumpery.service.log.event_log import EventLog, LogRow
+from stumpery.service.engine.replication import Replication
+from stumpery.service.engine.requests import Fallback, Request, RequestQueue, Task
+from stumpery.service.engine.snapshots import SNAPSHOT_FOLDER, Snapshots
+from stumpery.service.errors import TooManyRequests
+from stumpery.service.log.event_log import EventLog
 from stumpery.service.log.opening import open_log
 from stumpery.service.members.leading import Leading
 from stumpery.service.members.opening import open_members
-from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import SiteSettings
 
 logger = logging.getLogger(__name__)
-SNAPSHOT_FOLDER = "snapshots"
 TICK_S, RETRY_S = 0.1, 1.0
-MAX_GROUP = 256  # requests in one commit
-MAX_FOLLOWED = 1_000  # events that are read at once
-MAX_TRIES = 5  # to find a turn with fewer than these to read
-
-Task = Callable[[Journal], Any]
-Fallback = Callable[[SiteReplica], Any] | None
-Request = tuple[Task, Reply, Fallback]
 
 
 class Engine:
@@ -65,22 +56,23 @@ class Engine:
         self.log: EventLog = open_log(settings) if log is None else log
         self.snapshots = Snapshots(self.folder / SNAPSHOT_FOLDER)
         self.leading = Leading(settings, open_members(settings, self.log))
-        self.n_commits = self.n_committed = self.n_late = self.n_behind = 0
+        self.n_commits = self.n_committed = self.n_late = 0
         self.alarms = Alarms(settings.webhook)
+        self.replication = Replication(settings, self.log, self.snapshots, clock, self.alarms.see)
         self.duties = Duties(settings, self.leading, self.snapshots, self.alarms)
         self.commit_s: deque[float] = deque(maxlen=1_000)
-        self._clock = clock
-        self._queue: SimpleQueue[Request] = SimpleQueue()
+        self._queue = RequestQueue()
         self._thread = threading.Thread(target=self._run, name="stumpery-engine", daemon=True)
         self._reason: str | None = "the log is being read"  # why nothing can be recorded
         self._is_stopping = False
-        self._retry_at = self._current_at = 0.0
+        self._retry_at = 0.0
 
     # From other threads.
 
     def start(self) -> None:
         """Restore the replica and begin to take requests; returns when it is ready."""
-        self._restore()
+        self.replication.restore()
+        self.replication.warm_up()
         self._reason = None
         self._tell()
         self._thread.start()
@@ -89,7 +81,7 @@ class Engine:
         """Answer what waits, write a snapshot, and close the log."""
         self._is_stopping = True
         if self._thread.is_alive():
-            self._queue.put((_nothing, Future(), None))
+            self._queue.put(_nothing, Future())
             self._thread.join()
             if self._reason is None:
                 self.duties.end(self.journal)
@@ -101,12 +93,14 @@ class Engine:
         """Why this process is not ready, in one sentence; None where it is."""
         if self._reason is not None:
             return self._reason
-        if self.n_behind > self.settings.lag_events:
-            return f"this process is {self.n_behind:,} events behind; the limit is {self.settings.lag_events:,}"
-        lag_s = time.monotonic() - self._current_at
-        if lag_s > self.settings.lag_s and self._thread.is_alive():
-            return f"this process has not read the log for {lag_s:.0f} s; the limit is {self.settings.lag_s:g} s"
-        return None
+        if self.leading.is_replaced:
+            return f"another process runs under the name {self.leading.name!r}; give each a --name of its own"
+        return self.replication.lag if self._thread.is_alive() else None
+
+    @property
+    def journal(self) -> Journal:
+        """The journal; another one after a failure of the log."""
+        return self.replication.journal
 
     @property
     def is_ready(self) -> bool:
@@ -118,24 +112,24 @@ class Engine:
 
         `fallback` answers where the log cannot be written.
         """
-        if self._queue.qsize() >= self.settings.limits.waiting_requests:
-            raise TooManyRequests(f"{self._queue.qsize()} requests wait, which is the limit; try again later")
+        if len(self._queue) >= self.settings.limits.waiting_requests:
+            raise TooManyRequests(f"{len(self._queue)} requests wait, which is the limit; try again later")
         reply = asyncio.get_running_loop().create_future()
-        self._queue.put((task, reply, fallback))
+        self._queue.put(task, reply, fallback)
         return reply
 
     def call(self, task: Task, fallback: Fallback = None) -> Any:
         """Run a task from any other thread, and wait until its events are durable."""
         reply: Future[Any] = Future()
-        self._queue.put((task, reply, fallback))
+        self._queue.put(task, reply, fallback)
         return reply.result()
 
     # In the engine's thread.
 
     def _run(self) -> None:
         wait_s = 0.0
-        while not (self._is_stopping and self._queue.empty()):
-            group = self._take(wait_s)
+        while len(self._queue) or not self._is_stopping:
+            group = self._queue.take(wait_s)
             wait_s = TICK_S
             try:
                 if self._process(group):
@@ -144,115 +138,59 @@ class Engine:
                 logger.exception("the engine failed at a group of requests")
                 self._fail("an internal error; the replica is restored from the log")
                 self.journal.is_sound = False
-                send(self._unavailable(group))
+                self._send_unrecorded(group)
         self.journal.replica.learn()
-
-    def _take(self, wait_s: float) -> list[Request]:
-        """All requests that wait, after waiting for one."""
-        try:
-            group = [self._queue.get(timeout=wait_s) if wait_s else self._queue.get_nowait()]
-        except Empty:
-            return []
-        while len(group) < MAX_GROUP:
-            try:
-                group.append(self._queue.get_nowait())
-            except Empty:
-                break
-        return group
 
     def _process(self, group: list[Request]) -> bool:
         """Answer a group of requests, and do what else is due; whether there is more to do at once."""
         if self._reason is not None and not self._recovered():
-            send(self._unavailable(group))
+            self._send_unrecorded(group)
             return False
+        replication = self.replication
         try:
-            if not (group and self._was_current()) and not self._followed():
-                send(self._unavailable(group))
+            if not (group and replication.was_current()) and not replication.follow():
+                self._send_unrecorded(group)
                 return True
             if self.leading.is_due():
                 self._tell()
+            if self.leading.is_replaced:
+                self._send_unrecorded(group)
+                return False
             if group or self.duties.are_due(self.journal):
                 self._answer_in_turn(group)
             self.journal.replica.learn()
+            replication.warm_up()
             self.duties.look_after(self.journal)
             return self.duties.are_due(self.journal)
         except StumperyError as error:
             self._fail(str(error))
-            send(self._unavailable(group))
+            self._send_unrecorded(group)
             return False
-
-    def _was_current(self) -> bool:
-        """Whether this process had read the log to its end a moment ago; the rest it reads in its turn."""
-        return time.monotonic() - self._current_at < TICK_S
-
-    def _followed(self) -> bool:
-        """Apply some of what other processes have written, outside of a turn; whether this one is not far behind."""
-        journal = self.journal
-        journal.read_clock()
-        rows = self.log.next_rows(journal.replica.number, MAX_FOLLOWED)
-        journal.follow(rows)
-        if len(rows) < MAX_FOLLOWED:
-            self.n_behind, self._current_at = 0, time.monotonic()
-            return True
-        self.n_behind = self.log.last()[0] - journal.replica.number
-        return self.n_behind <= self.settings.lag_events
 
     def _answer_in_turn(self, group: list[Request]) -> None:
         start = time.perf_counter()
-        answers, n = self._turn(group)
-        self.journal.is_sound = True
+        done = self.replication.in_turn(partial(self._answers, group))
+        if done is None:
+            self._send_unrecorded(group)
+            return
+        answers, n = done
         if n:
             self.commit_s.append(time.perf_counter() - start)
             self.n_commits += 1
             self.n_committed += n
         send(answers)
 
-    def _turn(self, group: list[Request]) -> tuple[list[Answer], int]:
-        """The answers to requests, and the number of events that they and duties added to the log, in one turn."""
-        for _ in range(MAX_TRIES):
-            with self.log.turn():
-                if self._read_to_the_end():
-                    self.journal.read_clock()
-                    self.duties.write(self.journal)
-                    answers = [(reply, *self._result_of(task)) for task, reply, _ in group]
-                    return answers, self._commit()
-            while not self._followed():
-                pass
-        raise ServiceUnavailable("other processes write the log faster than this one reads it")
+    def _answers(self, group: list[Request]) -> list[Answer]:
+        """The answers to requests; they and the duties add their events to the journal."""
+        self.duties.write(self.journal)
+        return [each.answer(self.journal) for each in group]
 
-    def _read_to_the_end(self) -> bool:
-        """Read to the end of the log in a turn, if it is not far, since others wait."""
-        rows = self.log.next_rows(self.journal.replica.number, MAX_FOLLOWED)
-        self.journal.follow(rows)
-        self._current_at = time.monotonic()
-        return len(rows) < MAX_FOLLOWED
-
-    def _commit(self) -> int:
-        return self.journal.commit()
-
-    def _result_of(self, task: Task) -> tuple[Any, Exception | None]:
-        try:
-            return task(self.journal), None
-        except StumperyError as error:
-            return None, error
-        except Exception as error:
-            logger.exception("a request failed")
-            return None, error
-
-    def _unavailable(self, group: list[Request]) -> list[Answer]:
-        """Fallbacks where there are some, or why nothing can be recorded."""
-        return [(reply, *self._fallback_result(fallback)) for _, reply, fallback in group]
-
-    def _fallback_result(self, fallback: Fallback) -> tuple[Any, Exception | None]:
-        if fallback is None:
-            return None, ServiceUnavailable(f"nothing can be recorded now: {self.failure}")
-        try:
-            return fallback(self.journal.replica), None
-        except StumperyError as refusal:
-            return None, refusal
+    def _send_unrecorded(self, group: list[Request]) -> None:
+        """Answer with fallbacks where there are some, or say why nothing can be recorded."""
+        send([each.unrecorded(self.journal.replica, self.failure) for each in group])
 
     def _tell(self) -> None:
-        replica, n_behind = self.journal.replica, self.n_behind
+        replica, n_behind = self.journal.replica, self.replication.n_behind
         self.leading.tell(replica, n_behind=n_behind, n_committed=self.n_committed, is_ready=self.is_ready)
 
     # Failures of the log.
@@ -269,27 +207,15 @@ class Engine:
             return False
         self._retry_at = time.monotonic() + RETRY_S
         try:
-            with self.log.turn():
-                number, last = self.log.last()
-                self.log.append([LogRow(number + 1, max(self._clock(), last), "", None, encoded(ClockRead()))])
+            self.replication.write_clock()
             if not self.journal.is_sound:
-                self._restore()
+                self.replication.restore()
         except StumperyError as error:
             self._reason = str(error)
             return False
         logger.info("the log can be written again")
         self._reason = None
         return True
-
-    def _restore(self) -> None:
-        gc.disable()  # it would look at hundreds of thousands of open decisions again and again
-        try:
-            replica = self.snapshots.restore(self.log)
-        finally:
-            gc.enable()
-        replica.hashes = True
-        self._current_at = time.monotonic()
-        self.journal = Journal(self.log, replica, self._clock, self.alarms.see)
 
 
 def _nothing(_journal: Journal) -> None:

@@ -18,23 +18,28 @@ from stumpery.errors import CorruptFile, StumperyError
 from stumpery.policies import Policy
 from stumpery.saving.files import load, save
 from stumpery.service.events import LeaderChosen
-from stumpery.service.log.event_log import EventLog
+from stumpery.service.log.event_log import EventLog, LogRow
 from stumpery.service.replica.policy_replica import PolicyReplica, ReplicaTables
 from stumpery.service.replica.site_replica import SiteReplica
 
 logger = logging.getLogger(__name__)
+SNAPSHOT_FOLDER = "snapshots"
 MANIFEST, TABLES = "manifest.json", "tables.msgpack"
 KEPT_SNAPSHOTS = 3
 
 
 class SnapshotManifest(msgspec.Struct):
-    """What a snapshot holds: the position in the log, its policies in order, the SHA-256 of each file, who leads."""
+    """What a snapshot holds: the position in the log, its policies in order, the SHA-256 of each file, who leads.
+
+    `row` is the SHA-256 of the row at the position, by which a log with other events is told apart.
+    """
 
     number: int
     time: int
     policies: list[str]
     files: dict[str, str]
     leader: LeaderChosen | None = None
+    row: str | None = None
 
 
 class Snapshots:
@@ -77,13 +82,13 @@ class Snapshots:
         tables = msgspec.msgpack.encode([replica.policies[name].tables() for name in names])
         _write_synced(part / TABLES, tables)
         files = {path.name: _hash(path) for path in sorted(part.iterdir())}
-        manifest = SnapshotManifest(replica.number, replica.time, names, files, replica.leader)
+        row = None if replica.last is None else _hash_of_row(replica.last)
+        manifest = SnapshotManifest(replica.number, replica.time, names, files, replica.leader, row)
         _write_synced(part / MANIFEST, msgspec.json.encode(manifest))
 
     def load(self, number: int) -> SiteReplica:
         """The replica of one snapshot; an error says what is wrong with it."""
-        folder = self.folder / str(number)
-        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=SnapshotManifest)
+        folder, manifest = self.folder / str(number), self._manifest(number)
         for name, digest in manifest.files.items():
             if _hash(folder / Path(name).name) != digest:
                 raise msgspec.ValidationError(f"its file {name} is not what was written")
@@ -98,23 +103,30 @@ class Snapshots:
         replica.link()
         return replica
 
+    def _manifest(self, number: int) -> SnapshotManifest:
+        return msgspec.json.decode((self.folder / str(number) / MANIFEST).read_bytes(), type=SnapshotManifest)
+
     def restore(self, log: EventLog, *, before: int | None = None) -> SiteReplica:
         """The replica after the whole log, or up to a row: from the latest usable snapshot, and the rows after it."""
         end = log.last()[0] if before is None else before
-        replica = self._latest(end)
+        replica = self._latest(log, end)
         if replica.number < log.first() - 1:
             raise CorruptFile(f"the log begins with row {log.first()}, and no usable snapshot holds what was before")
         replica.recall = lambda number: self.restore(log, before=number)
         replica.replay(takewhile(lambda row: row.number <= end, log.rows(replica.number)))
         return replica
 
-    def _latest(self, end: int) -> SiteReplica:
+    def _latest(self, log: EventLog, end: int) -> SiteReplica:
         """The replica of the latest usable snapshot up to a row; an empty one if there is none."""
         for number in self.numbers():
             if number > end:
                 continue
             try:
-                return self.load(number)
+                replica, row = self.load(number), log.row(number)
+                if row is not None and self._manifest(number).row not in (None, _hash_of_row(row)):
+                    raise CorruptFile(f"the log has another event at {number}")
+                replica.last = row
+                return replica
             except (StumperyError, ValueError, OSError) as error:
                 logger.warning("the snapshot at %d is damaged and passed over: %s", number, error)
         return SiteReplica()
@@ -130,6 +142,10 @@ def _write_synced(path: Path, content: bytes) -> None:
 def _hash(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _hash_of_row(row: LogRow) -> str:
+    return hashlib.sha256(msgspec.msgpack.encode(row)).hexdigest()
 
 
 def _sync(folder: Path) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 from stumpery.errors import StumperyError
 from stumpery.service.engine import rewarding
-from stumpery.service.engine.engine import Engine, Fallback
+from stumpery.service.engine.engine import Engine
+from stumpery.service.engine.requests import Fallback
 from stumpery.service.engine.rewarding import ActivateRequest
 
 logger = logging.getLogger(__name__)

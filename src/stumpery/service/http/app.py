@@ -19,8 +19,9 @@ from stumpery.errors import StumperyError
 from stumpery.service.dashboard.follower import LogFollower
 from stumpery.service.dashboard.pages import dashboard_routes
 from stumpery.service.engine import deciding, explaining
-from stumpery.service.engine.engine import Engine, Fallback
+from stumpery.service.engine.engine import Engine
 from stumpery.service.engine.messages import DecideRequest
+from stumpery.service.engine.requests import Fallback
 from stumpery.service.errors import TooManyRequests, status_of
 from stumpery.service.http.answering import in_time
 from stumpery.service.http.bodies import decoded_body, read_body

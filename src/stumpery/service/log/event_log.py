@@ -48,8 +48,16 @@ class EventLog(Protocol):
     def trim(self, before: int, limit: int) -> int:
         """Delete rows before a number, at most `limit`; how many were."""
 
-    def number_at(self, time: int) -> int:
-        """The number of the last row before a time; 0 if there is none."""
-
     def close(self) -> None:
         """Release the log."""
+
+
+def number_before(log: EventLog, time: int) -> int:
+    """The number of the last row before a time; 0 if there is none: rows are in the order of time."""
+    first, last = log.first(), log.last()[0]
+    low, high = first - 1, last
+    while low < high:
+        middle = (low + high + 1) // 2
+        row = log.row(middle)
+        low, high = (middle, high) if row is not None and row.time < time else (low, middle - 1)
+    return low if low >= first else 0

@@ -126,11 +126,6 @@ class PostgresqlLog:
         found = self.query(f"SELECT {COLUMNS} FROM stumpery_log WHERE number = $1", number)  # noqa: S608
         return LogRow(*found[0]) if found else None
 
-    def number_at(self, time: int) -> int:
-        """The number of the last row before a time; 0 if there is none."""
-        found = self.query("SELECT max(number) AS number FROM stumpery_log WHERE time < $1", time)
-        return int(found[0]["number"] or 0)
-
     def trim(self, before: int, limit: int) -> int:
         """Delete rows before a number, at most `limit`; how many were."""
         first = self.first()

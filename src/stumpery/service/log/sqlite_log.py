@@ -160,15 +160,6 @@ class SqliteLog:
         (number,) = self._all("SELECT min(number) FROM log")[0]
         return 1 if number is None else int(number)
 
-    def number_at(self, time: int) -> int:
-        """The number of the last row before a time; 0 if there is none: rows are in the order of time."""
-        low, high = self.first() - 1, self.last()[0]
-        while low < high:
-            middle = (low + high + 1) // 2
-            row = self.row(middle)
-            low, high = (middle, high) if row is not None and row.time < time else (low, middle - 1)
-        return low
-
     def trim(self, before: int, limit: int) -> int:
         """Delete rows before a number, at most `limit`; how many were."""
         first = self.first()

@@ -9,6 +9,7 @@ import secrets
 import time
 
 from stumpery.service.events import LeaderChosen
+from stumpery.service.members.hearing import Hearing
 from stumpery.service.members.member import Member, Members, Seen, name_of
 from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import SiteSettings
@@ -28,6 +29,8 @@ class Leading:
     def __init__(self, settings: SiteSettings, members: Members) -> None:
         self.name, self.run = name_of(settings), secrets.token_hex(8)
         self.seen: list[Seen] = []
+        self.is_replaced = False  # whether a later process runs under the same name
+        self._hearing, self._n_told = Hearing(), 0
         self._settings, self._members = settings, members
         self._told_at, self._told_number = 0.0, 0
         self._led = False
@@ -37,8 +40,13 @@ class Leading:
         return time.monotonic() - self._told_at >= TELL_S
 
     def tell(self, replica: SiteReplica, *, n_behind: int, n_committed: int, is_ready: bool) -> None:
-        """Tell the others how this process is, and see how they are."""
+        """Tell the others how this process is, and see how they are; nothing where another has taken its name."""
         now = time.monotonic()
+        self._look()
+        if self.is_replaced:
+            self._told_at = now
+            return
+        self._n_told += 1
         n_new, elapsed = n_committed - self._told_number, max(now - self._told_at, TELL_S)
         self._told_at, self._told_number = now, n_committed
         hash_number, hash_ = replica.hashed
@@ -55,9 +63,15 @@ class Leading:
                 events_per_s=n_new / elapsed,
                 hash_number=hash_number,
                 hash=hash_,
+                n_told=self._n_told,
             )
         )
-        self.seen = self._members.seen()
+        self._look()
+
+    def _look(self) -> None:
+        self.seen = self._hearing.aged(self._members.seen())
+        own = next((each.member for each in self.seen if each.member.name == self.name), None)
+        self.is_replaced = self.is_replaced or (self._n_told > 0 and own is not None and own.run != self.run)
 
     def leads(self, replica: SiteReplica) -> bool:
         """Whether this run of the process leads, by the log."""
@@ -72,7 +86,7 @@ class Leading:
         """The event by which this process begins to lead, if it is to; None leaves all as it is."""
         if self._settings.role == "decider" or self.leads(replica) or not self._is_vacant(replica):
             return None
-        self.seen = self._members.seen()  # the leader may have been heard of since
+        self._look()  # the leader may have been heard of since
         if not self._is_vacant(replica):
             return None
         return LeaderChosen(self.name, self.run, 1 if replica.leader is None else replica.leader.epoch + 1)
@@ -80,6 +94,8 @@ class Leading:
     def _is_vacant(self, replica: SiteReplica) -> bool:
         """Whether nobody leads, an earlier run of this process does, or one that a learner replaces."""
         leader = replica.leader
+        if self.is_replaced:
+            return False
         if leader is None or leader.name == self.name:
             return True
         found = next((each for each in self.seen if each.member.name == leader.name), None)
@@ -89,4 +105,5 @@ class Leading:
 
     def leave(self) -> None:
         """Take this process out."""
-        self._members.leave(self.name)
+        if not self.is_replaced:
+            self._members.leave(self.name)

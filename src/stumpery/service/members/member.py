@@ -24,6 +24,7 @@ class Member(Struct, kw_only=True, frozen=True):
         events_per_s: Events a second that it wrote lately.
         hash_number: The event after which `hash` was taken; 0 before the first.
         hash: The SHA-256 of its replica, in hexadecimal.
+        n_told: How often this run has told how it is.
         heard: Milliseconds since 1970 when it was heard of.
     """
 
@@ -38,11 +39,12 @@ class Member(Struct, kw_only=True, frozen=True):
     events_per_s: float
     hash_number: int
     hash: str
+    n_told: int = 0
     heard: int = 0
 
 
 class Seen(Struct, frozen=True):
-    """A member, and the milliseconds since it was heard of."""
+    """A member, and the milliseconds since it was heard of, by the clock that its entry was written with."""
 
     member: Member
     age_ms: int

@@ -1,6 +1,6 @@
 """Members in a folder, for the processes of one machine: a small file each, written whole and never synced."""
 
-import os
+import logging
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +9,7 @@ import msgspec
 
 from stumpery.service.members.member import Member, Seen
 
+logger = logging.getLogger(__name__)
 FORGOTTEN_MS = 3_600_000
 
 
@@ -23,11 +24,14 @@ class MemberFiles:
         self._folder = folder
 
     def tell(self, member: Member) -> None:
-        """Say how this process is."""
-        self._folder.mkdir(exist_ok=True)
-        part = self._folder / f".{member.name}.{os.getpid()}.part"
-        part.write_bytes(msgspec.json.encode(msgspec.structs.replace(member, heard=_now())))
-        part.replace(self._path(member.name))
+        """Say how this process is; where the disk is full, the others do not hear of it."""
+        part = self._folder / f".{member.name}.part"
+        try:
+            self._folder.mkdir(exist_ok=True)
+            part.write_bytes(msgspec.json.encode(msgspec.structs.replace(member, heard=_now())))
+            part.replace(self._path(member.name))
+        except OSError as error:
+            logger.warning("the other processes cannot be told how this one is: %s", error)
 
     def seen(self) -> list[Seen]:
         """All processes that were heard of lately."""

@@ -27,6 +27,7 @@ class SiteReplica:
         self.recall = recall
         self.number = 0
         self.time = 0
+        self.last: LogRow | None = None  # None before the first row that it applied itself
         self.leader: events.LeaderChosen | None = None
         self.hashes = False  # whether it hashes itself where the log says so
         self.hashed = (0, "")  # after which row it did last, and the hash
@@ -56,7 +57,7 @@ class SiteReplica:
             self.link()
         elif row.policy:
             self.policies[row.policy].apply(row, event)
-        self.number, self.time = row.number, row.time
+        self.number, self.time, self.last = row.number, row.time, row
         if self.hashes and type(event) is events.ReplicasHashed:
             self.hashed = self.number, self.digest()
 

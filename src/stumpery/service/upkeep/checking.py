@@ -8,8 +8,7 @@ import msgspec
 
 from stumpery.errors import CorruptFile, StumperyError
 from stumpery.service import events
-from stumpery.service.engine.engine import SNAPSHOT_FOLDER
-from stumpery.service.engine.snapshots import Snapshots
+from stumpery.service.engine.snapshots import SNAPSHOT_FOLDER, Snapshots
 from stumpery.service.log.opening import LOG_FILE
 from stumpery.service.log.sqlite_log import SqliteLog
 from stumpery.service.replica.site_replica import SiteReplica

@@ -8,8 +8,7 @@ import msgspec
 
 from stumpery.errors import InvalidInput
 from stumpery.service import events
-from stumpery.service.engine.engine import SNAPSHOT_FOLDER
-from stumpery.service.engine.snapshots import Snapshots
+from stumpery.service.engine.snapshots import SNAPSHOT_FOLDER, Snapshots
 from stumpery.service.events import DecisionMade, encoded
 from stumpery.service.log.event_log import LogRow
 from stumpery.service.log.opening import LOG_FILE

@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from stumpery.service.engine.engine import SNAPSHOT_FOLDER
-from stumpery.service.engine.snapshots import Snapshots
+from stumpery.service.engine.snapshots import SNAPSHOT_FOLDER, Snapshots
 from stumpery.service.events import DecisionMade, PolicyCreated, RewardCame, RewardStatus, encoded
 from stumpery.service.log.event_log import LogRow
 from stumpery.service.log.opening import LOG_FILE
