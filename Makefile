@@ -73,7 +73,7 @@ clean:  ## remove what the other targets made
 	@touch $@
 
 .venv/.dev: .venv/.python pyproject.toml constraints.txt
-	$(BIN)/python $(PIP) --editable '.[study,deep,logs,service,postgresql,docs,dev]'
+	$(BIN)/python $(PIP) --editable '.[study,deep,logs,cluster,service,postgresql,docs,dev]'
 	@touch $@
 
 .venv-bench/.bench: pyproject.toml constraints.txt

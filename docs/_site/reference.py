@@ -20,6 +20,7 @@ PACKAGES = {
     "stumpery.evaluation": "Evaluation",
     "stumpery.evaluation.off_policy": "Off-policy evaluation",
     "stumpery.logs": "Logs",
+    "stumpery.jobs": "Jobs: threads, processes, Ray",
     "stumpery.client": "Clients of the service",
     "stumpery.encoding": "Schemas and encoders",
     "stumpery.streams": "Streams and datasets",
