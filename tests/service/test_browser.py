@@ -18,13 +18,15 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-ne
 
 @pytest.fixture
 def address(tmp_path):
-    """A site in a process of its own, which has made decisions for some seconds."""
+    """A site in two processes of their own, of which the second has made decisions for some seconds."""
     settings = tmp_path / "site.toml"
     settings.write_text('port = 0\n[policies.default]\nactions = ["news", "sport", "film"]\nlearn_at_once = true\n')
-    command = [sys.executable, "-m", "stumpery", "serve", settings]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "stumpery", "serve", settings, "--name"]
+    servers = []
     try:
-        address = re.search(r"http://\S+", server.stdout.readline())[0]
+        for name in ("first", "second"):
+            servers.append(subprocess.Popen([*command, name], stdout=subprocess.PIPE, text=True))
+            address = re.search(r"http://\S+", servers[-1].stdout.readline())[0]
         with Client(address, timeout_s=60) as client:
             for second in range(3):
                 for hour in range(8):
@@ -34,8 +36,10 @@ def address(tmp_path):
         wait_for_decisions(address, 24)
         yield address
     finally:
-        server.send_signal(signal.SIGTERM)
-        server.communicate(timeout=60)
+        for server in servers:
+            server.send_signal(signal.SIGTERM)
+        for server in servers:
+            server.communicate(timeout=60)
 
 
 def wait_for_decisions(address, n):
@@ -58,3 +62,5 @@ def test_the_page_fills_itself(address, tmp_path):
     assert page.count(">Why?<") == 15
     assert "&lt;b&gt;phone&lt;/b&gt;" in page
     assert "<b>phone" not in page
+    assert re.search(r"<td[^>]*>first</td><td[^>]*>server, leads</td><td[^>]*>ready</td>", page)
+    assert re.search(r"<td[^>]*>second \(this one\)</td><td[^>]*>server</td>", page)

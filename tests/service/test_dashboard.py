@@ -167,6 +167,8 @@ def test_the_page_and_its_files_are_served_and_need_no_other_host(tmp_path):
         assert page.headers["content-security-policy"].startswith("default-src 'self'")
         named = re.findall(r'(?:src|href)="([^"]+)"', page.text)
         assert "/dashboard.js" in named
+        named += re.findall(r'from "([^"]+)"', (STATIC / "dashboard.js").read_text())
+        assert "/replicas.js" in named
         assert {web("GET", path).status_code for path in named} == {200}
     texts = [each.read_text() for each in STATIC.iterdir()]
     assert [text for text in texts if re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)] == []

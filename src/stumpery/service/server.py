@@ -48,7 +48,12 @@ def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=STOP_S,
         )
-        AnnouncingServer(config, announce, app).run()
+
+        def say(address: str) -> None:
+            engine.leading.address = address.removeprefix("http://")
+            announce(address)
+
+        AnnouncingServer(config, say, app).run()
     finally:
         engine.stop()
 

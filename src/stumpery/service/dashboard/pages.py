@@ -20,6 +20,7 @@ FILES = {
     "/": "index.html",
     "/dashboard.js": "dashboard.js",
     "/charts.js": "charts.js",
+    "/replicas.js": "replicas.js",
     "/dashboard.css": "dashboard.css",
     "/favicon.svg": "favicon.svg",
 }

@@ -45,7 +45,7 @@ def replicas(engine: Engine) -> list[ReplicaShown]:
             is_gone=each.age_ms > 1000 * GONE_S,
             epoch=each.member.epoch,
             number=each.member.number,
-            behind=max(each.member.n_behind, last - each.member.number),
+            behind=last - each.member.number if each.age_ms > 1000 * GONE_S else each.member.n_behind,
             events_per_s=each.member.events_per_s,
             hash_number=each.member.hash_number,
             hash=each.member.hash,

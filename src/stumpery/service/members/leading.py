@@ -32,6 +32,7 @@ class Leading:
         self.is_replaced = False  # whether a later process runs under the same name
         self._hearing, self._n_told = Hearing(), 0
         self._settings, self._members = settings, members
+        self.address = f"{settings.host}:{settings.port}"
         self._told_at, self._told_number = 0.0, 0
         self._led = False
 
@@ -55,7 +56,7 @@ class Leading:
                 name=self.name,
                 run=self.run,
                 role=self._settings.role,
-                address=f"{self._settings.host}:{self._settings.port}",
+                address=self.address,
                 is_ready=is_ready,
                 number=replica.number,
                 n_behind=n_behind,

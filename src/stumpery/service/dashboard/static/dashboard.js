@@ -1,6 +1,7 @@
 // The page of a site: it listens to the statistics of one policy, and shows them.
 
 import { clock, lines, number, shares } from "/charts.js";
+import { watchReplicas } from "/replicas.js";
 
 const COLORS = ["#1b6e53", "#d98e04", "#3a6ea5", "#a44a6c", "#7a8b2f", "#6b5ca5", "#c4552d", "#4b8f8c"];
 const REST = "#9aa3a8";
@@ -24,6 +25,7 @@ async function start() {
   try {
     const policies = await (await ask("/v1/policies")).json();
     at("login").hidden = true;
+    watchReplicas(ask);
     at("policy").replaceChildren(...policies.map(({ name }) => new Option(name)));
     const wanted = decodeURIComponent(location.hash.slice(1));
     if (policies.some(({ name }) => name === wanted)) at("policy").value = wanted;
