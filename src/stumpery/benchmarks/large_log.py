@@ -1,4 +1,4 @@
-"""A large log in bounded memory: generate dsjson, inspect it, learn it; speed and peak memory of each.
+"""A large log in bounded memory: generate dsjson, inspect, learn and evaluate it; speed and peak memory of each.
 
 `python -m stumpery.benchmarks.large_log --rows 10000000 --folder /tmp` prints a JSON line for each step. Every step is
 a process of its own, so that its peak memory is its own.
@@ -6,6 +6,7 @@ a process of its own, so that its peak memory is its own.
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -52,19 +53,20 @@ def _line(number: int, values: list[float], device: int, town: int, likely: int,
 
 def measured(name: str, command: list[str], n_rows: int) -> str:
     """Run a command; a JSON line with its rows a second and its peak memory in megabytes."""
-    from resource import RUSAGE_CHILDREN, getrusage  # not on Windows
-
-    start, before = time.perf_counter(), getrusage(RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    seconds, after = time.perf_counter() - start, getrusage(RUSAGE_CHILDREN)
-    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    start = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        _, status, used = os.wait4(process.pid, 0)  # not on Windows
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    processor = used.ru_utime + used.ru_stime
     figures = {
         "step": name,
         "rows": n_rows,
-        "seconds": round(seconds, 1),
+        "seconds": round(time.perf_counter() - start, 1),
         "processor seconds": round(processor, 1),
         "rows per processor second": round(n_rows / processor),
-        "peak MB of the steps so far": round(after.ru_maxrss / 1024, 1),
+        "peak MB": round(used.ru_maxrss / 1024, 1),
     }
     return json.dumps(figures)
 
@@ -84,6 +86,7 @@ def main() -> None:
     steps = {
         "inspect": [*stumpery, "inspect", str(log)],
         "learn": [*stumpery, "learn", str(log), "--out", str(policy), "--max-bytes", str(given.max_bytes)],
+        "evaluate": [*stumpery, "evaluate", str(log), "--policy", str(policy), "--always", "1", "--uniform"],
     }
     for name, command in steps.items():
         print(measured(name, command, given.rows), flush=True)  # noqa: T201 - a program
