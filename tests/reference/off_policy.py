@@ -1,4 +1,4 @@
-"""Off-policy evaluation, event by event: estimators, an empirical-Bernstein sequence by numerical integration."""
+"""Off-policy evaluation, event by event: estimators, confidence sequences by numerical integration and by bets."""
 
 import math
 
@@ -70,3 +70,33 @@ def log_wealth(s, v, n_steps=200_000):
     top = max(logs)
     mixture = sum(math.exp(each - top) for each in logs) / n_steps
     return top + math.log(mixture) - math.log(1.0 - math.exp(-1.0))
+
+
+def betting_wealth(terms, floor, mean):
+    """The logarithm of the mean wealth of twelve constant bets against a mean of terms of -floor or more.
+
+    Waudby-Smith and Ramdas 2023: a bet's wealth is the product of 1 + stake * (x - mean), with terms and mean scaled to
+    x = (term + floor) / (1 + floor). Stakes are 3/4, 3/8, 3/16, ...
+    """
+    logs = []
+    for power in range(12):
+        stake, wealth = 0.75 * 0.5**power, 0.0
+        for term in terms:
+            wealth += math.log1p(stake * (term - mean) / (1.0 + floor))
+        logs.append(wealth)
+    top = max(logs)
+    return top + math.log(sum(math.exp(each - top) for each in logs) / 12.0)
+
+
+def betting_lower(terms, floor, alpha):
+    """The greatest mean in 0..1 at which the bets' wealth is above 1 / alpha, by bisection."""
+    if betting_wealth(terms, floor, 0.0) <= math.log(1.0 / alpha):
+        return 0.0
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2.0
+        if betting_wealth(terms, floor, middle) > math.log(1.0 / alpha):
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,4 +1,5 @@
 from .candidates import Progressive, Replayed
+from .confidence.betting import BettingSequence, LowerBets
 from .confidence.intervals import (
     Interval,
     LikelihoodSums,
@@ -17,10 +18,12 @@ from .reporting.report import OffPolicyReport
 from .weights import clipped, shrunk, sub_gaussian, switched
 
 __all__ = [
+    "BettingSequence",
     "CalibrationRow",
     "DifferenceSequence",
     "Interval",
     "LikelihoodSums",
+    "LowerBets",
     "LowerSequence",
     "OffPolicyReport",
     "Progressive",

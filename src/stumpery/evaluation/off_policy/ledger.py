@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stumpery.evaluation.off_policy.candidates import LoggedRows
+from stumpery.evaluation.off_policy.confidence.betting import BettingSequence
 from stumpery.evaluation.off_policy.confidence.intervals import Interval
 from stumpery.evaluation.off_policy.confidence.sequences import DifferenceSequence, ValueSequence, bounded_terms
 from stumpery.evaluation.off_policy.sums import BlockSums, JudgedEvents
@@ -19,25 +20,40 @@ MAX_CHECKPOINTS = 128
 CHECK_ROWS = 512  # between two looks at confidence sequences
 
 
+class Checkpoint(NamedTuple):
+    """The confidence sequences of a value, scaled to 0..1, after some events."""
+
+    n: int
+    sequence: Interval
+    betting: Interval
+
+
 class PolicyLedger:
     """What is kept of one policy."""
 
     def __init__(self, n_actions: int, floor: float) -> None:
         self.sums = BlockSums()
         self.sequence = ValueSequence(floor)
+        self.betting = BettingSequence(floor)
         self.tally = WeightTally(n_actions)
-        self.checkpoints: list[tuple[int, Interval]] = []
+        self.checkpoints: list[Checkpoint] = []
 
     @property
     def scale(self) -> float:
         """How many events a row stands for on average."""
         return float(self.sums.totals[0] / self.sums.n_rows) if self.sums.n_rows else 1.0
 
-    def watch(self, terms: Floats, complements: Floats, level: float) -> None:
-        """Add terms to the confidence sequence and note it at times; every second note goes when there are many."""
+    def watch(self, terms: Floats, complements: Floats, level: float, *, is_weighted: bool) -> None:
+        """Add terms to the confidence sequences and note these at times; every second note goes when there are many.
+
+        Where rows stand for several events nothing is bet: bets must be bounded, and such terms are not.
+        """
         for part in _parts(len(terms)):
             self.sequence.add(terms[part], complements[part])
-            self.checkpoints.append((self.sequence.n, self.sequence.interval(level, scale=self.scale)))
+            if not is_weighted:
+                self.betting.add(terms[part], complements[part])
+            sequence, betting = self.sequence.interval(level, scale=self.scale), self.betting.interval(level)
+            self.checkpoints.append(Checkpoint(self.sequence.n, sequence, betting))
         if len(self.checkpoints) > MAX_CHECKPOINTS:
             del self.checkpoints[:-1:2]
 
@@ -120,7 +136,7 @@ class Ledger:
             ledger.sums.add(JudgedEvents(weights, rows.rewards, predicted[own], values, rows.counts).terms())
             ledger.tally.add(rows, weights, judged)
             terms = self._sequence_terms(rows, weights, judged, self._unit(predicted))
-        ledger.watch(*terms, self.level)
+        ledger.watch(*terms, self.level, is_weighted=rows.counts is not None)
         return terms
 
     def _sequence_terms(

@@ -52,8 +52,8 @@ def draw_time(report: "OffPolicyReport", ledger: "Ledger", ax: "Axes") -> "Axes"
         found = ledger.policies[policy]
         if not found.checkpoints:
             continue
-        events = [n for n, _ in found.checkpoints]
-        ends = low + (high - low) * np.array([interval for _, interval in found.checkpoints])
+        events = [each.n for each in found.checkpoints]
+        ends = low + (high - low) * np.array([each.sequence for each in found.checkpoints])
         ax.fill_between(events, ends[:, 0], ends[:, 1], color=f"C{place}", alpha=0.15, linewidth=0)
         sums = np.cumsum(found.sums.blocks, axis=0)
         means = (sums[:, term.V] + sums[:, term.WD]) / np.maximum(sums[:, term.N], 1e-300)
