@@ -11,7 +11,7 @@ from stumpery.jit import kernel
 from stumpery.types import Floats
 
 LOG_EVERY = 32  # variables between two logarithms: with MAX_TERM no product overflows, with MAX_STAKE none underflows
-MAX_HALVINGS = 60
+CROSSING_HALVINGS = 60
 
 
 @kernel
@@ -56,7 +56,7 @@ def rejected_mean(log_wealth: Floats, means: Floats, log_threshold: float) -> fl
     low, high = 0.0, 1.0
     if mixed(log_wealth, left, 1.0) > log_threshold:
         return float(means[left + 1])
-    for _ in range(MAX_HALVINGS):
+    for _ in range(CROSSING_HALVINGS):
         middle = 0.5 * (low + high)
         if mixed(log_wealth, left, middle) > log_threshold:
             low = middle
