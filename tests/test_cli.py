@@ -131,6 +131,7 @@ def test_the_data_path_is_the_folder_that_is_looked_in_first(run, tmp_path, monk
         (["serve", "--host", "192.0.2.1"], "the site needs keys"),
         (["service", "check", "nowhere"], "there is no log in nowhere"),
         (["service", "rebuild", "nowhere"], "there is no log in nowhere"),
+        (["service", "check", "nowhere", "--log", "mysql://x"], "the command is not valid"),
         (["service", "export", "nowhere", "default", "x.jsonl"], "there is no log nowhere/log.sqlite"),
         (["service", "backup", "nowhere", "copy"], "there is no log nowhere/log.sqlite"),
         (["service", "key", "--rights", "all"], "the key is not valid"),

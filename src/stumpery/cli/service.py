@@ -11,24 +11,29 @@ from stumpery.cli.tables import print_table
 
 app = typer.Typer(help="Upkeep of a decision service.", no_args_is_help=True, rich_markup_mode=None)
 Folder = Annotated[Path, typer.Argument(help="The site's folder.")]
+Log = Annotated[str | None, typer.Option(help="postgresql://... instead of a file in the folder.")]
 
 
 @app.command(epilog="Example: stumpery service check stumpery-site")
-def check(folder: Folder) -> None:
+def check(
+    folder: Folder,
+    decisions: Annotated[bool, typer.Option(help="Also draw every decision again.")] = False,
+    log: Log = None,
+) -> None:
     """Check the log and its snapshots: every row, every event, and equal bits; the service must not run."""
     with user_errors():
         from stumpery.service.upkeep.checking import check as check_site
 
-        print_table("Checked", list(check_site(folder)))
+        print_table("Checked", list(check_site(folder, log, decisions=decisions)))
 
 
 @app.command(epilog="Example: stumpery service rebuild stumpery-site")
-def rebuild(folder: Folder) -> None:
+def rebuild(folder: Folder, log: Log = None) -> None:
     """Rebuild the policies from the whole log, compare the bits, and save a snapshot; the service must not run."""
     with user_errors():
         from stumpery.service.upkeep.checking import rebuild as rebuild_site
 
-        print_table("Rebuilt", list(rebuild_site(folder)))
+        print_table("Rebuilt", list(rebuild_site(folder, log)))
 
 
 @app.command(epilog="Example: stumpery service export stumpery-site default decisions.jsonl")
@@ -36,21 +41,22 @@ def export(
     folder: Folder,
     policy: Annotated[str, typer.Argument(help="The policy.")],
     path: Annotated[Path, typer.Argument(help="The file of JSON lines to write.")],
+    log: Log = None,
 ) -> None:
     """Write decisions and their rewards as JSON lines; also while the service runs."""
     with user_errors():
         from stumpery.service.upkeep.exporting import export as export_policy
 
-        typer.echo(f"wrote {export_policy(folder, policy, path):,} decisions to {path}")
+        typer.echo(f"wrote {export_policy(folder, policy, path, log):,} decisions to {path}")
 
 
 @app.command(epilog="Example: stumpery service backup stumpery-site copies/monday")
-def backup(folder: Folder, target: Annotated[Path, typer.Argument(help="A new folder.")]) -> None:
-    """Copy the log; also while the service runs."""
+def backup(folder: Folder, target: Annotated[Path, typer.Argument(help="A new folder.")], log: Log = None) -> None:
+    """Copy the log to a file in a new folder; also while the service runs."""
     with user_errors():
         from stumpery.service.upkeep.copying import back_up
 
-        typer.echo(f"copied {back_up(folder, target):,} events to {target}")
+        typer.echo(f"copied {back_up(folder, target, log):,} events to {target}")
 
 
 @app.command(epilog="Example: stumpery service erase stumpery-site user 4711")
@@ -58,12 +64,14 @@ def erase(
     folder: Folder,
     column: Annotated[str, typer.Argument(help="The column of contexts.")],
     value: Annotated[str, typer.Argument(help="The value whose contexts are erased.")],
+    log: Log = None,
 ) -> None:
     """Erase contexts, and rebuild the policies without them; the service must not run."""
     with user_errors():
         from stumpery.service.upkeep.copying import erase as erase_contexts
 
-        typer.echo(f"erased {erase_contexts(folder, column, value):,} contexts; the policies were rebuilt without them")
+        n = erase_contexts(folder, column, value, log)
+        typer.echo(f"erased {n:,} contexts; the policies were rebuilt without them")
 
 
 @app.command(epilog="Example: stumpery service demo --visitors 50")

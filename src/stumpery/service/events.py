@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from stumpery.service.settings import PolicySettings
 
+ERASURE = "erasure"  # in the place of the id of a decision, so that these rows are found
 Value = str | int | float | bool | None
 ServedContext = dict[str, Value]
 
@@ -130,6 +131,12 @@ class ReplicasHashed(Struct, tag="hash", frozen=True):
     """The row after which all processes hash their replica, so that the hashes can be compared."""
 
 
+class ContextsErased(Struct, tag="erasure", frozen=True):
+    """Contexts of earlier decisions were erased, so many: snapshots from before hold what was learned from them."""
+
+    n: int
+
+
 Event = (
     PolicyCreated
     | PolicyChanged
@@ -145,6 +152,7 @@ Event = (
     | ClockRead
     | LeaderChosen
     | ReplicasHashed
+    | ContextsErased
 )
 _ENCODER, _DECODER = msgspec.json.Encoder(), msgspec.json.Decoder(Event)
 

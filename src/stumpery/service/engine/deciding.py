@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Mapping
 from hashlib import blake2b
+from typing import NamedTuple
 
 import msgspec
 
@@ -80,9 +81,23 @@ def check_new_action(
     check_values(f"features of {action!r}", features or {}, limits)
 
 
-def _made(journal: Journal, policy: PolicyReplica, request: DecideRequest, asked: str | None) -> DecisionMade:
-    """The decision that a request leads to."""
-    settings, number = policy.settings, journal.next_number
+class Draw(NamedTuple):
+    """An action that was drawn: its position, and the probabilities with which each was.
+
+    `imitation` is the action and probability that an apprentice would have taken.
+    """
+
+    actions: list[str]
+    probabilities: list[float]
+    position: int
+    draw: float
+    group: str | None
+    imitation: tuple[str, float] | None
+
+
+def drawn(policy: PolicyReplica, request: DecideRequest, number: int) -> Draw:
+    """Draw an action for the event of that number: the same each time, by what the policy has learned."""
+    settings = policy.settings
     actions, own = probabilities_of(policy, request)
     draw = uniform(settings.seed, number)
     index, shown, group, imitation = chosen(own, draw), own, None, None
@@ -95,6 +110,12 @@ def _made(journal: Journal, policy: PolicyReplica, request: DecideRequest, asked
         shown = with_control(own, baseline, settings.control)
         if uniform(settings.seed, number, CONTROL) < settings.control:
             index, group = baseline, CONTROL
+    return Draw(actions, shown, index, draw, group, imitation)
+
+
+def _made(journal: Journal, policy: PolicyReplica, request: DecideRequest, asked: str | None) -> DecisionMade:
+    """The decision that a request leads to."""
+    actions, shown, index, draw, group, imitation = drawn(policy, request, journal.next_number)
     ranked = sorted(range(len(actions)), key=shown.__getitem__, reverse=True)[: request.k]
     return DecisionMade(
         context=request.context,
@@ -102,7 +123,7 @@ def _made(journal: Journal, policy: PolicyReplica, request: DecideRequest, asked
         probability=shown[index],
         draw=draw,
         version=policy.version,
-        until=journal.time + round(1000 * settings.wait_s),
+        until=journal.time + round(1000 * policy.settings.wait_s),
         ranking=[(actions[each], shown[each]) for each in ranked],
         available=request.available,
         asked=asked,

@@ -17,7 +17,7 @@ import msgspec
 from stumpery.errors import CorruptFile, StumperyError
 from stumpery.policies import Policy
 from stumpery.saving.files import load, save
-from stumpery.service.events import LeaderChosen
+from stumpery.service.events import ERASURE, LeaderChosen
 from stumpery.service.log.event_log import EventLog, LogRow
 from stumpery.service.replica.policy_replica import PolicyReplica, ReplicaTables
 from stumpery.service.replica.site_replica import SiteReplica
@@ -118,6 +118,7 @@ class Snapshots:
 
     def _latest(self, log: EventLog, end: int) -> SiteReplica:
         """The replica of the latest usable snapshot up to a row; an empty one if there is none."""
+        self._forget(max((row.number for row in log.rows_of("", ERASURE)), default=0))
         for number in self.numbers():
             if number > end:
                 continue
@@ -130,6 +131,13 @@ class Snapshots:
             except (StumperyError, ValueError, OSError) as error:
                 logger.warning("the snapshot at %d is damaged and passed over: %s", number, error)
         return SiteReplica()
+
+    def _forget(self, erased: int) -> None:
+        """Delete snapshots from before an erasure, whose models have learned from what was erased."""
+        for number in self.numbers():
+            if number < erased:
+                logger.warning("the snapshot at %d is deleted: contexts were erased after it", number)
+                shutil.rmtree(self.folder / str(number), ignore_errors=True)
 
 
 def _write_synced(path: Path, content: bytes) -> None:

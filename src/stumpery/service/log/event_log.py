@@ -1,6 +1,6 @@
 """The interface of event logs, and the rows they hold."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
@@ -47,6 +47,12 @@ class EventLog(Protocol):
 
     def trim(self, before: int, limit: int) -> int:
         """Delete rows before a number, at most `limit`; how many were."""
+
+    def integrity(self) -> str:
+        """What is found in the store: "ok", or a CorruptFile says what is damaged."""
+
+    def rewrite(self, rows: Iterable[LogRow]) -> int:
+        """Replace the contents of rows for good, and append the last one if it is new; how many there were."""
 
     def close(self) -> None:
         """Release the log."""

@@ -8,10 +8,12 @@ database ends the turn of a process that has fallen silent in it.
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
+from stumpery.errors import CorruptFile
 from stumpery.service.errors import ServiceUnavailable
 from stumpery.service.log.event_log import LogRow
 from stumpery.system.extras import need
@@ -30,6 +32,7 @@ TURN_LOCK = USE_LOCK + 1
 BEGIN = f"BEGIN; SELECT pg_advisory_xact_lock({TURN_LOCK})"
 PAGE_ROWS = 1_000
 TIMEOUT_S, LOCK_WAIT_S, LOCK_POLL_S = 10.0, 5.0, 0.05
+MAINTENANCE_S = 86_400.0
 SETTINGS = {
     "synchronous_commit": "on",
     "idle_in_transaction_session_timeout": "5s",  # ends the turn of a process that was stopped in it
@@ -133,6 +136,28 @@ class PostgresqlLog:
         self.query("DELETE FROM stumpery_log WHERE number < $1", end)
         return max(0, end - first)
 
+    def integrity(self) -> str:
+        """Whether the table has all rows from its first to its last: "ok", or a CorruptFile says that it has not."""
+        first, (last, _) = self.first(), self.last()
+        count = "SELECT count(*) FROM stumpery_log"
+        n = self._run(lambda connection: connection.fetchval(count, timeout=MAINTENANCE_S))
+        if last and n != last - first + 1:
+            raise CorruptFile(f"the log in PostgreSQL has {n} rows from {first} to {last}: some are missing")
+        return "ok"
+
+    def rewrite(self, rows: Iterable[LogRow]) -> int:
+        """Replace rows for good, and append new ones; the table is written anew, without what was in it."""
+        n = 0
+        with self.turn():
+            rest = iter(rows)
+            while chunk := list(islice(rest, PAGE_ROWS)):
+                self.query("DELETE FROM stumpery_log WHERE number = ANY($1)", [row.number for row in chunk])
+                self.append(chunk)
+                n += len(chunk)
+        if n:
+            self._run(lambda connection: connection.execute("VACUUM FULL stumpery_log", timeout=MAINTENANCE_S))
+        return n
+
     def close(self) -> None:
         """Close the connection, which releases its locks."""
         with self._lock:
@@ -186,5 +211,6 @@ class PostgresqlLog:
             connection.terminate()
             why = "this needs the log for itself" if self._is_alone else "that one needs the log for itself"
             raise ServiceUnavailable(f"the log in PostgreSQL is in use by another process; {why}")
-        await connection.execute(f"{BEGIN}; {CREATE_TABLE}; COMMIT")
+        if not self._is_alone:
+            await connection.execute(f"{BEGIN}; {CREATE_TABLE}; COMMIT")
         return connection

@@ -168,12 +168,12 @@ class SqliteLog:
         return max(0, end - first)
 
     def rewrite(self, rows: Iterable[LogRow]) -> int:
-        """Replace the contents of rows for good: nothing of the old ones stays in the file."""
-        changed = [(row.content, row.number) for row in rows]
+        """Replace rows for good, and append new ones: nothing of the old contents stays in the file."""
+        changed = list(rows)
         try:
             self._connection.execute("PRAGMA secure_delete=ON").fetchall()
             self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.executemany("UPDATE log SET content = ? WHERE number = ?", changed)
+            self._connection.executemany("INSERT OR REPLACE INTO log VALUES (?, ?, ?, ?, ?)", changed)
             self._connection.execute("COMMIT")
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

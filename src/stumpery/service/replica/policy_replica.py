@@ -180,6 +180,11 @@ class PolicyReplica:
         self.settings = msgspec.structs.replace(self.settings, **like)
         self._set_actions()
 
+    @property
+    def has_lessons(self) -> bool:
+        """Whether there are rewards that wait to be learned."""
+        return bool(self._lessons)
+
     def learn(self) -> None:
         """Learn the rewards that are waiting, in the log's order."""
         if not self._lessons:

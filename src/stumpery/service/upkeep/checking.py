@@ -9,16 +9,21 @@ import msgspec
 from stumpery.errors import CorruptFile, StumperyError
 from stumpery.service import events
 from stumpery.service.engine.snapshots import SNAPSHOT_FOLDER, Snapshots
-from stumpery.service.log.opening import LOG_FILE
-from stumpery.service.log.sqlite_log import SqliteLog
+from stumpery.service.log.event_log import EventLog
+from stumpery.service.log.opening import LOG_FILE, open_log
 from stumpery.service.replica.site_replica import SiteReplica
+from stumpery.service.settings import site_of
+from stumpery.service.upkeep.recomputing import Recomputation
 
 Line = dict[str, Any]
 
 
-def check(folder: Path) -> Iterator[Line]:
-    """What is checked, and what was found: a CorruptFile says what is damaged in the log itself."""
-    log, snapshots = _opened(folder)
+def check(folder: Path, database: str | None = None, *, decisions: bool = False) -> Iterator[Line]:
+    """What is checked, and what was found: a CorruptFile says what is damaged in the log itself.
+
+    With `decisions` each is drawn again, and its probability compared with the log.
+    """
+    log, snapshots = _opened(folder, database)
     try:
         yield {"checked": "file", "found": log.integrity()}
         base = _base(log, snapshots)
@@ -32,13 +37,25 @@ def check(folder: Path) -> Iterator[Line]:
         for number in sorted(waiting):
             yield {"checked": f"snapshot {number}", "found": "damaged: the log ends before it"}
         yield {"checked": "log", "found": f"{replica.number:,} events, sha256 {replica.digest()}"}
+        if decisions:
+            yield {"checked": "decisions", "found": str(recomputed(log, snapshots))}
     finally:
         log.close()
 
 
-def rebuild(folder: Path) -> Iterator[Line]:
+def recomputed(log: EventLog, snapshots: Snapshots) -> Recomputation:
+    """All decisions of a log, drawn again."""
+    base = _base(log, snapshots)
+    replica = SiteReplica() if base is None else snapshots.load(base)
+    replica.recall = lambda number: snapshots.restore(log, before=number)
+    again = Recomputation(replica)
+    again.run(log.rows(replica.number))
+    return again
+
+
+def rebuild(folder: Path, database: str | None = None) -> Iterator[Line]:
     """Rebuild the policies from the whole log, compare them with the snapshot and its tail, and save a new snapshot."""
-    log, snapshots = _opened(folder)
+    log, snapshots = _opened(folder, database)
     try:
         base = _base(log, snapshots)
         whole = SiteReplica.of_log(log) if base is None else snapshots.load(base)
@@ -56,14 +73,14 @@ def rebuild(folder: Path) -> Iterator[Line]:
         log.close()
 
 
-def _opened(folder: Path) -> tuple[SqliteLog, Snapshots]:
+def _opened(folder: Path, database: str | None) -> tuple[EventLog, Snapshots]:
     path = folder / LOG_FILE
-    if not path.exists():
+    if database is None and not path.exists():
         raise CorruptFile(f"there is no log in {folder}: {LOG_FILE} is missing")
-    return SqliteLog(path, is_alone=True), Snapshots(folder / SNAPSHOT_FOLDER)
+    return open_log(site_of(None, folder=folder, log=database), is_alone=True), Snapshots(folder / SNAPSHOT_FOLDER)
 
 
-def _base(log: SqliteLog, snapshots: Snapshots) -> int | None:
+def _base(log: EventLog, snapshots: Snapshots) -> int | None:
     """The snapshot that a rebuild begins with where the log's beginning was deleted; None where it is whole."""
     first = log.first()
     if first <= 1:

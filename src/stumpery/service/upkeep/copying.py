@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -9,43 +10,67 @@ import msgspec
 from stumpery.errors import InvalidInput
 from stumpery.service import events
 from stumpery.service.engine.snapshots import SNAPSHOT_FOLDER, Snapshots
-from stumpery.service.events import DecisionMade, encoded
-from stumpery.service.log.event_log import LogRow
-from stumpery.service.log.opening import LOG_FILE
+from stumpery.service.events import ERASURE, ContextsErased, DecisionMade, encoded
+from stumpery.service.log.event_log import EventLog, LogRow
+from stumpery.service.log.opening import LOG_FILE, open_log
 from stumpery.service.log.sqlite_log import SqliteLog
 from stumpery.service.replica.site_replica import SiteReplica
+from stumpery.service.settings import site_of
+
+CHUNK_ROWS = 1_000
 
 
-def back_up(folder: Path, target: Path) -> int:
-    """Copy the log of a site, also while it is served, to a new folder; returns the number of its last event."""
+def back_up(folder: Path, target: Path, database: str | None = None) -> int:
+    """Copy the log of a site, also while it is served, to a new folder; returns the number of its last event.
+
+    The copy is a file, also that of a database: a folder that `stumpery serve` goes on with.
+    """
     if (target / LOG_FILE).exists():
         raise InvalidInput(f"{target} has a log already; a back-up needs a new folder")
-    source = SqliteLog(folder / LOG_FILE, is_reader=True)
+    source = open_log(site_of(None, folder=folder, log=database), is_reader=True)
     try:
+        last, _ = source.last()  # also says whether there is a log
         target.mkdir(parents=True, exist_ok=True)
-        source.copy_to(target / LOG_FILE)
+        if isinstance(source, SqliteLog):
+            source.copy_to(target / LOG_FILE)
+            last, _ = source.last()
+        else:
+            _copy(source, target / LOG_FILE, last)
         if source.first() > 1 and (folder / SNAPSHOT_FOLDER).exists():
             shutil.copytree(folder / SNAPSHOT_FOLDER, target / SNAPSHOT_FOLDER, dirs_exist_ok=True)
-        return source.last()[0]
+        return last
     finally:
         source.close()
 
 
-def erase(folder: Path, column: str, value: str) -> int:
+def _copy(source: EventLog, path: Path, last: int) -> None:
+    """Copy the rows of a log up to one of them to a new file; rows do not change, so others may write it."""
+    copy, number = SqliteLog(path), 0
+    try:
+        while rows := [row for row in source.next_rows(number, CHUNK_ROWS) if row.number <= last]:
+            copy.append(rows)
+            number = rows[-1].number
+    finally:
+        copy.close()
+
+
+def erase(folder: Path, column: str, value: str, database: str | None = None) -> int:
     """Erase the contexts that have this value, and rebuild the policies without them; returns how many.
 
     The rows stay, without values and as decisions that are never learned; snapshots are replaced. The service must not
     run.
     """
-    if not (folder / LOG_FILE).exists():
+    if database is None and not (folder / LOG_FILE).exists():
         raise InvalidInput(f"there is no log in {folder}: {LOG_FILE} is missing")
-    log = SqliteLog(folder / LOG_FILE, is_alone=True)
+    log = open_log(site_of(None, folder=folder, log=database), is_alone=True)
     try:
         if log.first() > 1:
             raise InvalidInput(
                 "the log's beginning was deleted, so the policies cannot be rebuilt without these contexts"
             )
-        n = log.rewrite(_erased(log, column, value))
+        n = sum(1 for _ in _erased(log, column, value))
+        if n:
+            log.rewrite(_with_erasure(log, column, value, n))
         shutil.rmtree(folder / SNAPSHOT_FOLDER, ignore_errors=True)
         replica = SiteReplica.of_log(log)
         Snapshots(folder / SNAPSHOT_FOLDER).save(replica)
@@ -54,7 +79,14 @@ def erase(folder: Path, column: str, value: str) -> int:
     return n
 
 
-def _erased(log: SqliteLog, column: str, value: str) -> Iterator[LogRow]:
+def _with_erasure(log: EventLog, column: str, value: str, n: int) -> Iterator[LogRow]:
+    """The rows without these contexts, and the event that tells other machines to forget their snapshots."""
+    last, time = log.last()
+    yield from islice(_erased(log, column, value), n)
+    yield LogRow(last + 1, time, "", ERASURE, encoded(ContextsErased(n)))
+
+
+def _erased(log: EventLog, column: str, value: str) -> Iterator[LogRow]:
     for row in log.rows():
         event = events.decoded(row.content)
         if isinstance(event, DecisionMade) and event.context and str(event.context.get(column)) == value:

@@ -9,20 +9,20 @@ import msgspec
 from stumpery.service import events
 from stumpery.service.errors import UnknownName
 from stumpery.service.events import DecisionMade, DecisionSettled, PolicyCreated, RewardCame, RewardStatus
-from stumpery.service.log.event_log import LogRow
-from stumpery.service.log.opening import LOG_FILE
-from stumpery.service.log.sqlite_log import SqliteLog
+from stumpery.service.log.event_log import EventLog, LogRow
+from stumpery.service.log.opening import open_log
+from stumpery.service.settings import site_of
 from stumpery.system.writing import whole_file
 
 HEADING = {"format": "stumpery-log", "version": 1}
 
 
-def export(folder: Path, policy: str, path: Path) -> int:
+def export(folder: Path, policy: str, path: Path, database: str | None = None) -> int:
     """Write the decisions of a policy that have their reward, a line each; returns how many.
 
     The first line names the actions and the range of rewards. The log may be in use.
     """
-    log = SqliteLog(folder / LOG_FILE, is_reader=True)
+    log = open_log(site_of(None, folder=folder, log=database), is_reader=True)
     encoder, n = msgspec.json.Encoder(), 0
     try:
         settings = _settings(log, policy)
@@ -67,7 +67,7 @@ def _line(event: str, time: int, made: DecisionMade, reward: float) -> dict[str,
     return line if made.available is None else {**line, "available": made.available}
 
 
-def _settings(log: SqliteLog, policy: str) -> Any:
+def _settings(log: EventLog, policy: str) -> Any:
     settings, actions = None, dict[str, None]()
     for row in log.rows():
         if row.policy == policy and row.event is None:
