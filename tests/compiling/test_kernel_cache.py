@@ -184,6 +184,11 @@ def test_a_kernel_is_found_again_by_its_types(store, monkeypatch):
     assert len(files_in(store.folder)) == 2
 
 
+def test_a_kernel_from_the_cache_imports_nothing_that_only_the_compiler_needs(cache):
+    assert run("cached_sum.py", cache) == "0 True"
+    assert run("cached_sum.py", cache) == "1 False"
+
+
 def test_a_miss_of_the_cache_is_logged(store, monkeypatch, caplog):
     with caplog.at_level("DEBUG", logger="stumpery"):
         assert uses(monkeypatch, store) == (0, 1)

@@ -68,10 +68,11 @@ def validate_blocks(forest: ForestState, n_kept: int) -> None:
     check((used <= 1).all(), f"block {used.argmax()} is in two lists")
     n_actual = len(chain(free, before, trees.NO_INDEX, "the list of free blocks"))
     check(n_actual == n_free, f"{n_actual} blocks are free, not {n_free}")
-    newest = np.concatenate([lines[:, trees.LEAF_NEWEST], forest.blocks[:, trees.BLOCK_NEWEST]])
-    gaps = _decoded(np.concatenate([lines[:, trees.LEAF_NEWEST + 1 :], forest.blocks[:, trees.BLOCK_NEWEST + 1 :]]))
+    blocks = _written(forest)
+    newest = np.concatenate([lines[:, trees.LEAF_NEWEST], blocks[:, trees.BLOCK_NEWEST]])
+    gaps = _decoded(np.concatenate([lines[:, trees.LEAF_NEWEST + 1 :], blocks[:, trees.BLOCK_NEWEST + 1 :]]))
     noted = gaps > 0
-    oldest = newest - np.maximum(gaps - 1, 0).sum(axis=1)
+    oldest = newest - gaps.sum(axis=1, dtype=np.int64) + noted.sum(axis=1)
     check((lines[:, trees.LEAF_N_EVENTS] >= 0).all(), "a leaf's count of events is negative")
     check_within(gaps, 0, trees.LONG_GAP, "the gap between two events")
     check((noted[:, :-1] >= noted[:, 1:]).all(), "there is a hole between the events of a leaf")
@@ -81,6 +82,14 @@ def validate_blocks(forest: ForestState, n_kept: int) -> None:
     check(time >= n_kept or (oldest >= 0).all(), "a leaf has an event before the first")
 
 
-def _decoded(words: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The gaps in rows of words, the earliest first."""
-    return np.stack([words & 0xFFFF, words >> 16], axis=2).reshape(len(words), -1)
+def _written(forest: ForestState) -> NDArray[np.int32]:
+    """The blocks without those at the end that hold nothing, so that a forest with much room is loaded soon."""
+    newest = forest.blocks[:, trees.BLOCK_NEWEST]
+    n_written = len(newest) - int(np.argmax(newest[::-1] != 0)) if newest.any() else 0
+    rest = forest.blocks[n_written:, trees.BLOCK_NEWEST :]
+    return forest.blocks if rest.any() else forest.blocks[:n_written]
+
+
+def _decoded(words: NDArray[np.int32]) -> NDArray[np.uint16]:
+    """The gaps in rows of words, the earliest first: the lower half of a word, then its upper half."""
+    return np.ascontiguousarray(words, "<i4").view("<u2")

@@ -15,6 +15,7 @@ Misses are logged at debug level under the name of this module.
 
 import hashlib
 import hmac
+import io
 import logging
 import os
 import pickle
@@ -30,6 +31,7 @@ from typing import Any, NamedTuple
 import numba
 from numba.core.caching import Cache, NullCache
 from numba.core.compiler import CompileResult
+from numba.core.environment import Environment, _rebuild_env, lookup_environment
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
@@ -126,7 +128,7 @@ class KernelCache(Cache):  # type: ignore[misc]
         content = self._store.read(self._file_name(key)) if self._enabled else None
         if content is None:
             return None
-        stored_key, reduced = pickle.loads(content)  # noqa: S301 - authenticated: this user wrote it
+        stored_key, reduced = KernelUnpickler(io.BytesIO(content)).load()
         return CompileResult._rebuild(target_context, *reduced) if stored_key == key else None
 
     def _save_overload(self, signature: Any, data: Any) -> None:
@@ -140,6 +142,32 @@ class KernelCache(Cache):  # type: ignore[misc]
 
     def _file_name(self, key: Any) -> str:
         return f"{self._name}-{hashlib.sha256(repr(key).encode()).hexdigest()[:32]}.nbc"
+
+
+class KernelUnpickler(pickle.Unpickler):
+    """Unpickles authenticated files of compiled functions, without importing modules of Numba's that only its compiler needs.
+
+    Numba imports the modules of all functions that a kernel was compiled from, for their globals, which compiled code
+    does not use. One of them, of Numba's linear algebra, imports SciPy's.
+    """
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What a pickle names."""
+        found = super().find_class(module, name)
+        return _environment if found is _rebuild_env else found
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Any:
+    """The environment of a compiled function: what of it compiled code uses."""
+    if module in sys.modules or not module.startswith("numba."):
+        return _rebuild_env(module, constants, name)
+    environment = lookup_environment(name)
+    if environment is None:
+        environment = Environment({"__name__": module})
+        environment.consts[:] = constants
+        environment.env_name = name
+        Environment._memo[name] = environment
+    return environment
 
 
 def cache_of(function: Any, *, bounds_check: bool) -> Any:

@@ -22,6 +22,7 @@ Options = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
 MEMBER_LISTS = {"_members": "", "_recipes": "recipe "}  # options that list models, and what marks their arrays
 FAMILIES = ("policies", "clicks", "streaming", "ensembles", "selection", "reinforcement", "summaries", "encoding")
+PIECE_BYTES, MIN_PIECES = 2**16, 64
 MEMBER_BYTES = 1000  # that a member takes, at least
 
 
@@ -109,7 +110,24 @@ def restore(into: Arrays, saved: Mapping[str, NDArray[Any]]) -> None:
         if array.dtype == np.bool_ and (saved[name].view(np.uint8) > 1).any():
             raise CorruptFile(f"its array {name!r} has a value that is neither true nor false")
     for name, array in into.items():
-        np.copyto(array, saved[name])
+        _copy(array, saved[name])
+
+
+def _copy(into: NDArray[Any], saved: NDArray[Any]) -> None:
+    """Copy one array over another, in place, without writing pages of memory where both are zeros.
+
+    Most of a model with much room is zeros that the system has not given memory yet.
+    """
+    n_pieces = into.nbytes // PIECE_BYTES
+    if n_pieces < MIN_PIECES or not (into.flags.c_contiguous and saved.flags.c_contiguous):
+        np.copyto(into, saved)
+        return
+    ours, theirs = into.reshape(-1).view(np.uint8), saved.reshape(-1).view(np.uint8)
+    whole = n_pieces * PIECE_BYTES
+    ours[whole:] = theirs[whole:]
+    pairs = ours[:whole].reshape(n_pieces, -1), theirs[:whole].reshape(n_pieces, -1)
+    for piece in np.flatnonzero(pairs[0].max(axis=1) | pairs[1].max(axis=1)):
+        pairs[0][piece] = pairs[1][piece]
 
 
 def taken(arrays: Arrays, start: str) -> Arrays:

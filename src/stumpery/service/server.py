@@ -32,7 +32,8 @@ def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
     engine = Engine(settings)
     try:
         engine.start()
-        gc.freeze()  # what was restored stays
+        gc.freeze()  # what was imported and restored stays
+        gc.enable()
         for name, policy in settings.policies.items():
             engine.call(partial(prepare, settings, name, policy))
         app = application(engine)

@@ -4,7 +4,6 @@ Outside of a turn it applies what other processes have committed. In a turn it r
 adds by the whole log.
 """
 
-import gc
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -16,6 +15,7 @@ from stumpery.service.events import ClockRead, encoded
 from stumpery.service.log.event_log import EventLog, LogRow
 from stumpery.service.replica.models import warm_up
 from stumpery.service.settings import SiteSettings
+from stumpery.system.collection import uncollected
 
 CURRENT_S = 0.1
 MAX_FOLLOWED = 1_000  # events that are read at once
@@ -50,11 +50,8 @@ class Replication:
 
     def restore(self) -> None:
         """Take the state of the log: from a snapshot, and the rows after it, to the log's end."""
-        gc.disable()  # it would look at hundreds of thousands of open decisions again and again
-        try:
+        with uncollected():  # it would look at hundreds of thousands of open decisions again and again
             replica = self._snapshots.restore(self._log)
-        finally:
-            gc.enable()
         replica.hashes = True
         self.journal = Journal(self._log, replica, self._clock, self._on_decision)
         while self._read(MAX_FOLLOWED) == MAX_FOLLOWED:  # what came meanwhile

@@ -9,6 +9,7 @@ import hashlib
 import logging
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from itertools import takewhile
 from pathlib import Path
 
@@ -89,10 +90,12 @@ class Snapshots:
     def load(self, number: int) -> SiteReplica:
         """The replica of one snapshot; an error says what is wrong with it."""
         folder, manifest = self.folder / str(number), self._manifest(number)
-        for name, digest in manifest.files.items():
-            if _hash(folder / Path(name).name) != digest:
+        with ThreadPoolExecutor() as pool:  # a hash leaves the interpreter to the decoder
+            hashes = pool.map(_hash, [folder / Path(name).name for name in manifest.files])
+            tables = msgspec.msgpack.decode((folder / TABLES).read_bytes(), type=list[ReplicaTables])
+        for (name, digest), found in zip(manifest.files.items(), hashes, strict=True):
+            if found != digest:
                 raise msgspec.ValidationError(f"its file {name} is not what was written")
-        tables = msgspec.msgpack.decode((folder / TABLES).read_bytes(), type=list[ReplicaTables])
         replica = SiteReplica()
         replica.number, replica.time, replica.leader = manifest.number, manifest.time, manifest.leader
         for index, (name, each) in enumerate(zip(manifest.policies, tables, strict=True)):

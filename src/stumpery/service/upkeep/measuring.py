@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from stumpery.service.engine.journal import wall_clock
 from stumpery.service.engine.snapshots import SNAPSHOT_FOLDER, Snapshots
 from stumpery.service.events import DecisionMade, PolicyCreated, RewardCame, RewardStatus, encoded
 from stumpery.service.log.event_log import LogRow
@@ -21,12 +22,14 @@ from stumpery.service.log.sqlite_log import SqliteLog
 from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import PolicySettings
 from stumpery.service.upkeep.load import closed_loop, contexts, open_loop, request
+from stumpery.system.collection import uncollected
 
 ACTIONS = ("news", "sport", "film")
 N_COLUMNS, N_CONTEXTS = 12, 5_000
 DECIDE_PATH, REWARD_PATH = "/v1/policies/default/decide", "/v1/policies/default/reward"
 WAIT_MS = 600_000
 CHUNK = 2_000
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"  # installed packages have theirs
 Line = dict[str, Any]
 
 
@@ -58,7 +61,8 @@ def restarts(folder: Path, n_events: int) -> Iterator[Line]:
     write_log(folder, n_events)
     log, replica = SqliteLog(folder / LOG_FILE), SiteReplica()
     start, cpu = time.perf_counter(), time.process_time()
-    replica.replay(log.rows())
+    with uncollected():
+        replica.replay(log.rows())
     elapsed = time.perf_counter() - start
     log.close()
     cpu_us = 1e6 * (time.process_time() - cpu) / n_events
@@ -78,19 +82,22 @@ def restarts(folder: Path, n_events: int) -> Iterator[Line]:
 
 
 def write_log(folder: Path, n_events: int, first: int = 0) -> None:
-    """Write a log as a service would: decisions, and a reward for each."""
+    """Write a log as a service would have until now: decisions, and a reward for each, an event in a millisecond."""
     log, rows = SqliteLog(folder / LOG_FILE), contexts(N_CONTEXTS, N_COLUMNS, seed=1)
     settings = PolicySettings(actions=ACTIONS, learn_at_once=True)
+    time_ms = max(log.last()[1], wall_clock() - n_events)
     for start in range(first, first + n_events, CHUNK):
         numbers = range(start + 1, min(start + CHUNK, first + n_events) + 1)
-        log.append([_row(number, rows[(number // 2) % len(rows)], settings) for number in numbers])
+        time_of = [time_ms + number - first for number in numbers]
+        each = zip(numbers, time_of, strict=True)
+        log.append([_row(number, ms, rows[(number // 2) % len(rows)], settings) for number, ms in each])
     log.close()
 
 
-def _row(number: int, context: Any, settings: PolicySettings) -> LogRow:
+def _row(number: int, time_ms: int, context: Any, settings: PolicySettings) -> LogRow:
     """Row of a log: the policy, then decisions and their rewards in turn."""
     event: Any = PolicyCreated(settings)
-    index, time_ms = number // 2, 1_000_000 + number
+    index = number // 2
     if number > 1 and number % 2 == 0:
         action = ACTIONS[index % len(ACTIONS)]
         ranking = [(each, 1 / len(ACTIONS)) for each in ACTIONS]
@@ -108,7 +115,8 @@ def _server(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     policy = f"[policies.default]\nactions = {json.dumps(ACTIONS)}\nlearn_at_once = true\n"
     path.write_text(f'folder = "."\nport = 0\n{policy}', encoding="utf-8")
     command = [sys.executable, "-m", "stumpery", "serve", str(path)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    environment = {name: value for name, value in os.environ.items() if name != NO_BYTECODE}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     try:
         assert process.stdout is not None  # noqa: S101
         line = process.stdout.readline()
