@@ -145,7 +145,7 @@ class KernelCache(Cache):  # type: ignore[misc]
 
 
 class KernelUnpickler(pickle.Unpickler):
-    """Unpickles authenticated files of compiled functions, without importing modules of Numba's that only its compiler needs.
+    """Unpickles authenticated kernels, without importing modules of Numba that only its compiler needs.
 
     Numba imports the modules of all functions that a kernel was compiled from, for their globals, which compiled code
     does not use. One of them, of Numba's linear algebra, imports SciPy's.
