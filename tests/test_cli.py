@@ -99,6 +99,16 @@ def test_a_study_takes_the_settings_that_are_given(run, tmp_path):
     assert found["settings"] == {"steps": 200, "trials": 3, "seed": 5, "threads": 1}
 
 
+def test_a_study_runs_its_trials_in_processes(run, tmp_path):
+    answers = []
+    for name, options in {"processes": ["--jobs", 2], "threads": []}.items():
+        answer = run("study", "bandits-101", "--steps", 100, "--trials", 2, *options, "--out", tmp_path / name)
+        assert answer.exit_code == 0, answer.output
+        found = json.loads((tmp_path / name / "result.json").read_text())
+        answers.append([(row["policy"], row["regret"]) for row in found["final"]])
+    assert answers[0] == answers[1]
+
+
 def test_the_plan_prints_what_the_formulas_give(run):
     answer = run("plan", "--depth", 14, "--variable-gap", 0.4, "--action-gap", 0.1)
     assert answer.exit_code == 0, answer.output
@@ -121,6 +131,8 @@ def test_the_data_path_is_the_folder_that_is_looked_in_first(run, tmp_path, monk
     [
         (["study", "nonsense"], "there is no study 'nonsense': there are demo, bandits-101"),
         (["demo", "--steps", "0"], "steps is 0; it must be a whole number of 1 or more"),
+        (["study", "demo", "--jobs", "2", "--ray", "auto"], "--jobs and --ray are both given"),
+        (["study", "forest-cost", "--jobs", "2"], "forest-cost measures time, so its parts run one by one"),
         (["demo", "--seed", "-1"], "seed is -1; it must be a whole number from 0 to 9223372036854775807"),
         (["demo", "--out", "afile/x"], "Not a directory"),
         (["plan", "--delta", "0"], "delta is 0.0; it must be a number from 1e-12 to 1"),

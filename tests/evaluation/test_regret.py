@@ -223,6 +223,7 @@ def test_final_figures_come_in_order_of_regret():
         ({"steps": 1e3}, "steps is 1000.0; it must be a whole number of 1 or more"),
         ({"trials": 0}, "trials is 0; it must be a whole number of 1 or more"),
         ({"threads": 0}, "threads is 0; it must be a whole number of 1 or more"),
+        ({"executor": 4}, "executor is 4; it must be one, such as .*"),
         ({"seed": -1}, "seed is -1; it must be a whole number of 0 or more"),
         ({"seed": 1.5}, "seed is 1.5; it must be a whole number of 0 or more"),
         ({"reference": lambda batch: batch.rewards}, r"the reference gave shape \(50, 4\) for 50 events; .*"),
@@ -251,3 +252,14 @@ def test_kept_trials_of_another_seed_or_length_are_not_taken_for_ours():
         kept[name] = {"reward": [], "regret": [], "seconds": 0.0}  # damaged
     mended = st.regret(policies, BernoulliArms(), steps=60, trials=1, seed=1, kept=kept)
     assert mended.regrets["UCB"].tolist() == alone.regrets["UCB"].tolist()
+
+
+def test_trials_in_processes_have_the_same_curves(policies):
+    stream, done = BernoulliArms(n_actions=4), []
+    alone = st.regret(policies, stream, steps=1500, trials=3, seed=9, threads=1)
+    with st.jobs.Processes(2) as executor:
+        shared = st.regret(policies, stream, steps=1500, trials=3, seed=9, executor=executor, progress=done.append)
+        with pytest.raises(st.InvalidInput, match="cannot be sent to another process"):
+            st.regret(policies, stream, steps=15, executor=executor, reference=lambda batch: batch.rewards.max(axis=1))
+    assert curves(shared) == curves(alone)
+    assert sum(done) == 1500 * 3 * 2

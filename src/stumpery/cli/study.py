@@ -4,15 +4,18 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stumpery.cli.errors import user_errors
-from stumpery.cli.parameters import Out, Seed, Steps, Threads, Trials
+from stumpery.cli.parameters import Jobs, Out, Ray, Seed, Steps, Threads, Trials, chosen_executor
 from stumpery.cli.progress import event_progress
 from stumpery.cli.tables import print_table
 from stumpery.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from stumpery.jobs.executor import Executor
 
 Folder = Annotated[Path | None, typer.Option("--data", help="A folder of Parquet files, as STUMPERY_DATA.")]
 
@@ -31,6 +34,8 @@ def study(
     threads: Threads = 2,
     out: Out = None,
     folder: Folder = None,
+    jobs: Jobs = None,
+    ray: Ray = None,
 ) -> None:
     """Reproduce a figure or claim of a source; an interrupted run is resumed."""
     from stumpery.options import check_known
@@ -43,10 +48,21 @@ def study(
     with user_errors():
         check_known("study", name, STUDIES)
         _use_data(folder)
-        _run(name, steps, trials, seed, threads, out)
+        if STUDIES[name].is_timed and (jobs or ray):
+            raise InvalidInput(f"{name} measures time, so its parts run one by one; leave out --jobs and --ray")
+        with chosen_executor(jobs, ray) as executor:
+            _run(name, steps, trials, seed, threads, out, executor)
 
 
-def _run(name: str, steps: int | None, trials: int | None, seed: int, threads: int, out: Path | None) -> None:
+def _run(
+    name: str,
+    steps: int | None,
+    trials: int | None,
+    seed: int,
+    threads: int,
+    out: Path | None,
+    executor: "Executor | None",
+) -> None:
     """Run a study and print its table, its findings and the files written."""
     from stumpery.studies import STUDIES
     from stumpery.studies.runner import run_study
@@ -54,7 +70,7 @@ def _run(name: str, steps: int | None, trials: int | None, seed: int, threads: i
 
     chosen = STUDIES[name]
     steps, trials = chosen.steps if steps is None else steps, chosen.trials if trials is None else trials
-    settings = Settings(steps=steps, trials=trials, seed=seed, threads=threads)
+    settings = Settings(steps=steps, trials=trials, seed=seed, threads=threads, executor=executor)
     with _resumable(), event_progress(name, chosen.n_events(settings)) as advance:
         outcome, files = run_study(chosen, settings, out or Path("out") / name, advance)
     print_table(chosen.title, outcome.table)

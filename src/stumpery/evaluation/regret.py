@@ -5,12 +5,11 @@ the best mean and regret is exact (pseudo-regret); where it does not, it is the 
 caller brings another reference.
 """
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from concurrent.futures import ThreadPoolExecutor
+import os
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
-from threading import Event
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +17,8 @@ from stumpery.errors import InvalidInput
 from stumpery.evaluation.events import Progress, check_policy, first_events, stream_events
 from stumpery.evaluation.intervals import mean_and_interval
 from stumpery.evaluation.result import Result, new_axes
+from stumpery.jobs.executor import Advance, Executor, Shared, check_executor
+from stumpery.jobs.threads import Threads
 from stumpery.options import check_callable, check_whole, listed, shown
 from stumpery.policies.policy import Policy
 from stumpery.types import Batch, Floats, Integers, Stream
@@ -98,7 +99,19 @@ class RegretResult(Result):
         return ax
 
 
-def regret(
+class TrialTask(NamedTuple):
+    """What a worker needs to play a trial."""
+
+    policy: Policy
+    stream: Shared[Stream]
+    steps: int
+    seed: int
+    trial: int
+    reference: Reference
+    pid: int  # of the process whose kernels are compiled
+
+
+def regret(  # noqa: PLR0913 - `threads` is short for an executor
     policies: Mapping[str, Policy],
     stream: Stream,
     *,
@@ -106,19 +119,21 @@ def regret(
     trials: int = 10,
     seed: int = 0,
     threads: int = 2,
+    executor: Executor | None = None,
     reference: Reference | None = None,
     progress: Progress | None = None,
     kept: MutableMapping[str, Trial] | None = None,
 ) -> RegretResult:
-    """Measure the regret of new copies of `policies` over the same trials of a stream, in parallel threads.
+    """Measure the regret of new copies of `policies` over the same trials of a stream, several trials at once.
 
     Args:
         policies: The policies by name; they themselves learn nothing.
         stream: Source of events with every action's reward.
         steps: Number of decisions in each trial.
         trials: Repetitions, each with its own seeds for the events and for the policies' draws.
-        seed: Random seed; the result depends on it, not on the number of threads.
-        threads: Trials played in parallel.
+        seed: Random seed; the result depends on it, not on where trials are played.
+        threads: Trials played in parallel, in threads of this process.
+        executor: Where trials are played instead, such as `stumpery.jobs.Processes(4)` or `stumpery.jobs.RayCluster()`.
         reference: What the best strategy earns at each event of a batch; the best action's mean, or reward, by default.
         progress: Called with the number of steps played.
         kept: Finished trials by name, which are not played again, so that an interrupted run can be resumed.
@@ -139,36 +154,24 @@ def regret(
     if kept is not None and not isinstance(kept, MutableMapping):
         raise InvalidInput(f"kept is {shown(kept)}; it must be a dict or None")
     kept = {} if kept is None else kept
+    executor = Threads(threads) if executor is None else executor
+    check_executor(executor)
     checkpoints = log_grid(steps)
-    stop = Event()
     for policy in policies.values():  # compiled before the clock runs
-        first = next(first_events(stream_events(policy, stream, seed), min(N_WARM_UP, steps)))
-        policy.clone(seed=seed).play(first.contexts, first.rewards)
+        _compile(policy, stream, seed, steps)
 
     def key(name: str, trial: int) -> str:  # all that decides a trial's curves
         return f"{name}, trial {trial} of seed {seed}, {steps} steps: {policies[name]!r} on {stream!r}"
 
-    def run(name: str, trial: int) -> None:
-        if _is_complete(kept.get(key(name, trial)), len(checkpoints)):
-            if progress is not None:
-                progress(steps)
-            return
-        events_seed, policy_seed = trial_seeds(seed, trial)
-        policy = policies[name].clone(seed=policy_seed)
-        events = first_events(stream_events(policy, stream, events_seed), steps)
-        curves = _play_trial(policy, events, checkpoints, reference or best_known, progress, stop)
-        if curves is not None:
-            kept[key(name, trial)] = curves
-
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        jobs = [pool.submit(run, name, trial) for trial in range(trials) for name in policies]
-        try:
-            for job in jobs:
-                job.result()
-        except BaseException:
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+    wanted = [(name, trial) for trial in range(trials) for name in policies]
+    missing = [each for each in wanted if not _is_complete(kept.get(key(*each)), len(checkpoints))]
+    if progress is not None:
+        progress(steps * (len(wanted) - len(missing)))
+    sent = executor.put(stream)
+    best = reference or best_known
+    tasks = (TrialTask(policies[name], sent, steps, seed, trial, best, os.getpid()) for name, trial in missing)
+    for place, curves in executor.map(_play_trial, tasks, progress=progress):
+        kept[key(*missing[place])] = curves
 
     def stacked(what: str) -> dict[str, Floats]:
         return {name: np.array([kept[key(name, trial)][what] for trial in range(trials)]) for name in policies}
@@ -221,27 +224,29 @@ def _checked_reference(given: Any, n: int) -> Floats:
     return best
 
 
-def _play_trial(
-    policy: Policy,
-    events: Iterator[Batch],
-    checkpoints: Integers,
-    reference: Reference,
-    progress: Progress | None,
-    stop: Event,
-) -> Trial | None:
-    """The curves of one trial at the checkpoints; None if it was stopped before the end."""
+def _compile(policy: Policy, stream: Stream, seed: int, steps: int) -> None:
+    """Compile a policy's kernels, or load them."""
+    first = next(first_events(stream_events(policy, stream, seed), min(N_WARM_UP, steps)))
+    policy.clone(seed=seed).play(first.contexts, first.rewards)
+
+
+def _play_trial(task: TrialTask, advance: Advance) -> Trial:
+    """The curves of one trial at the checkpoints."""
+    stream, checkpoints = task.stream.get(), log_grid(task.steps)
+    if os.getpid() != task.pid:
+        _compile(task.policy, stream, task.seed, task.steps)
+    events_seed, policy_seed = trial_seeds(task.seed, task.trial)
+    policy = task.policy.clone(seed=policy_seed)
     rewards, regrets = np.zeros(len(checkpoints)), np.zeros(len(checkpoints))
     total_reward = total_regret = seconds = 0.0
     n_played = 0
-    for batch in events:
-        if stop.is_set():
-            return None
+    for batch in first_events(stream_events(policy, stream, events_seed), task.steps):
         start = perf_counter()
         actions = policy.play(batch.contexts, batch.rewards).actions
         seconds += perf_counter() - start
         earned = np.take_along_axis(batch.rewards, actions[:, None], axis=1)[:, 0]
         expected = batch.rewards if batch.expected is None else batch.expected
-        best = _checked_reference(reference(batch), len(earned))
+        best = _checked_reference(task.reference(batch), len(earned))
         lost = best - np.take_along_axis(expected, actions[:, None], axis=1)[:, 0]
         reward_curve, regret_curve = total_reward + np.cumsum(earned), total_regret + np.cumsum(lost)
         reached = (checkpoints > n_played) & (checkpoints <= n_played + len(actions))
@@ -249,6 +254,5 @@ def _play_trial(
         regrets[reached] = regret_curve[checkpoints[reached] - n_played - 1]
         total_reward, total_regret = float(reward_curve[-1]), float(regret_curve[-1])
         n_played += len(actions)
-        if progress is not None:
-            progress(len(actions))
+        advance(len(actions))
     return {"reward": rewards.tolist(), "regret": regrets.tolist(), "seconds": seconds}

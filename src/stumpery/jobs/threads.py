@@ -60,7 +60,7 @@ class Threads:
                 if not running:
                     return
                 finished, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in finished:
+                for future in sorted(finished, key=has_failed):
                     yield running.pop(future), future.result()
         finally:
             stop.set()
@@ -76,6 +76,11 @@ class Threads:
 
     def __repr__(self) -> str:
         return f"Threads({self._n})"
+
+
+def has_failed(future: Future[Any]) -> bool:
+    """Whether work ended with an exception."""
+    return future.exception() is not None
 
 
 class HeldValue(Generic[Held]):

@@ -24,7 +24,7 @@ def compare(
         steps=settings.steps,
         trials=settings.trials,
         seed=settings.seed,
-        threads=settings.threads,
+        executor=settings.where,
         progress=progress,
         kept=parts,
     )

@@ -5,7 +5,6 @@ import json
 import platform
 import shutil
 from contextlib import suppress
-from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ def run_study(study: Study, settings: Settings, out: Path, progress: Progress) -
         "study": study.name,
         "title": study.title,
         "source": study.source,
-        "settings": asdict(settings),
+        "settings": settings.numbers(),
         "versions": versions(),
         **outcome.result.summary(),
         "table": outcome.table,
@@ -70,6 +69,6 @@ def _sources() -> str:
 
 def _key(study: Study, settings: Settings) -> str:
     """A hash of settings, versions and source code: parts made with others are not resumed."""
-    described: dict[str, Any] = {key: value for key, value in asdict(settings).items() if key != "threads"}
+    described: dict[str, Any] = {key: value for key, value in settings.numbers().items() if key != "threads"}
     text = json.dumps([study.name, described, versions(), _sources()], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -7,7 +7,7 @@ import numpy as np
 
 from stumpery.evaluation.events import Progress
 from stumpery.studies.bandit_forest.stopping_times import DELTA, Measured, Point, bounds, measure
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
+from stumpery.studies.study import Finding, Outcome, Part, Parts, Settings, Study, finding, run_parts, verdicts
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
 
@@ -26,13 +26,13 @@ POINTS = (
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Measure the stopping times of every point in every trial, with at most `steps` events each."""
-    rows_by_point = []
-    for point in POINTS:
-        trials = []
-        for trial in range(settings.trials):
-            make = partial(measured, point, settings, trial, progress)
-            trials.append(load_or_run(parts, f"{point}, trial {trial}", settings.steps, progress, make))
-        rows_by_point.append(rows_of(point, trials))
+    wanted = [
+        Part(f"{point}, trial {trial}", settings.steps, partial(measured, point, settings, trial))
+        for point in POINTS
+        for trial in range(settings.trials)
+    ]
+    trials, n = run_parts(wanted, settings, parts, progress), settings.trials
+    rows_by_point = [rows_of(point, trials[place * n : (place + 1) * n]) for place, point in enumerate(POINTS)]
     rows = [row for of_point in rows_by_point for row in of_point]
     complete = all(row["events"] is not None for row in rows)
     return Outcome(

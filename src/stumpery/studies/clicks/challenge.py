@@ -1,7 +1,7 @@
 """Click challenge: the submissions of the paper's table, and one of our own, on the same batches."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stumpery.evaluation.click_challenge.challenge import play_challenge
@@ -19,8 +19,9 @@ from stumpery.evaluation.click_challenge.submissions import (
 )
 from stumpery.evaluation.events import Progress
 from stumpery.evaluation.regret import trial_seeds
+from stumpery.jobs.executor import Shared
 from stumpery.studies.clicks.datasets import covertype, open_bandit
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
+from stumpery.studies.study import Finding, Outcome, Part, Parts, Settings, Study, counted, finding, run_parts, verdicts
 from stumpery.studies.table import estimate
 from stumpery.system.extras import need
 
@@ -34,35 +35,29 @@ MIN_RATIO = 1.8
 
 
 def play(source: ClickSource, settings: Settings, parts: Parts, progress: Progress) -> ChallengeResult:
-    """Play all groups of submissions in all trials, in threads; finished ones are stored."""
-    block = N_CANDIDATES * min(BLOCK, settings.steps)
-
-    def run(trial: int, group: tuple[str, ...]) -> dict[str, Any]:
-        def made() -> dict[str, Any]:
-            rows_seed, own_seed = trial_seeds(settings.seed, trial)
-            players = {name: selector(name, source, own_seed) for name in group}
-            blocks = source.stream.blocks(seed=rows_seed, size=block)
-            results = play_challenge(players, blocks, n_batches=settings.steps, size=N_CANDIDATES)
-            progress(settings.steps * len(group))
-            return results
-
-        name = f"trial {trial}, {', '.join(group)}"
-        results: dict[str, Any] = load_or_run(parts, name, settings.steps * len(group), progress, made)
-        return results
-
-    tasks = [(trial, group) for trial in range(settings.trials) for group in GROUPS]
-    with ThreadPoolExecutor(settings.threads) as pool:
-        futures = [pool.submit(run, *task) for task in tasks]
-        try:
-            results = [future.result() for future in futures]
-        finally:
-            for future in futures:
-                future.cancel()
+    """Play all groups of submissions in all trials; finished ones are stored."""
+    wanted, shared = [], settings.where.put(source)
+    for trial in range(settings.trials):
+        for group in GROUPS:
+            make = partial(play_group, shared, group, settings.steps, *trial_seeds(settings.seed, trial))
+            n = settings.steps * len(group)
+            wanted.append(Part(f"trial {trial}, {', '.join(group)}", n, partial(counted, n, make)))
+    results = run_parts(wanted, settings, parts, progress)
     n = len(GROUPS)
     trials = [
         {name: c for part in results[n * t : n * t + n] for name, c in part.items()} for t in range(settings.trials)
     ]
     return combine_trials(trials, settings.steps)
+
+
+def play_group(
+    shared: Shared[ClickSource], group: Sequence[str], steps: int, rows_seed: int, own_seed: int
+) -> dict[str, Any]:
+    """Play a group of submissions over the same batches."""
+    source = shared.get()
+    players = {name: selector(name, source, own_seed) for name in group}
+    blocks = source.stream.blocks(seed=rows_seed, size=N_CANDIDATES * min(BLOCK, steps))
+    return play_challenge(players, blocks, n_batches=steps, size=N_CANDIDATES)
 
 
 def table(result: ChallengeResult) -> list[dict[str, Any]]:

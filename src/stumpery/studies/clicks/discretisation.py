@@ -1,5 +1,6 @@
 """Discretisation for click prediction: cut points learned online from picked rows, and offline from all rows."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from stumpery.evaluation.click_challenge.submissions import N_CANDIDATES, ClickSource, generated_clicks, selector
 from stumpery.evaluation.events import Progress
 from stumpery.evaluation.regret import trial_seeds
-from stumpery.studies.study import Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
+from stumpery.studies.study import Outcome, Part, Parts, Settings, Study, counted, finding, run_parts, verdicts
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
 from stumpery.types import Floats, Integers
@@ -24,16 +25,12 @@ M, PRIOR = 100.0, 0.0025
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Compare the stumps of SimpleStumps at several stages with stumps of every row that passed."""
     source = generated_clicks()
-    rows: list[dict[str, Any]] = []
-    for trial in range(settings.trials):
-        for half in range(2):  # two streams per trial
-
-            def made(trial: int = trial, half: int = half) -> list[dict[str, Any]]:
-                stages = _stages(source, settings.steps, *trial_seeds(settings.seed, 2 * trial + half))
-                progress(settings.steps)
-                return [{"stream": 2 * trial + half, **row} for row in stages]
-
-            rows += load_or_run(parts, f"stream {2 * trial + half}", settings.steps, progress, made)
+    wanted = []
+    for place in range(2 * settings.trials):  # two streams per trial
+        make = partial(_stages, source, settings.steps, *trial_seeds(settings.seed, place))
+        wanted.append(Part(f"stream {place}", settings.steps, partial(counted, settings.steps, make)))
+    by_stream = run_parts(wanted, settings, parts, progress)
+    rows = [{"stream": place, **row} for place, stages in enumerate(by_stream) for row in stages]
     table = [_summary(rows, stage) for stage in STAGES]
     first, last = table[0]["rank difference"], table[-1]["rank difference"]
     higher = table[-1]["online rate"] > table[-1]["offline rate"]

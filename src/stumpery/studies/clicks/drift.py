@@ -1,5 +1,6 @@
 """Check for drift in click prediction: clicks of a model that stops learning half-way."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from stumpery.evaluation.events import Progress
 from stumpery.evaluation.intervals import mean_and_interval
 from stumpery.evaluation.regret import trial_seeds
 from stumpery.studies.clicks.challenge import BLOCK
-from stumpery.studies.study import Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
+from stumpery.studies.study import Outcome, Part, Parts, Settings, Study, counted, finding, run_parts, verdicts
 from stumpery.studies.table import estimate
 from stumpery.system.extras import need
 from stumpery.types import Floats
@@ -26,24 +27,17 @@ LONG_RUN = 50_000
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Play each submission twice over the same batches, the second time without learning from the half on."""
-    source = generated_clicks()
-    trials = []
+    wanted, n = [], 2 * settings.steps
     for trial in range(settings.trials):
-        rows_seed, own_seed = trial_seeds(settings.seed, trial)
-        counts: dict[str, Any] = {}
         for name in FROZEN_SUBMISSIONS:
-
-            def made(name: str = name, rows_seed: int = rows_seed, own_seed: int = own_seed) -> dict[str, Any]:
-                frozen = FROZEN.format(name)
-                players = {each: selector(name, source, own_seed) for each in (name, frozen)}
-                blocks = source.stream.blocks(seed=rows_seed, size=N_CANDIDATES * min(BLOCK, settings.steps))
-                freeze = {frozen: settings.steps // 2}
-                played = play_challenge(players, blocks, n_batches=settings.steps, size=N_CANDIDATES, freeze=freeze)
-                progress(2 * settings.steps)
-                return played
-
-            counts |= load_or_run(parts, f"trial {trial}, {name}", 2 * settings.steps, progress, made)
-        trials.append(counts)
+            make = partial(play_frozen, name, settings.steps, *trial_seeds(settings.seed, trial))
+            wanted.append(Part(f"trial {trial}, {name}", n, partial(counted, n, make)))
+    counts = run_parts(wanted, settings, parts, progress)
+    n_names = len(FROZEN_SUBMISSIONS)
+    trials = [
+        {name: each for found in counts[trial * n_names : (trial + 1) * n_names] for name, each in found.items()}
+        for trial in range(settings.trials)
+    ]
     result = combine_trials(trials, settings.steps)
     rows = [_row(result, name) for name in FROZEN_SUBMISSIONS]
     claims = [
@@ -61,6 +55,14 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
         findings=verdicts(claims, enough=settings.steps >= LONG_RUN),
         draw=lambda: draw(result),
     )
+
+
+def play_frozen(name: str, steps: int, rows_seed: int, own_seed: int) -> dict[str, Any]:
+    """Play a submission, and beside it the same that stops learning half-way."""
+    source, frozen = generated_clicks(), FROZEN.format(name)
+    players = {each: selector(name, source, own_seed) for each in (name, frozen)}
+    blocks = source.stream.blocks(seed=rows_seed, size=N_CANDIDATES * min(BLOCK, steps))
+    return play_challenge(players, blocks, n_batches=steps, size=N_CANDIDATES, freeze={frozen: steps // 2})
 
 
 def second_half(result: ChallengeResult, name: str) -> Floats:

@@ -1,5 +1,6 @@
 """Replay (off-policy evaluation) of click models on the Open Bandit data logged at random."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,8 +11,9 @@ from stumpery.evaluation.click_challenge.submissions import OURS, ClickSource, s
 from stumpery.evaluation.events import Progress
 from stumpery.evaluation.regret import trial_seeds
 from stumpery.evaluation.replay import ReplayResult, replay
+from stumpery.jobs.executor import Shared
 from stumpery.studies.clicks.datasets import CAMPAIGNS, IMPRESSION, ITEM, USER, items_of, uniform_lines
-from stumpery.studies.study import Outcome, Parts, Settings, Study, load_or_run
+from stumpery.studies.study import Outcome, Part, Parts, Settings, Study, counted, run_parts
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
 
@@ -24,19 +26,16 @@ KINDS = dict.fromkeys(IMPRESSION, "categorical") | {"affinity": "numerical", "it
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Replay each submission on each campaign, in another order of the lines in every trial."""
-    rows = []
+    rows, steps = [], settings.steps
     for campaign in CAMPAIGNS:
         log = _log(campaign)
+        shared = settings.where.put(log)
         for name in REPLAYED_SUBMISSIONS:
-            trials = []
+            wanted = []
             for trial in range(settings.trials):
-
-                def made(name: str = name, trial: int = trial, log: LoggedClicks = log) -> dict[str, float]:
-                    result = _replayed(name, log, settings, trial)
-                    progress(settings.steps)
-                    return {"lines": result.n_lines, "counted": result.n_counted, "clicks": result.n_clicks}
-
-                trials.append(load_or_run(parts, f"{campaign}, {name}, trial {trial}", settings.steps, progress, made))
+                make = partial(counted, steps, partial(_counts, name, shared, settings, trial))
+                wanted.append(Part(f"{campaign}, {name}, trial {trial}", steps, make))
+            trials = run_parts(wanted, settings, parts, progress)
             rows.append({"campaign": campaign, "submission": name, **_pooled(trials, log)})
     rows += [_all_campaigns(rows, name) for name in REPLAYED_SUBMISSIONS]
     return Outcome(
@@ -60,6 +59,11 @@ class LoggedClicks(NamedTuple):
         pairs = zip(self.items, self.affinities[index], strict=True)
         candidates = [{**self.visitors[index], **item, "affinity": affinity} for item, affinity in pairs]
         return candidates, self.shown[index], self.clicks[index]
+
+
+def _counts(name: str, shared: Shared[LoggedClicks], settings: Settings, trial: int) -> dict[str, float]:
+    result = _replayed(name, shared.get(), settings, trial)
+    return {"lines": result.n_lines, "counted": result.n_counted, "clicks": result.n_clicks}
 
 
 def _replayed(name: str, log: LoggedClicks, settings: Settings, trial: int) -> ReplayResult:

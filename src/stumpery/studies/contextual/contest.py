@@ -14,10 +14,11 @@ import numpy as np
 from stumpery.evaluation.events import BATCH_SIZE, Progress
 from stumpery.evaluation.intervals import mean_and_interval
 from stumpery.evaluation.regret import trial_seeds
+from stumpery.jobs.executor import Shared
 from stumpery.policies import LinUCB, RewardForest
 from stumpery.studies.contextual import peers, tables
 from stumpery.studies.contextual.contest_repeated import CANDIDATE
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run
+from stumpery.studies.study import Finding, Outcome, Part, Parts, Settings, Study, counted, finding, run_parts
 from stumpery.studies.table import TableResult, estimate
 from stumpery.system.extras import need
 from stumpery.types import Floats, Stream
@@ -46,15 +47,14 @@ def here() -> dict[str, tables.PackagedTable]:
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
-    """Play every policy over every table, one after the other."""
+    """Play every policy over every table."""
     rows = []
     for title, table in here().items():
         stream = table.open()
-        averages = {}
-        for name, maker in players().items():
-            make = partial(play_trials, maker, stream, settings)
-            averages[name] = load_or_run(parts, f"{name} over {title}", 1, progress, partial(_counted, make, progress))
-        rows += lines_of(title, averages)
+        shared = settings.where.put(stream)
+        makes = {name: partial(play_trials, maker, shared, settings) for name, maker in players().items()}
+        wanted = [Part(f"{name} over {title}", 1, partial(counted, 1, make)) for name, make in makes.items()]
+        rows += lines_of(title, dict(zip(makes, run_parts(wanted, settings, parts, progress), strict=True)))
     return Outcome(
         result=TableResult(rows),
         table=[line for part, titles in halves().items() for line in summary(part, titles, rows)],
@@ -63,14 +63,9 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     )
 
 
-def _counted(make: Callable[[], Any], progress: Progress) -> Any:
-    result = make()
-    progress(1)
-    return result
-
-
-def play_trials(maker: Callable[..., Any], stream: Stream, settings: Settings) -> list[dict[str, float]]:
+def play_trials(maker: Callable[..., Any], shared: Shared[Stream], settings: Settings) -> list[dict[str, float]]:
     """A player's average rewards up to each checkpoint that a table reaches, for each trial."""
+    stream = shared.get()
     return [play_pass(maker, stream, settings.steps, *trial_seeds(settings.seed, t)) for t in range(settings.trials)]
 
 

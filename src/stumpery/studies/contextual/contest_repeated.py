@@ -248,4 +248,5 @@ STUDY = Study(
     trials=3,
     n_events=lambda settings: len(streams()) * len(players()) * settings.steps * settings.trials,
     run=run,
+    is_timed=True,
 )

@@ -182,4 +182,5 @@ STUDY = Study(
     trials=3,
     n_events=lambda settings: len(SETTINGS) * settings.steps * settings.trials,
     run=run,
+    is_timed=True,
 )

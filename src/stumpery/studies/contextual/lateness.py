@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy as np
 from stumpery.evaluation.events import Progress
 from stumpery.evaluation.intervals import mean_and_interval
 from stumpery.evaluation.regret import trial_seeds
+from stumpery.jobs.executor import Shared
 from stumpery.policies import RewardForest
 from stumpery.streams import TreeProblem
 from stumpery.studies.contextual import datasets
 from stumpery.studies.contextual.late_rewards import ORDERS, play_late
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
+from stumpery.studies.study import Finding, Outcome, Part, Parts, Settings, Study, finding, run_parts, verdicts
 from stumpery.studies.table import TableResult, estimate
 from stumpery.system.extras import need
 from stumpery.types import Stream
@@ -54,15 +56,16 @@ def n_streams() -> int:
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Play the reward forest on every stream with every setting."""
-    rows = []
-    for title, stream in streams().items():
-        for setting in LATENESSES:
-            trials = []
-            for trial in range(settings.trials):
-                make = partial(play_trial, stream, setting, settings, trial, progress)
-                name = f"{title}, {setting.delay} {setting.order}, trial {trial}"
-                trials.append(load_or_run(parts, name, settings.steps, progress, make))
-            rows.append(row(title, setting, trials))
+    wanted, played = [], [(title, setting) for title in streams() for setting in LATENESSES]
+    shared = {title: settings.where.put(stream) for title, stream in streams().items()}
+    for (title, setting), trial in product(played, range(settings.trials)):
+        make = partial(play_trial, shared[title], setting, settings, trial)
+        wanted.append(Part(f"{title}, {setting.delay} {setting.order}, trial {trial}", settings.steps, make))
+    trials = run_parts(wanted, settings, parts, progress)
+    rows = [
+        row(title, setting, trials[place * settings.trials : (place + 1) * settings.trials])
+        for place, (title, setting) in enumerate(played)
+    ]
     return Outcome(
         result=TableResult([window for entry in rows for window in windows(entry, settings.steps)]),
         table=[line(entry, rows) for entry in rows],
@@ -71,8 +74,11 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     )
 
 
-def play_trial(stream: Stream, setting: Lateness, settings: Settings, trial: int, progress: Progress) -> dict[str, Any]:
+def play_trial(
+    shared: Shared[Stream], setting: Lateness, settings: Settings, trial: int, progress: Progress
+) -> dict[str, Any]:
     """The average reward by window, the last tenth's, and the number of drifts detected."""
+    stream = shared.get()
     events_seed, policy_seed = trial_seeds(settings.seed, trial)
     policy = RewardForest(actions=stream.actions, seed=policy_seed)
     steps, (delay, order) = settings.steps, setting

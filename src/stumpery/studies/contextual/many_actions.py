@@ -171,4 +171,5 @@ STUDY = Study(
     trials=3,
     n_events=lambda settings: sum(len(players_of(n)) for n in SHOP_SIZES) * settings.steps * settings.trials,
     run=run,
+    is_timed=True,
 )

@@ -226,4 +226,5 @@ STUDY = Study(
     trials=3,
     n_events=lambda settings: len(installed()[0]) * len(installed()[1]) * settings.steps * settings.trials,
     run=run,
+    is_timed=True,
 )

@@ -12,7 +12,7 @@ import numpy as np
 from stumpery.ensembles import OnlineBagging, OnlineBoosting, OnlineStacking
 from stumpery.evaluation.events import Progress
 from stumpery.streaming import HoeffdingTreeClassifier, HoeffdingTreeRegressor
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
+from stumpery.studies.study import Finding, Outcome, Part, Parts, Settings, Study, finding, run_parts, verdicts
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
 from stumpery.types import Floats
@@ -30,11 +30,12 @@ Row = dict[str, Any]
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Measure variances and accuracies in every trial."""
-    rows: list[Row] = []
-    for trial in range(settings.trials):
-        for part in (variances, accuracies):
-            work = partial(part, settings, trial, progress)
-            rows += load_or_run(parts, f"{part.__name__} {trial}", settings.steps, progress, work)
+    wanted = [
+        Part(f"{measure.__name__} {trial}", settings.steps, partial(measure, settings, trial))
+        for trial in range(settings.trials)
+        for measure in (variances, accuracies)
+    ]
+    rows: list[Row] = [row for found in run_parts(wanted, settings, parts, progress) for row in found]
     table = trial_means(rows)
     return Outcome(
         result=TableResult(rows),

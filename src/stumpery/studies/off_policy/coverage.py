@@ -6,6 +6,7 @@ events of its own. Normal intervals "at all times" are looked at as often as the
 """
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from stumpery.evaluation.regret import trial_seeds
 from stumpery.logs import from_frame
 from stumpery.policies import Policy, RandomPolicy, RewardForest, explorers
 from stumpery.streams import TreeProblem
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
+from stumpery.studies.study import Finding, Outcome, Part, Parts, Settings, Study, counted, finding, run_parts, verdicts
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
 from stumpery.types import Batch, Floats
@@ -42,16 +43,11 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     rows: list[Row] = []
     for n in (max(settings.steps // 10, 1), settings.steps):
         for regime in REGIMES:
-            trials = []
+            wanted = []
             for trial in range(settings.trials):
-
-                def made(regime: str = regime, n: int = n, trial: int = trial) -> Row:
-                    result = repetition(regime, n, *trial_seeds(settings.seed, trial))
-                    progress(n)
-                    return result
-
-                trials.append(load_or_run(parts, f"{regime}, {n} events, trial {trial}", n, progress, made))
-            rows += summarised(regime, n, trials)
+                make = partial(repetition, regime, n, *trial_seeds(settings.seed, trial))
+                wanted.append(Part(f"{regime}, {n} events, trial {trial}", n, partial(counted, n, make)))
+            rows += summarised(regime, n, run_parts(wanted, settings, parts, progress))
     return Outcome(
         result=TableResult(rows),
         table=[row for row in rows if row["events"] == settings.steps],

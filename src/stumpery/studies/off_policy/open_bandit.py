@@ -5,6 +5,7 @@ taken as its mean over the log: how often it showed each item at each position.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from stumpery.evaluation.off_policy import (
     snips,
 )
 from stumpery.streams.datasets.load import load, path
-from stumpery.studies.study import Outcome, Parts, Settings, Study, load_or_run
+from stumpery.studies.study import Outcome, Part, Parts, Settings, Study, counted, run_parts
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
 from stumpery.types import Floats
@@ -33,16 +34,12 @@ DIRECTIONS = (("random", "bts"), ("bts", "random"))
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Estimate each campaign's two policies from the log of the other."""
-    rows: list[dict[str, Any]] = []
-    for campaign in CAMPAIGNS:
-        for log, target in DIRECTIONS:
-
-            def made(campaign: str = campaign, log: str = log, target: str = target) -> list[dict[str, Any]]:
-                found = estimated(campaign, log, target)
-                progress(1)
-                return found
-
-            rows += load_or_run(parts, f"{campaign}, {log} to {target}", 1, progress, made)
+    wanted = [
+        Part(f"{campaign}, {log} to {target}", 1, partial(counted, 1, partial(estimated, campaign, log, target)))
+        for campaign in CAMPAIGNS
+        for log, target in DIRECTIONS
+    ]
+    rows = [row for found in run_parts(wanted, settings, parts, progress) for row in found]
     return Outcome(result=TableResult(rows), table=rows, draw=lambda: draw(rows))
 
 

@@ -206,4 +206,5 @@ STUDY = Study(
     trials=5,
     n_events=lambda settings: n_parts(settings) * settings.steps,
     run=run,
+    is_timed=True,
 )

@@ -11,9 +11,10 @@ import numpy as np
 
 from stumpery.evaluation.events import Progress
 from stumpery.evaluation.intervals import mean_and_interval
+from stumpery.jobs.executor import Shared
 from stumpery.studies.selection import methods
 from stumpery.studies.selection.methods import OURS, THOMPSON
-from stumpery.studies.study import Parts, Settings, load_or_run
+from stumpery.studies.study import Part, Parts, Settings, run_parts
 
 BUDGETS = (0.02, 0.05, 0.1, 0.2, 0.4)
 PLAYERS = (OURS, THOMPSON)
@@ -31,17 +32,16 @@ def all_budgets(
 ) -> list[dict[str, Any]]:
     """The accuracy and spending of every method with every budget."""
     prices, steps = prices_of(len(data.names)), min(steps, MAX_EVENTS)
-    total = sum(prices.values())
+    total, shared = sum(prices.values()), settings.where.put(data)
     rows = []
     for name in PLAYERS:
         for share in BUDGETS:
-            results = []
+            wanted = []
             for trial in range(min(settings.trials, MAX_TRIALS)):
                 terms = {"prices": prices, "budget": max(share * total, min(prices.values()))}
-                make = partial(play_budget, data, name, steps, (settings.seed, trial), terms, progress)
-                results.append(
-                    load_or_run(parts, f"{name} on {title} for {share}, trial {trial}", steps, progress, make)
-                )
+                make = partial(play_budget, shared, name, steps, (settings.seed, trial), terms)
+                wanted.append(Part(f"{name} on {title} for {share}, trial {trial}", steps, make))
+            results = run_parts(wanted, settings, parts, progress)
             mean, _, high = mean_and_interval(
                 np.array([[each["rates"][-1], each["spent"] / total] for each in results])
             )
@@ -59,10 +59,15 @@ def all_budgets(
 
 
 def play_budget(
-    data: methods.Data, name: str, steps: int, seeds: tuple[int, int], terms: dict[str, Any], progress: Progress
+    shared: Shared[methods.Data],
+    name: str,
+    steps: int,
+    seeds: tuple[int, int],
+    terms: dict[str, Any],
+    progress: Progress,
 ) -> dict[str, Any]:
     """One trial under these terms, prices and a budget."""
-    result = methods.play_trial(data, methods.methods()[name], steps, *seeds, **terms)
+    result = methods.play_trial(shared.get(), methods.methods()[name], steps, *seeds, **terms)
     progress(steps)
     return result
 

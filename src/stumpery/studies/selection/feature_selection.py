@@ -4,8 +4,6 @@ The paper specifies only two hidden neurons and the learning rate of its network
 has logistic ones. The best of three epsilons is reported, as in the paper.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,10 +12,11 @@ import numpy as np
 
 from stumpery.evaluation.events import Progress
 from stumpery.evaluation.intervals import mean_and_interval
+from stumpery.jobs.executor import Shared
 from stumpery.studies.selection import budgets, methods
 from stumpery.studies.selection.methods import ALL, EPSILONS, LOGISTIC, OFS, ONLINE, OURS, PERCEPTRON, THOMPSON
 from stumpery.studies.selection.plots import draw
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
+from stumpery.studies.study import Finding, Outcome, Part, Parts, Settings, Study, counted, finding, run_parts, verdicts
 from stumpery.studies.table import TableResult, estimate
 
 Trials = dict[str, dict[str, list[dict[str, Any]]]]  # problem -> method -> trial by trial
@@ -60,35 +59,20 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
 def all_trials(
     title: str, data: methods.Data, steps: int, settings: Settings, parts: Parts, progress: Progress
 ) -> dict[str, list[dict[str, Any]]]:
-    """Every method's trials on one dataset, `threads` at a time."""
-    makes: list[tuple[str, Callable[[], Any]]] = []
+    """Every method's trials on one dataset."""
+    wanted, shared = [], settings.where.put(data)
     for trial in range(settings.trials):
-        for name, method in methods.methods().items():
-            make = partial(methods.play_trial, data, method, steps, settings.seed, trial)
-            makes.append((f"{name} on {title}, trial {trial}", make))
-    results = in_threads(makes, steps, settings.threads, parts, progress)
+        for name in methods.methods():
+            make = partial(play_method, shared, name, steps, settings.seed, trial)
+            wanted.append(Part(f"{name} on {title}, trial {trial}", steps, partial(counted, steps, make)))
+    results = run_parts(wanted, settings, parts, progress)
     n = len(methods.methods())
     return {name: results[index::n] for index, name in enumerate(methods.methods())}
 
 
-def in_threads(
-    makes: list[tuple[str, Callable[[], Any]]], steps: int, threads: int, parts: Parts, progress: Progress
-) -> list[Any]:
-    """The results of all parts, run in threads; finished ones are stored, and the first error cancels the rest."""
-
-    def part(name: str, make: Callable[[], Any]) -> Any:
-        def made() -> Any:
-            result = make()
-            progress(steps)
-            return result
-
-        return load_or_run(parts, name, steps, progress, made)
-
-    pool = ThreadPoolExecutor(threads)
-    try:
-        return [each.result() for each in [pool.submit(part, name, make) for name, make in makes]]
-    finally:
-        pool.shutdown(cancel_futures=True)
+def play_method(shared: Shared[methods.Data], name: str, steps: int, seed: int, trial: int) -> dict[str, Any]:
+    """One trial of a method by its name."""
+    return methods.play_trial(shared.get(), methods.methods()[name], steps, seed, trial)
 
 
 def rates(trials: list[dict[str, Any]]) -> Any:

@@ -236,4 +236,5 @@ STUDY = Study(
     trials=1,
     n_events=lambda settings: (len(TARGETS) + 2) * settings.steps,
     run=run,
+    is_timed=True,
 )
