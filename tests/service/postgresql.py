@@ -48,6 +48,14 @@ class PostgresqlServer:
         self.process.send_signal(3)  # SIGQUIT: immediate shutdown
         self.process.wait()
 
+    def kill_9(self):
+        """Kill the server's first process; its others end when they notice."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        self.process.kill()
+        self.process.wait()
+        while any(Path(f"/proc/{child}/cwd").exists() for child in children):
+            time.sleep(0.01)
+
 
 @contextmanager
 def postgresql_server():

@@ -1,4 +1,8 @@
-"""Faults under load, in their short form; `python -m tests.service.faults.kills --kills 300` is the long one."""
+"""Faults under load, in their short form.
+
+The long ones: `python -m tests.service.faults.kills --kills 300`, `... .power_cuts --cuts 600`, and
+`... .several_kills --kills 50 --postgresql`.
+"""
 
 import json
 import os
@@ -6,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.service.postgresql import BINARIES
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the harness forks its servers")
 
@@ -26,6 +31,33 @@ def test_no_acknowledged_event_is_lost_when_the_server_is_killed():
 def test_the_harness_catches_answers_that_leave_before_the_commit():
     found, status = run("kills", "--kills", 6, "--plant")
     assert found["lost"] > 0
+    assert status == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--kills", 3),
+        pytest.param(
+            ("--kills", 4, "--postgresql"), marks=pytest.mark.skipif(not BINARIES, reason="PostgreSQL is not installed")
+        ),
+    ],
+    ids=["sqlite", "postgresql"],
+)
+def test_kills_of_several_processes_lose_nothing_and_leave_all_of_them_equal(arguments):
+    found, status = run("several_kills", *arguments)
+    wrong = ("lost", "contradictions", "unequal", "wrong_probabilities")
+    assert ({each: found[each] for each in wrong}, status) == (dict.fromkeys(wrong, 0), 0)
+    assert set(found["kills"].values()) == {1}
+    assert found["answered"] > 100
+    assert found["answered_by_another_process"] > 10
+    assert found["decisions_drawn_again"] > 50
+
+
+@pytest.mark.parametrize(("plant", "kind"), [("early", "lost"), ("probability", "wrong_probabilities")])
+def test_kills_of_several_processes_catch_planted_faults(plant, kind):
+    found, status = run("several_kills", "--kills", 3, "--plant", plant)
+    assert found[kind] > 0
     assert status == 1
 
 

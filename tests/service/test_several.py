@@ -1,6 +1,9 @@
 """Several processes on one log: equal replicas, one leader, ids that hold everywhere, and who steps back."""
 
 import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager
@@ -247,3 +250,17 @@ def test_an_engine_that_is_started_under_the_name_of_the_leader_leads(tmp_path):
     engine.start()
     assert leader(Site(engine, a.clock)).epoch == 2
     engine.stop()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_process_that_is_told_to_stop_saves_a_snapshot_and_says_that_it_leaves(tmp_path, number):
+    (tmp_path / "site.toml").write_text('port = 0\n[policies.default]\nactions = ["a", "b"]\n')
+    command = [sys.executable, "-m", "stumpery", "serve", tmp_path / "site.toml", "--name", "a"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert "http://" in process.stdout.readline()
+    assert list((tmp_path / "stumpery-site" / "members").glob("*.json"))
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == (0 if number == signal.SIGTERM else 130)
+    assert list((tmp_path / "stumpery-site" / "snapshots").iterdir())
+    assert not list((tmp_path / "stumpery-site" / "members").glob("*.json"))

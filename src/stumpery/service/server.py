@@ -2,8 +2,10 @@
 
 import gc
 import logging
+import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -29,6 +31,7 @@ def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
     check_exposure(settings)
     _check_address(settings)
     sys.setswitchinterval(SWITCH_S)
+    _end_by_an_exception(signal.SIGTERM)  # else uvicorn ends the process by it, before the engine has stopped
     engine = Engine(settings)
     try:
         engine.start()
@@ -57,6 +60,17 @@ def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
         AnnouncingServer(config, say, app).run()
     finally:
         engine.stop()
+
+
+def _end_by_an_exception(number: int) -> None:
+    """Let a signal end the process by an exception, as Ctrl-C does, the first time it comes."""
+
+    def end(number: int, frame: Any) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        raise SystemExit(0)
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(number, end)
 
 
 def _check_address(settings: SiteSettings) -> None:
