@@ -26,8 +26,13 @@ SWITCH_S = 0.0005  # the engine's thread gives way to the event loop this often
 BACKLOG, KEEP_ALIVE_S, STOP_S = 2_048, 75, 10
 
 
-def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
-    """Serve a site until SIGTERM or SIGINT; `announce` gets its address when it is ready."""
+def serve(
+    settings: SiteSettings, announce: Callable[[str], None], first: Callable[[Journal], None] | None = None
+) -> None:
+    """Serve a site until SIGTERM or SIGINT; `announce` gets its address when it is ready.
+
+    `first` is a task of the engine before the first request.
+    """
     check_exposure(settings)
     _check_address(settings)
     sys.setswitchinterval(SWITCH_S)
@@ -40,7 +45,7 @@ def serve(settings: SiteSettings, announce: Callable[[str], None]) -> None:
         for name, policy in settings.policies.items():
             engine.call(partial(prepare, settings, name, policy))
         app = application(engine)
-        engine.call(_wait)  # until the new ones are compiled
+        engine.call(first or _wait)  # until the new ones are compiled
         config = uvicorn.Config(
             app,
             host=settings.host,

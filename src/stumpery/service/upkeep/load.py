@@ -3,11 +3,12 @@
 import asyncio
 import json
 import random
+import selectors
 import time
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Coroutine, Sequence
+from typing import Any, NamedTuple, TypeVar
 
-REWARD_SHARE = 0.5
+Result = TypeVar("Result")
 
 
 class Latencies(NamedTuple):
@@ -127,3 +128,13 @@ def _latencies(seconds: list[float], duration: float, n_failed: int) -> Latencie
     ordered = sorted(seconds)
     quantiles = [1000 * ordered[min(len(ordered) - 1, round(share * len(ordered)))] for share in (0.5, 0.99)]
     return Latencies(len(ordered) / duration, quantiles[0], quantiles[1], len(ordered), n_failed)
+
+
+def run(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run a client; its clock has the resolution of microseconds, where that of epoll has milliseconds."""
+    with asyncio.Runner(loop_factory=_precise_loop) as runner:
+        return runner.run(work)
+
+
+def _precise_loop() -> asyncio.AbstractEventLoop:
+    return asyncio.SelectorEventLoop(selectors.SelectSelector())

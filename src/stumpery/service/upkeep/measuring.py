@@ -3,13 +3,13 @@
 import asyncio
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from stumpery.service.log.opening import LOG_FILE
 from stumpery.service.log.sqlite_log import SqliteLog
 from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import PolicySettings
-from stumpery.service.upkeep.load import closed_loop, contexts, open_loop, request
+from stumpery.service.upkeep.load import closed_loop, contexts, open_loop, request, run
 from stumpery.system.collection import uncollected
 
 ACTIONS = ("news", "sport", "film")
@@ -30,30 +30,45 @@ DECIDE_PATH, REWARD_PATH = "/v1/policies/default/decide", "/v1/policies/default/
 WAIT_MS = 600_000
 CHUNK = 2_000
 NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"  # installed packages have theirs
+PEER = "Vowpal Wabbit, --cb_explore --squarecb, the same server and log"
 Line = dict[str, Any]
+Command = list[str]
 
 
 def measure(seconds: float, n_events: int) -> Iterator[Line]:
     """All measurements, one line each."""
     with tempfile.TemporaryDirectory() as folder:
-        yield from throughput(Path(folder) / "load", seconds)
+        yield from throughput(_site(Path(folder)), seconds)
+    with tempfile.TemporaryDirectory() as folder:
+        yield from peer_throughput(folder, seconds)
     with tempfile.TemporaryDirectory() as folder:
         yield from restarts(Path(folder), n_events)
 
 
-def throughput(folder: Path, seconds: float) -> Iterator[Line]:
+def throughput(command: Command, seconds: float, peer: str | None = None) -> Iterator[Line]:
     """Decisions with a durable log: closed loops of several sizes, then a constant rate."""
-    with _server(folder) as (process, port):
+    start = {} if peer is None else {"peer": peer}
+    with _server(command) as (process, port):
         bodies = [request(DECIDE_PATH, {"context": row}) for row in contexts(N_CONTEXTS, N_COLUMNS, seed=1)]
-        _run(closed_loop(port, bodies, 16, min(seconds, 2.0)))  # warm
-        _run(_reward_some(port))
+        run(closed_loop(port, bodies, 16, min(seconds, 2.0)))  # warm
+        run(_reward_some(port))
         for concurrency in (1, 16, 64):
             before = _cpu_s(process.pid)
-            found = _run(closed_loop(port, bodies, concurrency, seconds))
+            found = run(closed_loop(port, bodies, concurrency, seconds))
             cpu_us = 1e6 * (_cpu_s(process.pid) - before) / found.n
-            yield {"measured": f"decide, {concurrency} connections", **found._asdict(), "server_cpu_us": cpu_us}
-        found = _run(open_loop(port, bodies, 500.0, seconds))
-        yield {"measured": "decide, 500 a second", **found._asdict()}
+            measured = {"measured": f"decide, {concurrency} connections", **start}
+            yield {**measured, **found._asdict(), "server_cpu_us": cpu_us}
+        found = run(open_loop(port, bodies, 500.0, seconds))
+        yield {"measured": "decide, 500 a second", **start, **found._asdict()}
+
+
+def peer_throughput(folder: str, seconds: float) -> Iterator[Line]:
+    """The same with Vowpal Wabbit's model behind the same server; one line of null where it is not installed."""
+    if find_spec("vowpalwabbit") is None:
+        yield {"measured": "decide", "peer": PEER, "requests_per_s": None}
+        return
+    command = [sys.executable, "-m", "stumpery.service.upkeep.peer_server", folder, ",".join(ACTIONS)]
+    yield from throughput(command, seconds, PEER)
 
 
 def restarts(folder: Path, n_events: int) -> Iterator[Line]:
@@ -70,14 +85,13 @@ def restarts(folder: Path, n_events: int) -> Iterator[Line]:
     yield {"measured": "rebuild", "events": n_events, **speed}
     Snapshots(folder / SNAPSHOT_FOLDER).save(replica)
     write_log(folder, n_events // 100, first=n_events)
+    command = _site(folder)
     for _ in range(3):
         start = time.perf_counter()
-        with _server(folder) as (process, port):
+        with _server(command) as (process, port):
             elapsed, cpu_s = time.perf_counter() - start, _cpu_s(process.pid)
             bodies = [request(DECIDE_PATH, {"context": row}) for row in contexts(50, N_COLUMNS, seed=2)]
-            _run(closed_loop(port, bodies, 4, 0.2))
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
+            run(closed_loop(port, bodies, 4, 0.2))
         yield {"measured": "ready after kill -9", "events": n_events, "seconds": elapsed, "server_cpu_s": cpu_s}
 
 
@@ -107,14 +121,17 @@ def _row(number: int, time_ms: int, context: Any, settings: PolicySettings) -> L
     return LogRow(number, time_ms, "default", str(index) if number > 1 else None, encoded(event))
 
 
-@contextmanager
-def _server(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A server in a process of its own, and its port."""
-    folder.mkdir(exist_ok=True)
+def _site(folder: Path) -> Command:
+    """The command that serves a site with one policy in a folder."""
     path = folder / "site.toml"
     policy = f"[policies.default]\nactions = {json.dumps(ACTIONS)}\nlearn_at_once = true\n"
     path.write_text(f'folder = "."\nport = 0\n{policy}', encoding="utf-8")
-    command = [sys.executable, "-m", "stumpery", "serve", str(path)]
+    return [sys.executable, "-m", "stumpery", "serve", str(path)]
+
+
+@contextmanager
+def _server(command: Command) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A server in a process of its own, and its port; it is killed, as a site that is measured needs no snapshot."""
     environment = {name: value for name, value in os.environ.items() if name != NO_BYTECODE}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     try:
@@ -122,7 +139,7 @@ def _server(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
         line = process.stdout.readline()
         yield process, int(line.partition("://")[2].split()[0].rpartition(":")[2])
     finally:
-        process.terminate()
+        process.kill()
         process.communicate()
 
 
@@ -146,7 +163,3 @@ async def _reward_some(port: int) -> None:
         value = float((row["x0"] > 0.0) == (decision["action"] == "news"))  # type: ignore[operator]
         await connection.send(request(REWARD_PATH, {"event_id": decision["event_id"], "value": value}))
     connection.transport.close()
-
-
-def _run(work: Any) -> Any:
-    return asyncio.run(work)
