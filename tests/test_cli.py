@@ -148,6 +148,7 @@ def test_the_data_path_is_the_folder_that_is_looked_in_first(run, tmp_path, monk
         (["service", "backup", "nowhere", "copy"], "there is no log nowhere/log.sqlite"),
         (["service", "key", "--rights", "all"], "the key is not valid"),
         (["service", "bench", "--events", "1"], "events is 1; it must be a whole number of 100 or more"),
+        (["service", "bench", "--replicas", "0"], "replicas is 0; it must be a whole number from 1 to 64"),
         (["bench", "--only", "nonsense"], "no benchmark's name contains 'nonsense'"),
         (["bench", "--repeats", "0"], "repeats is 0; it must be a whole number of 1 or more"),
         (["bench", "--only", "start/help", "--against"], "there are no saved figures of this machine at"),

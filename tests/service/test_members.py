@@ -1,15 +1,19 @@
 """What the processes of a site know of each other, and how they notice that the log or a name is not theirs."""
 
+import threading
 import time
 
 import pytest
 from tests.service.sites import FOREST, Clock, open_site
 from tests.service.test_replicas import drive
-from tests.service.test_several import leader, rows_of_kind, server, start, wait_for  # noqa: F401 - fixtures
+from tests.service.test_several import asleep, leader, rows_of_kind, server, start, wait_for  # noqa: F401 - fixtures
 from tests.support import refused
 
 from stumpery.service.engine import replication
+from stumpery.service.engine.deciding import decide
+from stumpery.service.engine.messages import DecideRequest
 from stumpery.service.errors import ServiceUnavailable
+from stumpery.service.log import postgresql_log
 from stumpery.service.members.hearing import Hearing
 from stumpery.service.members.member import Member, Seen
 
@@ -160,3 +164,56 @@ def test_each_process_of_a_database_saves_snapshots(start):  # noqa: F811
     while time.monotonic() < end and not b.engine.snapshots.numbers():
         time.sleep(0.05)
     assert bool(b.engine.snapshots.numbers()) == with_database
+
+
+def test_a_process_that_stops_in_its_turn_loses_it_and_begins_again(start, monkeypatch):  # noqa: F811
+    """As a machine that is suspended while it writes: PostgreSQL ends its transaction, and nothing of it remains."""
+    monkeypatch.setitem(postgresql_log.SETTINGS, "idle_in_transaction_session_timeout", "300ms")
+    monkeypatch.setattr("stumpery.service.engine.engine.RETRY_S", 0.05)
+    a, b = start("a"), start("b", role="decider")
+    if a.engine.settings.database is None:
+        pytest.skip("a file's turn has no end but that of its process")
+    a.create()
+    limits = a.engine.settings.limits
+    in_turn = threading.Event()
+
+    def decide_slowly(journal):
+        made = decide(journal, limits, "default", DecideRequest(event_id="slow"))
+        in_turn.set()
+        time.sleep(1.5)
+        return made
+
+    slow = threading.Thread(target=lambda: results.append(outcome(a, decide_slowly)))
+    results = []
+    slow.start()
+    in_turn.wait()
+    assert b.reward(b.decide(event_id="quick").event_id, 1.0) == "learned"  # while the other still sleeps
+    assert results == []
+    slow.join()
+    assert isinstance(results[0], ServiceUnavailable)
+    wait_for(lambda: a.engine.is_ready)
+    with refused(naming="has made no decision 'slow'"):
+        b.reward("slow", 1.0)
+    assert a.digest() == b.digest() == a.rebuilt_digest()
+
+
+def outcome(site, task):
+    try:
+        return site.engine.call(task)
+    except ServiceUnavailable as error:
+        return error
+
+
+@pytest.mark.parametrize("is_forward", [True, False])
+def test_a_clock_that_jumps_neither_ends_a_lease_nor_prolongs_it(start, monkeypatch, is_forward):  # noqa: F811
+    a, b = start("a", lease_s=1.0), start("b", lease_s=1.0)
+    a.create()
+    wait_for(lambda: len(b.engine.leading.seen) == 2)
+    members = b.engine.leading._members
+    seen = members.seen
+    jump_ms = 3_000_000 if is_forward else 0
+    monkeypatch.setattr(members, "seen", lambda: [Seen(each.member, max(0, jump_ms)) for each in seen()])
+    time.sleep(1.5)
+    assert leader(b).name == "a"
+    with asleep(a):
+        wait_for(lambda: leader(b).name == "b")

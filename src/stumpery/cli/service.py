@@ -116,13 +116,24 @@ def key(
 def bench(
     seconds: Annotated[float, typer.Option(help="Seconds of each measurement under load.")] = 5.0,
     events: Annotated[int, typer.Option(help="Events in the log that is rebuilt.")] = 1_000_000,
+    replicas: Annotated[int, typer.Option(help="So many processes on one log, instead of all else.")] = 1,
+    log: Annotated[str | None, typer.Option(help="With replicas: an empty database, postgresql://...")] = None,
 ) -> None:
     """Measure throughput and latencies of decisions, a rebuild, and the start after kill -9: a JSON line each."""
     with user_errors():
+        from tempfile import TemporaryDirectory
+
         from stumpery.options import check_number, check_whole
         from stumpery.service.upkeep.measuring import measure
+        from stumpery.service.upkeep.measuring_replicas import measure_replicas
 
         check_number("seconds", seconds, 0.1, 3600.0)
         check_whole("events", events, 100)
-        for line in measure(seconds, events):
-            typer.echo(json.dumps(line))
+        check_whole("replicas", replicas, 1, 64)
+        if replicas == 1:
+            for line in measure(seconds, events):
+                typer.echo(json.dumps(line))
+            return
+        with TemporaryDirectory() as folder:
+            for line in measure_replicas(Path(folder), replicas, seconds, log):
+                typer.echo(json.dumps(line))

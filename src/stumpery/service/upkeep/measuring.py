@@ -38,7 +38,7 @@ Command = list[str]
 def measure(seconds: float, n_events: int) -> Iterator[Line]:
     """All measurements, one line each."""
     with tempfile.TemporaryDirectory() as folder:
-        yield from throughput(_site(Path(folder)), seconds)
+        yield from throughput(new_site(Path(folder)), seconds)
     with tempfile.TemporaryDirectory() as folder:
         yield from peer_throughput(folder, seconds)
     with tempfile.TemporaryDirectory() as folder:
@@ -48,14 +48,14 @@ def measure(seconds: float, n_events: int) -> Iterator[Line]:
 def throughput(command: Command, seconds: float, peer: str | None = None) -> Iterator[Line]:
     """Decisions with a durable log: closed loops of several sizes, then a constant rate."""
     start = {} if peer is None else {"peer": peer}
-    with _server(command) as (process, port):
+    with running_server(command) as (process, port):
         bodies = [request(DECIDE_PATH, {"context": row}) for row in contexts(N_CONTEXTS, N_COLUMNS, seed=1)]
         run(closed_loop(port, bodies, 16, min(seconds, 2.0)))  # warm
         run(_reward_some(port))
         for concurrency in (1, 16, 64):
-            before = _cpu_s(process.pid)
+            before = cpu_s(process.pid)
             found = run(closed_loop(port, bodies, concurrency, seconds))
-            cpu_us = 1e6 * (_cpu_s(process.pid) - before) / found.n
+            cpu_us = 1e6 * (cpu_s(process.pid) - before) / found.n
             measured = {"measured": f"decide, {concurrency} connections", **start}
             yield {**measured, **found._asdict(), "server_cpu_us": cpu_us}
         found = run(open_loop(port, bodies, 500.0, seconds))
@@ -85,14 +85,14 @@ def restarts(folder: Path, n_events: int) -> Iterator[Line]:
     yield {"measured": "rebuild", "events": n_events, **speed}
     Snapshots(folder / SNAPSHOT_FOLDER).save(replica)
     write_log(folder, n_events // 100, first=n_events)
-    command = _site(folder)
+    command = new_site(folder)
     for _ in range(3):
         start = time.perf_counter()
-        with _server(command) as (process, port):
-            elapsed, cpu_s = time.perf_counter() - start, _cpu_s(process.pid)
+        with running_server(command) as (process, port):
+            elapsed, spent_s = time.perf_counter() - start, cpu_s(process.pid)
             bodies = [request(DECIDE_PATH, {"context": row}) for row in contexts(50, N_COLUMNS, seed=2)]
             run(closed_loop(port, bodies, 4, 0.2))
-        yield {"measured": "ready after kill -9", "events": n_events, "seconds": elapsed, "server_cpu_s": cpu_s}
+        yield {"measured": "ready after kill -9", "events": n_events, "seconds": elapsed, "server_cpu_s": spent_s}
 
 
 def write_log(folder: Path, n_events: int, first: int = 0) -> None:
@@ -121,7 +121,7 @@ def _row(number: int, time_ms: int, context: Any, settings: PolicySettings) -> L
     return LogRow(number, time_ms, "default", str(index) if number > 1 else None, encoded(event))
 
 
-def _site(folder: Path) -> Command:
+def new_site(folder: Path) -> Command:
     """The command that serves a site with one policy in a folder."""
     path = folder / "site.toml"
     policy = f"[policies.default]\nactions = {json.dumps(ACTIONS)}\nlearn_at_once = true\n"
@@ -130,7 +130,7 @@ def _site(folder: Path) -> Command:
 
 
 @contextmanager
-def _server(command: Command) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def running_server(command: Command) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A server in a process of its own, and its port; it is killed, as a site that is measured needs no snapshot."""
     environment = {name: value for name, value in os.environ.items() if name != NO_BYTECODE}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
@@ -143,7 +143,7 @@ def _server(command: Command) -> Iterator[tuple[subprocess.Popen[str], int]]:
         process.communicate()
 
 
-def _cpu_s(process: int) -> float:
+def cpu_s(process: int) -> float:
     """The processor time of a process so far, in seconds; 0 where the system does not say."""
     path = Path(f"/proc/{process}/stat")
     if not path.exists():
