@@ -41,6 +41,9 @@ class CheckedDecisions(ChangingActions):
             actions, given, contexts = decisions.actions, decisions.probabilities, decisions.contexts
             if len(given) != len(actions) or (contexts is not None and n_rows(contexts, "contexts") != len(actions)):
                 raise InvalidInput("decisions must hold as many probabilities, and contexts if any, as actions")
+            quick = self._quickly_checked(actions, given)
+            if quick is not None:
+                return *quick, contexts
             opened = [(self._index_or_removed(a), checked_probability(p)) for a, p in zip(actions, given, strict=True)]
         elif isinstance(decisions, Iterable):
             complete = [self._decision_or_removed(decision) for decision in decisions]
@@ -49,6 +52,18 @@ class CheckedDecisions(ChangingActions):
             raise InvalidInput(f"decisions is {shown(decisions)}; it must be Decisions or a list of Decision")
         indices, probabilities = [index for index, _ in opened], [probability for _, probability in opened]
         return np.array(indices, dtype=np.int64), np.array(probabilities, dtype=np.float64), contexts
+
+    def _quickly_checked(self, actions: Sequence[Action], probabilities: Any) -> tuple[Integers, Floats] | None:
+        """Indices and probabilities of valid decisions, checked as columns; None where each must be looked at."""
+        if type(probabilities) is not np.ndarray or probabilities.dtype != np.float64 or self._removed:
+            return None
+        if not (len(probabilities) and probabilities.min() > 0.0 and probabilities.max() <= 1.0):  # also where NaN
+            return None
+        try:
+            indices = np.fromiter(map(self._index.__getitem__, actions), np.int64, len(probabilities))
+        except (TypeError, KeyError):
+            return None
+        return indices, np.maximum(probabilities, MIN_PROBABILITY)
 
     def _checked_log(
         self, decisions: Any, rewards: Any, *, may_be_removed: bool = False

@@ -164,13 +164,16 @@ def _context_column(table: Table, index: int, lines: Integers, report: LogReport
     values = table.column(index)
     if table.names[index] in table.categorical:  # numbers that a frame declares as categories
         return [None if value_kind(type(value)) == "missing" else text_of(value) for value in values]
-    if not isinstance(values, np.ndarray):
-        is_missing = {kind for kind in set(map(type, values)) if value_kind(kind) == "missing"}
-        if is_missing - {NoneType}:  # pandas.NA
-            values = [None if type(value) in is_missing else value for value in values]
-    if not isinstance(values, np.ndarray) and PLAIN_NUMBERS.issuperset(map(type, values)):
+    if isinstance(values, np.ndarray):
+        return values
+    kinds = set(map(type, values))
+    is_missing = {kind for kind in kinds if value_kind(kind) == "missing"}
+    if is_missing - {NoneType}:  # pandas.NA
+        values = [None if type(value) in is_missing else value for value in values]
+        kinds = kinds - is_missing | {NoneType}
+    if PLAIN_NUMBERS.issuperset(kinds):
         with suppress(OverflowError):
-            whole = np.array(values, dtype=np.float64 if any(value is None for value in values) else None)
+            whole = np.array(values, dtype=np.float64 if NoneType in kinds else None)
             if whole.dtype != np.object_:
                 return whole
         numbers = np.array([as_number(value) for value in values])

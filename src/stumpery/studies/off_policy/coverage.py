@@ -1,13 +1,13 @@
 """Off-policy evaluation where the truth is known: bias and error of estimators, coverage of intervals.
 
-The log is of a `TreeProblem` with a new tree in every repetition, logged by a uniform policy, by a frozen forest with
-epsilon-greedy exploration, and by a forest that learns while it logs. The target policy is a forest that learned a few
-events of its own. Normal intervals "at all times" are looked at as often as the confidence sequences.
+Logs are of the problems in `problems.py`, logged by a uniform policy, by a frozen forest with epsilon-greedy
+exploration, and by a forest that learns while it logs. The target policy is a forest that learned a few events of its
+own. Normal intervals "at all times" are looked at as often as the confidence sequences.
 """
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,38 +16,46 @@ from stumpery.evaluation import off_policy
 from stumpery.evaluation.events import Progress
 from stumpery.evaluation.off_policy.estimates import NAMES
 from stumpery.evaluation.regret import trial_seeds
-from stumpery.logs import from_frame
-from stumpery.policies import Policy, RandomPolicy, RewardForest, explorers
-from stumpery.streams import TreeProblem
+from stumpery.studies.off_policy.problems import EPSILON_GREEDY, PROBLEMS, REGIMES, UNIFORM, known_log
 from stumpery.studies.study import Finding, Outcome, Part, Parts, Settings, Study, counted, finding, run_parts, verdicts
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
-from stumpery.types import Batch, Floats
+from stumpery.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-UNIFORM, EPSILON_GREEDY, LEARNING = "uniform", "epsilon-greedy", "learning"
-REGIMES = (UNIFORM, EPSILON_GREEDY, LEARNING)
-EPSILON, N_TRAINING, N_POPULATION = 0.2, 1000, 100_000
-PROBLEM = TreeProblem(n_columns=6, n_names=0, depth=3, n_actions=4)
-FIXED = (("IPS", "normal"), ("SNIPS", "normal"), ("DR", "normal"), ("SNDR", "normal"), ("DR", "bootstrap"))
+    from stumpery.evaluation.off_policy.reporting.report import OffPolicyReport
+
+UNBIASED = (
+    ("IPS", "normal"),
+    ("SNIPS", "normal"),
+    ("DR", "normal"),
+    ("SNDR", "normal"),
+    ("SNIPS", "bootstrap"),
+    ("DR", "bootstrap"),
+)
+BIASED = (("DM", "normal"), ("Switch-DR", "normal"), ("DRos", "normal"))
 OF_IPS = ("likelihood", "Clopper-Pearson")
-AT_ALL_TIMES, NORMAL_AT_ALL_TIMES = "sequence, at all times", "normal of IPS, at all times"
+SEQUENCES = ("sequence", "betting")
+AT_ALL_TIMES = ", at all times"
+DIFFERENCE = "difference to the log's policy, sequence"
 MIN_TRIALS = 100  # to judge coverage; 200 repetitions: --trials 200
 Row = dict[str, Any]
 
 
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
-    """Repeat every regime, at a tenth of the events and at all of them."""
-    rows: list[Row] = []
-    for n in (max(settings.steps // 10, 1), settings.steps):
-        for regime in REGIMES:
-            wanted = []
-            for trial in range(settings.trials):
-                make = partial(repetition, regime, n, *trial_seeds(settings.seed, trial))
-                wanted.append(Part(f"{regime}, {n} events, trial {trial}", n, partial(counted, n, make)))
-            rows += summarised(regime, n, run_parts(wanted, settings, parts, progress))
+    """Repeat every problem and regime, at a tenth of the events and at all of them."""
+    sizes = (max(settings.steps // 10, 1), settings.steps)
+    keys, wanted = [], []
+    for trial, problem, regime, n in product(range(settings.trials), PROBLEMS, REGIMES, sizes):
+        make = partial(repetition, problem, regime, n, *trial_seeds(settings.seed, trial))
+        keys.append((problem, regime, n))
+        wanted.append(Part(f"{problem}, {regime}, {n} events, trial {trial}", n, partial(counted, n, make)))
+    found = run_parts(wanted, settings, parts, progress)
+    rows = []
+    for key in dict.fromkeys(keys):
+        rows += summarised(*key, [each for own, each in zip(keys, found, strict=True) if own == key])
     return Outcome(
         result=TableResult(rows),
         table=[row for row in rows if row["events"] == settings.steps],
@@ -56,61 +64,37 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     )
 
 
-def repetition(regime: str, n: int, events_seed: int, policy_seed: int) -> Row:
-    """The estimates and the intervals of one log, and the truth."""
-    batches = next(PROBLEM.batches(seed=events_seed, size=N_TRAINING + N_POPULATION + n))
-    training, population, logged = cut(batches, (N_TRAINING, N_POPULATION, n))
-    target = trained(training, policy_seed, 0.1)
-    expected = PROBLEM.expected(population.contexts, seed=events_seed)
-    truth = float((target.probabilities_many(population.contexts) * expected).sum(axis=1).mean())
-    logger = logging_policy(regime, training, policy_seed)
-    if regime == LEARNING:
-        actions, probabilities = logger.play(logged.contexts, logged.rewards)
-    else:
-        decided = logger.decide_many(logged.contexts)
-        actions, probabilities = np.array([int(action) for action in decided.actions]), decided.probabilities
-    rewards = logged.rewards[np.arange(n), actions]
-    columns = {f"x{index}": logged.contexts[:, index] for index in range(logged.contexts.shape[1])}
-    frame = {**columns, "action": actions.tolist(), "probability": probabilities, "reward": rewards}
-    log = from_frame(frame, action="action", reward="reward", probability="probability", actions=list(PROBLEM.actions))
-    least = float(1.0 / PROBLEM.n_actions if regime == UNIFORM else EPSILON / PROBLEM.n_actions)
-    report = off_policy.evaluate(log, {"target": target}, least_probability=least)
-    weights = target.probabilities_many(logged.contexts)[np.arange(n), actions] / probabilities
+def repetition(problem: str, regime: str, n: int, events_seed: int, policy_seed: int) -> Row:
+    """The errors of estimates on one log, which intervals hold, and how wide they are."""
+    known = known_log(problem, regime, n, events_seed, policy_seed)
+    report = off_policy.evaluate(known.log, {"target": known.target}, least_probability=known.least_probability)
+    wanted = [*UNBIASED, *BIASED, *(("IPS", kind) for kind in OF_IPS)]
+    intervals = {f"{name}, {kind}": report.interval("target", kind, name) for name, kind in wanted}
+    holds = {name: covers(interval, known.truth) for name, interval in intervals.items()}
+    widths = {name: interval.width for name, interval in intervals.items()}
+    for kind in SEQUENCES:
+        holds[kind + AT_ALL_TIMES] = all(covers(each, known.truth) for _, each in report.sequence("target", kind))
+        widths[kind + AT_ALL_TIMES] = report.interval("target", kind).width
+    if known.logged_value is not None:
+        gain = report.difference("target", "logged")
+        holds[DIFFERENCE], widths[DIFFERENCE] = covers(gain, known.truth - known.logged_value), gain.width
+    holds[f"IPS, normal{AT_ALL_TIMES}"] = normal_holds_at_all_times(known.log, report, known.target, known.truth)
+    return {
+        "errors": {name: report.value("target", name) - known.truth for name in NAMES},
+        "holds": holds,
+        "widths": widths,
+    }
+
+
+def normal_holds_at_all_times(log: Any, report: "OffPolicyReport", target: Any, truth: float) -> bool:
+    """Whether the normal interval of IPS holds whenever the confidence sequences were noted."""
+    terms: list[Floats] = []
+    for chunk in log.chunks():
+        own = target.probabilities_many(chunk.contexts)[np.arange(len(chunk)), chunk.actions]
+        terms.append(own / chunk.probabilities * chunk.rewards)
+    joined = np.concatenate(terms)
     looks = [events for events, _ in report.sequence("target")]
-    holds = {f"{name}, {kind}": covers(report.interval("target", kind, name), truth) for name, kind in FIXED}
-    holds |= {f"IPS, {kind}": covers(report.interval("target", kind), truth) for kind in OF_IPS}
-    holds[AT_ALL_TIMES] = all(covers(interval, truth) for _, interval in report.sequence("target"))
-    terms = weights * rewards
-    holds[NORMAL_AT_ALL_TIMES] = all(covers(off_policy.normal_interval(terms[:look]), truth) for look in looks)
-    widths = {f"{name}, {kind}": report.interval("target", kind, name).width for name, kind in FIXED}
-    widths |= {f"IPS, {kind}": report.interval("target", kind).width for kind in OF_IPS}
-    widths[AT_ALL_TIMES] = report.interval("target").width
-    errors = {name: report.value("target", name) - truth for name in NAMES}
-    return {"errors": errors, "holds": holds, "widths": widths}
-
-
-def cut(batch: Batch, sizes: Sequence[int]) -> list[Batch]:
-    """A batch as consecutive ones of these sizes."""
-    ends = np.cumsum([0, *sizes]).tolist()
-    return [Batch(batch.contexts[start:end], batch.rewards[start:end]) for start, end in pairwise(ends)]
-
-
-def trained(batch: Batch, seed: int, epsilon: float) -> Policy:
-    """A small forest that has learned these events."""
-    forest = RewardForest(
-        actions=PROBLEM.actions, seed=seed, n_trees=8, explorer=explorers.greedy(epsilon=epsilon, floor=epsilon)
-    )
-    forest.play(batch.contexts, batch.rewards)
-    return forest
-
-
-def logging_policy(regime: str, training: Batch, seed: int) -> Policy:
-    """The policy that logs; none of them knows all that the target knows."""
-    if regime == UNIFORM:
-        return RandomPolicy(actions=PROBLEM.actions, seed=seed + 1)
-    few = Batch(training.contexts[:300], training.rewards[:300])
-    none = Batch(training.contexts[:1], training.rewards[:1])
-    return trained(none if regime == LEARNING else few, seed + 1, EPSILON)
+    return all(covers(off_policy.normal_interval(joined[:look]), truth) for look in looks)
 
 
 def covers(interval: off_policy.Interval, truth: float) -> bool:
@@ -118,10 +102,10 @@ def covers(interval: off_policy.Interval, truth: float) -> bool:
     return bool(interval.low <= truth <= interval.high)
 
 
-def summarised(regime: str, n: int, trials: Sequence[Row]) -> list[Row]:
+def summarised(problem: str, regime: str, n: int, trials: Sequence[Row]) -> list[Row]:
     """A row for each estimator, bias and root mean squared error, and for each interval, coverage and mean width."""
     rows = []
-    shared = {"log": regime, "events": n}
+    shared = {"problem": problem, "log": regime, "events": n}
     blank = {"bias": float("nan"), "rmse": float("nan"), "coverage": float("nan"), "width": float("nan")}
     for name in NAMES:
         errors: Floats = np.array([trial["errors"][name] for trial in trials])
@@ -135,32 +119,46 @@ def summarised(regime: str, n: int, trials: Sequence[Row]) -> list[Row]:
 
 
 def claims(rows: Sequence[Row], n: int) -> list[Finding]:
-    """What the guide says of coverage and of error."""
-    found = {(row["log"], row["what"]): row for row in rows if row["events"] == n}
-    fixed = {
-        (regime, name): found[regime, name]["coverage"]
-        for regime in (UNIFORM, EPSILON_GREEDY)
-        for name in ("DR, normal", "DR, bootstrap", "IPS, likelihood")
+    """What the guide says of coverage and of error; coverage is that over all problems and regimes that count."""
+    own = [row for row in rows if row["events"] == n]
+
+    def coverage(names: Sequence[str], regimes: Sequence[str] = REGIMES) -> dict[str, float]:
+        return {
+            name: float(np.mean([row["coverage"] for row in own if row["what"] == name and row["log"] in regimes]))
+            for name in names
+        }
+
+    fixed = coverage([f"{name}, {kind}" for name, kind in UNBIASED], (UNIFORM, EPSILON_GREEDY))
+    likelihood = coverage(["IPS, likelihood"], (UNIFORM, EPSILON_GREEDY))
+    always = {
+        f"{row['problem']} {row['log']} {row['what']}": row["coverage"]
+        for row in own
+        if row["what"] in (*(kind + AT_ALL_TIMES for kind in SEQUENCES), DIFFERENCE)
     }
-    always = [found[regime, AT_ALL_TIMES]["coverage"] for regime in REGIMES]
-    normal = [found[regime, NORMAL_AT_ALL_TIMES]["coverage"] for regime in REGIMES]
-    errors = [(found[regime, "DR"]["rmse"], found[regime, "IPS"]["rmse"]) for regime in REGIMES]
+    normal = coverage([f"IPS, normal{AT_ALL_TIMES}"])
+    errors = [
+        (row["rmse"], plain["rmse"])
+        for row in own
+        for plain in own
+        if (row["what"], plain["what"]) == ("DR", "IPS") and all(row[key] == plain[key] for key in ("problem", "log"))
+    ]
     return [
         finding(
             "intervals at a fixed number of events cover 93 to 98 % where the logging policy stays",
             holds=all(0.93 <= each <= 0.98 for each in fixed.values()),
-            evidence=", ".join(f"{regime} {name} {each:.3f}" for (regime, name), each in fixed.items()),
+            evidence=listed(fixed),
+        ),
+        finding(
+            "the empirical likelihood interval of IPS covers at least 93 % there",
+            holds=min(likelihood.values()) >= 0.93,
+            evidence=listed(likelihood),
         ),
         finding(
             "confidence sequences hold at all times in at least 95 % of logs, also of a policy that learns",
-            holds=min(always) >= 0.95,
-            evidence=", ".join(f"{regime} {each:.3f}" for regime, each in zip(REGIMES, always, strict=True)),
+            holds=min(always.values()) >= 0.95,
+            evidence=listed(always),
         ),
-        finding(
-            "normal intervals do not",
-            holds=max(normal) < 0.95,
-            evidence=", ".join(f"{regime} {each:.3f}" for regime, each in zip(REGIMES, normal, strict=True)),
-        ),
+        finding("normal intervals do not", holds=max(normal.values()) < 0.95, evidence=listed(normal)),
         finding(
             "doubly robust estimates have less error than inverse propensity",
             holds=all(robust < plain for robust, plain in errors),
@@ -169,25 +167,33 @@ def claims(rows: Sequence[Row], n: int) -> list[Finding]:
     ]
 
 
+def listed(figures: dict[str, float]) -> str:
+    """Figures with their names."""
+    return ", ".join(f"{name} {figure:.3f}" for name, figure in figures.items())
+
+
 def draw(rows: Sequence[Row]) -> "Figure":
-    """Error of each estimator, and coverage of each interval, by regime."""
+    """Error of each estimator, and coverage of each interval, by regime; a row of panels for each problem."""
     pyplot = need("matplotlib.pyplot", "study")
     figure: Figure
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(13, 5), layout="constrained")
+    figure, panels = pyplot.subplots(len(PROBLEMS), 2, figsize=(13, 10), layout="constrained")
     n = max(row["events"] for row in rows)
-    for place, regime in enumerate(REGIMES):
-        own = [row for row in rows if row["log"] == regime and row["events"] == n]
-        for panel, field in ((left, "rmse"), (right, "coverage")):
-            shown = [row for row in own if row[field] == row[field]]
-            heights = np.arange(len(shown)) + 0.22 * (place - 1)
-            panel.plot([row[field] for row in shown], heights, "o", color=f"C{place}", label=regime)
-            panel.set_yticks(range(len(shown)), [row["what"] for row in shown])
-    right.axvline(0.95, color="0.7", linewidth=0.8, zorder=0)
-    left.set(xlabel="root mean squared error", title=f"estimators, {n:,} events")
-    right.set(xlabel="coverage", title="95 % intervals")
-    for panel in (left, right):
-        panel.invert_yaxis()
-    left.legend(title="logged by")
+    for (left, right), problem in zip(panels, PROBLEMS, strict=True):
+        for place, regime in enumerate(REGIMES):
+            own = [row for row in rows if (row["problem"], row["log"], row["events"]) == (problem, regime, n)]
+            for panel, field in ((left, "rmse"), (right, "coverage")):
+                names = list(dict.fromkeys(row["what"] for row in rows if row[field] == row[field]))
+                shown = [row for row in own if row[field] == row[field]]
+                heights = np.array([names.index(row["what"]) for row in shown]) + 0.22 * (place - 1)
+                panel.plot([row[field] for row in shown], heights, "o", color=f"C{place}", label=regime)
+                panel.set_yticks(range(len(names)), names)
+        right.axvspan(0.93, 0.98, color="0.9", zorder=0)
+        right.axvline(0.95, color="0.7", linewidth=0.8, zorder=0)
+        left.set(xlabel="root mean squared error", title=f"{problem}: estimators, {n:,} events")
+        right.set(xlabel="coverage", title=f"{problem}: 95 % intervals")
+        for panel in (left, right):
+            panel.invert_yaxis()
+    panels[0][0].legend(title="logged by")
     return figure
 
 
@@ -197,6 +203,8 @@ STUDY = Study(
     source="Dudik et al. 2011; Karampatziakis, Mineiro and Ramdas 2021",
     steps=10_000,
     trials=10,
-    n_events=lambda settings: len(REGIMES) * settings.trials * (settings.steps + max(settings.steps // 10, 1)),
+    n_events=lambda settings: (
+        len(PROBLEMS) * len(REGIMES) * settings.trials * (settings.steps + max(settings.steps // 10, 1))
+    ),
     run=run,
 )
