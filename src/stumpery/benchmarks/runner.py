@@ -40,13 +40,14 @@ def run_benchmarks(*, only: str | None = None, repeats: int = 5) -> Iterator[str
         contextual,
         encoding,
         logs,
+        off_policy,
         reinforcement,
         selection,
         start,
     )
 
     check_whole("repeats", repeats, 1)
-    modules = (bandits, contextual, clicks, selection, classification, reinforcement, encoding, logs, start)
+    modules = (bandits, contextual, clicks, selection, classification, reinforcement, encoding, logs, off_policy, start)
     benchmarks = [benchmark for module in modules for benchmark in module.benchmarks()]
     selected = [benchmark for benchmark in benchmarks if only is None or only in benchmark.name]
     if not selected:

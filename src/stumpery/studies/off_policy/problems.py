@@ -26,23 +26,23 @@ N_TRAINING, N_FEW, N_POPULATION = 1000, 300, 20_000
 TREES = TreeProblem(n_columns=6, n_names=0, depth=3, n_actions=4)
 
 
-class Events(NamedTuple):
+class Population(NamedTuple):
     """Contexts, and the mean reward of every action in each."""
 
     contexts: Any
     expected: Floats
     rewards: Floats
 
-    def at(self, rows: Integers) -> "Events":
+    def at(self, rows: Integers) -> "Population":
         """Some of the events."""
-        return Events(take(self.contexts, rows), self.expected[rows], self.rewards[rows])
+        return Population(take(self.contexts, rows), self.expected[rows], self.rewards[rows])
 
 
-class Problem(NamedTuple):
+class LoggingProblem(NamedTuple):
     """A population, events to train on, and the target policy with its true value."""
 
-    population: Events
-    training: Events
+    population: Population
+    training: Population
     target: Policy
     truth: float
 
@@ -57,21 +57,21 @@ class KnownLog(NamedTuple):
     target: Policy
 
 
-def tree_events(seed: int) -> Events:
+def tree_events(seed: int) -> Population:
     """Events of a random tree."""
     batch = next(TREES.batches(seed=seed, size=N_TRAINING + N_POPULATION))
     assert batch.expected is not None  # noqa: S101 - a TreeProblem knows its means
     columns = {f"x{index}": column for index, column in enumerate(batch.contexts.T)}
-    return Events(make_frame(columns), batch.expected, batch.rewards)
+    return Population(make_frame(columns), batch.expected, batch.rewards)
 
 
-def covertype_events(seed: int) -> Events:
+def covertype_events(seed: int) -> Population:
     """Rows of Covertype in random order."""
     batch = next(_covertype().batches(seed=seed, size=N_TRAINING + N_POPULATION))
-    return Events(batch.contexts, batch.rewards, batch.rewards)
+    return Population(batch.contexts, batch.rewards, batch.rewards)
 
 
-PROBLEMS: dict[str, Callable[[int], Events]] = {"trees": tree_events, "Covertype": covertype_events}
+PROBLEMS: dict[str, Callable[[int], Population]] = {"trees": tree_events, "Covertype": covertype_events}
 
 
 @cache
@@ -80,13 +80,13 @@ def _covertype() -> ClassificationBandit:
 
 
 @lru_cache(maxsize=2)
-def problem(name: str, events_seed: int, policy_seed: int) -> Problem:
+def problem(name: str, events_seed: int, policy_seed: int) -> LoggingProblem:
     """The population of a repetition, its target policy and its truth."""
     events = PROBLEMS[name](events_seed)
     training = events.at(np.arange(N_TRAINING))
     population = events.at(np.arange(N_TRAINING, N_TRAINING + N_POPULATION))
     target = trained(training, policy_seed, TARGET_EPSILON)
-    return Problem(population, training, target, value(target, population))
+    return LoggingProblem(population, training, target, value(target, population))
 
 
 def known_log(name: str, regime: str, n: int, events_seed: int, policy_seed: int) -> KnownLog:
@@ -110,13 +110,13 @@ def known_log(name: str, regime: str, n: int, events_seed: int, policy_seed: int
     return KnownLog(log, truth, None if regime == LEARNING else value(logger, population), least, target)
 
 
-def value(policy: Policy, population: Events) -> float:
+def value(policy: Policy, population: Population) -> float:
     """The mean reward of a frozen policy over a population."""
     probabilities = policy.probabilities_many(population.contexts)
     return float((probabilities * population.expected).sum(axis=1).mean())
 
 
-def trained(events: Events, seed: int, epsilon: float) -> Policy:
+def trained(events: Population, seed: int, epsilon: float) -> Policy:
     """A small forest that has learned some events."""
     forest = RewardForest(
         actions=range(events.expected.shape[1]),
@@ -128,7 +128,7 @@ def trained(events: Events, seed: int, epsilon: float) -> Policy:
     return forest
 
 
-def logging_policy(regime: str, training: Events, seed: int) -> Policy:
+def logging_policy(regime: str, training: Population, seed: int) -> Policy:
     """The policy that logs; none of them knows all that the target knows."""
     if regime == UNIFORM:
         return RandomPolicy(actions=range(training.expected.shape[1]), seed=seed + 1)
