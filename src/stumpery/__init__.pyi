@@ -19,6 +19,7 @@ from .evaluation import evaluate, play, prequential, regret
 from .policies import (
     UCB,
     BanditForest,
+    DelayedRewards,
     EpsilonGreedy,
     LinearThompson,
     LinUCB,
@@ -43,6 +44,7 @@ __all__ = [
     "DQNTree",
     "Decision",
     "Decisions",
+    "DelayedRewards",
     "EpsilonGreedy",
     "FeatureSelector",
     "ForestClassifier",

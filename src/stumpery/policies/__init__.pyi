@@ -9,6 +9,7 @@ from .context_free.successive_elimination import SuccessiveElimination
 from .context_free.thompson_sampling import ThompsonSampling
 from .context_free.ucb import UCB
 from .contextual import ContextualPolicy
+from .delayed_rewards import DelayedRewards
 from .exploration import explorers
 from .linear.banditron import Banditron
 from .linear.linear_policy import LinearPolicy
@@ -26,6 +27,7 @@ __all__ = [
     "BanditTree",
     "Banditron",
     "ContextualPolicy",
+    "DelayedRewards",
     "EpsilonGreedy",
     "Greedy",
     "LinUCB",

@@ -1,8 +1,9 @@
 """The rule of rewards: what becomes of one that comes late, twice, corrected, or before its decision."""
 
+from stumpery.policies.delayed_rewards import combined_reward
 from stumpery.service.errors import RequestConflict
 from stumpery.service.events import DecisionSettled, RewardStatus
-from stumpery.service.replica.open_decisions import OpenDecision, Reward
+from stumpery.service.replica.open_decisions import OpenDecision
 from stumpery.service.settings import PolicySettings
 
 
@@ -37,12 +38,5 @@ def settlement(settings: PolicySettings, decision: OpenDecision) -> DecisionSett
         return DecisionSettled()
     if not decision.rewards:
         return DecisionSettled(settings.default_reward, is_default=True)
-    return DecisionSettled(_together(settings, decision.rewards))
-
-
-def _together(settings: PolicySettings, rewards: tuple[Reward, ...]) -> float:
-    values = [value for value, _ in rewards]
-    low, high = settings.reward_range
-    if settings.rewards == "sum":
-        return min(max(sum(values), low), high)
-    return values[-1] if settings.rewards == "last" else max(values) if settings.rewards == "max" else values[0]
+    values = [value for value, _ in decision.rewards]
+    return DecisionSettled(combined_reward(settings.rewards, values, settings.reward_range))
