@@ -11,7 +11,15 @@ from stumpery.studies.clicks import discretisation as click_discretisation
 from stumpery.studies.clicks import drift as click_drift
 from stumpery.studies.clicks import replay as click_replay
 from stumpery.studies.context_free import lecture_notes as bandits_101
-from stumpery.studies.contextual import contest, contest_repeated, forest_cost, lateness, many_actions, many_categories
+from stumpery.studies.contextual import (
+    contest,
+    contest_repeated,
+    forest_cost,
+    lateness,
+    many_actions,
+    many_categories,
+    staleness,
+)
 from stumpery.studies.ensembles import lecture_notes as ensembles
 from stumpery.studies.off_policy import coverage as off_policy_coverage
 from stumpery.studies.off_policy import open_bandit as off_policy_open_bandit
@@ -32,6 +40,7 @@ _ALL = (
     contest_repeated.STUDY,
     forest_cost.STUDY,
     lateness.STUDY,
+    staleness.STUDY,
     many_actions.STUDY,
     many_categories.STUDY,
     *click_challenge.STUDIES,
