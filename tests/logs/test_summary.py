@@ -91,6 +91,15 @@ def test_inspect_prints_tables_and_lines_with_problems(run):
     assert "no lines with problems" in run("inspect", "events.dsjson").output
 
 
+def test_inspect_reads_the_files_of_a_folder_in_processes(run, tmp_path):
+    (tmp_path / "folder").mkdir()
+    for name in ("1", "2"):
+        assert run("convert", "events.dsjson", "--out", f"folder/{name}.parquet").exit_code == 0
+    answer = run("inspect", "folder", "--jobs", 2)
+    assert answer.exit_code == 0, answer.output
+    assert "1.parquet and 1 more (stumpery): 80 rows, 3 actions" in answer.output
+
+
 def test_convert_writes_another_format(run, tmp_path):
     answer = run("convert", "events.dsjson", "--out", "events.parquet")
     assert answer.exit_code == 0, answer.output

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stumpery.cli.errors import user_errors
-from stumpery.cli.parameters import Seed
+from stumpery.cli.parameters import Jobs, Ray, Seed, chosen_executor
 from stumpery.cli.progress import share_progress
 from stumpery.cli.tables import print_table
 from stumpery.system.writing import as_path, check_target, resolved
@@ -24,7 +24,7 @@ app = typer.Typer(
     help="Logs of decisions: inspect them, convert them, learn from them.", no_args_is_help=True, rich_markup_mode=None
 )
 
-Files = Annotated[list[Path], typer.Argument(help="The log; several files are read one after the other.")]
+Files = Annotated[list[Path], typer.Argument(help="The log: files, or a folder of Parquet files.")]
 Format = Annotated[
     str, typer.Option("--format", help="dsjson, cb, cb_adf, open_bandit, stumpery or table; auto looks at the file.")
 ]
@@ -56,6 +56,8 @@ def inspect(
     no_feedback: NoFeedback = "skip",
     encoding: Encoding = None,
     plot: Annotated[Path | None, typer.Option(help="A picture to write: the mean reward along the log.")] = None,
+    jobs: Jobs = None,
+    ray: Ray = None,
 ) -> None:
     """Print a log's actions, rewards, probabilities, columns and lines with problems."""
     with user_errors():
@@ -65,8 +67,8 @@ def inspect(
 
         if plot is not None:
             check_target(resolved(as_path(plot)))
-        with log_progress("inspect", log) as advance:
-            summary = logs.inspect(log, progress=advance)
+        with chosen_executor(jobs, ray) as executor, log_progress("inspect", log) as advance:
+            summary = logs.inspect(log, executor=executor, progress=advance)
         typer.echo(f"{summary.report.source} ({log.format}): {summary.rows:,} rows, {len(summary.actions):,} actions")
         for title, table in summary.tables.items():
             if table:

@@ -64,6 +64,7 @@ class RowChecker:
         no_feedback: the reward of rows without one; None leaves NaN.
         has_probabilities: whether a row without probability has a problem.
         grows: whether new actions are added to `index`, in place.
+        recent: the event ids that have come before.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class RowChecker:
         *,
         has_probabilities: bool,
         grows: bool = False,
+        recent: RecentIds | None = None,
     ) -> None:
         self._index = index
         self._columns = columns
@@ -82,7 +84,7 @@ class RowChecker:
         self._no_feedback = no_feedback
         self._has_probabilities = has_probabilities
         self._grows = grows
-        self._recent = RecentIds()
+        self._recent = RecentIds() if recent is None else recent
 
     def chunk(self, rows: RawRows) -> LogChunk:
         """Check rows; those to be dropped are left out."""

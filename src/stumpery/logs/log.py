@@ -1,16 +1,17 @@
 """A log of decisions, read in chunks again and again and never held as a whole."""
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from stumpery.display import as_html
 from stumpery.errors import InvalidInput
-from stumpery.logs.checking import RowChecker
+from stumpery.logs.checking import RecentIds, RowChecker
 from stumpery.logs.chunk import UNKNOWN, LogChunk
 from stumpery.logs.report import LogReport
-from stumpery.logs.rows import LogFacts, LogSource, QuickSource, RawRows
+from stumpery.logs.rows import LogFacts, LogSource, QuickSource, RawRows, SeveralSources
 from stumpery.options import check_known, check_one_of, check_whole, is_number, listed, shown
 from stumpery.policies.arguments import checked_actions
 from stumpery.types import Action
@@ -87,6 +88,16 @@ class Log:
         return self._columns
 
     @property
+    def name(self) -> str:
+        """The name of the file, or of the first of several."""
+        return self._source.name
+
+    @property
+    def unit(self) -> str:
+        """What line numbers count: "line" of a text, or "row" of a table."""
+        return self._source.unit
+
+    @property
     def format(self) -> str:
         """The format, such as "dsjson"."""
         return self._source.format
@@ -127,11 +138,33 @@ class Log:
             self._facts(progress)
         return self
 
-    def survey(self, index: dict[Action, int], size: int = CHUNK_ROWS) -> Iterator[LogChunk]:
-        """Read the log without knowing its actions: they are added to `index`, in place, as they come."""
-        return self._chunks(size, index)
+    def survey(self, index: dict[Action, int], recent: RecentIds | None = None) -> Iterator[LogChunk]:
+        """Read the log without knowing its actions: they are added to `index`, in place, as they come.
 
-    def _chunks(self, size: int, index: dict[Action, int] | None = None) -> Iterator[LogChunk]:
+        Args:
+            index: From actions to indices.
+            recent: The event ids of the parts before this one.
+        """
+        return self._chunks(CHUNK_ROWS, index, recent)
+
+    def parts(self) -> list["Log"]:
+        """The log's files as logs of the same actions and columns."""
+        sources = self._source.parts if isinstance(self._source, SeveralSources) else (self._source,)
+        logs = []
+        for source in sources:
+            part = copy(self)
+            part._source, part._scanned = source, None
+            logs.append(part)
+        return logs
+
+    def took(self, n_rows: int, report: LogReport) -> None:
+        """Note how many rows of a pass over its parts were read, and what was found."""
+        self._share = min(n_rows / self.n_rows, 1.0) if self.n_rows else 0.0
+        self._report = report
+
+    def _chunks(
+        self, size: int, index: dict[Action, int] | None = None, recent: RecentIds | None = None
+    ) -> Iterator[LogChunk]:
         report = self._report = LogReport(self._source.name, self._on_error, self._source.unit)
         grows = index is not None and self._given is None and self._source.actions is None
         index = {} if index is None else index
@@ -144,6 +177,7 @@ class Log:
             self._no_feedback,
             has_probabilities=self._source.has_probabilities,
             grows=grows,
+            recent=recent,
         )
         for rows in self._rows(size, report):
             chunk = checker.chunk(rows)

@@ -24,6 +24,7 @@ from stumpery.logs.log import Log
 from stumpery.logs.report import LogReport
 from stumpery.logs.rows import LogSource, RawRows
 from stumpery.options import check_bool, check_known, check_one_of, shown
+from stumpery.system.writing import as_path
 from stumpery.types import Action
 
 FORMATS = ("dsjson", "cb", "cb_adf", "open_bandit", "stumpery", "table")
@@ -66,7 +67,7 @@ def read(  # noqa: PLR0913 - a name for each column
     name, both CSV or Parquet; "stumpery", what `write` makes.
 
     Args:
-        paths: A file, or several of one format, read in order.
+        paths: A file, or several of one format, read in order, or a folder of Parquet files.
         format: One of the formats; "auto" looks at the first bytes.
         on_error: "strict" raises an InvalidInput with the number of the first line with a problem; "lenient" counts it
             in `Log.report`.
@@ -96,7 +97,7 @@ def read(  # noqa: PLR0913 - a name for each column
     if format != "auto":
         check_known("format", format, FORMATS)
     check_bool("action_features", action_features)
-    files = [checked_file(path) for path in _listed(paths)]
+    files = [checked_file(path) for given in _listed(paths) for path in _in_folder(given)]
     naming, columns = None, checked_columns(columns)
     if action is not None and reward not in (None, *REWARDS):
         naming = Naming(
@@ -119,6 +120,12 @@ def _listed(paths: Any) -> list[Any]:
     if not found:
         raise InvalidInput(f"paths is {shown(paths)}; it must be a path or a list of paths")
     return found
+
+
+def _in_folder(path: Any) -> list[Any]:
+    """The Parquet files of a folder by name; another path alone."""
+    folder = as_path(path)
+    return list(sorted(folder.glob("*.parquet")) if folder.is_dir() else []) or [path]
 
 
 def _source(path: Path, wanted: str, options: _Options) -> LogSource:
@@ -201,7 +208,7 @@ class _Chained:
     """
 
     def __init__(self, sources: Sequence[LogSource]) -> None:
-        self._sources = sources
+        self.parts = sources
         first = sources[0]
         self.name = f"{first.name} and {len(sources) - 1} more"
         self.format, self.unit = first.format, first.unit
@@ -217,16 +224,16 @@ class _Chained:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of contexts of all files."""
-        return tuple(dict.fromkeys(name for source in self._sources for name in source.columns))
+        return tuple(dict.fromkeys(name for source in self.parts for name in source.columns))
 
     def rows(self, size: int, report: LogReport, advance: Callable[[float], None]) -> Iterator[RawRows]:
         """The rows of each file; problems name the file."""
         whole = report.source
-        for place, source in enumerate(self._sources):
+        for place, source in enumerate(self.parts):
             report.source = source.name
             yield from source.rows(
                 size,
                 report,
-                lambda share, place=place: advance((place + share) / len(self._sources)),  # type: ignore[misc]
+                lambda share, place=place: advance((place + share) / len(self.parts)),  # type: ignore[misc]
             )
         report.source = whole

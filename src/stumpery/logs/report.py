@@ -100,6 +100,17 @@ class LogReport:
         prefix = "" if self.source == self._whole else f"{self.source}:"
         self._places.setdefault(name, []).extend(f"{prefix}{number}" for number in new)
 
+    def merge(self, other: "LogReport") -> None:
+        """Add the report of a part of the log, in place; its lines are named with its source."""
+        self.rows += other.rows
+        prefix = "" if other.source == self._whole else f"{other.source}:"
+        for name, count in other.counts.items():
+            self.counts[name] = self.counts.get(name, 0) + count
+            kept, places = self.lines.setdefault(name, []), self._places.setdefault(name, [])
+            n_free = N_LINES_KEPT - len(kept)
+            kept += other.lines[name][:n_free]
+            places += [f"{prefix}{place}" for place in other._places[name][:n_free]]
+
     @property
     def table(self) -> list[Mapping[str, Any]]:
         """A row for each kind of problem that occurred: its count, what was done, the first lines."""

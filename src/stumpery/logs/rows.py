@@ -103,3 +103,12 @@ class QuickSource(Protocol):
 
     def facts(self, advance: Callable[[int, float], None]) -> LogFacts | None:
         """The facts, None if whole rows are needed; `advance` takes new rows, and the share that has been read."""
+
+
+@runtime_checkable
+class SeveralSources(Protocol):
+    """Several sources, one after the other."""
+
+    @property
+    def parts(self) -> Sequence[LogSource]:
+        """The sources."""

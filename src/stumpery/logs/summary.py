@@ -1,17 +1,19 @@
 """Summary of a log: rows, actions, rewards, probabilities, times, columns, lines with problems."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stumpery.display import as_html, as_text
 from stumpery.errors import InvalidInput
+from stumpery.jobs.executor import Advance, Executor, check_executor, in_order
+from stumpery.logs.checking import RecentIds
 from stumpery.logs.log import Log
 from stumpery.logs.report import LogReport
 from stumpery.logs.tallies import LogTally, Row
 from stumpery.options import shown
 from stumpery.system.extras import need
-from stumpery.types import Action, Floats
+from stumpery.types import Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,11 +84,16 @@ class LogSummary:
         return f"{self.report.source} ({self.log.format}): {self.rows:,} rows, {len(self.actions)} actions"
 
 
-def inspect(log: Log, *, progress: Callable[[int], None] | None = None) -> LogSummary:
+def inspect(log: Log, *, executor: Executor | None = None, progress: Callable[[int], None] | None = None) -> LogSummary:
     """Summarise a log in one pass: actions, rewards, probabilities, times, columns, lines with problems.
+
+    Each file is summarised for itself, and the summaries are merged in order. Sums are exact, so the figures are those
+    of the same rows in one file, bit for bit, and with any executor; but a block of the curve ends with its file, and
+    with an executor event ids are compared within each file only.
 
     Args:
         log: The log; one that is read strictly raises at its first line with a problem.
+        executor: Where files are read, such as `stumpery.jobs.Processes(4)`; by default here, one after the other.
         progress: Called with the number of rows of each chunk.
 
     >>> import stumpery as st
@@ -96,22 +103,37 @@ def inspect(log: Log, *, progress: Callable[[int], None] | None = None) -> LogSu
     """
     if not isinstance(log, Log):
         raise InvalidInput(f"log is {shown(log)}; it must come from stumpery.logs.read or stumpery.logs.from_frame")
-    names: dict[Action, int] = {}
-    tally = LogTally()
-    for chunk in log.survey(names):
-        tally.add(chunk)
+    tally, report = LogTally(), LogReport(log.name, log.on_error, log.unit)
+    n_read = 0
+
+    def advance(n_rows: int) -> None:
+        nonlocal n_read
+        n_read += n_rows
+        log.took(n_read, report)
         if progress is not None:
-            progress(len(chunk))
-    return LogSummary(
-        log,
-        tally.rows,
-        tally.actions(list(names)),
-        tally.figures(),
-        tally.times(),
-        tally.columns(),
-        log.report,
-        tally.curve.columns(),
-    )
+            progress(n_rows)
+
+    if executor is None:
+        recent = RecentIds()
+        parts: Iterable[tuple[LogTally, LogReport]] = (tally_part(part, advance, recent) for part in log.parts())
+    else:
+        check_executor(executor)
+        parts = in_order(executor.map(tally_part, log.parts(), progress=advance))
+    for part_tally, part_report in parts:
+        tally.merge(part_tally)
+        report.merge(part_report)
+    log.took(n_read, report)
+    figures = tally.actions(), tally.figures(), tally.times(), tally.columns()
+    return LogSummary(log, tally.rows, *figures, report, tally.curve.columns())
+
+
+def tally_part(part: Log, advance: Advance, recent: RecentIds | None = None) -> tuple[LogTally, LogReport]:
+    """The tally of a part of a log, and its report; `recent` are the event ids of the parts before it."""
+    tally = LogTally()
+    for chunk in part.survey(tally.names, recent):
+        tally.add(chunk)
+        advance(len(chunk))
+    return tally, part.report
 
 
 def _without_none(table: Sequence[Row]) -> list[Row]:

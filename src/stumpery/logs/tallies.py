@@ -1,6 +1,9 @@
-"""Tallies along the chunks of a log, in bounded memory: actions, spreads of numbers, the curve of rewards, columns."""
+"""Tallies along the chunks of a log, in bounded memory: actions, spreads of numbers, the curve of rewards, columns.
 
-from collections.abc import Mapping, Sequence
+Tallies of the parts of a log merge to the tally of the whole log, bit for bit: sums are exact.
+"""
+
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,6 +11,7 @@ import numpy as np
 from stumpery.columns import Values
 from stumpery.logs.chunk import LogChunk
 from stumpery.logs.log import action_order
+from stumpery.summaries.exact_sums import ExactSums
 from stumpery.types import Action, Floats
 
 MAX_BLOCKS = 60  # of the curve of rewards
@@ -22,25 +26,33 @@ class Spread:
 
     def __init__(self) -> None:
         self.n = self.n_missing = 0
-        self.total, self.least, self.greatest = 0.0, np.inf, -np.inf
+        self.least, self.greatest = np.inf, -np.inf
+        self._sum = ExactSums(1)
 
     def add(self, values: Floats) -> None:
         """Add numbers."""
         known = values[~np.isnan(values)]
         self.n_missing += len(values) - len(known)
         self.n += len(known)
-        self.total += float(known.sum())
+        self._sum.add(known)
         self.least = min(self.least, float(known.min(initial=np.inf)))
         self.greatest = max(self.greatest, float(known.max(initial=-np.inf)))
+
+    def merge(self, other: "Spread") -> None:
+        """Add those of another part, in place."""
+        self.n_missing += other.n_missing
+        self.n += other.n
+        self._sum.merge(other._sum, [0])
+        self.least, self.greatest = min(self.least, other.least), max(self.greatest, other.greatest)
 
     @property
     def mean(self) -> float | None:
         """Their mean; None where there are none."""
-        return self.total / self.n if self.n else None
+        return self._sum.values()[0] / self.n if self.n else None
 
 
 class ColumnValues:
-    """A column of the contexts: missing values, and the range of numbers or the distinct texts."""
+    """A column of the contexts: missing values, and the range of numbers or the first distinct texts by spelling."""
 
     def __init__(self) -> None:
         self.spread = Spread()
@@ -53,8 +65,18 @@ class ColumnValues:
             self.spread.add(values.astype(np.float64))
             return
         self.n_missing += sum(value is None for value in values)
-        if len(self.texts) <= MAX_DISTINCT:
-            self.texts.update(str(value) for value in set(values) if value is not None)
+        self._add_texts({str(value) for value in set(values) if value is not None})
+
+    def merge(self, other: "ColumnValues") -> None:
+        """Add those of another part, in place."""
+        self.spread.merge(other.spread)
+        self.n_missing += other.n_missing
+        self._add_texts(other.texts)
+
+    def _add_texts(self, texts: set[str]) -> None:
+        self.texts |= texts
+        if len(self.texts) > MAX_DISTINCT + 1:  # one more says that there are more
+            self.texts = set(sorted(self.texts)[: MAX_DISTINCT + 1])
 
     def row(self, name: str) -> Row:
         """The column's row of a summary."""
@@ -92,18 +114,34 @@ class RewardCurve:
         whole, self._rest = rewards[: n_blocks * self._size], rewards[n_blocks * self._size :]
         self._blocks = np.concatenate([self._blocks, _sums(whole.reshape(n_blocks, self._size))])
         while len(self._blocks) > MAX_BLOCKS:
-            n_pairs = len(self._blocks) // 2
-            last = self._blocks[2 * n_pairs :]
-            self._blocks = np.concatenate([self._blocks[: 2 * n_pairs].reshape(n_pairs, 2, 4).sum(axis=1), last])
-            self._size *= 2
+            self._halve()
 
-    def columns(self) -> dict[str, Floats]:
-        """The end of each block that has rewards, their mean, and half the width of its interval."""
+    def _halve(self) -> None:
+        """Make one block of each two."""
+        n_pairs = len(self._blocks) // 2
+        last = self._blocks[2 * n_pairs :]
+        self._blocks = np.concatenate([self._blocks[: 2 * n_pairs].reshape(n_pairs, 2, 4).sum(axis=1), last])
+        self._size *= 2
+
+    def merge(self, other: "RewardCurve") -> None:
+        """Append the blocks of the next part, in place; nothing is added after that."""
+        self._blocks = np.concatenate([self._closed(), other._closed()])
+        self._rest = np.zeros(0)
+        while len(self._blocks) > MAX_BLOCKS:
+            self._halve()
+
+    def _closed(self) -> Floats:
+        """All blocks; the last rows join the last block, or are one."""
         blocks = self._blocks.copy()
         if 0 < len(self._rest) < self._size / 2 and len(blocks):
             blocks[-1] += _sums(self._rest[None])[0]
         elif len(self._rest):
             blocks = np.concatenate([blocks, _sums(self._rest[None])])
+        return blocks
+
+    def columns(self) -> dict[str, Floats]:
+        """The end of each block that has rewards, their mean, and half the width of its interval."""
+        blocks = self._closed()
         ends = np.cumsum(blocks[:, 0])
         known = blocks[:, 1] > 0
         _, n, total, squares = blocks[known].T
@@ -123,16 +161,17 @@ def _sums(blocks: Floats) -> Floats:
 
 
 class LogTally:
-    """Sums along the chunks of a log."""
+    """Sums along the chunks of a log, or of a part of it."""
 
     def __init__(self) -> None:
         self.rows = 0
+        self.names: dict[Action, int] = {}  # from actions to their indices in chunks
         self.curve = RewardCurve()
-        self._by_action = np.zeros((5, 0))  # rows; rewards, their sum; probabilities, their sum
-        self._unknown = 0
+        self._counts = np.zeros((3, 0), np.int64)  # of each action: rows, rewards, probabilities
+        self._rewards, self._probabilities = ExactSums(), ExactSums()
         self._reward, self._probability, self._weight, self._time = (Spread() for _ in range(4))
         self._columns: dict[str, ColumnValues] = {}
-        self._last_time = np.nan
+        self._first_time = self._last_time = np.nan
         self._n_back, self._longest_gap = 0, 0.0
         self._has_weights = False
 
@@ -144,11 +183,7 @@ class LogTally:
         self.curve.add(chunk.rewards)
         self._probability.add(chunk.probabilities)
         self._time.add(chunk.times)
-        times = np.concatenate([[self._last_time], chunk.times[~np.isnan(chunk.times)]])
-        steps = np.diff(times)
-        self._n_back += int((steps < 0).sum())
-        self._longest_gap = max(self._longest_gap, float(np.nanmax(steps, initial=0.0)))
-        self._last_time = times[-1]
+        self._follow(chunk.times[~np.isnan(chunk.times)])
         if chunk.weights is not None:
             self._has_weights = True
             self._weight.add(chunk.weights)
@@ -157,32 +192,68 @@ class LogTally:
 
     def _count(self, chunk: LogChunk) -> None:
         known = chunk.actions >= 0
-        self._unknown += int((~known).sum())
         actions, rewards, probabilities = chunk.actions[known], chunk.rewards[known], chunk.probabilities[known]
-        n_actions = max(self._by_action.shape[1], int(actions.max(initial=-1)) + 1)
-        grown = np.zeros((5, n_actions))
-        grown[:, : self._by_action.shape[1]] = self._by_action
-        has_reward, has_probability = ~np.isnan(rewards), ~np.isnan(probabilities)
-        grown[0] += np.bincount(actions, minlength=n_actions)
-        grown[1] += np.bincount(actions[has_reward], minlength=n_actions)
-        grown[2] += np.bincount(actions[has_reward], rewards[has_reward], minlength=n_actions)
-        grown[3] += np.bincount(actions[has_probability], minlength=n_actions)
-        grown[4] += np.bincount(actions[has_probability], probabilities[has_probability], minlength=n_actions)
-        self._by_action = grown
+        n_actions = max(self._counts.shape[1], int(actions.max(initial=-1)) + 1)
+        self._grow(n_actions)
+        self._counts[0] += np.bincount(actions, minlength=n_actions)
+        for row, sums, values in ((1, self._rewards, rewards), (2, self._probabilities, probabilities)):
+            given = ~np.isnan(values)
+            self._counts[row] += np.bincount(actions[given], minlength=n_actions)
+            sums.add(values[given], actions[given])
 
-    def actions(self, names: Sequence[Action]) -> list[Row]:
-        """A row per action."""
-        found: list[Row] = []
-        for place in sorted(range(self._by_action.shape[1]), key=lambda place: action_order(names[place])):
-            rows, n_rewards, reward, n_probabilities, probability = self._by_action[:, place].tolist()
+    def _grow(self, n_actions: int) -> None:
+        self._counts = np.pad(self._counts, ((0, 0), (0, max(n_actions - self._counts.shape[1], 0))))
+        self._rewards.grow(n_actions)
+        self._probabilities.grow(n_actions)
+
+    def _follow(self, times: Floats) -> None:
+        """Take the next times, of rows or the two ends of a part."""
+        if len(times):
+            steps = np.diff(np.concatenate([[self._last_time], times]))
+            self._n_back += int((steps < 0).sum())
+            self._longest_gap = max(self._longest_gap, float(np.nanmax(steps, initial=0.0)))
+            self._first_time = times[0] if np.isnan(self._first_time) else self._first_time
+            self._last_time = times[-1]
+
+    def merge(self, other: "LogTally") -> None:
+        """Add the tally of the next part of the log, in place; no chunk is added after that."""
+        self.rows += other.rows
+        names = list(other.names)[: other._counts.shape[1]]
+        places = [self.names.setdefault(name, len(self.names)) for name in names]
+        self._grow(max(places, default=-1) + 1)
+        self._counts[:, places] += other._counts
+        self._rewards.merge(other._rewards, places)
+        self._probabilities.merge(other._probabilities, places)
+        self.curve.merge(other.curve)
+        for mine, its in (
+            (self._reward, other._reward),
+            (self._probability, other._probability),
+            (self._weight, other._weight),
+            (self._time, other._time),
+        ):
+            mine.merge(its)
+        self._follow(np.array([other._first_time] if other._time.n else []))
+        self._n_back += other._n_back
+        self._longest_gap = max(self._longest_gap, other._longest_gap)
+        self._last_time = other._last_time if other._time.n else self._last_time
+        self._has_weights |= other._has_weights
+        for name, values in other._columns.items():
+            self._columns.setdefault(name, ColumnValues()).merge(values)
+
+    def actions(self) -> list[Row]:
+        """A row per action that was taken."""
+        names, found = list(self.names), list[Row]()
+        rewards, probabilities = self._rewards.values(), self._probabilities.values()
+        for place in sorted(np.flatnonzero(self._counts[0]).tolist(), key=lambda place: action_order(names[place])):
+            rows, n_rewards, n_probabilities = self._counts[:, place].tolist()
             found.append(
                 {
                     "action": names[place],
-                    "rows": int(rows),
+                    "rows": rows,
                     "share": rows / self.rows,
-                    "with reward": int(n_rewards),
-                    "mean reward": reward / n_rewards if n_rewards else None,
-                    "mean probability": probability / n_probabilities if n_probabilities else None,
+                    "with reward": n_rewards,
+                    "mean reward": rewards[place] / n_rewards if n_rewards else None,
+                    "mean probability": probabilities[place] / n_probabilities if n_probabilities else None,
                 }
             )
         return found

@@ -49,7 +49,7 @@ def checked_file(path: Any) -> Path:
     if not file.exists():
         raise FileNotFoundError(f"there is no file {file}")
     if not file.is_file():
-        raise IsADirectoryError(f"{file} is {kind_of(file)}; a log is a file")
+        raise IsADirectoryError(f"{file} is {kind_of(file)}; a log is a file, or a folder of .parquet files")
     return file
 
 

@@ -32,7 +32,6 @@ class ParquetTable:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._parquet = need("pyarrow.parquet", "logs")
         with self._opened() as file:
             self.names: list[str] = file.schema_arrow.names
             self.n_rows: int | None = file.metadata.num_rows
@@ -40,7 +39,7 @@ class ParquetTable:
 
     def _opened(self) -> Any:
         try:
-            return self._parquet.ParquetFile(self.path)
+            return need("pyarrow.parquet", "logs").ParquetFile(self.path)
         except (ValueError, OSError) as error:  # pyarrow's ArrowInvalid is a ValueError
             raise InvalidInput(f"{self.path} is damaged, or no Parquet file: {error}") from None
 

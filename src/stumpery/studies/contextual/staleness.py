@@ -26,7 +26,7 @@ from stumpery.types import Decisions, Floats, Stream
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-GENERATED = {
+GENERATORS = {
     "TreeProblem": TreeProblem(n_names=0),
     "TreeProblem, drifting": TreeProblem(n_names=0, drift="gradual", drift_every=10_000),
 }
@@ -50,7 +50,7 @@ REFRESHES = (Refresh(1, EVERY), *(Refresh(batch, rule) for rule in (EVERY, BY_SH
 
 def lengths(steps: int) -> dict[str, int]:
     """The streams that are on this machine, and the events of each: no row of a dataset comes twice."""
-    found = dict.fromkeys(GENERATED, steps)
+    found = dict.fromkeys(GENERATORS, steps)
     for title in DATASETS:
         problem = datasets.CONTEST.get(title)
         if problem is not None and datasets.is_available(problem.dataset):
@@ -61,7 +61,7 @@ def lengths(steps: int) -> dict[str, int]:
 def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     """Play the reward forest on every stream with every refresh."""
     steps = lengths(settings.steps)
-    opened: dict[str, Stream] = {t: GENERATED[t] if t in GENERATED else datasets.CONTEST[t].open() for t in steps}
+    opened: dict[str, Stream] = {t: GENERATORS[t] if t in GENERATORS else datasets.CONTEST[t].open() for t in steps}
     shared = {title: settings.where.put(stream) for title, stream in opened.items()}
     cells, wanted = list(product(steps, REFRESHES)), []
     for (title, refresh), trial in product(cells, range(settings.trials)):
