@@ -10,7 +10,7 @@ from time import process_time
 from stumpery import logs
 from stumpery.benchmarks.large_log import N_ACTIONS, generate
 from stumpery.benchmarks.runner import Benchmark
-from stumpery.logs.formats.dsjson import event_type
+from stumpery.logs.formats.dsjson_fields import event_type
 from stumpery.logs.formats.json_lines import JsonEvents
 from stumpery.logs.report import LogReport
 from stumpery.system.extras import need

@@ -1,7 +1,7 @@
 """Events of JSON lines: decoded by a type, and line by line repaired where they do not fit it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,6 +71,20 @@ class JsonEvents:
             if block.is_damaged:
                 report.add("cut file", block.first + len(block.lines))
             yield Events(events, lines, block.share)
+
+    def kept(
+        self,
+        choose: Callable[[Events, LogReport], Events],
+        size: int,
+        report: LogReport,
+        advance: Callable[[float], None],
+    ) -> Iterator[Events]:
+        """The events that a format chooses, `size` lines at a time; `advance` takes the share that has been read."""
+        for block in self.read(size, report):
+            chosen = choose(block, report)
+            advance(block.share)
+            if chosen.events:
+                yield chosen
 
     def labels(self, kind: Any) -> Iterator[Events]:
         """Decode a few keys of each line, by a type that has only these; other lines are passed over."""

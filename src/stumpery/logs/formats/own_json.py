@@ -103,26 +103,8 @@ class OwnJsonSource:
 
     def rows(self, size: int, report: LogReport, advance: Callable[[float], None]) -> Iterator[RawRows]:
         """Decode the file's lines."""
-        for block in self._events.read(size, report):
-            decisions = self._decisions(block, report)
-            advance(block.share)
-            if decisions.events:
-                yield self._rows(decisions, report)
-
-    def _decisions(self, block: Events, report: LogReport) -> Events:
-        """The events without the first line and without those that say nothing."""
-        kept = []
-        for place, event in enumerate(block.events):
-            if event.format == FORMAT_NAME:
-                continue
-            if event.action is None and event.context is None:
-                name = "event of another kind" if event.reward is None else "reward without decision"
-                report.add(name, block.lines[place])
-                continue
-            kept.append(place)
-        if len(kept) == len(block.events):
-            return block
-        return Events([block.events[place] for place in kept], [block.lines[place] for place in kept], block.share)
+        for block in self._events.kept(decisions, size, report, advance):
+            yield self._rows(block, report)
 
     def _rows(self, block: Events, report: LogReport) -> RawRows:
         events, lines = block.events, np.array(block.lines, dtype=np.int64)
@@ -176,3 +158,19 @@ def _first_line(path: Path, encoding: str | None) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return line if isinstance(line, dict) and line.get("format") == FORMAT_NAME else {}
+
+
+def decisions(block: Events, report: LogReport) -> Events:
+    """The events without the first line and without those that say nothing."""
+    kept = []
+    for place, event in enumerate(block.events):
+        if event.format == FORMAT_NAME:
+            continue
+        if event.action is None and event.context is None:
+            name = "event of another kind" if event.reward is None else "reward without decision"
+            report.add(name, block.lines[place])
+            continue
+        kept.append(place)
+    if len(kept) == len(block.events):
+        return block
+    return Events([block.events[place] for place in kept], [block.lines[place] for place in kept], block.share)
