@@ -6,8 +6,10 @@ import pytest
 from tests.evaluation.off_policy.made_logs import moderate_log
 
 import stumpery as st
+from stumpery.benchmarks.large_log import generate
 from stumpery.columns import Columns
 from stumpery.evaluation import off_policy as op
+from stumpery.evaluation.off_policy.candidates import Rejecting
 from stumpery.evaluation.off_policy.estimates import NAMES
 from stumpery.evaluation.off_policy.log_checks import LogChecks
 
@@ -106,8 +108,37 @@ def test_a_learning_policy_is_judged_before_each_event_and_the_given_one_stays(l
 
 def test_replay_accepts_as_many_events_as_the_floor_allows(report):
     diagnostics = report.diagnostics("replayed")
-    assert 0.1 * N < diagnostics["events"] < 0.3 * N
-    assert report.value("replayed") == pytest.approx(0.48, abs=0.08)
+    accepted = 0.2 * N  # floor / p * p(policy), averaged over actions drawn with p
+    assert diagnostics["events"] == pytest.approx(accepted, rel=0.15)
+    leader, others = 0.5, 0.25 * 0.8 + 0.75 * 0.2  # 'a' is best before noon, each other in a quarter of the events
+    epsilon_greedy = 0.9 * leader + 0.1 * (leader + 2.0 * others) / 3.0
+    error = np.sqrt(0.25 / accepted)
+    assert report.value("replayed") == pytest.approx(epsilon_greedy, abs=4.0 * error)
+
+
+def accepted_one_by_one(policy, rows, names, floor, seed):
+    """Replay with rejection as Li et al. 2011 write it: event after event."""
+    policy = policy.clone(include_attributes=True)
+    draws = np.random.default_rng(seed).random(rows.n) * rows.probabilities / floor
+    kept = []
+    for row, context in enumerate(rows.contexts):
+        action = names[rows.actions[row]]
+        probability = policy.probabilities(context)[policy.position(action)]
+        kept.append(draws[row] < probability)
+        if kept[-1]:
+            policy.learn(st.Decision(action, float(probability), context), float(rows.rewards[row]))
+    return kept
+
+
+@pytest.mark.parametrize("kind", [st.EpsilonGreedy, st.LinUCB, st.RewardForest])
+def test_replay_accepts_the_events_that_it_accepts_one_by_one(kind):
+    (chunk,) = log_of(rows_of(1200)).chunks(1200)
+    rows = LogChecks(ACTIONS, (0.0, 1.0), None).valid_rows(chunk)
+    options = {"schema": st.Schema.infer(rows.contexts)} if kind is st.LinUCB else {}
+    policy = kind(actions=ACTIONS, seed=4, **options)
+    found = Rejecting(policy, ACTIONS, 0.2, 7).accepted(rows)
+    assert 100 < found.sum() < 400
+    assert found.tolist() == accepted_one_by_one(policy, rows, ACTIONS, 0.2, 7)
 
 
 def test_replayed_actions_come_as_the_policy_draws_them():
@@ -279,6 +310,55 @@ def test_rows_without_reward_are_left_out_and_counted():
     report = st.evaluate(log_of(rows, on_error="lenient"), {"a": "a"})
     assert report.n_events == N - 100
     assert "100 without a valid reward" in str(report)
+
+
+def test_a_log_with_the_probabilities_of_all_actions_is_evaluated_from_file_to_report(tmp_path):
+    """Written by a policy that takes one action with .8 and others with .05; the truth is that of the generator."""
+    generate(tmp_path / "events.dsjson", 8000, seed=3)
+    log = st.logs.read(tmp_path / "events.dsjson")
+    report = st.evaluate(log, {"first": 1, "uniform": st.policies.RandomPolicy(actions=log.actions)})
+    phones, towns = 1.0 / 4.0, 8.0 / 40.0  # of four devices one, of forty towns eight, pay more for the first action
+    truth = {"first": 0.1 + 0.3 * 0.5 * phones + 0.2 * towns, "uniform": 0.1 + 0.3 * 0.5 / 5.0 + 0.2 / 5.0}
+    plain = st.evaluate(without_all_probabilities(log), {"first": 1})
+    for policy, value in truth.items():
+        for kind in ("sequence", "betting"):
+            low, high = report.interval(policy, kind)
+            assert low < value < high
+        assert abs(report.value(policy) - value) < 4.0 * report.estimate(policy).standard_error
+    assert report.interval("first").width < plain.interval("first").width
+    assert "doubly robust" in str(report)
+    assert "no bound on weights is known" in str(plain)
+    ranges = [row for row in report.calibration if isinstance(row.group, str)]
+    assert [row.group for row in ranges] == ["0.05 to 0.10", "0.80 to 0.85"]
+    assert not any(row.is_suspicious for row in report.calibration)
+    assert report.warnings() == []
+
+
+def without_all_probabilities(log):
+    class Plain:
+        actions, reward_range = log.actions, log.reward_range
+
+        def chunks(self, size):
+            for chunk in log.chunks(size):
+                yield chunk_with(chunk, all_probabilities=None)
+
+    return Plain()
+
+
+def test_a_bandit_forest_is_evaluated_by_how_often_it_draws_each_action(log):
+    forest = st.BanditForest(actions=ACTIONS, seed=2, n_trees=5).learn_log(log_of(rows_of(1500, seed=9)))
+    report = st.evaluate(log, {"forest": forest, "learns": op.Progressive(forest)})
+    (chunk,) = log.chunks(N)
+    target = forest.probabilities_many(chunk.contexts)
+    weights = target[np.arange(N), chunk.actions] / chunk.probabilities
+    assert report.value("forest", "IPS") == pytest.approx(op.ips(weights, chunk.rewards), rel=1e-9)
+    draws = np.zeros((N, 3))
+    for _ in range(200):
+        drawn = forest.decide_many(chunk.contexts).actions
+        draws[np.arange(N), [ACTIONS.index(action) for action in drawn]] += 1.0 / 200.0
+    error = np.sqrt(0.25 / 200.0)
+    assert np.abs(draws - target).max() < 5.0 * error
+    assert report.warnings("forest") == []
 
 
 class Chunks:

@@ -18,6 +18,7 @@ from stumpery.policies.policy import Policy
 from stumpery.types import Action, Decision, Decisions, Floats, Integers
 
 Mask = NDArray[np.bool_]
+MIN_AHEAD, MAX_AHEAD = 4, 4096  # rows whose probabilities a replayed policy computes at once
 MAX_DEVIATION = 1e-6  # of a rule's probabilities from a sum of 1: they may come from 32-bit floats
 
 
@@ -234,18 +235,36 @@ class Rejecting(Frozen):
         raise InvalidInput("a policy that is replayed has no probabilities of rows; it accepts events or does not")
 
     def accepted(self, rows: LoggedRows) -> Mask:
-        """Which events it accepts; it learns them one after the other."""
+        """Which events it accepts; it learns them one after the other.
+
+        Between two accepted events the policy stays, so its probabilities are those of many rows at once.
+        """
         kept = np.zeros(rows.n, dtype=np.bool_)
-        contexts = [None] * rows.n if rows.contexts is None else rows_of(rows.contexts)
         draws = self._rng.random(rows.n) * rows.probabilities / self._floor
-        for row, context in enumerate(contexts):
-            action = rows.names[rows.actions[row]]
-            if action not in self._policy.actions:
-                continue
-            mask = None if rows.available is None else rows.available[row]
-            offered = self._offered(rows.names, mask)
-            probability = self._policy.probabilities(context, available=offered)[self._policy.position(action)]
-            if draws[row] < probability:
-                self._policy.learn(Decision(action, float(probability), context), float(rows.rewards[row]))
-                kept[row] = True
+        for run, mask in rows.runs():
+            offered, start, n_ahead = self._offered(rows.names, mask), run.start, MIN_AHEAD
+            while start < run.stop:
+                ahead = np.arange(start, min(start + n_ahead, run.stop))
+                own = self._own_probabilities(rows, ahead, offered)
+                hits = np.flatnonzero(draws[ahead] < own)
+                if len(hits):
+                    row = int(ahead[hits[0]])
+                    self._learn(rows, row, float(own[hits[0]]))
+                    kept[row] = True
+                    start, n_ahead = row + 1, max(n_ahead // 2, MIN_AHEAD)
+                else:
+                    start, n_ahead = int(ahead[-1]) + 1, min(2 * n_ahead, MAX_AHEAD)
         return kept
+
+    def _own_probabilities(self, rows: LoggedRows, index: Integers, offered: list[Action] | None) -> Floats:
+        """The policy's probability of the logged action of each row."""
+        if offered is not None and not offered:
+            return np.zeros(len(index))
+        found = self._policy.probabilities_many(rows.contexts_at(index), available=offered)
+        own: Floats = self._in_order(rows, found)[np.arange(len(index)), rows.actions[index]]
+        return own
+
+    def _learn(self, rows: LoggedRows, row: int, probability: float) -> None:
+        context = None if rows.contexts is None else next(iter(rows_of(rows_at(rows.contexts, np.array([row])))))
+        action = rows.names[rows.actions[row]]
+        self._policy.learn(Decision(action, probability, context), float(rows.rewards[row]))
