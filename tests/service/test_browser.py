@@ -58,7 +58,11 @@ def test_the_page_fills_itself(address, tmp_path):
     assert [line for line in result.stderr.splitlines() if "CONSOLE" in line] == []
     assert page.count('class="figure"') == 8
     assert re.search(r"decisions</span><b>24</b>", page)
-    assert page.count("<polyline") == 2
+    for chart in ("reward per decision", "share of decisions", "exploration"):
+        assert f'aria-label="{chart} over time"' in page
+    assert re.search(r"<strong>default, as it served</strong></td><td[^>]*>0?\.\d+<", page)
+    assert re.search(r"always film</td><td[^>]*>1<", page)
+    assert page.count("<option value=") >= 1  # a time to roll back to
     assert page.count(">Why?<") == 15
     assert "&lt;b&gt;phone&lt;/b&gt;" in page
     assert "<b>phone" not in page

@@ -13,8 +13,10 @@ from tests.service.sites import open_site
 from tests.service.test_http import Web
 
 from stumpery.service.dashboard.follower import LogFollower
+from stumpery.service.dashboard.model_view import _line
+from stumpery.service.dashboard.pages import FILES
 from stumpery.service.dashboard.policy_statistics import MAX_OPEN, N_RECENT, PolicyStatistics
-from stumpery.service.dashboard.time_buckets import MAX_BUCKETS, MAX_ROWS, TimeBuckets
+from stumpery.service.dashboard.time_buckets import MAX_BUCKETS, MAX_COMPARED, MAX_ROWS, TimeBuckets
 from stumpery.service.engine import administering
 from stumpery.service.events import DecisionMade, DecisionSettled, PolicyCreated, RewardCame, RewardStatus
 from stumpery.service.log.event_log import LogRow
@@ -90,7 +92,7 @@ def test_estimates_wait_for_the_oldest_reward():
 def test_time_is_kept_in_a_bounded_number_of_buckets():
     buckets, rng = TimeBuckets(), np.random.default_rng(2)
     for moment in np.cumsum(rng.exponential(90_000, 3000)).astype(int).tolist():
-        buckets.at(moment).add_decision("a", is_explored=False)
+        buckets.at(moment).add_decision("a", 1, is_explored=False)
         assert len(buckets.buckets) <= MAX_BUCKETS
     width, rows = buckets.rows()
     assert len(rows) <= MAX_ROWS
@@ -249,3 +251,62 @@ def test_the_stream_sends_the_statistics_and_ends_when_the_server_stops(tmp_path
         sent = b"".join(message.get("body", b"") for message in received).decode()
         shown = json.loads(sent.split("data: ")[1].split("\n")[0])
         assert {"number", "decisions", "earned", "uniform", "times", "recent"} <= shown.keys()
+
+
+def test_always_taking_an_action_is_estimated_by_the_formula_of_its_weights():
+    statistics, rows = played(500, np.random.default_rng(1))
+    shown = {each["policy"]: each for each in statistics.summary()["comparison"]}
+    assert set(shown) == {"uniform", "always a", "always b", "always c"}
+    for action in "abc":
+        weights = np.array([(name == action) / probability for name, probability, _ in rows])
+        rewards = np.array([reward for *_, reward in rows])
+        mean = (weights * rewards).sum() / weights.sum()
+        half = 1.959963984540054 * np.sqrt((weights**2 * (rewards - mean) ** 2).sum()) / weights.sum()
+        found = shown[f"always {action}"]
+        np.testing.assert_allclose(found["estimate"], [mean, mean - half, mean + half])
+        assert found["effective_size"] == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+    means = [each["estimate"][0] for each in statistics.summary()["comparison"]]
+    assert means == sorted(means, reverse=True)
+
+
+def test_compared_actions_are_bounded():
+    statistics = PolicyStatistics()
+    for number in range(3 * MAX_COMPARED):
+        apply(statistics, number + 1, decision(f"action {number}", 0.5), str(number), number)
+        apply(statistics, 1, RewardCame(1.0, RewardStatus.LEARNED), str(number), number)
+    assert len(statistics.summary()["comparison"]) == 1 + MAX_COMPARED
+
+
+def test_the_effective_sample_of_the_time_until_then_falls_without_exploration():
+    statistics = PolicyStatistics()
+    apply(statistics, 1, PolicyCreated(PolicySettings(actions=("a", "b"))), None)
+    for number in range(200):
+        probability = 0.5 if number < 100 else 0.999
+        action = "b" if number < 100 and number % 2 else "a"
+        apply(statistics, number + 2, decision(action, probability), str(number), 1000 * number)
+        apply(statistics, 1, RewardCame(1.0, RewardStatus.LEARNED), str(number), 1000 * number)
+    apply(statistics, 300, decision("b", 0.001), "rare", 200_000)
+    apply(statistics, 301, RewardCame(1.0, RewardStatus.LEARNED), "rare", 200_000)
+    rows = statistics.summary()["times"]
+    assert rows[0]["effective_share"] == pytest.approx(1.0)
+    assert rows[-1]["effective_share"] < 0.02
+    assert [row["number"] for row in rows] == sorted(row["number"] for row in rows)
+
+
+def test_nodes_of_a_tree_have_their_rule_and_their_statistics_apart():
+    rule = "kind in {a: 3 events, b}"
+    assert _line(f"  {rule}: about 1,234 events, 'x' earns 0.2") == {
+        "depth": 1,
+        "text": f"{rule}: about 1,234 events, 'x' earns 0.2",
+        "rule": rule,
+        "statistics": "about 1,234 events, 'x' earns 0.2",
+    }
+    root = _line("17 events, 'x' earns 0.2 (3 plays)")
+    assert (root["rule"], root["statistics"]) == ("", "17 events, 'x' earns 0.2 (3 plays)")
+    assert _line("another form of node")["rule"] == "another form of node"
+
+
+def test_the_page_has_less_than_100_kb_of_script_and_serves_all_of_it():
+    scripts = [each for each in STATIC.iterdir() if each.name.endswith(".js")]
+    assert sum(len(each.read_bytes()) for each in scripts) < 100_000
+    assert {f"/{each.name}" for each in scripts} <= set(FILES)

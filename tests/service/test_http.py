@@ -245,6 +245,10 @@ def test_health_metrics_and_the_description(web):
     assert 'stumpery_requests_total{operation="Choose an action",status="200"} 1' in lines
     assert 'stumpery_policy_decisions{policy="default"} 1' in lines
     assert 'stumpery_request_seconds_bucket{operation="Choose an action",le="+Inf"} 1' in lines
+    latencies = web("GET", "/v1/latencies").json()
+    (decided,) = [each for each in latencies["operations"] if each["operation"] == "Choose an action"]
+    assert (sum(decided["counts"]), len(decided["counts"])) == (1, len(latencies["bounds_s"]) + 1)
+    assert latencies["commit_p50_s"] <= latencies["commit_p99_s"]
     description = web("GET", "/openapi.json").json()
     used = json.dumps(description).split('"#/components/schemas/')[1:]
     assert {each.split('"')[0] for each in used} <= set(description["components"]["schemas"])
@@ -275,6 +279,7 @@ def test_keys_have_separate_rights(tmp_path):
             for other, (key, _) in made.items():
                 assert web(*request, key=key).status_code == (200 if other == right else 403)
         assert web("GET", "/metrics").status_code == 401
+        assert web("GET", "/v1/latencies").status_code == 401
         assert web("GET", "/healthz").status_code == 200
         assert all(
             key not in (tmp_path / "site" / "log.sqlite").read_bytes().decode("latin") for key, _ in made.values()

@@ -15,15 +15,22 @@ from stumpery.service.server import serve
 from stumpery.service.settings import PolicySettings, SiteSettings
 
 OFFERS = ("jacket", "tent", "voucher", "newsletter")
-SHOP = "offers"
+SHOP, CHALLENGER = "offers", "linear"
+COLUMNS: dict[str, str | list[str | float]] = {
+    "device": "categorical",
+    "hour": "numerical",
+    "days_since": "numerical",
+    "country": "categorical",
+}
 WAIT_S, MEAN_DELAY_S = 12.0, 3.0
 Context = dict[str, Any]
 
 
 def demonstrate(folder: str, port: int, visitors_per_s: float, announce: Callable[[str], None]) -> None:
-    """Serve a policy and send it visitors, until Ctrl-C."""
-    policy = PolicySettings(actions=OFFERS, wait_s=WAIT_S, seed=7)
-    settings = SiteSettings(folder=folder, port=port, policies={SHOP: policy}, log_format="text")
+    """Serve a policy and a shadow of it, and send visitors, until Ctrl-C."""
+    forest = PolicySettings(actions=OFFERS, wait_s=WAIT_S, seed=7)
+    linear = PolicySettings(actions=OFFERS, kind="LinUCB", columns=COLUMNS, wait_s=WAIT_S, seed=7, shadow_of=SHOP)
+    settings = SiteSettings(folder=folder, port=port, policies={SHOP: forest, CHALLENGER: linear}, log_format="text")
 
     def begin(address: str) -> None:
         visitors = Visitors(address, visitors_per_s)

@@ -1,5 +1,6 @@
 """What the page shows of a model: the importance of its columns, and one of its trees as an outline."""
 
+import re
 from typing import Any
 
 from stumpery.errors import InvalidInput
@@ -7,6 +8,7 @@ from stumpery.service.engine.journal import Journal
 
 SHOWN_DEPTH = 3
 INDENT = 2  # letters of a step down in `to_text`
+STATISTICS = re.compile(r"(?:^|(?<=: ))(?:about )?[\d,]+ events?\b(?!.*: (?:about )?[\d,]+ events?\b)")
 
 
 def model_view(journal: Journal, name: str) -> dict[str, Any]:
@@ -21,5 +23,9 @@ def model_view(journal: Journal, name: str) -> dict[str, Any]:
 
 
 def _line(line: str) -> dict[str, Any]:
+    """A node: its depth, its rule (empty at the root), and the statistics that follow the rule."""
     text = line.lstrip(" ")
-    return {"depth": (len(line) - len(text)) // INDENT, "text": text}
+    found = STATISTICS.search(text)
+    start = found.start() if found else len(text)
+    rule, statistics = text[:start].removesuffix(": "), text[start:]
+    return {"depth": (len(line) - len(text)) // INDENT, "text": text, "rule": rule, "statistics": statistics}

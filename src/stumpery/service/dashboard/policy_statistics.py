@@ -22,7 +22,7 @@ class AwaitedDecision:
     """A decision whose reward may still come."""
 
     time: int
-    weight: float
+    n_actions: int
     shown: dict[str, Any]
 
 
@@ -56,7 +56,7 @@ class PolicyStatistics:
     def _decide(self, row: LogRow, made: events.DecisionMade) -> None:
         n_actions = len(made.available) if made.available else self._n_actions
         is_explored = bool(made.ranking) and made.ranking[0][0] != made.action
-        self.times.at(row.time).add_decision(made.action, is_explored=is_explored)
+        self.times.at(row.time).add_decision(made.action, row.number, is_explored=is_explored)
         shown = {
             "event_id": row.event,
             "time": row.time,
@@ -66,7 +66,7 @@ class PolicyStatistics:
             "reward": None,
         }
         self.recent.append(shown)
-        self._awaited[row.event or ""] = AwaitedDecision(row.time, 1.0 / (n_actions * made.probability), shown)
+        self._awaited[row.event or ""] = AwaitedDecision(row.time, n_actions, shown)
         if len(self._awaited) > MAX_OPEN:
             self._awaited.popitem(last=False)
             self.n_not_followed += 1
@@ -92,7 +92,9 @@ class PolicyStatistics:
 
     def _earn(self, event: str, decision: AwaitedDecision, value: float, *, is_default: bool) -> None:
         decision.shown["reward"] = value
-        self.times.at(decision.time).add_reward(value, decision.weight, is_default=is_default)
+        action, probability = decision.shown["action"], decision.shown["probability"]
+        bucket = self.times.at(decision.time)
+        bucket.add_reward(action, value, probability, decision.n_actions, is_default=is_default)
         del self._awaited[event]
 
     def summary(self) -> dict[str, Any]:
@@ -114,8 +116,9 @@ class PolicyStatistics:
             "awaited": len(self._awaited),
             "oldest_awaited": oldest,
             "earned": complete.earned(),
-            "uniform": complete.uniform(),
-            "effective_size": complete.effective_size(),
+            "uniform": complete.uniform.estimate(),
+            "effective_size": complete.uniform.effective_size(),
+            "comparison": complete.comparison(),
             "explored": total.n_explored,
             "actions": dict(total.actions.most_common()),
             "lags": [[bound, n] for bound, n in zip([*LAGS_S, None], self.lags, strict=True)],

@@ -1,26 +1,17 @@
 """Sums of decisions and rewards by time, in a bounded number of buckets that widen as time passes."""
 
 from collections import Counter
-from dataclasses import dataclass, field, fields
-from math import inf, sqrt
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+from stumpery.service.dashboard.weighted_sums import NOTHING, Estimate, WeightedSums, interval
 
 FIRST_WIDTH_MS = 1_000
 MAX_BUCKETS, MAX_ROWS = 240, 60
-NORMAL_95 = 1.959963984540054
 MAX_ACTIONS = 1_000  # that a bucket counts; further ones count together
+MAX_COMPARED = 20  # actions of which it is estimated what always taking them would earn
 OTHERS = "other actions"
-
-
-class Estimate(NamedTuple):
-    """A mean with a 95 % interval by the normal distribution; None where there is nothing to estimate from."""
-
-    mean: float | None
-    low: float | None
-    high: float | None
-
-
-NOTHING = Estimate(None, None, None)
 
 
 @dataclass
@@ -30,53 +21,58 @@ class Bucket:
     Args:
         n_decisions: Decisions made.
         n_explored: Decisions that took another action than the likeliest.
+        number: The last event of the log in this time.
         actions: Decisions of each action.
         n_rewards: Rewards that count: learned at once, or settled at the end of the wait.
         n_defaults: Those of them that are the default, because none came.
         reward: Sum of rewards.
         square: Sum of squared rewards.
-        weight: Sum of the importance weights of the uniform policy, w = 1 / (actions · probability).
-        weight_square: Sum of w².
-        weighted: Sum of w · reward.
-        weighted_1: Sum of w² · reward.
-        weighted_2: Sum of w² · reward².
+        uniform: Weighted sums of uniform choices.
+        always: Weighted sums of always taking one action, for the first actions that came.
     """
 
     n_decisions: int = 0
     n_explored: int = 0
+    number: int = 0
     actions: Counter[str] = field(default_factory=Counter)
     n_rewards: int = 0
     n_defaults: int = 0
     reward: float = 0.0
     square: float = 0.0
-    weight: float = 0.0
-    weight_square: float = 0.0
-    weighted: float = 0.0
-    weighted_1: float = 0.0
-    weighted_2: float = 0.0
+    uniform: WeightedSums = field(default_factory=WeightedSums)
+    always: dict[str, WeightedSums] = field(default_factory=dict)
 
-    def add_decision(self, action: str, *, is_explored: bool) -> None:
-        """Count a decision."""
+    def add_decision(self, action: str, number: int, *, is_explored: bool) -> None:
+        """Count a decision, which is the event of that number."""
         self.n_decisions += 1
         self.n_explored += is_explored
+        self.number = max(self.number, number)
         self.actions[action if action in self.actions or len(self.actions) < MAX_ACTIONS else OTHERS] += 1
 
-    def add_reward(self, reward: float, weight: float, *, is_default: bool) -> None:
+    def add_reward(self, action: str, reward: float, probability: float, n_actions: int, *, is_default: bool) -> None:
         """Add the reward of a decision of this interval of time."""
         self.n_rewards += 1
         self.n_defaults += is_default
         self.reward += reward
         self.square += reward * reward
-        self.weight += weight
-        self.weight_square += weight * weight
-        self.weighted += weight * reward
-        self.weighted_1 += weight * weight * reward
-        self.weighted_2 += weight * weight * reward * reward
+        self.uniform.add_reward(reward, 1.0 / (n_actions * probability))
+        if action in self.always or len(self.always) < MAX_COMPARED:
+            self.always.setdefault(action, WeightedSums()).add_reward(reward, 1.0 / probability)
 
     def add(self, other: "Bucket") -> None:
         """Add the sums of another bucket."""
-        for each in fields(self):
-            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+        self.n_decisions += other.n_decisions
+        self.n_explored += other.n_explored
+        self.number = max(self.number, other.number)
+        self.actions += other.actions
+        self.n_rewards += other.n_rewards
+        self.n_defaults += other.n_defaults
+        self.reward += other.reward
+        self.square += other.square
+        self.uniform.add(other.uniform)
+        for action, sums in other.always.items():
+            if action in self.always or len(self.always) < MAX_COMPARED:
+                self.always.setdefault(action, WeightedSums()).add(sums)
 
     def earned(self) -> Estimate:
         """The mean reward of the decisions."""
@@ -85,26 +81,17 @@ class Bucket:
             return NOTHING
         mean = self.reward / n
         variance = max(self.square / n - mean * mean, 0.0) * n / max(n - 1, 1)
-        return _interval(mean, variance / n if n > 1 else inf)
+        return interval(mean, variance / n if n > 1 else inf)
 
-    def uniform(self) -> Estimate:
-        """What uniform choices would have earned, by self-normalised inverse propensity weights."""
-        if self.weight <= 0.0:
-            return NOTHING
-        mean = self.weighted / self.weight
-        spread = self.weighted_2 - 2.0 * mean * self.weighted_1 + mean * mean * self.weight_square
-        return _interval(mean, max(spread, 0.0) / self.weight**2 if self.n_rewards > 1 else inf)
-
-    def effective_size(self) -> float:
-        """The effective sample size of the estimate of uniform choices."""
-        return self.weight**2 / self.weight_square if self.weight_square > 0.0 else 0.0
-
-
-def _interval(mean: float, variance: float) -> Estimate:
-    if variance == inf:
-        return Estimate(mean, None, None)
-    half = NORMAL_95 * sqrt(variance)
-    return Estimate(mean, mean - half, mean + half)
+    def comparison(self) -> list[dict[str, Any]]:
+        """What other policies would have earned in the same decisions, the best first: uniform, and each action."""
+        each = [("uniform", self.uniform), *((f"always {action}", sums) for action, sums in self.always.items())]
+        rows = [
+            {"policy": name, "estimate": sums.estimate(), "effective_size": sums.effective_size()}
+            for name, sums in each
+            if sums.n
+        ]
+        return sorted(rows, key=lambda row: -row["estimate"][0])
 
 
 class TimeBuckets:
@@ -112,7 +99,7 @@ class TimeBuckets:
 
     >>> buckets = TimeBuckets()
     >>> for second in range(1000):
-    ...     buckets.at(1000 * second).add_decision("a", is_explored=False)
+    ...     buckets.at(1000 * second).add_decision("a", second, is_explored=False)
     >>> buckets.width_ms, len(buckets.buckets), buckets.total().n_decisions
     (8000, 125, 1000)
     """
@@ -155,8 +142,13 @@ class TimeBuckets:
         while len(buckets) > MAX_ROWS:
             width *= 2
             buckets = _joined(buckets, width)
-        rows = sorted(buckets.items())
-        return width, [{"time": start, **_row(bucket, start + width <= before_ms)} for start, bucket in rows]
+        until, rows = WeightedSums(), []
+        for start, bucket in sorted(buckets.items()):
+            until.add(bucket.uniform)
+            effective_share = until.effective_size() / until.n if until.n else None
+            row = _row(bucket, start + width <= before_ms)
+            rows.append({"time": start, "effective_share": effective_share, **row})
+        return width, rows
 
 
 def _joined(buckets: dict[int, Bucket], width_ms: int) -> dict[int, Bucket]:
@@ -172,7 +164,8 @@ def _row(bucket: Bucket, is_complete: bool) -> dict[str, Any]:
         "decisions": bucket.n_decisions,
         "rewards": bucket.n_rewards,
         "explored": bucket.n_explored,
+        "number": bucket.number,
         "earned": bucket.earned() if is_complete else NOTHING,
-        "uniform": bucket.uniform() if is_complete else NOTHING,
+        "uniform": bucket.uniform.estimate() if is_complete else NOTHING,
         "actions": dict(bucket.actions),
     }

@@ -127,6 +127,10 @@ def _pages(engine: Engine, keys: Keys, metrics: Metrics) -> dict[str, Endpoint]:
         keys.check(request.headers.get("authorization"), "admin")
         return Response(_encoded(replicas(engine)), headers=HEADERS, media_type=JSON)
 
+    async def show_latencies(request: Request) -> Response:
+        keys.check(request.headers.get("authorization"), "admin")
+        return Response(_encoded(metrics.latencies()), headers=HEADERS, media_type=JSON)
+
     async def explain_then(request: Request) -> Response:
         keys.check(request.headers.get("authorization"), "admin")
         if replays.locked():
@@ -147,6 +151,7 @@ def _pages(engine: Engine, keys: Keys, metrics: Metrics) -> dict[str, Endpoint]:
         "/openapi.json": show_openapi,
         "/v1/alarms": show_alarms,
         "/v1/replicas": show_replicas,
+        "/v1/latencies": show_latencies,
         "/v1/policies/{name}/explain/{event_id}/then": explain_then,
         **{f"/{path.removesuffix('.html')}": _file(path, kind) for path, kind in TRY_PAGE.items()},
     }

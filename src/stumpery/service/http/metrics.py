@@ -1,5 +1,6 @@
 """Metrics in the text format of Prometheus: requests, latencies, commits, and the counts of each policy."""
 
+import time
 from bisect import bisect_left
 from collections import defaultdict
 from typing import Any
@@ -30,6 +31,23 @@ class Metrics:
         self._requests[operation, status] += 1
         self._buckets[operation][bisect_left(BOUNDS_S, seconds)] += 1
         self._seconds[operation] += seconds
+
+    def latencies(self) -> dict[str, Any]:
+        """Counts of requests by latency since the start, and how long commits took lately."""
+        commits = sorted(self._engine.commit_s.copy())
+        operations = [
+            {"operation": each, "counts": list(counts), "seconds": self._seconds[each]}
+            for each, counts in sorted(self._buckets.items())
+        ]
+        return {
+            "time_s": time.monotonic(),
+            "bounds_s": BOUNDS_S,
+            "operations": operations,
+            "commits": self._engine.n_commits,
+            "events": self._engine.n_committed,
+            "commit_p50_s": commits[len(commits) // 2] if commits else None,
+            "commit_p99_s": commits[len(commits) * 99 // 100] if commits else None,
+        }
 
     async def text(self) -> str:
         """All metrics."""

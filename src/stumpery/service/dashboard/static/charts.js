@@ -98,7 +98,7 @@ function rounded(low, high) {
   return [Math.floor(low / unit) * unit, Math.ceil(high / unit) * unit];
 }
 
-function draw(parent, kind, attributes) {
+export function draw(parent, kind, attributes) {
   const element = parent.appendChild(document.createElementNS(SVG, kind));
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   return element;

@@ -1,14 +1,17 @@
 // The page of a site: it listens to the statistics of one policy, and shows them.
 
 import { clock, lines, number, shares } from "/charts.js";
+import { askToRollBack, showComparison } from "/comparison.js";
+import { at, element, fill, row } from "/dom.js";
+import { watchLatencies } from "/latency.js";
 import { watchReplicas } from "/replicas.js";
+import { drawTree } from "/tree.js";
 
 const COLORS = ["#1b6e53", "#d98e04", "#3a6ea5", "#a44a6c", "#7a8b2f", "#6b5ca5", "#c4552d", "#4b8f8c"];
 const REST = "#9aa3a8";
 const [ACCENT, OTHER] = ["#1b8a66", "#b9780a"];
 const MODEL_MS = 5000;
 const DAY_MS = 86400000;
-const at = (id) => document.getElementById(id);
 let [key, policy, listening, modelAt] = [sessionStorage.getItem("key") ?? "", null, null, 0];
 
 async function ask(path, options = {}) {
@@ -19,6 +22,7 @@ async function ask(path, options = {}) {
   throw Object.assign(new Error(error), { status: answer.status });
 }
 
+const site = { ask, api: (rest) => api(rest), get policy() { return policy; } };
 const api = (rest) => `/v1/policies/${encodeURIComponent(policy)}${rest}`;
 
 async function start() {
@@ -26,6 +30,7 @@ async function start() {
     const policies = await (await ask("/v1/policies")).json();
     at("login").hidden = true;
     watchReplicas(ask);
+    watchLatencies(ask);
     at("policy").replaceChildren(...policies.map(({ name }) => new Option(name)));
     const wanted = decodeURIComponent(location.hash.slice(1));
     if (policies.some(({ name }) => name === wanted)) at("policy").value = wanted;
@@ -87,6 +92,8 @@ function show(data) {
   at("named").textContent = policy;
   showFigures(data);
   showAlarms(data);
+  showExploration(data);
+  showComparison(site, data);
   showRewards(data);
   showActions(data);
   showLags(data);
@@ -141,6 +148,15 @@ function showRewards({ times }) {
   lines(at("reward-chart"), series, known.map((each) => each.time), "reward per decision");
 }
 
+function showExploration({ times }) {
+  const known = times.filter((each) => each.decisions > 0);
+  const series = [
+    { name: "effective sample for each reward", color: OTHER, dashed: true, points: known.map((each) => [each.effective_share, null, null]) },
+    { name: "explored", color: ACCENT, points: known.map((each) => [each.explored / each.decisions, null, null]) },
+  ];
+  lines(at("exploration-chart"), series, known.map((each) => each.time), "exploration");
+}
+
 function showActions({ times, actions }) {
   const names = Object.keys(actions).slice(0, COLORS.length);
   const share = (each, name) => (each.actions[name] ?? 0) / Math.max(each.decisions, 1);
@@ -169,20 +185,16 @@ function bar(name, share, value) {
 }
 
 function showRecent({ recent, time }) {
-  const head = element("tr", "");
-  for (const [name, kind] of [["time"], ["action"], ["probability", "number"], ["reward", "number"], ["context"], [""]]) head.append(element("th", name, kind));
   const rows = recent.slice(0, 15).map((each) => {
-    const row = element("tr", "");
     const words = Object.entries(each.context).map(([name, value]) => `${name} ${value ?? "–"}`);
     const when = time - each.time > DAY_MS ? new Date(each.time).toLocaleString("en-GB") : clock(each.time);
     const why = element("button", "Why?");
+    why.setAttribute("aria-label", `Why ${each.action} at ${when}?`);
     why.addEventListener("click", () => explain(each.event_id));
-    const last = element("td", "");
-    last.append(why);
-    row.append(element("td", when), element("td", each.action), element("td", number(each.probability), "number"), element("td", each.reward === null ? "awaited" : number(each.reward), "number"), element("td", words.join(", "), "context"), last);
-    return row;
+    const reward = each.reward === null ? "awaited" : number(each.reward);
+    return row("td", [when, each.action, [number(each.probability), "number"], [reward, "number"], [words.join(", "), "context"], why]);
   });
-  if (!at("recent").matches(":focus-within, :hover")) at("recent").replaceChildren(head, ...rows);
+  fill(at("recent"), [["time"], ["action"], ["probability", "number"], ["reward", "number"], ["context"], ["explanation"]], rows);
 }
 
 async function explain(event) {
@@ -192,14 +204,8 @@ async function explain(event) {
     const { now, history } = await (await ask(api(`/explain/${encodeURIComponent(event)}`))).json();
     const table = document.createElement("table");
     const names = Object.keys(now?.rows[0] ?? {});
-    const head = element("tr", "");
-    head.append(...names.map((name) => element("th", name)));
-    table.append(head);
-    for (const each of now?.rows ?? []) {
-      const row = element("tr", "");
-      row.append(...names.map((name) => element("td", typeof each[name] === "number" ? number(each[name]) : String(each[name]))));
-      table.append(row);
-    }
+    const text = (value) => (typeof value === "number" ? number(value) : String(value ?? "–"));
+    table.append(row("th", names), ...(now?.rows ?? []).map((each) => row("td", names.map((name) => text(each[name])))));
     const told = history.map((each) => element("li", `${clock(each.time)} ${each.type}${each.value === undefined ? "" : ` ${number(each.value)}`}`));
     const list = element("ul", "");
     list.append(...told);
@@ -217,32 +223,15 @@ async function showModel() {
     const most = Math.max(1e-9, ...columns.map(([, share]) => share));
     at("columns").replaceChildren(...columns.map(([name, share]) => bar(name, share / most, `${number(100 * share)} %`)));
     if (!columns.length) at("columns").textContent = "This kind of policy has none, or nothing was learned yet.";
-    at("tree").replaceChildren(tree.length ? outline(tree) : element("p", "This kind of policy has no trees, or nothing was learned yet."));
+    if (tree.length) drawTree(at("tree"), tree);
+    else at("tree").textContent = "This kind of policy has no trees, or nothing was learned yet.";
   } catch (error) {
     at("columns").textContent = error.message;
   }
 }
 
-function outline(tree) {
-  const top = document.createElement("ul");
-  const open = [top];
-  for (const { depth, text } of tree) {
-    const item = element("li", text);
-    open[depth].append(item);
-    open.length = depth + 1;
-    open.push(item.appendChild(document.createElement("ul")));
-  }
-  return top;
-}
-
-function element(kind, text, name) {
-  const made = document.createElement(kind);
-  made.textContent = text;
-  if (name) made.className = name;
-  return made;
-}
-
 at("policy").addEventListener("change", () => follow(at("policy").value));
+at("roll-back-go").addEventListener("click", () => askToRollBack(site));
 at("login").addEventListener("submit", (event) => {
   event.preventDefault();
   key = at("key").value;

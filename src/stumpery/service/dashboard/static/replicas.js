@@ -1,10 +1,10 @@
 // The processes that serve one log: hidden where there is one alone.
 
 import { number } from "/charts.js";
+import { at, row } from "/dom.js";
 
 const EVERY_MS = 2000;
 const HEADINGS = [["process"], ["role"], ["state"], ["event", "number"], ["behind", "number"], ["events/s", "number"], ["hash"]];
-const at = (id) => document.getElementById(id);
 let isWatching = false;
 
 // `ask` fetches a path with the key of the page.
@@ -44,10 +44,4 @@ function hashOf(each, replicas) {
   const leader = replicas.find(({ is_leader }) => is_leader);
   if (!leader || each.is_leader || leader.hash_number !== each.hash_number) return hash;
   return `${hash}, ${leader.hash === each.hash ? "equal" : "differs"}`;
-}
-
-function row(kind, cells) {
-  const made = document.createElement("tr");
-  made.append(...cells.map(([text, name]) => Object.assign(document.createElement(kind), { textContent: text, className: name ?? "" })));
-  return made;
 }

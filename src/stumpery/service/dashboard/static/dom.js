@@ -1,0 +1,27 @@
+// Elements of the page.
+
+export const at = (id) => document.getElementById(id);
+
+export function element(kind, text, name) {
+  const made = document.createElement(kind);
+  made.textContent = text;
+  if (name) made.className = name;
+  return made;
+}
+
+// A row of a table; a cell is a text and a class, or an element.
+export function row(kind, cells) {
+  const made = document.createElement("tr");
+  for (const cell of cells) {
+    const [content, name] = Array.isArray(cell) ? cell : [cell];
+    const box = element(kind, content instanceof Node ? "" : content, name);
+    if (content instanceof Node) box.append(content);
+    made.append(box);
+  }
+  return made;
+}
+
+// Fill a table, unless somebody is about to press one of its buttons.
+export function fill(table, headings, rows) {
+  if (!table.matches(":focus-within, :hover")) table.replaceChildren(row("th", headings), ...rows);
+}
