@@ -1,4 +1,4 @@
-"""The measurements of the service in short form: all requests are answered, and a missing peer is said to be missing."""
+"""The measurements of the service in short form: requests are answered, and a missing peer is said to be missing."""
 
 import sys
 from importlib.util import find_spec

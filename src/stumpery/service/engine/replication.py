@@ -5,7 +5,8 @@ adds by the whole log.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from stumpery.errors import CorruptFile
@@ -43,6 +44,7 @@ class Replication:
         on_decision: OnDecision,
     ) -> None:
         self.n_behind = 0
+        self.turn_s = self.turn_cpu_s = 0.0  # for so long this process has had the turn, and kept others from writing
         self._settings, self._log, self._snapshots = settings, log, snapshots
         self._clock, self._on_decision = clock, on_decision
         self._current_at = 0.0
@@ -95,7 +97,7 @@ class Replication:
         They are durable then. None where this process is too far behind.
         """
         while True:
-            with self._log.turn():
+            with self._turn():
                 if self._read(MAX_IN_TURN) < MAX_IN_TURN:
                     self._is_current()
                     self.journal.read_clock()
@@ -105,6 +107,19 @@ class Replication:
                 return None
         self.journal.is_sound = True
         return done
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """The turn to write, and how long it takes."""
+        start = None
+        try:
+            with self._log.turn():
+                start = time.perf_counter(), time.thread_time()
+                yield
+        finally:
+            if start is not None:
+                self.turn_s += time.perf_counter() - start[0]
+                self.turn_cpu_s += time.thread_time() - start[1]
 
     def write_clock(self) -> None:
         """Append an event without effect: an error says why the log cannot be written."""

@@ -55,6 +55,8 @@ class Metrics:
         lines = [_line("stumpery_ready", {}, int(engine.is_ready))]
         lines += [_line("stumpery_commits_total", {}, engine.n_commits)]
         lines += [_line("stumpery_events_committed_total", {}, engine.n_committed)]
+        lines += [_line("stumpery_turn_seconds_total", {}, round(engine.replication.turn_s, 6))]
+        lines += [_line("stumpery_turn_cpu_seconds_total", {}, round(engine.replication.turn_cpu_s, 6))]
         lines += [_line("stumpery_late_answers_total", {}, engine.n_late)]
         lines += [_line("stumpery_alarm", {"policy": a.policy, "kind": a.kind}, 1) for a in engine.alarms.shown()]
         for name, numbers in metrics_of(engine).items():

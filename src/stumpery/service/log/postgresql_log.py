@@ -23,6 +23,7 @@ CREATE TABLE IF NOT EXISTS stumpery_log (
     number bigint PRIMARY KEY, time bigint NOT NULL, policy text NOT NULL, event text, content bytea NOT NULL);
 CREATE INDEX IF NOT EXISTS stumpery_events ON stumpery_log (event) WHERE event IS NOT NULL;
 """
+EXISTS = "SELECT to_regclass('stumpery_log') IS NOT NULL"
 INSERT = (
     "INSERT INTO stumpery_log SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bytea[])"
 )
@@ -211,6 +212,6 @@ class PostgresqlLog:
             connection.terminate()
             why = "this needs the log for itself" if self._is_alone else "that one needs the log for itself"
             raise ServiceUnavailable(f"the log in PostgreSQL is in use by another process; {why}")
-        if not self._is_alone:
+        if not (self._is_alone or await connection.fetchval(EXISTS)):  # an index that exists is locked, too
             await connection.execute(f"{BEGIN}; {CREATE_TABLE}; COMMIT")
         return connection

@@ -13,6 +13,7 @@ CREATE_MEMBERS = """
 CREATE TABLE IF NOT EXISTS stumpery_members (
     name text PRIMARY KEY, content text NOT NULL, heard timestamptz NOT NULL)
 """
+EXISTS = "SELECT to_regclass('stumpery_members') IS NOT NULL AS is_there"
 FORGET = "DELETE FROM stumpery_members WHERE heard < clock_timestamp() - interval '1 hour'"
 TELL = """
 INSERT INTO stumpery_members VALUES ($1, $2, clock_timestamp())
@@ -33,9 +34,10 @@ class MemberTable:
 
     def __init__(self, log: PostgresqlLog) -> None:
         self._log = log
-        with log.turn():
-            log.query(CREATE_MEMBERS)
-            log.query(FORGET)
+        if not log.query(EXISTS)[0]["is_there"]:
+            with log.turn():
+                log.query(CREATE_MEMBERS)
+        log.query(FORGET)
 
     def tell(self, member: Member) -> None:
         """Say how this process is."""

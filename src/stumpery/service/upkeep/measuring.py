@@ -51,7 +51,7 @@ def throughput(command: Command, seconds: float, peer: str | None = None) -> Ite
     with running_server(command) as (process, port):
         bodies = [request(DECIDE_PATH, {"context": row}) for row in contexts(N_CONTEXTS, N_COLUMNS, seed=1)]
         run(closed_loop(port, bodies, 16, min(seconds, 2.0)))  # warm
-        run(_reward_some(port))
+        run(reward_some(port))
         for concurrency in (1, 16, 64):
             before = cpu_s(process.pid)
             found = run(closed_loop(port, bodies, concurrency, seconds))
@@ -152,7 +152,8 @@ def cpu_s(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def _reward_some(port: int) -> None:
+async def reward_some(port: int) -> None:
+    """Decide and reward a thousand times, so that the policy has seen its categories."""
     loop = asyncio.get_running_loop()
     from stumpery.service.upkeep.load import LoadConnection
 

@@ -1,20 +1,32 @@
 """Measurements of several processes on one log: decisions a second, and the processor time that each decision takes.
 
 Every process also applies the decisions of the others. So the processor time of a decision is that of the one that
-makes it and of all that follow, and says how many more decisions a second several make where each has a core.
+makes it and of all that follow, and says how many more decisions a second several make where each has a core. One at a
+time has the turn to write the log, which bounds what all together make; the more wait, the more share a turn.
 """
 
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from stumpery.service.upkeep.load import Latencies, closed_loop, contexts, request
-from stumpery.service.upkeep.measuring import DECIDE_PATH, N_COLUMNS, N_CONTEXTS, Line, cpu_s, new_site, running_server
+from stumpery.service.upkeep.load import Latencies, closed_loop, contexts, request, run
+from stumpery.service.upkeep.measuring import (
+    DECIDE_PATH,
+    N_COLUMNS,
+    N_CONTEXTS,
+    Line,
+    cpu_s,
+    new_site,
+    reward_some,
+    running_server,
+)
 
-CONCURRENCY, ROUNDS = 16, 5
+CONCURRENCY, ROUNDS = 64, 5
+TURNS = ("stumpery_turn_seconds_total", "stumpery_turn_cpu_seconds_total", "stumpery_commits_total")
 
 
 def measure_replicas(folder: Path, n: int, seconds: float, database: str | None = None) -> Iterator[Line]:
@@ -26,7 +38,8 @@ def measure_replicas(folder: Path, n: int, seconds: float, database: str | None 
         ]
         bodies = [request(DECIDE_PATH, {"context": row}) for row in contexts(N_CONTEXTS, N_COLUMNS, seed=1)]
         pids, ports = [process.pid for process, _ in servers], [port for _, port in servers]
-        asyncio.run(_load(ports, bodies, min(seconds, 2.0)))  # warm
+        run(_load(ports, bodies, min(seconds, 2.0)))  # warm
+        run(reward_some(ports[0]))
         one: list[Line] = []
         every: list[Line] = []
         for _ in range(ROUNDS):
@@ -48,19 +61,35 @@ def _log(database: str | None) -> list[str]:
 
 def _measured(pids: Sequence[int], ports: Sequence[int], bodies: Sequence[bytes], seconds: float) -> Line:
     """One round under load: of the first processes, as many as there are ports."""
-    before = [cpu_s(pid) for pid in pids]
-    found = asyncio.run(_load(ports, bodies, seconds))
+    before, turns_before = [cpu_s(pid) for pid in pids], _turns(ports)
+    found = run(_load(ports, bodies, seconds))
     spent_us = [1e6 * (cpu_s(pid) - start) for pid, start in zip(pids, before, strict=True)]
-    n = sum(each.n for each in found)
+    n, turns = sum(each.n for each in found), _turns(ports)
     return {
         "requests_per_s": sum(each.requests_per_s for each in found),
         "p50_ms": median(each.p50_ms for each in found),
         "p99_ms": max(each.p99_ms for each in found),
         "n_failed": sum(each.n_failed for each in found),
+        "decisions_per_turn": n / (turns[2] - turns_before[2]),
+        "turn_us": 1e6 * (turns[0] - turns_before[0]) / n,
+        "turn_cpu_us": 1e6 * (turns[1] - turns_before[1]) / n,
         "cpu_us": sum(spent_us) / n,
         "deciding_cpu_us": sum(spent_us[: len(ports)]) / n,
         "following_cpu_us": sum(spent_us[len(ports) :]) / n,
     }
+
+
+def _turns(ports: Sequence[int]) -> list[float]:
+    """Of these processes: seconds in which they had the turn, their processor time in it, and commits."""
+    total = [0.0] * len(TURNS)
+    for port in ports:
+        connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        connection.request("GET", "/metrics")
+        values = dict(line.rsplit(" ", 1) for line in connection.getresponse().read().decode().splitlines())
+        connection.close()
+        for index, name in enumerate(TURNS):
+            total[index] += float(values[name])
+    return total
 
 
 async def _load(ports: Sequence[int], bodies: Sequence[bytes], seconds: float) -> list[Latencies]:
