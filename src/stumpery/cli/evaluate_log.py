@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stumpery.cli import logs
-from stumpery.cli.errors import user_errors
-from stumpery.cli.logs import log_progress, open_log
+from stumpery.cli.log_options import Lenient, LogOptions, log_progress, print_problems, reads_log
+from stumpery.cli.logs import saved_policy
 from stumpery.cli.parameters import Seed
 
 if TYPE_CHECKING:
     from stumpery.logs import Log
 
 
+@reads_log
 def evaluate(
-    files: logs.Files,
+    options: LogOptions,
     policy: Annotated[list[Path] | None, typer.Option(help="A saved policy, evaluated frozen; repeatable.")] = None,
     learning: Annotated[
         list[Path] | None, typer.Option(help="A saved policy, evaluated as it learns along the log; repeatable.")
@@ -29,45 +29,35 @@ def evaluate(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="A folder for report.json, report.csv and report.png.")] = None,
     seed: Seed = 0,
-    file_format: logs.Format = "auto",
-    action: logs.Action = None,
-    reward: logs.Reward = None,
-    probability: logs.Probability = None,
-    time: logs.Time = None,
-    event_id: logs.EventId = None,
-    column: logs.Column = None,
-    no_feedback: logs.NoFeedback = "skip",
-    encoding: logs.Encoding = None,
-    lenient: logs.Lenient = False,
+    lenient: Lenient = False,
 ) -> None:
     """Estimate what policies would have earned on a log, with intervals (off-policy evaluation)."""
-    with user_errors():
-        names = {"action": action, "reward": reward, "probability": probability, "time": time, "event_id": event_id}
-        log = open_log(files, file_format, names, column, no_feedback, encoding, is_lenient=lenient)
-        import stumpery as st
+    log = options.open(is_lenient=lenient)
+    import stumpery as st
 
-        if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
-        with log_progress("find actions", log) as advance:
-            log.scan(progress=advance)
-        policies = named_policies(log, policy or [], learning or [], always or [], uniform=uniform)
-        with log_progress("evaluate", log) as advance:
-            report = st.evaluate(
-                log,
-                policies,
-                slices=slices,
-                level=level,
-                least_probability=least_probability,
-                seed=seed,
-                progress=advance,
-            )
-        typer.echo(str(report))
-        if out is not None:
-            report.to_json(out / "report.json")
-            report.to_csv(out / "report.csv")
-            figure: Any = report.plot().figure
-            figure.savefig(out / "report.png")
-            typer.echo(f"wrote {out}: report.json, report.csv, report.png")
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    with log_progress("find actions", log) as advance:
+        log.scan(progress=advance)
+    policies = named_policies(log, policy or [], learning or [], always or [], uniform=uniform)
+    with log_progress("evaluate", log) as advance:
+        report = st.evaluate(
+            log,
+            policies,
+            slices=slices,
+            level=level,
+            least_probability=least_probability,
+            seed=seed,
+            progress=advance,
+        )
+    typer.echo(str(report))
+    print_problems(log)
+    if out is not None:
+        report.to_json(out / "report.json")
+        report.to_csv(out / "report.csv")
+        figure: Any = report.plot().figure
+        figure.savefig(out / "report.png")
+        typer.echo(f"wrote {out}: report.json, report.csv, report.png")
 
 
 def named_policies(
@@ -79,9 +69,9 @@ def named_policies(
 
     found: dict[str, Any] = {}
     for path in frozen:
-        found[path.stem] = logs.saved_policy(path)
+        found[path.stem] = saved_policy(path)
     for path in learning:
-        found[f"{path.stem}, learning"] = st.evaluation.Progressive(logs.saved_policy(path))
+        found[f"{path.stem}, learning"] = st.evaluation.Progressive(saved_policy(path))
     by_text = {str(action): action for action in log.actions}
     for text in always:
         found[f"always {text}"] = by_text.get(text, text)
