@@ -6,6 +6,7 @@ from stumpery.service.engine.alarms import Alarms
 from stumpery.service.engine.journal import Journal
 from stumpery.service.engine.rewarding import is_any_due, settle
 from stumpery.service.engine.saving import SnapshotSaver
+from stumpery.service.engine.shared_snapshots import SharedSnapshots
 from stumpery.service.engine.snapshots import Snapshots
 from stumpery.service.events import ReplicasHashed
 from stumpery.service.log.event_log import number_before
@@ -29,6 +30,8 @@ class Duties:
         self._settings, self._leading = settings, leading
         self._snapshots, self._alarms = snapshots, alarms
         self._saver = SnapshotSaver(snapshots, settings)
+        self._shared = None if settings.database is None else SharedSnapshots(settings.database, snapshots)
+        self._n_shared = 0
         self._trim_at = 0.0
         self._hash_at = time.monotonic() + settings.hash_s
 
@@ -63,6 +66,9 @@ class Duties:
         leads = self._leading.leads(journal.replica)
         if leads or self._settings.database is not None:
             self._saver.save_if_due(journal.replica)
+        if leads and self._shared is not None and self._saver.n_saved > self._n_shared:
+            self._n_shared = self._saver.n_saved
+            self._shared.share()
         if leads:
             self._alarms.look_if_due(journal.replica)
 
@@ -77,6 +83,8 @@ class Duties:
         assert self._settings.retention_s is not None  # noqa: S101
         self._trim_at = time.monotonic() + TRIM_S
         oldest = min(self._snapshots.numbers(), default=0)
+        if self._shared is not None:  # on other machines a start begins with these
+            oldest = min([oldest, *(self._shared.numbers(journal.log)[-1:] or [0])])
         old = number_before(journal.log, journal.time - round(1000 * self._settings.retention_s))
         journal.log.trim(min(oldest, old, journal.replica.number - 1) + 1, MAX_TRIMMED)
 
@@ -84,3 +92,6 @@ class Duties:
         """Save a last snapshot before the process stops."""
         if self._leading.leads(journal.replica) or self._settings.database is not None:
             self._saver.save_last(journal.replica)
+        if self._leading.leads(journal.replica) and self._shared is not None:
+            self._shared.share()
+            self._shared.end()

@@ -11,9 +11,11 @@ from typing import TypeVar
 
 from stumpery.errors import CorruptFile
 from stumpery.service.engine.journal import Journal, OnDecision
-from stumpery.service.engine.snapshots import Snapshots
+from stumpery.service.engine.shared_snapshots import SharedSnapshots
+from stumpery.service.engine.snapshots import Snapshots, last_erasure
 from stumpery.service.events import ClockRead, encoded
 from stumpery.service.log.event_log import EventLog, LogRow
+from stumpery.service.log.postgresql_log import PostgresqlLog
 from stumpery.service.replica.models import warm_up
 from stumpery.service.settings import SiteSettings
 from stumpery.system.collection import uncollected
@@ -52,6 +54,8 @@ class Replication:
 
     def restore(self) -> None:
         """Take the state of the log: from a snapshot, and the rows after it, to the log's end."""
+        if isinstance(self._log, PostgresqlLog) and self._settings.database is not None:
+            SharedSnapshots(self._settings.database, self._snapshots).fetch(self._log, last_erasure(self._log))
         with uncollected():  # it would look at hundreds of thousands of open decisions again and again
             replica = self._snapshots.restore(self._log)
         replica.hashes = True

@@ -28,14 +28,16 @@ class SnapshotSaver:
         self._saved = max([0, *snapshots.numbers()])
         self._saved_at = time.monotonic()
         self._child: int | None = None
+        self.n_saved = 0  # that were complete
 
     def save_if_due(self, replica: SiteReplica) -> None:
         """Begin a snapshot if one is due and the last one is done."""
+        is_saving = self._is_saving()
         n_new = replica.number - self._saved
         is_due = n_new >= self._settings.snapshot_events or (
             n_new > 0 and time.monotonic() - self._saved_at >= self._settings.snapshot_s
         )
-        if not is_due or self._is_saving():
+        if not is_due or is_saving:
             return
         self._saved, self._saved_at = replica.number, time.monotonic()
         if hasattr(os, "fork"):
@@ -59,6 +61,7 @@ class SnapshotSaver:
         self._child = None
         if status:
             logger.warning("a snapshot was not written: its process ended with %d", status)
+        self.n_saved += not status
         return False
 
     def _fork(self, replica: SiteReplica) -> int:
@@ -80,5 +83,6 @@ class SnapshotSaver:
     def _save(self, replica: SiteReplica) -> None:
         try:
             self._snapshots.save(replica)
+            self.n_saved += 1
         except OSError as error:
             logger.warning("a snapshot was not written: %s", error)

@@ -121,7 +121,7 @@ class Snapshots:
 
     def _latest(self, log: EventLog, end: int) -> SiteReplica:
         """The replica of the latest usable snapshot up to a row; an empty one if there is none."""
-        self._forget(max((row.number for row in log.rows_of("", ERASURE)), default=0))
+        self._forget(last_erasure(log))
         for number in self.numbers():
             if number > end:
                 continue
@@ -141,6 +141,11 @@ class Snapshots:
             if number < erased:
                 logger.warning("the snapshot at %d is deleted: contexts were erased after it", number)
                 shutil.rmtree(self.folder / str(number), ignore_errors=True)
+
+
+def last_erasure(log: EventLog) -> int:
+    """The number of the last event by which contexts were erased; 0 if there is none."""
+    return max((row.number for row in log.rows_of("", ERASURE)), default=0)
 
 
 def _write_synced(path: Path, content: bytes) -> None:

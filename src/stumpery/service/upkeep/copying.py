@@ -9,10 +9,12 @@ import msgspec
 
 from stumpery.errors import InvalidInput
 from stumpery.service import events
+from stumpery.service.engine.shared_snapshots import clear
 from stumpery.service.engine.snapshots import SNAPSHOT_FOLDER, Snapshots
 from stumpery.service.events import ERASURE, ContextsErased, DecisionMade, encoded
 from stumpery.service.log.event_log import EventLog, LogRow
 from stumpery.service.log.opening import LOG_FILE, open_log
+from stumpery.service.log.postgresql_log import PostgresqlLog
 from stumpery.service.log.sqlite_log import SqliteLog
 from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import site_of
@@ -72,6 +74,8 @@ def erase(folder: Path, column: str, value: str, database: str | None = None) ->
         if n:
             log.rewrite(_with_erasure(log, column, value, n))
         shutil.rmtree(folder / SNAPSHOT_FOLDER, ignore_errors=True)
+        if isinstance(log, PostgresqlLog):
+            clear(log)
         replica = SiteReplica.of_log(log)
         Snapshots(folder / SNAPSHOT_FOLDER).save(replica)
     finally:
