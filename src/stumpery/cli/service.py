@@ -1,4 +1,4 @@
-"""Commands `stumpery service check`, `rebuild`, `export`, `backup`, `erase`, `key` and `bench`."""
+"""Commands `stumpery service check`, `rebuild`, `export`, `backup`, `erase`, `key`, `bench` and `soak`."""
 
 import json
 from pathlib import Path
@@ -137,3 +137,22 @@ def bench(
         with TemporaryDirectory() as folder:
             for line in measure_replicas(Path(folder), replicas, seconds, log):
                 typer.echo(json.dumps(line))
+
+
+@app.command(epilog="Example: stumpery service soak --minutes 60")
+def soak(
+    minutes: Annotated[float, typer.Option(help="Minutes in which a day passes for the server.")] = 60.0,
+    connections: Annotated[int, typer.Option(help="Connections that send requests one after the other.")] = 16,
+) -> None:
+    """Load a service for which a day passes: a JSON line each hour or so, and whether it stayed as it was."""
+    with user_errors():
+        from stumpery.options import check_number, check_whole
+        from stumpery.service.upkeep.soaking import soak as soak_site
+
+        check_number("minutes", minutes, 0.1, 10_000.0)
+        check_whole("connections", connections, 1, 1_000)
+        line = {}
+        for line in soak_site(minutes, connections):
+            typer.echo(json.dumps(line))
+        if not line["is_flat"]:
+            raise typer.Exit(1)

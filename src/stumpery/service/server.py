@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from stumpery.errors import InvalidInput
 from stumpery.service.engine import administering
 from stumpery.service.engine.engine import Engine
-from stumpery.service.engine.journal import Journal
+from stumpery.service.engine.journal import Journal, wall_clock
 from stumpery.service.http.app import application
 from stumpery.service.http.security import check_exposure
 from stumpery.service.settings import PolicySettings, SiteSettings
@@ -27,17 +27,21 @@ BACKLOG, KEEP_ALIVE_S, STOP_S = 2_048, 75, 10
 
 
 def serve(
-    settings: SiteSettings, announce: Callable[[str], None], first: Callable[[Journal], None] | None = None
+    settings: SiteSettings,
+    announce: Callable[[str], None],
+    *,
+    first: Callable[[Journal], None] | None = None,
+    clock: Callable[[], int] = wall_clock,
 ) -> None:
     """Serve a site until SIGTERM or SIGINT; `announce` gets its address when it is ready.
 
-    `first` is a task of the engine before the first request.
+    `first` is a task of the engine before the first request, `clock` gives milliseconds since 1970.
     """
     check_exposure(settings)
     _check_address(settings)
     sys.setswitchinterval(SWITCH_S)
     _end_by_an_exception(signal.SIGTERM)  # else uvicorn ends the process by it, before the engine has stopped
-    engine = Engine(settings)
+    engine = Engine(settings, clock=clock)
     try:
         engine.start()
         gc.freeze()  # what was imported and restored stays

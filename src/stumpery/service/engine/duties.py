@@ -13,7 +13,8 @@ from stumpery.service.log.event_log import number_before
 from stumpery.service.members.leading import Leading
 from stumpery.service.settings import SiteSettings
 
-TRIM_S, MAX_TRIMMED = 1.0, 10_000
+TRIM_S, MAX_TRIMMED = 1.0, 5_000
+TRIM_ON_S = 0.1  # where there was more to delete
 
 
 class Duties:
@@ -76,17 +77,17 @@ class Duties:
         return self._settings.retention_s is not None and time.monotonic() >= self._trim_at
 
     def _trim(self, journal: Journal) -> None:
-        """Delete events beyond the retention, a few each second; what the oldest snapshot does not hold stays.
+        """Delete events beyond the retention, a few at a time; what the oldest snapshot does not hold stays.
 
         The last event stays, too: by it a start knows where the log ends.
         """
         assert self._settings.retention_s is not None  # noqa: S101
-        self._trim_at = time.monotonic() + TRIM_S
         oldest = min(self._snapshots.numbers(), default=0)
         if self._shared is not None:  # on other machines a start begins with these
             oldest = min([oldest, *(self._shared.numbers(journal.log)[-1:] or [0])])
         old = number_before(journal.log, journal.time - round(1000 * self._settings.retention_s))
-        journal.log.trim(min(oldest, old, journal.replica.number - 1) + 1, MAX_TRIMMED)
+        n_deleted = journal.log.trim(min(oldest, old, journal.replica.number - 1) + 1, MAX_TRIMMED)
+        self._trim_at = time.monotonic() + (TRIM_S if n_deleted < MAX_TRIMMED else TRIM_ON_S)
 
     def end(self, journal: Journal) -> None:
         """Save a last snapshot before the process stops."""
