@@ -1,3 +1,5 @@
+from .by_key.files import write_by_key
+from .by_key.learning import KeyedPolicies, learn_by_key
 from .chunk import LogChunk
 from .frame_source import from_frame
 from .log import Log
@@ -6,4 +8,17 @@ from .report import LogReport
 from .summary import LogSummary, inspect
 from .writing import Written, write
 
-__all__ = ["Log", "LogChunk", "LogReport", "LogSummary", "Written", "from_frame", "inspect", "read", "write"]
+__all__ = [
+    "KeyedPolicies",
+    "Log",
+    "LogChunk",
+    "LogReport",
+    "LogSummary",
+    "Written",
+    "from_frame",
+    "inspect",
+    "learn_by_key",
+    "read",
+    "write",
+    "write_by_key",
+]

@@ -154,6 +154,7 @@ class Log:
         for source in sources:
             part = copy(self)
             part._source, part._scanned = source, None
+            part._given = self._given or (self._sorted_actions() if self._scanned is not None else None)
             logs.append(part)
         return logs
 

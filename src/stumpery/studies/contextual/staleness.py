@@ -74,7 +74,7 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
         result=TableResult(rows),
         table=[line(refresh, rows) for refresh in REFRESHES],
         findings=verdicts(claims(rows), enough=settings.steps >= ENOUGH_EVENTS),
-        draw=lambda: draw(rows, settings),
+        draw=lambda: draw(rows),
     )
 
 
@@ -140,7 +140,7 @@ def claims(rows: Sequence[dict[str, Any]]) -> list[Finding]:
     return found
 
 
-def draw(rows: Sequence[dict[str, Any]], settings: Settings) -> "Figure":
+def draw(rows: Sequence[dict[str, Any]]) -> "Figure":
     """A panel for each rule: the average reward of each stream by the size of a batch."""
     figure: Figure
     figure, panels = need("matplotlib.pyplot", "study").subplots(
@@ -152,9 +152,9 @@ def draw(rows: Sequence[dict[str, Any]], settings: Settings) -> "Figure":
             batches, rewards = [e["batch"] for e in known], [e["average_reward"] for e in known]
             panel.plot(batches, rewards, marker="o", label=title)
         panel.set(xlabel="events between two refreshes, at most", xscale="log", title=f"refreshed {rule}")
-    panels[0].set(ylabel="average reward", ylim=(0, 1))
+    panels[0].set(ylabel="average reward")
     panels[0].legend()
-    figure.suptitle(f"The reward forest decides with what it knew at the last refresh; {settings.trials} trials")
+    figure.suptitle("The reward forest decides with what it knew at the last refresh")
     return figure
 
 
