@@ -117,7 +117,7 @@ def test_ids_hold_at_every_process(start):
 
 
 def test_the_first_leads_and_the_others_leave_its_duties_to_it(start):
-    a, b = start("a"), start("b")
+    a, b = start("a", lease_s=60.0), start("b", lease_s=60.0)
     a.create(wait_s=5.0)
     b.decide()
     a.clock.forward(10)
