@@ -24,11 +24,13 @@ from stumpery.service.engine.messages import DecideRequest
 from stumpery.service.engine.requests import Fallback
 from stumpery.service.errors import TooManyRequests, status_of
 from stumpery.service.http.answering import in_time
+from stumpery.service.http.batches import n_requests
 from stumpery.service.http.bodies import decoded_body, read_body
 from stumpery.service.http.headers import HEADERS, PAGE_HEADERS
 from stumpery.service.http.metrics import Metrics
 from stumpery.service.http.openapi import description
-from stumpery.service.http.operations import OPERATIONS, ErrorAnswer, Operation, n_requests
+from stumpery.service.http.operation import ErrorAnswer, Operation
+from stumpery.service.http.operations import OPERATIONS
 from stumpery.service.http.personalizer import personalizer_routes
 from stumpery.service.http.replicas import check_role, replicas
 from stumpery.service.http.security import Keys

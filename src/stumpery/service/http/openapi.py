@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from stumpery.service.http.operations import OPERATIONS, ErrorAnswer, Operation
+from stumpery.service.http.operation import ErrorAnswer, Operation
+from stumpery.service.http.operations import OPERATIONS
 
 REFERENCE = "#/components/schemas/{name}"
 ERRORS = {
