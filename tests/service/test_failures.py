@@ -2,6 +2,7 @@
 
 import time
 
+import apsw
 import pytest
 from tests.service.sites import FOREST, open_site
 from tests.service.test_http import POLICY, Web
@@ -54,6 +55,28 @@ def test_a_full_disk_gives_fallbacks_until_there_is_space(tmp_path, monkeypatch)
         logged = {row.event for row in site.engine.call(lambda journal: list(journal.log.rows()))}
         assert {str(n) for n in range(20)} <= logged
         assert not {each["event_id"] for each in fallbacks} & logged
+
+
+def test_a_log_that_another_program_locks_gives_fallbacks_until_it_is_free(tmp_path, monkeypatch):
+    monkeypatch.setattr("stumpery.service.engine.engine.RETRY_S", 0.05)
+    with open_site(tmp_path / "site") as site:
+        site.create(**FOREST, fallback="film")
+        web = Web(site)
+        before = [web("POST", f"{POLICY}/decide", {"context": {"x": n}}).json()["event_id"] for n in range(10)]
+        other = apsw.Connection(str(tmp_path / "site" / "log.sqlite"))
+        other.execute("BEGIN IMMEDIATE")
+        answer = web("POST", f"{POLICY}/decide", {"context": {"x": 1}}).json()
+        assert (answer["action"], answer["fallback"]) == ("film", True)
+        refusal = web("POST", f"{POLICY}/reward", {"event_id": before[0], "value": 1})
+        assert refusal.status_code == 503
+        assert "another process has locked it" in refusal.json()["error"]
+        assert web("GET", "/readyz").status_code == 503
+        other.execute("ROLLBACK")
+        other.close()
+        wait_until_ready(site)
+        assert web("GET", "/readyz").status_code == 200
+        assert [site.reward(event, 1.0) for event in before] == ["learned"] * 10
+        assert site.digest() == site.rebuilt_digest()
 
 
 def test_a_log_in_use_is_refused_to_maintenance(tmp_path):

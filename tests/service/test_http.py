@@ -155,6 +155,13 @@ def test_policies_are_created_changed_paused_cloned_and_deleted(web):
         ("POST", f"{POLICY}/reward", {"event_id": "x", "value": "1"}, 400, "Expected `float`, got `str`"),
         ("POST", f"{POLICY}/decide", {"context": {"x": [1]}}, 400, "context"),
         ("POST", f"{POLICY}/decide", {"golf": 1}, 400, "unknown field"),
+        ("POST", f"{POLICY}/decide", {"available": ["golf"]}, 400, "action is 'golf'"),
+        ("POST", f"{POLICY}/decide", {"context": {str(x): x for x in range(1_001)}}, 413, "the body is larger"),
+        ("POST", f"{POLICY}/reward", {"event_id": "nothing", "value": 1}, 404, "made no decision 'nothing'"),
+        ("POST", f"{POLICY}/activate", {"event_id": "nothing"}, 404, "made no decision 'nothing'"),
+        ("GET", f"{POLICY}/explain/nothing", None, 404, "made no decision 'nothing'"),
+        ("POST", f"{POLICY}/promote", {"challenger": "nobody"}, 404, "no policy 'nobody'"),
+        ("POST", f"{POLICY}/rollback", {"number": 10**9}, 400, "number is 1000000000"),
         ("GET", "/v1/policies/nobody/statistics", None, 404, "no policy 'nobody'"),
         ("GET", "/v1/policies/nobody/statistics/stream", None, 404, "no policy 'nobody'"),
         ("GET", "/nowhere", None, 404, "no such path"),
@@ -167,6 +174,20 @@ def test_bad_requests_are_one_sentence(web, method, path, body, status, naming):
     assert (answer.status_code, answer.json()["status"]) == (status, status)
     assert naming in answer.json()["error"]
     assert "\n" not in answer.json()["error"]
+    assert web.site.engine.log.last() == before
+
+
+def test_an_id_and_a_reward_with_another_content_are_conflicts(web):
+    asked = {"event_id": "one", "context": {"hour": 3}}
+    first = web("POST", f"{POLICY}/decide", asked).json()
+    assert web("POST", f"{POLICY}/decide", asked).json() == {**first, "repeated": True}
+    web("POST", f"{POLICY}/reward", {"event_id": "one", "value": 1})
+    before = web.site.engine.log.last()
+    other = web("POST", f"{POLICY}/decide", {"event_id": "one", "context": {"hour": 4}})
+    assert (other.status_code, "made for another request" in other.json()["error"]) == (409, True)
+    other = web("POST", f"{POLICY}/reward", {"event_id": "one", "value": 0})
+    assert (other.status_code, "has its reward of 1 already" in other.json()["error"]) == (409, True)
+    assert web("POST", f"{POLICY}/reward", {"event_id": "one", "value": 1}).json() == {"status": "duplicate"}
     assert web.site.engine.log.last() == before
 
 
