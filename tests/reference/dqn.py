@@ -10,14 +10,16 @@ MISSING = 32767
 
 
 class DQN:
-    def __init__(self, learner, spans, *, price, epsilon, rate, target_every, batch, double, all_reports):
+    def __init__(
+        self, learner, spans, *, price, epsilon, rate, target_every, batch, double, all_reports, legal_targets=True
+    ):
         self.weights = {name: np.array(value, np.float64) for name, value in learner.weights._asdict().items()}
         self.target = {name: value.copy() for name, value in self.weights.items()}
         self.means = {name: np.zeros_like(value) for name, value in self.weights.items()}
         self.squares = {name: np.zeros_like(value) for name, value in self.weights.items()}
         self.spans = [tuple(float(part[place]) for part in spans[:3]) for place in range(len(spans.low))]
         self.price, self.epsilon, self.rate, self.target_every = price, epsilon, rate, target_every
-        self.batch, self.double, self.all_reports = batch, double, all_reports
+        self.batch, self.double, self.all_reports, self.legal_targets = batch, double, all_reports, legal_targets
         self.key = learner.key
         self.n_columns = len(learner.moments.count)
         self.rows, self.n_steps, self.n_classes = [], 0, 0
@@ -43,6 +45,8 @@ class DQN:
     def q_values(self, weights, state):
         codes, _, seen = state
         queries, reports, _ = self.forward(weights, state)
+        if not self.legal_targets:
+            return np.concatenate([queries, reports[: self.n_classes]])
         legal = [codes[column] >= 0 and not seen[column] for column in range(self.n_columns)]
         return np.concatenate([np.where(legal, queries, -1e9), reports[: self.n_classes]])
 
@@ -82,7 +86,8 @@ class DQN:
                 after = (codes, numbers, [rank <= step for rank in ranks])
                 judge = self.weights if self.double else self.target
                 action = int(np.argmax(self.q_values(judge, after)))
-                target = np.clip(self.q_values(self.target, after)[action], 0, 1) - self.price
+                value = self.q_values(self.target, after)[action]
+                target = (np.clip(value, 0, 1) if self.legal_targets else value) - self.price
                 column = ranks.index(step)
                 by_queries[column] = 2 * (queries[column] - target) / half
             elif place >= half:

@@ -34,18 +34,20 @@ def prepared():
 
 
 @pytest.mark.parametrize(
-    ("double", "all_reports"), [(False, True), (True, True), (False, False)], ids=["ours", "double", "one report"]
+    "kind",
+    [{}, {"double": True}, {"all_reports": False}, {"all_reports": False, "legal_targets": False}],
+    ids=["ours", "double", "one report", "as printed"],
 )
-def test_the_loop_equals_its_twin(double, all_reports):
+def test_the_loop_equals_its_twin(kind):
     state, spans, codes, numbers, labels = prepared()
     options = {"price": 0.05, "epsilon": 0.5, "rate": 0.01, "target_every": 4}
-    slow = DQN(state, spans, batch=8, double=double, all_reports=all_reports, **options)
-    kind = dqn.DQNSettings(batch=8, double=double, all_reports=all_reports)
+    settings = dqn.DQNSettings(batch=8, **kind)
+    slow = DQN(state, spans, batch=8, **{"double": False, "all_reports": True} | kind, **options)
     for start, stop, n_updates in ((0, WARM, 0), (WARM, N, 1)):
-        rule = dqn.DQNOptions(*map(np.float32, (0.05, 0.5, 0.01)), *map(np.int32, (4, n_updates)))
+        rule = dqn.DQNOptions(*map(np.float32, (0.05, 0.5, 0.01)), *map(np.int32, (4, n_updates, n_updates)))
         padded = [np.resize(each[start:stop], (WARM, *each.shape[1:])) for each in (codes, numbers, labels)]
         chunk = Chunk(*padded)  # of one length, so that one program serves both
-        state, _ = dqn.run(state, spans, rule, chunk, np.int32(stop - start), kind)
+        state, _ = dqn.run(state, spans, rule, chunk, np.int32(stop - start), settings)
         for place in range(start, stop):
             slow.learn(codes[place].tolist(), numbers[place].tolist(), int(labels[place]), updates=bool(n_updates))
     assert np.asarray(state.memory.ranks)[:N].tolist() == [row[2] for row in slow.rows]

@@ -2,30 +2,83 @@
 
 from stumpery.studies.reinforcement import trees as rl_trees
 from stumpery.studies.reinforcement import variants as rl_variants
-from stumpery.studies.reinforcement.learners import CRITIC, DOUBLE, DQN, GREEDY
+from stumpery.studies.reinforcement.claims import claims
+from stumpery.studies.reinforcement.learners import CRITIC, DOUBLE, DQN, GREEDY, VFDT
+from stumpery.studies.study import Settings
+
+LEARNERS = (DQN, DOUBLE, CRITIC, GREEDY, VFDT)
+PAPER_LIKE = {  # final accuracies, like those of the paper
+    "Adult": {DQN: 0.86, DOUBLE: 0.86, CRITIC: 0.78, VFDT: 0.83},
+    "Poker": {DQN: 0.90, DOUBLE: 0.97, CRITIC: 0.42, VFDT: 0.51},
+    "Skin, categorical": {DQN: 0.97, DOUBLE: 0.97, CRITIC: 0.96, VFDT: 0.99},
+}
 
 
-def runs(**finals):
-    return {name: [{"accuracy": [0.1, finals.get(name, 0.5)]}] for name in (DQN, DOUBLE, CRITIC, GREEDY)}
+def trials(accuracy, depth=1.5, fall=0.2, noise=0.0):
+    def curve(last):
+        return [[last, 0.1]] * 10 + [[last, 0.1 * fall]]
+
+    finals = (accuracy - noise, accuracy + noise)
+    return [{"accuracy": [0.1, final], "depth": [depth], "losses": curve(0.1)} for final in finals]
 
 
-def verdicts(of_problems, ours=0.99, one=0.97, depth=3.5, accuracy=0.995):
+def runs(finals, **critic):
+    return {
+        title: {
+            name: trials(each.get(name, 0.5), **({"fall": 0.9} | critic if name == CRITIC else {})) for name in LEARNERS
+        }
+        for title, each in finals.items()
+    }
+
+
+def verdicts(of_problems, ours=0.99, one=0.97, printed=0.6, depth=3.5, accuracy=0.995):
     settings = [
-        {"problem": "Nursery", "setting": rl_variants.OURS, "accuracy": ours},
-        {"problem": "Nursery", "setting": rl_variants.ONE_REPORT, "accuracy": one},
+        {"problem": title, "setting": name, "accuracy": value}
+        for title in ("Nursery", "Mushroom")
+        for name, value in ((rl_variants.OURS, ours), (rl_variants.ONE_REPORT, one), (rl_variants.PRINTED, printed))
     ]
-    trees = [{"problem": "Nursery", "tree": rl_variants.MERGED, "accuracy": accuracy, "depth": depth}]
-    return [entry.verdict for entry in rl_trees.claims(of_problems, settings, trees)]
+    leaves = [{"problem": "Nursery", "tree": rl_variants.MERGED, "accuracy": accuracy, "depth": depth}]
+    return {entry.claim: entry.verdict for entry in claims(of_problems, settings, leaves)}
+
+
+def refuted(*given, **options):
+    return [claim for claim, verdict in verdicts(*given, **options).items() if verdict == "refuted"]
+
+
+def changed(title, **finals):
+    names = {"dqn": DQN, "double": DOUBLE, "critic": CRITIC, "vfdt": VFDT}
+    return PAPER_LIKE | {title: PAPER_LIKE[title] | {names[name]: value for name, value in finals.items()}}
 
 
 def test_claims_follow_the_numbers():
-    good = {"Nursery": runs(DQN=0.99, **{DOUBLE: 0.95}), "Poker": runs(DQN=0.97, **{DOUBLE: 0.98, GREEDY: 0.51})}
-    assert verdicts(good) == ["reproduced"] * 5
-    assert verdicts(good, ours=0.9)[2] == "refuted"
-    assert verdicts(good, depth=3.8)[3] == "refuted"
-    assert verdicts(good, accuracy=0.98)[3] == "refuted"
-    poor = {"Nursery": runs(DQN=0.9, **{DOUBLE: 0.9, GREEDY: 0.95}), "Poker": runs(**{GREEDY: 0.9, CRITIC: 0.9})}
-    assert verdicts(poor) == ["refuted", "refuted", "reproduced", "reproduced", "refuted"]
+    good = runs(PAPER_LIKE)
+    assert refuted(good) == []
+    assert sorted(verdicts(good).values()) == ["not testable"] + ["reproduced"] * 11
+    assert refuted(good, ours=0.9) == ["learning all reports is better than a random one (Nursery)"]
+    assert refuted(good, printed=1.0) == ["legal, clipped targets are better than those printed (Mushroom)"]
+    assert refuted(good, depth=3.8) == ["Nursery at 99 % needs at most 3.7 columns of 8"]
+    assert refuted(good, accuracy=0.98) == ["Nursery at 99 % needs at most 3.7 columns of 8"]
+    assert refuted(runs(PAPER_LIKE, depth=2.5)) == ["actor-critic queries at most two columns"]
+    assert refuted(runs(PAPER_LIKE, fall=0.1)) == ["the losses of DQN fall steadily, that of actor-critic does not"]
+    assert refuted(runs(changed("Adult", critic=0.87))) == ["actor-critic is worse than DQN and Double DQN everywhere"]
+    assert refuted(runs(changed("Adult", vfdt=0.9))) == [
+        "the Hoeffding tree is better than DQN on Skin as categories alone"
+    ]
+    assert refuted(runs(changed("Adult", double=0.9))) == ["Double DQN helps on Poker alone"]
+    assert "a greedy tree fails on Poker" in refuted(runs(changed("Poker", vfdt=0.7)))
+    assert "the better of DQN and Double DQN is as good as the paper's" in refuted(runs(changed("Poker", double=0.9)))
+
+
+def test_a_benefit_within_the_noise_of_the_trials_is_none():
+    noisy = runs(PAPER_LIKE)
+    noisy["Poker"][DOUBLE] = trials(0.97, noise=0.1)
+    assert refuted(noisy) == ["Double DQN helps on Poker alone"]
+
+
+def test_short_runs_and_few_trials_give_no_verdicts():
+    assert rl_trees.is_enough(Settings(steps=100_000, trials=3))
+    assert not rl_trees.is_enough(Settings(steps=99_999, trials=3))
+    assert not rl_trees.is_enough(Settings(steps=100_000, trials=2))
 
 
 def test_trials_are_averaged():

@@ -25,7 +25,7 @@ class ActorCriticTree(DeepTree):
         learning_rate: Learning rate of Adam, above 0 and at most 1; .001 is Adam's usual one.
         width: Units of each of the two hidden layers, 1 to 4096. 32 suffice for tables of a few dozen columns.
         warm_up: Number of first rows, 1 to 1,000,000, whose quantiles discretise the numbers. Training begins after
-            them; 1000 rows place the cuts well enough.
+            them; 200 rows place the cuts well enough.
         n_cells: Cells per numerical column, 1 to 240, cut at quantiles. With None the network receives the numbers
             themselves, as in the paper, and `tree` refuses. 32 cells lose little accuracy.
         max_categories: Categories per categorical column, 1 to 30,000; later ones count as missing. It bounds the

@@ -50,7 +50,7 @@ class DeepTree(DeclaredColumns):
     depth_penalty: float = 0.001
     learning_rate: float = 0.001
     width: int = 32
-    warm_up: int = 1000
+    warm_up: int = 200
     n_cells: int | None = 32
     max_categories: int = 256
     memory: int = 50_000

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from stumpery.reinforcement.training.dqn import DQNOptions, DQNSettings
 
 REPORTS = ("all", "one")  # allowed values of `reports`
+FALLING = "falling"  # a value of `n_updates`
+N_EARLY = 4  # updates per row at first, when they fall
+TARGETS = ("legal", "all")  # allowed values of `targets`
 
 
 @dataclass(kw_only=True, eq=False)
@@ -29,7 +32,7 @@ class DQNTree(DeepTree):
         learning_rate: Learning rate of Adam, above 0 and at most 1; .001 is Adam's usual one.
         width: Units of each of the two hidden layers, 1 to 4096. 32 suffice for tables of a few dozen columns.
         warm_up: Number of first rows, 1 to 1,000,000, whose quantiles discretise the numbers. Training begins after
-            them; 1000 rows place the cuts well enough.
+            them; 200 rows place the cuts well enough.
         n_cells: Cells per numerical column, 1 to 240, cut at quantiles. With None the network receives the numbers
             themselves, as in the paper, and `tree` refuses. 32 cells lose little accuracy.
         max_categories: Categories per categorical column, 1 to 30,000; later ones count as missing. It bounds the
@@ -40,10 +43,12 @@ class DQNTree(DeepTree):
         double: Whether to use Double DQN, which reduces the overestimation of Q-values.
         epsilon: Share of random queries in the exploring rollout, 0 to 1.
         batch_size: States per update, 2 to 65,536, rounded down to an even number: half for queries, half for reports.
-        n_updates: Updates per row, 0 to 10,000; None is one per column, as in the paper, which costs more and gains
-            little.
+        n_updates: Updates per row: "falling" is 4 until there were 8,000 updates, then 1, so that short streams learn
+            enough; a number from 0 to 10,000; None is one per column, as in the paper, which costs more.
         target_every: Updates between two copies of the weights into the target network, from 1.
         reports: Reports whose reward is learned: "all", as the class is known, or "one" at random, as in the paper.
+        targets: Actions whose largest Q-value in the next state is the target of a query: "legal", clipped to [0, 1],
+            or "all", illegal ones too and unbounded, as the paper prints it; then some runs diverge.
         priority: Exponent of prioritised replay, 0 to 1. 0 samples uniformly; above 0, rows with large errors are
             sampled more often.
         drift: Whether a rise of the error rate shortens the replay memory to the latest 200 rows.
@@ -62,9 +67,10 @@ class DQNTree(DeepTree):
     double: bool = False
     epsilon: float = 0.5
     batch_size: int = 512
-    n_updates: int | None = 1
+    n_updates: int | str | None = FALLING
     target_every: int = 1000
     reports: str = "all"
+    targets: str = "legal"
     priority: float = 0.0
     drift: bool = False
 
@@ -72,10 +78,13 @@ class DQNTree(DeepTree):
         check_bool("double", self.double)
         check_number("epsilon", self.epsilon, 0, 1)
         check_whole("batch_size", self.batch_size, 2, 65_536)
-        if self.n_updates is not None:
+        if isinstance(self.n_updates, str):
+            check_one_of("n_updates", self.n_updates, (FALLING,))
+        elif self.n_updates is not None:
             check_whole("n_updates", self.n_updates, 0, 10_000)
         check_whole("target_every", self.target_every, 1, 1_000_000_000)
         check_one_of("reports", self.reports, REPORTS)
+        check_one_of("targets", self.targets, TARGETS)
         check_number("priority", self.priority, 0, 1)
         check_bool("drift", self.drift)
         super().__post_init__()
@@ -91,21 +100,35 @@ class DQNTree(DeepTree):
         from stumpery.reinforcement.training.dqn import DQNSettings
 
         return DQNSettings(
-            2 * (self.batch_size // 2), self.double, self.reports == "all", float(self.priority), self.drift
+            batch=2 * (self.batch_size // 2),
+            double=self.double,
+            all_reports=self.reports == "all",
+            legal_targets=self.targets == "legal",
+            priority=float(self.priority),
+            drift=self.drift,
         )
 
     def _dqn_options(self) -> "DQNOptions":
         from stumpery.reinforcement.training.dqn import DQNOptions
 
-        n_columns = 0 if self.schema is None else len(self.schema)
-        n_updates = n_columns if self.n_updates is None else self.n_updates
+        n_early, n_updates = self._updates_per_row()
         return DQNOptions(
             depth_penalty=np.float32(self.depth_penalty),
             epsilon=np.float32(self.epsilon),
             learning_rate=np.float32(self.learning_rate),
             target_every=np.int32(self.target_every),
-            n_updates=np.int32(0 if self._agent is None else n_updates),
+            n_updates=np.int32(n_updates),
+            n_early_updates=np.int32(n_early),
         )
+
+    def _updates_per_row(self) -> tuple[int, int]:
+        """Updates of each row, at first and later; none during the warm-up."""
+        if self._agent is None:
+            return 0, 0
+        if isinstance(self.n_updates, str):
+            return N_EARLY, 1
+        n_updates = len(self.schema or ()) if self.n_updates is None else self.n_updates
+        return n_updates, n_updates
 
     def _class_probabilities(self, report_values: Floats) -> Floats:
         """The normalised Q-values of reports, which estimate class probabilities; one-hot where none is positive."""

@@ -29,6 +29,7 @@ from stumpery.reinforcement.training.network import ILLEGAL, mask_illegal
 FAST_DECAY, SLOW_DECAY = 1 / 200, 1 / 2000  # decay rates of the two moving error rates
 N_AFTER_DRIFT = 200  # latest rows that are still sampled after a drift was detected
 MIN_PRIORITY = 1e-3  # so that every row can be sampled
+N_EARLY_UPDATES = 8_000  # first updates; until then a row may have more of them
 
 
 class DQNOptions(NamedTuple):
@@ -39,6 +40,7 @@ class DQNOptions(NamedTuple):
     learning_rate: Any
     target_every: Any  # updates between two copies of the weights into the target network
     n_updates: Any  # per row; 0 during the warm-up
+    n_early_updates: Any  # per row among the first N_EARLY_UPDATES
 
 
 class DQNSettings(NamedTuple):
@@ -47,6 +49,7 @@ class DQNSettings(NamedTuple):
     batch: int = 512
     double: bool = False
     all_reports: bool = True
+    legal_targets: bool = True
     priority: float = 0.0
     drift: bool = False
 
@@ -144,12 +147,16 @@ def update(
         return network.heads(weights, layer)
 
     def next_q_values(weights: Weights) -> Array:
-        return mask_illegal(*outputs(weights, slice(half), after), known[:half] & ~after, state.n_classes)
+        queries, reports = outputs(weights, slice(half), after)
+        may_query = known[:half] & ~after if settings.legal_targets else jnp.ones_like(after)
+        return mask_illegal(queries, reports, may_query, state.n_classes)
 
     target_values = next_q_values(state.target)
     actions = jnp.argmax(next_q_values(state.weights) if settings.double else target_values, axis=1)
     value = jnp.take_along_axis(target_values, actions[:, None], axis=1)[:, 0]
-    query_target = lax.stop_gradient(jnp.clip(value, 0.0, 1.0) - options.depth_penalty)
+    if settings.legal_targets:
+        value = jnp.clip(value, 0.0, 1.0)
+    query_target = lax.stop_gradient(value - options.depth_penalty)
 
     def loss(weights: Weights) -> tuple[Array, tuple[Array, Array]]:
         queries, reports = outputs(weights, slice(None), seen)
@@ -198,7 +205,9 @@ def train_step(
     def body(turn: Array, carry: tuple[AgentState, Array]) -> tuple[AgentState, Array]:
         return update(carry[0], spans, options, settings, jax.random.fold_in(update_key, turn))
 
-    state, losses = lax.fori_loop(0, options.n_updates, body, (state, jnp.full(2, jnp.nan)))
+    is_early = state.adam.count < N_EARLY_UPDATES
+    n_updates = jnp.where(is_early, options.n_early_updates, options.n_updates)
+    state, losses = lax.fori_loop(0, n_updates, body, (state, jnp.full(2, jnp.nan)))
     return state, (report_values, n_queries, losses)
 
 

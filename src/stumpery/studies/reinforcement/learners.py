@@ -15,6 +15,7 @@ WINDOW = 1000
 N_CHECKPOINTS = 40
 N_VALUES = 256  # per column whose numbers are categories
 GREEDY = "Hoeffding tree"
+VFDT = "Hoeffding tree, VFDT's options"
 DQN, DOUBLE, CRITIC = "DQN", "Double DQN", "actor-critic"
 
 
@@ -47,6 +48,10 @@ LEARNERS: dict[str, Callable[[int, Schema | None], Any]] = {
     DOUBLE: lambda seed, schema: DQNTree(double=True, seed=seed, schema=schema),
     CRITIC: lambda seed, schema: ActorCriticTree(seed=seed, schema=schema),
     GREEDY: lambda seed, schema: HoeffdingTreeClassifier(),
+    # The cautious tree of Domingos and Hulten, which the paper most likely ran: majority classes, a leaf per category.
+    VFDT: lambda seed, schema: HoeffdingTreeClassifier(
+        grace_period=200, delta=1e-7, tau=0.05, leaf_prediction="mc", binary_split=False
+    ),
 }
 
 

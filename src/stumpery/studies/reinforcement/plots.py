@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = dict(zip(LEARNERS, ("tab:blue", "tab:orange", "tab:green", "0.4"), strict=True))
+COLOURS = dict(zip(LEARNERS, ("tab:blue", "tab:orange", "tab:green", "0.4", "0.7"), strict=True))
 MARKERS = ("o", "s", "*")
 
 

@@ -11,15 +11,14 @@ import numpy as np
 
 from stumpery.evaluation.events import Progress
 from stumpery.studies.reinforcement import learners, variants
-from stumpery.studies.reinforcement.learners import CRITIC, DOUBLE, DQN, GREEDY, PAPER
+from stumpery.studies.reinforcement.claims import Row, Runs, claims, final
+from stumpery.studies.reinforcement.learners import DQN, PAPER
 from stumpery.studies.reinforcement.plots import draw
-from stumpery.studies.study import Finding, Outcome, Parts, Settings, Study, finding, load_or_run, verdicts
+from stumpery.studies.study import Outcome, Parts, Settings, Study, load_or_run, verdicts
 from stumpery.studies.table import TableResult
 from stumpery.system.extras import need
 
-LONG_RUN = 100_000
-Row = dict[str, Any]
-Runs = dict[str, dict[str, list[Row]]]  # problem -> learner -> trial by trial
+LONG_RUN, MANY_TRIALS = 100_000, 3  # a run of fewer gives no verdicts
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +56,14 @@ def run(settings: Settings, parts: Parts, progress: Progress) -> Outcome:
     return Outcome(
         result=RlResult(curves(runs), by_setting, by_penalty),
         table=[line(title, of_problem) for title, of_problem in runs.items()],
-        findings=verdicts(claims(runs, by_setting, by_penalty), enough=settings.steps >= LONG_RUN),
+        findings=verdicts(claims(runs, by_setting, by_penalty), enough=is_enough(settings)),
         draw=lambda: draw(runs, by_penalty),
     )
+
+
+def is_enough(settings: Settings) -> bool:
+    """Whether a run is long enough for verdicts."""
+    return settings.steps >= LONG_RUN and settings.trials >= MANY_TRIALS
 
 
 def train_learner(title: str, name: str, steps: int, seed: int) -> Row:
@@ -131,71 +135,14 @@ def curves(runs: Runs) -> list[Row]:
     return rows
 
 
-def final(trials: Sequence[Row], what: str = "accuracy") -> float:
-    """The final value of a metric, averaged over trials."""
-    return float(np.mean([trial[what][-1] for trial in trials]))
-
-
 def line(title: str, of_problem: dict[str, list[Row]]) -> Row:
     """A row of the table: accuracies in %, those of the paper, and the depth of DQN."""
     result: Row = {"problem": title}
     for name, trials in of_problem.items():
         result[name] = round(100 * final(trials), 1)
-        result[f"{name}, paper"] = PAPER[title][name]
+        if name in PAPER[title]:
+            result[f"{name}, paper"] = PAPER[title][name]
     return result | {"queries of DQN": round(final(of_problem[DQN], "depth"), 2)}
-
-
-def better(accuracies: dict[str, float]) -> float:
-    """The better of the two kinds of DQN."""
-    return max(accuracies[DQN], accuracies[DOUBLE])
-
-
-def claims(runs: Runs, by_setting: Sequence[Row], by_penalty: Sequence[Row]) -> list[Finding]:
-    """The claims of the paper, and ours."""
-    accuracies = {title: {name: 100 * final(trials) for name, trials in each.items()} for title, each in runs.items()}
-    findings = [*claims_on_accuracy(accuracies), claim_on_reports(by_setting), claim_on_depth(by_penalty)]
-    if "Poker" in accuracies:
-        greedy, deep = accuracies["Poker"][GREEDY], accuracies["Poker"][DQN]
-        evidence = f"Hoeffding tree {greedy:.1f} %, DQN {deep:.1f} %"
-        findings.append(finding("a greedy tree fails on Poker", holds=greedy < 60 < deep, evidence=evidence))
-    return findings
-
-
-def claims_on_accuracy(accuracies: dict[str, dict[str, float]]) -> list[Finding]:
-    """The claims on accuracy: as good as in the paper, and never poor."""
-    gaps = {title: better(each) - better(PAPER[title]) for title, each in accuracies.items()}
-    worst = min(gaps, key=lambda title: gaps[title])
-    evidence = f"{gaps[worst]:+.1f} % on {worst}, the least"
-    claim = "the better of DQN and Double DQN is as good as the paper's"
-    first = finding(claim, holds=gaps[worst] >= 0, evidence=evidence)
-    poor = {name: min(each[name] for each in accuracies.values()) for name in (DQN, DOUBLE, CRITIC, GREEDY)}
-    holds = min(poor[DQN], poor[DOUBLE]) > max(poor[CRITIC], poor[GREEDY])
-    evidence = ", ".join(f"{name} {share:.1f} %" for name, share in poor.items()) + " on the worst problem of each"
-    return [
-        first,
-        finding(
-            "the worst accuracy of DQN is higher than that of actor-critic and Hoeffding tree",
-            holds=holds,
-            evidence=evidence,
-        ),
-    ]
-
-
-def claim_on_reports(by_setting: Sequence[Row]) -> Finding:
-    """The claim on learning all reports."""
-    own = {row["setting"]: 100 * row["accuracy"] for row in by_setting if row["problem"] == "Nursery"}
-    every, one = own[variants.OURS], own[variants.ONE_REPORT]
-    evidence = f"{every:.1f} % with all reports, {one:.1f} % with one"
-    return finding("learning all reports is better than a random one (Nursery)", holds=every > one, evidence=evidence)
-
-
-def claim_on_depth(by_penalty: Sequence[Row]) -> Finding:
-    """The claim that a shallow tree suffices on Nursery."""
-    merged = [row for row in by_penalty if (row["problem"], row["tree"]) == ("Nursery", variants.MERGED)]
-    shallow = min((row["depth"] for row in merged if row["accuracy"] >= 0.99), default=float("inf"))
-    claim = "Nursery at 99 % needs at most 3.7 columns of 8"
-    evidence = "no tree is right in 99 %" if np.isinf(shallow) else f"{shallow:.2f} columns at 99 % or more"
-    return finding(claim, holds=shallow <= 3.7, evidence=evidence)
 
 
 STUDY = Study(
