@@ -6,8 +6,10 @@ from tests.service.sites import ACTIONS, FOREST, open_site
 from tests.support import refused
 
 from stumpery.errors import InvalidInput
+from stumpery.service.engine.deciding import decide
 from stumpery.service.engine.drawing import chosen, uniform
-from stumpery.service.engine.messages import CandidateAction
+from stumpery.service.engine.messages import CandidateAction, DecideRequest
+from stumpery.service.engine.rewarding import RewardRequest, reward
 from stumpery.service.errors import RequestConflict, TooManyRequests, UnknownName
 from stumpery.service.replica.models import digest_of
 from stumpery.service.settings import LimitSettings
@@ -166,3 +168,47 @@ def test_the_logs_time_stands_still_while_the_clock_goes_backwards(site):
     site.clock.forward(200)
     site.decide()
     assert site.engine.log.last()[1] == time + 100_000
+
+
+def test_the_decisions_that_requests_name_are_looked_up_at_once(tmp_path):
+    """Whatever is looked up, the answers are those of one look for each."""
+    with open_site(tmp_path / "site") as site:
+        site.create(wait_s=5.0)
+        site.create("other", wait_s=5.0)
+        for event in ("closed", "rewarded"):
+            site.decide(event_id=event)
+        site.decide("other", event_id="elsewhere")
+        site.reward("rewarded", 1.0)
+        site.clock.forward(10)
+        site.decide()
+        site.decide(event_id="open")
+        read = []
+        rows_of = site.engine.log.rows_of
+
+        def counted(policy, event):
+            read.append(event)
+            return rows_of(policy, event)
+
+        def work(journal):
+            site.engine.log.rows_of = counted
+            names = [("default", "closed"), ("default", "rewarded"), ("default", "elsewhere"), ("default", "open")]
+            journal.look_up([*names, ("default", "new"), ("nobody", "closed")])
+            found = {event: [row.event for row in journal.find("default", event)] for _, event in names}
+            limits = site.engine.settings.limits
+            decide(journal, limits, "default", DecideRequest(event_id="new"))
+            again = decide(journal, limits, "default", DecideRequest(event_id="new"))
+            late = reward(journal, limits, "default", RewardRequest(event_id="closed", value=1.0))
+            twice = reward(journal, limits, "default", RewardRequest(event_id="rewarded", value=1.0))
+            return found, again.repeated, late.status.value, twice.status.value
+
+        found, is_repeated, late, twice = site.engine.call(work)
+        assert {event: len(rows) for event, rows in found.items()} == {
+            "closed": 2,
+            "rewarded": 2,
+            "elsewhere": 0,
+            "open": 1,
+        }
+        assert (is_repeated, late, twice) == (True, "late", "duplicate")
+        assert read == ["open"]
+        site.engine.log.rows_of = rows_of
+        assert len(site.engine.call(lambda journal: journal.find("default", "closed"))) == 3

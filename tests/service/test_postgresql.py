@@ -43,6 +43,7 @@ def test_rows_come_back_in_order_and_old_ones_are_deleted(address):
     log.append(rows[3:])
     assert list(log.rows()) == rows
     assert list(log.rows(4)) == rows[4:]
+    assert log.rows_of_all(["2", "nobody", "1"]) == [row for row in rows if row.event in ("1", "2")]
     assert log.rows_of("p", "1") == [row for row in rows if row.event == "1"]
     assert (log.row(2), log.row(9), log.last(), log.first(), number_before(log, 45)) == (rows[1], None, (7, 70), 1, 4)
     with refused(error=ServiceUnavailable):

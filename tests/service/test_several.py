@@ -116,6 +116,23 @@ def test_ids_hold_at_every_process(start):
         a.reward("x", 0.0)
 
 
+def test_batches_with_ids_hold_at_every_process(start):
+    a, b = start("a"), start("b")
+    a.create(wait_s=5.0)
+    asked = {"decisions": [{"event_id": f"x{n % 6}", "context": {"hour": n % 6}} for n in range(9)]}
+    first, again = (Web(site)("POST", f"{POLICY}/decide_many", asked).json()["answers"] for site in (a, b))
+    assert [each.get("repeated", False) for each in first] == [False] * 6 + [True] * 3
+    assert [(each["event_id"], each["action"], each["repeated"]) for each in again] == [
+        (each["event_id"], each["action"], True) for each in first
+    ]
+    a.clock.forward(10)
+    wait_for(lambda: b.counts()["default_rewards"] == 6)
+    late = {"rewards": [{"event_id": f"x{n}", "value": 1.0} for n in range(7)]}
+    found = Web(b)("POST", f"{POLICY}/reward_many", late).json()
+    assert [each and each["status"] for each in found["answers"]] == ["late"] * 6 + [None]
+    assert [each["status"] for each in found["errors"]] == [404]
+
+
 def test_the_first_leads_and_the_others_leave_its_duties_to_it(start):
     a, b = start("a", lease_s=60.0), start("b", lease_s=60.0)
     a.create(wait_s=5.0)

@@ -10,9 +10,10 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -107,15 +108,17 @@ class Engine:
         """Whether this process can record events, and is not far behind."""
         return self.failure is None
 
-    def submit(self, task: Task, fallback: Fallback = None) -> "asyncio.Future[Any]":
+    def submit(
+        self, task: Task, fallback: Fallback = None, decisions: Sequence[tuple[str, str]] = ()
+    ) -> "asyncio.Future[Any]":
         """Queue a task from a coroutine; its result comes after its events are durable.
 
-        `fallback` answers where the log cannot be written.
+        `fallback` answers where the log cannot be written, `decisions` are those that the task asks for.
         """
         if len(self._queue) >= self.settings.limits.waiting_requests:
             raise TooManyRequests(f"{len(self._queue)} requests wait, which is the limit; try again later")
         reply = asyncio.get_running_loop().create_future()
-        self._queue.put(task, reply, fallback)
+        self._queue.put(task, reply, fallback, decisions)
         return reply
 
     def call(self, task: Task, fallback: Fallback = None) -> Any:
@@ -183,6 +186,7 @@ class Engine:
     def _answers(self, group: list[Request]) -> list[Answer]:
         """The answers to requests; they and the duties add their events to the journal."""
         self.duties.write(self.journal)
+        self.journal.look_up(chain.from_iterable(each.decisions for each in group))
         return [each.answer(self.journal) for each in group]
 
     def _send_unrecorded(self, group: list[Request]) -> None:

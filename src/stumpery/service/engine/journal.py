@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any
 
 from stumpery.service.events import DecisionMade, decoded, encoded
 from stumpery.service.log.event_log import EventLog, LogRow
 from stumpery.service.replica.site_replica import SiteReplica
 
+MAX_LOOKED_UP = 10_000  # decisions in one turn
 OnDecision = Callable[[str, DecisionMade], None] | None
 
 
@@ -34,6 +36,7 @@ class Journal:
         self._clock = clock
         self.time = replica.time
         self._rows: list[LogRow] = []
+        self._looked_up: dict[str, list[LogRow]] = {}
         self.is_sound = True  # whether the replica holds committed events alone, outside of a turn
 
     def read_clock(self) -> int:
@@ -74,11 +77,26 @@ class Journal:
     def commit(self) -> int:
         """Append all waiting events to the log; their number. They are durable when the turn has ended."""
         rows, self._rows = self._rows, []
+        self._looked_up.clear()
         if rows:
             self.log.append(rows)
         return len(rows)
 
+    def look_up(self, decisions: Iterable[tuple[str, str]]) -> None:
+        """Read the rows of decisions that are not open, by policy and id, all at once, for this turn."""
+        policies = self.replica.policies
+        closed = {
+            event: None for name, event in decisions if name in policies and event not in policies[name].open.decisions
+        }
+        events = list(islice(closed, MAX_LOOKED_UP))
+        self._looked_up = {event: [] for event in events}
+        for row in self.log.rows_of_all(events) if events else ():
+            self._looked_up[row.event or ""].append(row)
+
     def find(self, policy: str, event: str) -> list[LogRow]:
         """All rows of a decision, also those that wait."""
         waiting = [row for row in self._rows if row.event == event and row.policy == policy]
-        return self.log.rows_of(policy, event) + waiting
+        looked_up = self._looked_up.get(event)
+        if looked_up is None:
+            return self.log.rows_of(policy, event) + waiting
+        return [row for row in looked_up if row.policy == policy] + waiting

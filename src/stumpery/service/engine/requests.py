@@ -1,7 +1,7 @@
 """Requests that wait for the engine: what each asks for, and what is answered where nothing can be recorded."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
@@ -19,11 +19,15 @@ Fallback = Callable[[SiteReplica], Any] | None
 
 
 class Request(NamedTuple):
-    """A task for the engine, the future of its answer, and what answers where the log cannot be written."""
+    """A task for the engine, the future of its answer, and what answers where the log cannot be written.
+
+    `decisions` are those that it names, by policy and id.
+    """
 
     task: Task
     reply: Reply
     fallback: Fallback
+    decisions: Sequence[tuple[str, str]]
 
     def answer(self, journal: Journal) -> Answer:
         """The answer of the task, which adds its events to the journal."""
@@ -54,9 +58,11 @@ class RequestQueue:
     def __len__(self) -> int:
         return self._queue.qsize()
 
-    def put(self, task: Task, reply: Reply, fallback: Fallback = None) -> None:
+    def put(
+        self, task: Task, reply: Reply, fallback: Fallback = None, decisions: Sequence[tuple[str, str]] = ()
+    ) -> None:
         """Add a request."""
-        self._queue.put(Request(task, reply, fallback))
+        self._queue.put(Request(task, reply, fallback, decisions))
 
     def take(self, wait_s: float) -> list[Request]:
         """All requests that wait, up to MAX_GROUP, after waiting for one."""

@@ -24,7 +24,7 @@ from stumpery.service.engine.messages import DecideRequest
 from stumpery.service.engine.requests import Fallback
 from stumpery.service.errors import TooManyRequests, status_of
 from stumpery.service.http.answering import in_time
-from stumpery.service.http.batches import n_requests
+from stumpery.service.http.batches import n_requests, named_decisions
 from stumpery.service.http.bodies import decoded_body, read_body
 from stumpery.service.http.headers import HEADERS, PAGE_HEADERS
 from stumpery.service.http.metrics import Metrics
@@ -87,7 +87,8 @@ def _endpoint(engine: Engine, keys: Keys, metrics: Metrics, operation: Operation
             fallback: Fallback = None
             if makes_decisions:
                 fallback = lambda replica: deciding.fallback_answer(replica.policy(path["name"]), body)  # noqa: E731
-            reply = engine.submit(operation.task(limits, path, body), fallback)
+            decisions = named_decisions(path.get("name", ""), body)
+            reply = engine.submit(operation.task(limits, path, body), fallback, decisions)
             if fallback is None or engine.settings.answer_within_ms is None:
                 result = await reply
             else:

@@ -88,6 +88,13 @@ def n_requests(body: Any) -> int:
     return max(1, len(body.rewards)) if isinstance(body, RewardManyRequest) else 1
 
 
+def named_decisions(policy: str, body: Any) -> list[tuple[str, str]]:
+    """The decisions that a body names, by policy and id."""
+    many = getattr(body, "decisions", None) or getattr(body, "rewards", None) or [body]
+    ids = [getattr(each, "event_id", None) for each in many]
+    return [(policy, event) for event in ids if event is not None]
+
+
 def _each(
     make: Callable[..., Task], limits: LimitSettings, path: Path, bodies: list[Any], journal: Journal
 ) -> tuple[list[Any], list[ItemError]]:

@@ -6,6 +6,7 @@ that the policy has not seen is added with its features, which stay as they are 
 
 import secrets
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -68,22 +69,25 @@ def personalizer_routes(engine: Engine, keys: Keys) -> list[Route]:
 
     async def rank_actions(request: Request) -> Response:
         body = await _body(request, RankRequest, limits)
-        return await _answer(request, "decide", lambda journal: rank(journal, limits, body), _ranked)
+        return await _answer(request, "decide", body.event_id, lambda journal: rank(journal, limits, body), _ranked)
 
     async def reward(request: Request) -> Response:
         body = await _body(request, PersonalizerReward, limits)
-        asked = RewardRequest(event_id=request.path_params["event"], value=body.value)
-        return await _answer(request, "reward", lambda j: rewarding.reward(j, limits, PERSONALIZER, asked), _no_content)
+        event = request.path_params["event"]
+        asked = RewardRequest(event_id=event, value=body.value)
+        task = partial(rewarding.reward, limits=limits, name=PERSONALIZER, request=asked)
+        return await _answer(request, "reward", event, task, _no_content)
 
     async def activate(request: Request) -> Response:
-        asked = ActivateRequest(event_id=request.path_params["event"])
-        return await _answer(request, "decide", lambda j: rewarding.activate(j, PERSONALIZER, asked), _no_content)
+        event = request.path_params["event"]
+        task = partial(rewarding.activate, name=PERSONALIZER, request=ActivateRequest(event_id=event))
+        return await _answer(request, "decide", event, task, _no_content)
 
-    async def _answer(request: Request, right: Right, task: Task, reply: Reply) -> Response:
+    async def _answer(request: Request, right: Right, event: str, task: Task, reply: Reply) -> Response:
         key = request.headers.get(KEY_HEADER)
         keys.check(f"Bearer {key}" if key else request.headers.get("authorization"), right)
         check_role(engine.settings, right)
-        return reply(await engine.submit(task))
+        return reply(await engine.submit(task, decisions=[(PERSONALIZER, event)]))
 
     return [
         Route(RANK_PATH, _in_its_words(rank_actions), methods=["POST"]),

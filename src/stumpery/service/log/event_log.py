@@ -39,6 +39,9 @@ class EventLog(Protocol):
     def rows_of(self, policy: str, event: str) -> list[LogRow]:
         """The rows of one decision, in order."""
 
+    def rows_of_all(self, events: Sequence[str]) -> list[LogRow]:
+        """The rows of several decisions by their ids, in order, of all policies."""
+
     def row(self, number: int) -> LogRow | None:
         """One row; None if there is none."""
 

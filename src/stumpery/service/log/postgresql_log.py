@@ -125,6 +125,11 @@ class PostgresqlLog:
         query = f"SELECT {COLUMNS} FROM stumpery_log WHERE event = $1 AND policy = $2 ORDER BY number"  # noqa: S608
         return [LogRow(*row) for row in self.query(query, event, policy)]
 
+    def rows_of_all(self, events: Sequence[str]) -> list[LogRow]:
+        """The rows of several decisions by their ids, in order, of all policies."""
+        query = f"SELECT {COLUMNS} FROM stumpery_log WHERE event = ANY($1) ORDER BY number"  # noqa: S608
+        return [LogRow(*row) for row in self.query(query, list(events))]
+
     def row(self, number: int) -> LogRow | None:
         """One row; None if there is none."""
         found = self.query(f"SELECT {COLUMNS} FROM stumpery_log WHERE number = $1", number)  # noqa: S608

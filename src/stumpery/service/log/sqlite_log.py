@@ -5,6 +5,7 @@ acknowledged commits. Processes of one machine write it by turns: they wait at a
 fairer and faster than SQLite's own waiting. Maintenance has the log for itself, by another lock.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -148,6 +149,12 @@ class SqliteLog:
     def rows_of(self, policy: str, event: str) -> list[LogRow]:
         """The rows of one decision, in order."""
         found = self._all("SELECT * FROM log WHERE event = ? AND policy = ? ORDER BY number", event, policy)
+        return [LogRow._make(row) for row in found]
+
+    def rows_of_all(self, events: Sequence[str]) -> list[LogRow]:
+        """The rows of several decisions by their ids, in order, of all policies."""
+        ids = json.dumps(list(events))
+        found = self._all("SELECT * FROM log WHERE event IN (SELECT value FROM json_each(?)) ORDER BY number", ids)
         return [LogRow._make(row) for row in found]
 
     def row(self, number: int) -> LogRow | None:
