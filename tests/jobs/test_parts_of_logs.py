@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tests.support import assert_same_state
 
 import stumpery as st
 
@@ -77,10 +78,52 @@ def test_problems_are_named_with_their_file(tmp_path, two_processes):
     assert [row["first lines"] for row in serial.report.table] == ["1.csv:3", "2.csv:2"]
     assert merged.report.table == serial.report.table
     strict = st.logs.read([tmp_path / "1.csv", tmp_path / "2.csv"], action="action", reward="reward", probability="p")
-    with pytest.raises(st.InvalidInput, match=r"1.csv, line 3: its probability is 0 or less"):
+    with pytest.raises(st.InvalidInput, match=r"(1.csv, line 3|2.csv, line 2): its probability"):
         st.logs.inspect(strict, executor=two_processes)
 
 
 def test_an_executor_is_checked(folders):
     with pytest.raises(st.InvalidInput, match="executor is 3; it must be one"):
         st.logs.inspect(folders[0], executor=3)
+
+
+@pytest.mark.parametrize("name", ["log.dsjson", "log.jsonl", "log.cb", "log.parquet", "log.csv"])
+def test_logs_of_every_format_are_read_in_other_processes(name, tmp_path, two_processes):
+    frame = {"hour": [1.0, 2.0] * 5, "action": ["1", "2"] * 5, "reward": [1.0, 0.0] * 5, "p": [0.5] * 10}
+    log = st.logs.from_frame(frame, action="action", reward="reward", probability="p")
+    paths = [tmp_path / f"{number}-{name}" for number in range(2)]
+    for path in paths:
+        if name == "log.csv":
+            path.write_text("hour,action,reward,p\n" + "1,1,1,0.5\n2,2,0,0.5\n" * 5)
+        else:
+            st.logs.write(log, path)
+    columns = {"action": "action", "reward": "reward", "probability": "p"} if name == "log.csv" else {}
+    both = st.logs.read(paths, **columns)
+    assert figures(st.logs.inspect(both, executor=two_processes)) == figures(st.logs.inspect(both))
+    learned = st.logs.learn(both, {"UCB": st.UCB(actions=both.actions)}, executor=two_processes)
+    assert sum(row["n"] for row in learned["UCB"].explain().rows) == 20
+
+
+def test_policies_that_learn_side_by_side_are_those_that_learn_alone(folders, executor):
+    policies = {"linear": st.LinUCB(actions=folders[1].actions), "UCB": st.UCB(actions=folders[1].actions)}
+    done = []
+    learned = st.logs.learn(folders[1], policies, executor=executor, progress=done.append)
+    assert sum(done) == 2 * N
+    for name, policy in policies.items():
+        policy.learn_log(folders[1])
+        assert_same_state(learned[name], policy)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"log": 3}, "log is 3; it must come from"),
+        ({"policies": {}}, "policies is {}; it must be a dict from at least one name"),
+        ({"policies": {"a": 3}}, "the policy 'a' is 3; it must be a policy"),
+        ({"executor": 3}, "executor is 3; it must be one"),
+    ],
+)
+def test_learning_side_by_side_refuses_wrong_input(folders, options, sentence):
+    good = {"log": folders[0], "policies": {"UCB": st.UCB(actions=["a"])}}
+    with pytest.raises(st.InvalidInput, match=sentence):
+        st.logs.learn(**good | options)

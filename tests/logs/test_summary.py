@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from tests.logs.test_dsjson import event, written
+from tests.support import assert_same_state
 from typer.testing import CliRunner
 
 import stumpery as st
@@ -127,6 +128,27 @@ def test_learn_saves_a_policy_that_goes_on(run, tmp_path):
     assert counts == [40, 80]
 
 
+def test_several_policies_learn_side_by_side_as_they_do_alone(run, tmp_path):
+    answer = run("learn", "events.dsjson", "--out", "both", "--policy", "LinUCB", "--policy", "UCB", "--jobs", 2)
+    assert answer.exit_code == 0, answer.output
+    assert run("learn", "events.dsjson", "--out", "one.safetensors", "--policy", "LinUCB").exit_code == 0
+    together, alone = st.load(tmp_path / "both" / "LinUCB.safetensors"), st.load(tmp_path / "one.safetensors")
+    assert_same_state(together, alone)
+    assert sum(row["n"] for row in st.load(tmp_path / "both" / "UCB.safetensors").explain().rows) == 40
+
+
+def test_a_log_is_split_by_a_key_and_learned_by_it(run, tmp_path):
+    answer = run("split", "events.dsjson", "--key", "User.device", "--files", 2, "--out", "devices")
+    assert answer.exit_code == 0, answer.output
+    assert "wrote devices: 40 rows" in answer.output
+    answer = run("learn", "devices", "--key", "User.device", "--policy", "UCB", "--out", "policies", "--jobs", 2)
+    assert answer.exit_code == 0, answer.output
+    assert "wrote policies: 2 policies, 40 rows" in answer.output
+    policies = st.logs.KeyedPolicies(tmp_path / "policies")
+    assert set(policies) == {"desk", "phone"}
+    assert sum(row["n"] for key in policies for row in policies[key].explain().rows) == 40
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -139,6 +161,12 @@ def test_learn_saves_a_policy_that_goes_on(run, tmp_path):
             "there is no policy 'LinUBC': did you mean LinUCB",
         ),
         (["learn", "events.dsjson", "--out", "p", "--policy", "UCB", "--max-bytes", 9], "UCB has no option max_bytes"),
+        (
+            ["learn", "events.dsjson", "--out", "p", "--policy", "UCB", "--policy", "LinUCB", "--key", "hour"],
+            "--key takes one",
+        ),
+        (["split", "events.dsjson", "--out", "p", "--key", "huor"], "there is no column 'huor': did you mean hour"),
+        (["split", "events.dsjson", "--out", "p", "--key", "hour", "--files", 0], "n_files is 0; it must be a whole"),
         (["learn", "bad.dsjson", "--out", "p"], "bad.dsjson, line 41: it is not a line of this format"),
         (["convert", "events.dsjson", "--out", "events.xyz"], "events.xyz does not end with .parquet"),
         (["convert", "events.dsjson", "--out", "."], ". does not end with .parquet"),

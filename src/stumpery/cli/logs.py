@@ -1,4 +1,4 @@
-"""Commands `stumpery logs inspect`, `convert` and `learn`: logs of decisions."""
+"""Commands `stumpery logs inspect`, `convert`, `split` and `learn`: logs of decisions."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,6 +8,7 @@ import typer
 
 from stumpery.cli.log_options import Lenient, LogOptions, log_progress, print_problems, reads_log
 from stumpery.cli.parameters import Jobs, Ray, Seed, chosen_executor
+from stumpery.cli.progress import event_progress
 from stumpery.cli.tables import print_table
 from stumpery.system.writing import as_path, check_target, resolved
 
@@ -70,28 +71,79 @@ def convert(
     typer.echo(f"wrote {out}: {rows:,} rows" + (f", {left_out:,} left out" if left_out else ""))
 
 
+@app.command(epilog="Example: stumpery logs split events.parquet --key tenant --files 64 --out tenants")
+@reads_log
+def split(
+    options: LogOptions,
+    key: Annotated[str, typer.Option(help="The column of keys, such as tenants.")],
+    out: Annotated[Path, typer.Option(help="The folder for the files.")],
+    n_files: Annotated[int, typer.Option("--files", help="Files; all rows of a key are in one.")] = 16,
+    lenient: Lenient = False,
+) -> None:
+    """Write a log as several Parquet files, the rows of each key in one of them."""
+    log = options.open(is_lenient=lenient)
+    from stumpery import logs
+
+    with log_progress("split", log) as advance:
+        rows, left_out = logs.write_by_key(log, out, key=key, n_files=n_files, progress=advance)
+    print_problems(log)
+    typer.echo(f"wrote {out}: {rows:,} rows" + (f", {left_out:,} without a key left out" if left_out else ""))
+
+
 @app.command(epilog="Example: stumpery logs learn events.dsjson.gz --out policy.safetensors")
 @reads_log
 def learn(
     options: LogOptions,
-    out: Annotated[Path, typer.Option(help="The file for the policy.")],
+    out: Annotated[Path, typer.Option(help="The file for the policy; a folder for several policies or a key.")],
     policy: Annotated[
-        str, typer.Option(help="The class of the policy, such as RewardForest or LinUCB.")
-    ] = "RewardForest",
-    start: Annotated[Path | None, typer.Option(help="A saved policy to go on with, instead of a new one.")] = None,
+        list[str] | None,
+        typer.Option(
+            help="The class of the policy, such as LinUCB; RewardForest by default. Repeatable: several learn at once."
+        ),
+    ] = None,
+    start: Annotated[
+        list[Path] | None, typer.Option(help="A saved policy to go on with, instead of a new one; repeatable.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="A column: a policy for each of its values, from files that split has written.")
+    ] = None,
     max_bytes: Annotated[
         int | None, typer.Option(help="The most memory of the policy, where it has this option.")
     ] = None,
     seed: Seed = 0,
     lenient: Lenient = False,
+    jobs: Jobs = None,
+    ray: Ray = None,
 ) -> None:
-    """Learn a policy from a log, and save it."""
+    """Learn policies from a log, and save them."""
     log = options.open(is_lenient=lenient)
     import stumpery as st
+    from stumpery.errors import InvalidInput
 
     given = {"seed": seed} | ({} if max_bytes is None else {"max_bytes": max_bytes})
-    check_target(resolved(as_path(out)))  # before the log is read
-    learner = _new_policy(policy, log, given) if start is None else saved_policy(start)
+    names = policy or ([] if start else ["RewardForest"])
+    if len(names) + len(start or []) == 1 and key is None:
+        check_target(resolved(as_path(out)))  # before the log is read
+    policies = {name: _new_policy(name, log, given) for name in names}
+    policies |= {path.stem: saved_policy(path) for path in start or []}
+    with chosen_executor(jobs, ray) as executor:
+        if key is not None:
+            if start or len(policies) > 1:
+                raise InvalidInput("--key takes one --policy, of which each key gets its own")
+            with event_progress("learn", log.n_rows or 0) as advance:
+                recipe = next(iter(policies.values()))
+                learned = st.logs.learn_by_key(log, recipe, out, key=key, executor=executor, progress=advance)
+            typer.echo(f"wrote {out}: {len(learned):,} policies, {learned.n_rows:,} rows")
+            return
+        if len(policies) > 1:
+            with event_progress("learn", len(policies) * (log.scan().n_rows or 0)) as advance:
+                found = st.logs.learn(log, policies, executor=executor, progress=advance)
+            out.mkdir(parents=True, exist_ok=True)
+            for name, each in found.items():
+                st.save(each, out / f"{name}.safetensors")
+            typer.echo(f"wrote {out}: {', '.join(f'{name}.safetensors' for name in found)}")
+            return
+    (learner,) = policies.values()
     with log_progress("learn", log) as advance:
         learner.learn_log(log, progress=advance)
     st.save(learner, out)

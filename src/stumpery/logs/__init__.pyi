@@ -2,6 +2,7 @@ from .by_key.files import write_by_key
 from .by_key.learning import KeyedPolicies, learn_by_key
 from .chunk import LogChunk
 from .frame_source import from_frame
+from .learning import learn
 from .log import Log
 from .reading import read
 from .report import LogReport
@@ -17,6 +18,7 @@ __all__ = [
     "Written",
     "from_frame",
     "inspect",
+    "learn",
     "learn_by_key",
     "read",
     "write",

@@ -18,6 +18,7 @@ from stumpery.studies.contextual import (
     lateness,
     many_actions,
     many_categories,
+    partitions,
     staleness,
 )
 from stumpery.studies.ensembles import lecture_notes as ensembles
@@ -40,6 +41,7 @@ _ALL = (
     contest_repeated.STUDY,
     forest_cost.STUDY,
     lateness.STUDY,
+    partitions.STUDY,
     staleness.STUDY,
     many_actions.STUDY,
     many_categories.STUDY,

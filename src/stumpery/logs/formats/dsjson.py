@@ -5,6 +5,7 @@ their probabilities along `a`. `c` is the context, with the features of the acti
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ class DsjsonSource:
         self, path: Path, encoding: str | None, action: str | None, reward: str, *, with_features: bool
     ) -> None:
         self.name = path.name
+        self._recipe = partial(DsjsonSource, path, encoding, action, reward, with_features=with_features)
         self._events = JsonEvents(path, event_type(), "c", encoding)
         self._namespace: Namespace = self._events.namespace
         self._candidates = CandidateReader(self._namespace.attribute("_multi"), action)
@@ -51,6 +53,10 @@ class DsjsonSource:
         self._with_features = with_features
         self._json = need("msgspec", "logs").json.Decoder()
         self._has_names = action is not None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process opens the file anew: types that were made from its lines cannot be sent."""
+        return self._recipe, ()
 
     def facts(self, advance: Callable[[int, float], None]) -> LogFacts | None:
         """Actions and rewards from the labels alone, where actions are numbered."""

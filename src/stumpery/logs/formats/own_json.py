@@ -1,6 +1,7 @@
 """Our own log as JSON lines: a line for each decision, after a line that names the actions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,11 +81,16 @@ class OwnJsonSource:
 
     def __init__(self, path: Path, encoding: str | None, *, with_features: bool) -> None:
         self.name = path.name
+        self._recipe = partial(OwnJsonSource, path, encoding, with_features=with_features)
         self._events = JsonEvents(path, event_type(), "context", encoding)
         self._heading = Heading(_first_line(path, encoding), self.name)
         self._by_text = self._heading.by_text
         self._candidates: dict[tuple[Any, ...], tuple[Action, ...]] = {}
         self._with_features = with_features
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process opens the file anew: types that were made from its lines cannot be sent."""
+        return self._recipe, ()
 
     @property
     def columns(self) -> tuple[str, ...]:
