@@ -81,13 +81,15 @@ def dashboard_routes(engine: Engine, follower: LogFollower, keys: Keys) -> list[
             n_streams -= 1
 
     path = "/v1/policies/{name}/statistics"
-    pages = [Route(path, _file(name)) for path, name in FILES.items()]
+    pages = [Route(path, _file(name, needs_key=bool(engine.settings.keys))) for path, name in FILES.items()]
     return [*pages, Route(path, statistics), Route(f"{path}/stream", stream)]
 
 
-def _file(name: str) -> Endpoint:
-    """A file of the page."""
+def _file(name: str, *, needs_key: bool) -> Endpoint:
+    """A file of the page; the page itself says whether it needs a key."""
     content = (files("stumpery.service.dashboard") / "static" / name).read_bytes()
+    if needs_key:
+        content = content.replace(b'<html lang="en">', b'<html lang="en" data-needs-key>', 1)
     media_type: Any = MEDIA_TYPES[name.rpartition(".")[2]]
 
     async def show(request: Request) -> Response:

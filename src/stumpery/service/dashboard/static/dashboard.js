@@ -26,6 +26,10 @@ const site = { ask, api: (rest) => api(rest), get policy() { return policy; } };
 const api = (rest) => `/v1/policies/${encodeURIComponent(policy)}${rest}`;
 
 async function start() {
+  if ("needsKey" in document.documentElement.dataset && !key) {
+    askForKey("");
+    return;
+  }
   try {
     const policies = await (await ask("/v1/policies")).json();
     at("login").hidden = true;
@@ -38,14 +42,18 @@ async function start() {
     else say("no policy yet");
   } catch (error) {
     if (error.status === 401 || error.status === 403) {
-      at("login").hidden = false;
-      at("refused").textContent = key ? error.message : "";
-      say("a key is needed");
+      askForKey(error.message);
       return;
     }
     say(`not connected: ${error.message}`);
     setTimeout(start, 2000);
   }
+}
+
+function askForKey(refusal) {
+  at("login").hidden = false;
+  at("refused").textContent = refusal;
+  say("a key is needed");
 }
 
 async function follow(name) {

@@ -2,7 +2,7 @@
 
 import { draw } from "/charts.js";
 
-const [WIDTH, HEIGHT, GAP_X, GAP_Y, LETTERS] = [232, 44, 28, 10, 34];
+const [WIDTH, HEIGHT, GAP_X, GAP_Y, LETTERS] = [256, 44, 28, 10, 38];
 
 export function drawTree(box, lines) {
   if (box.matches(":hover")) return; // somebody reads it
