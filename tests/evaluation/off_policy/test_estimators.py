@@ -58,6 +58,16 @@ def test_intervals_of_the_moderate_log_to_the_printed_digits():
         assert digits(interval.high, high)
 
 
+def test_a_bound_on_weights_narrows_the_likelihood_interval():
+    log = LOGS["moderate"]
+    sums = op.LikelihoodSums.of(log.weights, log.rewards)
+    plain, bounded = op.cressie_read_interval(sums), op.cressie_read_interval(sums, largest=4.0)
+    assert plain.low <= bounded.low < log.truth < bounded.high <= plain.high
+    assert bounded.width < 0.8 * plain.width
+    assert tuple(op.cressie_read_interval(sums, largest=1e6)) == pytest.approx(tuple(plain), abs=1e-5)
+    assert op.cressie_read_interval(sums, largest=1e12) == plain
+
+
 def test_estimators_equal_their_slow_twins(log):
     w, r, q, v = log.weights, log.rewards, log.predicted, log.values
     assert op.ips(w, r) == pytest.approx(slow.ips(w, r), rel=1e-12)

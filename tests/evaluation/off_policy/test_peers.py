@@ -64,6 +64,17 @@ def test_intervals_equal_those_of_vw_estimators(unit_log, name):
     assert ours[name] == pytest.approx(filled(bandits.Interval(), weights, rewards).get(0.05), **EXACTLY)
 
 
+@pytest.mark.parametrize("share", [0.5, 1.0, 1.5])
+def test_likelihood_intervals_of_bounded_weights_equal_those_of_vw_estimators(unit_log, share):
+    bandits = pytest.importorskip("estimators.bandits.cressieread", reason="vw-estimators is not installed")
+    weights, rewards = unit_log
+    weights = weights * share
+    largest = 3.0 * weights.max()
+    ours = op.cressie_read_interval(op.LikelihoodSums.of(weights, rewards), largest=largest)
+    theirs = filled(bandits.Interval(wmax=largest), weights, rewards).get(0.05)
+    assert ours == pytest.approx(theirs, **EXACTLY)
+
+
 def test_sequences_equal_those_of_vw_estimators_where_no_prediction_exceeds_1():
     cs = pytest.importorskip("estimators.bandits.cs", reason="vw-estimators is not installed")
     rng = np.random.default_rng(6)

@@ -1,5 +1,6 @@
 """The ledger of an off-policy evaluation: for every policy all sums, sequences and tallies, in bounded memory."""
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -79,6 +80,12 @@ class Ledger:
         self.floor = 0.0
         self.policies: dict[str, PolicyLedger] = {}
         self.differences: dict[tuple[str, str], DifferenceSequence] = {}
+
+    @property
+    def largest_weight(self) -> float:
+        """The largest weight that an event can have; infinite where it is not known."""
+        is_known = self._least is not None and all(each.scale == 1.0 for each in self.policies.values())
+        return 1.0 / self._least if is_known and self._least else math.inf
 
     def empty(self) -> "Ledger":
         """A ledger of the same policies without events."""

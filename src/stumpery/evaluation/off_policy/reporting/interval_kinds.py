@@ -2,7 +2,7 @@
 
 from stumpery.evaluation.off_policy.confidence.intervals import Interval, clopper_pearson, cressie_read_interval
 from stumpery.evaluation.off_policy.estimates import ValueEstimate
-from stumpery.evaluation.off_policy.ledger import PolicyLedger
+from stumpery.evaluation.off_policy.ledger import Ledger
 from stumpery.evaluation.off_policy.sums import likelihood_sums
 
 ASSUMES = {
@@ -10,7 +10,8 @@ ASSUMES = {
     "betting": "the same as sequence, and a value that stays: a frozen policy, no drift, rows that count once",
     "normal": "independent events; logging policy and number of events fixed beforehand; no heavy weights",
     "bootstrap": "the same as normal, but weights may be skewed (BCa over events, or over blocks of a long log)",
-    "likelihood": "the same as normal for IPS with rewards in the reward range; weights may be skewed (Cressie-Read)",
+    "likelihood": "the same as normal for IPS with rewards in the reward range; weights may be skewed (Cressie-Read); "
+    "wider than need be unless least_probability is given",
     "Clopper-Pearson": "the same as normal for IPS, and weights of 0 or the largest; too narrow for high rewards",
 }
 OF_ANY_ESTIMATOR = ("normal", "bootstrap")
@@ -23,15 +24,9 @@ def assumption(kind: str, estimator: str) -> str:
     return ASSUMES[kind] + (f"; leaves out the bias of {estimator}" if is_biased else "")
 
 
-def interval_of(
-    ledger: PolicyLedger,
-    estimate: ValueEstimate,
-    kind: str,
-    level: float,
-    reward_range: tuple[float, float],
-    seed: int,
-) -> Interval:
-    """The interval of a kind, in rewards."""
+def interval_of(whole: Ledger, policy: str, estimate: ValueEstimate, kind: str, level: float, *, seed: int) -> Interval:
+    """The interval of a kind of one policy's value, in rewards."""
+    ledger, reward_range = whole.policies[policy], whole.reward_range
     if kind == "normal":
         return estimate.normal(level)
     if kind == "bootstrap":
@@ -44,8 +39,10 @@ def interval_of(
     else:
         sums = likelihood_sums(ledger.sums.totals, low, high)
         largest = float(ledger.tally.largest[0]) if len(ledger.tally.largest) else 1.0
-        exact = kind == "Clopper-Pearson"
-        unit = clopper_pearson(sums.wr, sums.n, largest, level) if exact else cressie_read_interval(sums, level)
+        if kind == "Clopper-Pearson":
+            unit = clopper_pearson(sums.wr, sums.n, largest, level)
+        else:
+            unit = cressie_read_interval(sums, level, largest=max(whole.largest_weight, largest))
     return in_rewards(unit, reward_range)
 
 

@@ -103,8 +103,8 @@ class OffPolicyReport(Result):
         their number.
         """
         check_one_of("kind", kind, ASSUMES)
-        estimate, reward_range = self.estimate(policy, estimator, slice=slice), self._ledger.reward_range
-        return interval_of(self._of(policy, slice), estimate, kind, self._level(slice), reward_range, self._seed)
+        estimate = self.estimate(policy, estimator, slice=slice)
+        return interval_of(self._in(slice), policy, estimate, kind, self._level(slice), seed=self._seed)
 
     def intervals(self, policy: str, estimator: str = DEFAULT, *, slice: str = ALL) -> list[dict[str, Any]]:  # noqa: A002
         """Every kind of interval of a policy's value, and what it assumes."""
