@@ -19,6 +19,7 @@ extensions = [
     "sphinx_copybutton",
     "links",
     "reference",
+    "results",
 ]
 exclude_patterns = ["_site", "**/README.md"]
 

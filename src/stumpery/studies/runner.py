@@ -7,6 +7,7 @@ import shutil
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import stumpery
@@ -25,7 +26,9 @@ def run_study(study: Study, settings: Settings, out: Path, progress: Progress) -
     need("matplotlib", "study").use("agg")
     out.mkdir(parents=True, exist_ok=True)
     parts = FolderParts(out / "parts" / _key(study, settings))
+    is_resumed, start = len(parts) > 0, perf_counter()
     outcome = study.run(settings, parts, progress)
+    seconds = None if is_resumed else round(perf_counter() - start, 1)  # of the whole run
     files = [out / "result.json", out / "result.csv", out / f"{study.name}.png"]
     content = {
         "study": study.name,
@@ -33,6 +36,7 @@ def run_study(study: Study, settings: Settings, out: Path, progress: Progress) -
         "source": study.source,
         "settings": settings.numbers(),
         "versions": versions(),
+        "seconds": seconds,
         **outcome.result.summary(),
         "table": outcome.table,
         "findings": [entry._asdict() for entry in outcome.findings],
