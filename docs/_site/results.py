@@ -5,7 +5,9 @@ from typing import Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from stumpery.studies.saved_results import FOLDER, load_result
+from stumpery.studies import STUDIES
+from stumpery.studies.saved_results import load_result, path_of
+from stumpery.studies.study import Study
 
 SHOWN = ("python", "numpy", "numba", "jax")  # versions of libraries
 
@@ -24,9 +26,18 @@ class StudyResult(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """The nodes of a kept result; the page is built again when it changes."""
         name = self.arguments[0]
-        self.env.note_dependency(str(FOLDER / f"{name}.json"))
-        parsed: list[nodes.Node] = self.parse_text_to_nodes(markdown(load_result(name)))
+        self.env.note_dependency(str(path_of(name)))
+        text = markdown(load_result(name)) if path_of(name).is_file() else length_of(STUDIES[name])
+        parsed: list[nodes.Node] = self.parse_text_to_nodes(text)
         return parsed
+
+
+def length_of(study: Study) -> str:
+    """What is said of a study without a kept result."""
+    return (
+        f"*{study.source}.* No result of full length is kept yet: `stumpery study {study.name}` plays "
+        f"{study.trials} trials of {study.steps:,} steps, and can be interrupted and resumed."
+    )
 
 
 def markdown(result: dict[str, Any]) -> str:
@@ -35,8 +46,8 @@ def markdown(result: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {result['versions'][name]}" for name in SHOWN if name in result["versions"])
     seconds = f" It took {duration(result['seconds'])}." if result["seconds"] else ""
     lines = [
-        f"*{result['source']}.* {given['steps']:,} steps, {given['trials']} trials from seed {given['seed']}; {versions}.",
-        f"{seconds} `stumpery study {result['study']} --compare` does it again, and compares.",
+        f"*{result['source']}.* {given['steps']:,} steps, {given['trials']} trials from seed {given['seed']}; "
+        f"{versions}.{seconds} `stumpery study {result['study']} --compare` does it again, and compares.",
         "",
         *table(result["table"]),
     ]
