@@ -67,8 +67,9 @@ def test_entries_of_other_versions_and_old_ones_are_passed_over(start):  # noqa:
     if hasattr(members, "_folder"):
         (members._folder / "b.json").write_text('{"name": 3}')
     else:
-        members._log.query("INSERT INTO stumpery_members VALUES ('b', '{\"name\": 3}', now())")
-        members._log.query("INSERT INTO stumpery_members VALUES ('c', '', now() - interval '2 hours')")
+        insert = "INSERT INTO stumpery_members VALUES ($1, $2, now() - make_interval(hours => $3))"
+        for entry in (("b", '{"name": 3}', 0), ("c", "", 2)):
+            a.engine.call(lambda journal, entry=entry: members._log.query(insert, *entry))  # committed when it ends
     start("d")
     wait_for(lambda: [each.member.name for each in a.engine.leading.seen] == ["a", "d"])
     assert a.engine.is_ready
