@@ -4,6 +4,7 @@ import http.client
 import json
 import threading
 import time
+from itertools import count
 
 import numpy as np
 
@@ -94,9 +95,9 @@ class Client(threading.Thread):
 
     def post(self, verb, body, other_than):
         """The answer, and the port of the process that gave it; another one is asked where there was none."""
-        while True:
+        for attempt in count():
             ports = [process.port for process in list(self.processes.values()) if process.is_decider]
-            elsewhere = [port for port in ports if port != other_than] or ports
+            elsewhere = [port for port in ports if port != other_than or attempt] or ports
             port = elsewhere[self.rng.integers(len(elsewhere))]
             status, answer = self.sent(port, verb, body)
             if status == 200 and not answer.get("fallback"):
@@ -106,7 +107,10 @@ class Client(threading.Thread):
                 return None, port
             if status not in (0, 200, 429, 503):
                 raise RuntimeError(f"{verb} was answered with {status}: {answer}")
+            if self.load.ended.is_set():
+                raise TimeoutError(f"{verb} of {body['event_id']} was not answered to the end")
             time.sleep(0.02)
+        raise AssertionError
 
     def sent(self, port, verb, body):
         connection = self.connections.setdefault(port, http.client.HTTPConnection("127.0.0.1", port, timeout=20))
