@@ -45,9 +45,9 @@ def validate(
     context_memory.validate(state.context_memory, forest.stats.shape[2])
     ridge.validate(state.ridge)
     _validate_numbers(state)
-    stored = stored_events(state)
-    has_values = [(ring.column_values(events, index)[stored] > -np.inf).any() for index in range(len(seen))]
-    if ((is_categorical | np.array(has_values, np.bool_)) > seen).any():
+    unseen = np.flatnonzero(~seen).tolist()
+    stored = stored_events(state) if len(unseen) else None
+    if any(is_categorical[index] or (ring.column_values(events, index)[stored] > -np.inf).any() for index in unseen):
         raise CorruptFile("columns without a value are in use")
 
 

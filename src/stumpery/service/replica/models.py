@@ -45,10 +45,14 @@ def warm_up(model: Policy, settings: PolicySettings) -> None:
 
 
 def _kind(name: str) -> Any:
-    found = {each: getattr(policies, each) for each in policies.__all__}
-    kinds = {each: kind for each, kind in found.items() if isclass(kind) and issubclass(kind, Policy)}
-    check_known("kind of policy", name, [each for each, kind in kinds.items() if not isabstract(kind)])
-    return kinds[name]
+    """The class of policies with this name; others are imported only to say which there are."""
+    if name not in policies.__all__ or not _is_kind(getattr(policies, name)):
+        check_known("kind of policy", name, [each for each in policies.__all__ if _is_kind(getattr(policies, each))])
+    return getattr(policies, name)
+
+
+def _is_kind(found: Any) -> bool:
+    return isclass(found) and issubclass(found, Policy) and not isabstract(found)
 
 
 def _option(name: str, value: Any) -> Any:
