@@ -1,14 +1,7 @@
 from .candidates import Progressive, Replayed
 from .confidence.betting import BettingSequence, LowerBets
-from .confidence.intervals import (
-    Interval,
-    LikelihoodSums,
-    bootstrap_interval,
-    clopper_pearson,
-    cressie_read,
-    cressie_read_interval,
-    normal_interval,
-)
+from .confidence.intervals import Interval, bootstrap_interval, clopper_pearson, normal_interval
+from .confidence.likelihood import LikelihoodSums, cressie_read, cressie_read_interval
 from .confidence.sequences import DifferenceSequence, LowerSequence, ValueSequence, bounded_terms
 from .estimates import ValueEstimate
 from .estimators import direct_method, doubly_robust, ips, self_normalised_dr, snips

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from stumpery.evaluation.off_policy import sums as term
-from stumpery.evaluation.off_policy.confidence.intervals import NOTHING, Interval, bootstrap_interval, cressie_read
+from stumpery.evaluation.off_policy.confidence.intervals import NOTHING, Interval, bootstrap_interval
+from stumpery.evaluation.off_policy.confidence.likelihood import cressie_read
 from stumpery.evaluation.off_policy.distributions import normal_quantile
 from stumpery.evaluation.off_policy.sums import LIMITS, BlockSums, likelihood_sums
 from stumpery.types import Floats

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stumpery.evaluation.off_policy.confidence.intervals import LikelihoodSums
+from stumpery.evaluation.off_policy.confidence.likelihood import LikelihoodSums
 from stumpery.evaluation.off_policy.weights import clipped, shrunk, switched
 from stumpery.types import Floats
 

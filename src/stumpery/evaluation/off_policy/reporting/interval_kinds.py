@@ -1,6 +1,7 @@
 """The kinds of intervals of a report: how each is computed from the sums over a log, and what it assumes."""
 
-from stumpery.evaluation.off_policy.confidence.intervals import Interval, clopper_pearson, cressie_read_interval
+from stumpery.evaluation.off_policy.confidence.intervals import Interval, clopper_pearson
+from stumpery.evaluation.off_policy.confidence.likelihood import cressie_read_interval
 from stumpery.evaluation.off_policy.estimates import ValueEstimate
 from stumpery.evaluation.off_policy.ledger import Ledger
 from stumpery.evaluation.off_policy.sums import likelihood_sums
