@@ -13,7 +13,7 @@ from stumpery.service.engine import replication
 from stumpery.service.engine.deciding import decide
 from stumpery.service.engine.messages import DecideRequest
 from stumpery.service.errors import ServiceUnavailable
-from stumpery.service.log import postgresql_log
+from stumpery.service.log import postgresql_connection
 from stumpery.service.members.hearing import Hearing
 from stumpery.service.members.member import Member, Seen
 
@@ -169,7 +169,7 @@ def test_each_process_of_a_database_saves_snapshots(start):  # noqa: F811
 
 def test_a_process_that_stops_in_its_turn_loses_it_and_begins_again(start, monkeypatch):  # noqa: F811
     """As a machine that is suspended while it writes: PostgreSQL ends its transaction, and nothing of it remains."""
-    monkeypatch.setitem(postgresql_log.SETTINGS, "idle_in_transaction_session_timeout", "300ms")
+    monkeypatch.setitem(postgresql_connection.SETTINGS, "idle_in_transaction_session_timeout", "300ms")
     monkeypatch.setattr("stumpery.service.engine.engine.RETRY_S", 0.05)
     a, b = start("a"), start("b", role="decider")
     if a.engine.settings.database is None:

@@ -1,6 +1,7 @@
 """The log in PostgreSQL: the same promises as in SQLite."""
 
 import os
+import threading
 import time
 
 import pytest
@@ -53,7 +54,7 @@ def test_rows_come_back_in_order_and_old_ones_are_deleted(address):
 
 
 def test_maintenance_is_refused_where_the_log_is_in_use_and_a_reader_is_not(address, monkeypatch):
-    monkeypatch.setattr("stumpery.service.log.postgresql_log.LOCK_WAIT_S", 0.2)
+    monkeypatch.setattr("stumpery.service.log.postgresql_connection.LOCK_WAIT_S", 0.2)
     log = PostgresqlLog(address)
     PostgresqlLog(address).close()
     with refused(naming="needs the log for itself", error=ServiceUnavailable):
@@ -108,3 +109,29 @@ def test_a_database_that_is_gone_for_a_while_gives_fallbacks_and_loses_nothing(t
 def test_an_address_that_does_not_answer_is_one_sentence():
     with refused(naming="the log in PostgreSQL cannot be used", error=ServiceUnavailable):
         PostgresqlLog("postgresql://postgres@/postgres?host=/nowhere")
+
+
+def test_turns_see_what_was_committed_while_they_waited_whatever_the_database_is_set_to(tmp_path, server, address):
+    log = PostgresqlLog(address)
+    log.query("ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'")
+    log.close()
+    try:
+        with open_site(tmp_path / "a", database=address, name="a") as a:
+            a.create()
+            with open_site(tmp_path / "b", a.clock, database=address, name="b") as b:
+
+                def decide_often(site):
+                    for _ in range(30):
+                        site.decide()
+
+                threads = [threading.Thread(target=decide_often, args=(site,)) for site in (a, b)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+                assert a.counts()["decisions"] == 60
+                assert a.digest() == b.digest() == a.rebuilt_digest()
+    finally:
+        log = PostgresqlLog(address)
+        log.query("ALTER DATABASE postgres RESET default_transaction_isolation")
+        log.close()

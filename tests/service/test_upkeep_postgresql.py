@@ -63,7 +63,7 @@ def test_a_row_that_is_missing_is_found(folder, address):
 
 
 def test_maintenance_is_refused_while_a_process_serves_and_reading_is_not(tmp_path, address, monkeypatch):
-    monkeypatch.setattr("stumpery.service.log.postgresql_log.LOCK_WAIT_S", 0.2)
+    monkeypatch.setattr("stumpery.service.log.postgresql_connection.LOCK_WAIT_S", 0.2)
     with open_site(tmp_path / "site", database=address) as site:
         site.create()
         site.reward(site.decide(context={"hour": 1}).event_id, 1.0)

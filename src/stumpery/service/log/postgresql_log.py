@@ -1,22 +1,17 @@
 """The event log in a PostgreSQL table: rows are committed with `synchronous_commit=on`, by one process at a time.
 
 Numbers are given by the process whose turn it is, not by a sequence of the database, and a turn is a transaction that
-holds an advisory lock: so the order of numbers is the order of commits, and a reader that follows them misses none. The
-database ends the turn of a process that has fallen silent in it.
+holds an advisory lock: so the order of numbers is the order of commits, and a reader that follows them misses none.
 """
 
-import asyncio
-import threading
-import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any
 
 from stumpery.errors import CorruptFile
-from stumpery.service.errors import ServiceUnavailable
 from stumpery.service.log.event_log import LogRow
-from stumpery.system.extras import need
+from stumpery.service.log.postgresql_connection import PostgresqlConnection
 
 CREATE_TABLE = """
 CREATE TABLE IF NOT EXISTS stumpery_log (
@@ -28,20 +23,8 @@ INSERT = (
     "INSERT INTO stumpery_log SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bytea[])"
 )
 COLUMNS = "number, time, policy, event, content"
-USE_LOCK = 0x7374756D70657279  # "stumpery": shared by those who serve, exclusive for maintenance
-TURN_LOCK = USE_LOCK + 1
-BEGIN = f"BEGIN; SELECT pg_advisory_xact_lock({TURN_LOCK})"
 PAGE_ROWS = 1_000
-TIMEOUT_S, LOCK_WAIT_S, LOCK_POLL_S = 10.0, 5.0, 0.05
 MAINTENANCE_S = 86_400.0
-SETTINGS = {
-    "synchronous_commit": "on",
-    "idle_in_transaction_session_timeout": "5s",  # ends the turn of a process that was stopped in it
-    "lock_timeout": "8s",
-    "tcp_keepalives_idle": "5",
-    "tcp_keepalives_interval": "2",
-    "tcp_keepalives_count": "3",
-}
 
 
 class PostgresqlLog:
@@ -54,47 +37,27 @@ class PostgresqlLog:
     """
 
     def __init__(self, address: str, *, is_reader: bool = False, is_alone: bool = False) -> None:
-        self._asyncpg = need("asyncpg", "postgresql")
-        self._address, self._is_reader, self._is_alone = address, is_reader, is_alone
-        self._connection: Any = None
-        self._is_in_turn = False
-        self._loop = asyncio.new_event_loop()
-        self._lock = threading.RLock()  # the loop runs in whichever thread asks
+        self._database = PostgresqlConnection(
+            address, is_reader=is_reader, is_alone=is_alone, exists=EXISTS, create=CREATE_TABLE
+        )
         try:
             self.last()
         except BaseException:
-            self._loop.close()
+            self.close()
             raise
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
+    def turn(self) -> AbstractContextManager[None]:
         """One transaction to write, after those of other processes; a ServiceUnavailable says why there was none."""
-        self._run(lambda connection: connection.execute(BEGIN))
-        self._is_in_turn = True
-        try:
-            yield
-            self._run(lambda connection: connection.execute("COMMIT"))
-        except BaseException:
-            self._roll_back()
-            raise
-        finally:
-            self._is_in_turn = False
-
-    def _roll_back(self) -> None:
-        if self._connection is not None:
-            try:
-                self._run(lambda connection: connection.execute("ROLLBACK"))
-            except ServiceUnavailable:  # the connection is gone, and with it the transaction
-                self._connection = None
+        return self._database.turn()
 
     def append(self, rows: Sequence[LogRow]) -> None:
         """Append rows in one transaction; a ServiceUnavailable says why that was not possible."""
-        if not self._is_in_turn:
+        if not self._database.is_in_turn:
             with self.turn():
                 self.append(rows)
             return
         columns = [list(column) for column in zip(*rows, strict=True)]
-        self._run(lambda connection: connection.execute(INSERT, *columns))
+        self._database.run(lambda connection: connection.execute(INSERT, *columns))
 
     def last(self) -> tuple[int, int]:
         """The number and the time of the last row; zeros if there is none."""
@@ -146,7 +109,7 @@ class PostgresqlLog:
         """Whether the table has all rows from its first to its last: "ok", or a CorruptFile says that it has not."""
         first, (last, _) = self.first(), self.last()
         count = "SELECT count(*) FROM stumpery_log"
-        n = self._run(lambda connection: connection.fetchval(count, timeout=MAINTENANCE_S))
+        n = self._database.run(lambda connection: connection.fetchval(count, timeout=MAINTENANCE_S))
         if last and n != last - first + 1:
             raise CorruptFile(f"the log in PostgreSQL has {n} rows from {first} to {last}: some are missing")
         return "ok"
@@ -161,62 +124,13 @@ class PostgresqlLog:
                 self.append(chunk)
                 n += len(chunk)
         if n:
-            self._run(lambda connection: connection.execute("VACUUM FULL stumpery_log", timeout=MAINTENANCE_S))
+            self._database.run(lambda connection: connection.execute("VACUUM FULL stumpery_log", timeout=MAINTENANCE_S))
         return n
-
-    def close(self) -> None:
-        """Close the connection, which releases its locks."""
-        with self._lock:
-            if self._connection is not None:
-                connection, self._connection = self._connection, None
-                try:
-                    self._loop.run_until_complete(connection.close(timeout=TIMEOUT_S))
-                except (OSError, TimeoutError, self._asyncpg.PostgresError, self._asyncpg.InterfaceError):
-                    connection.terminate()
-            self._loop.close()
 
     def query(self, query: str, *values: Any) -> list[Any]:
         """The rows that a statement finds."""
-        found: list[Any] = self._run(lambda connection: connection.fetch(query, *values))
-        return found
+        return self._database.query(query, *values)
 
-    def _run(self, work: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:
-        """Run work on the connection, from any thread; it is made anew after a failure."""
-        try:
-            with self._lock:
-                return self._loop.run_until_complete(self._work(work))
-        except (OSError, TimeoutError, self._asyncpg.PostgresError, self._asyncpg.InterfaceError) as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise ServiceUnavailable(f"the log in PostgreSQL cannot be used: {reason}") from None
-
-    async def _work(self, work: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:
-        if self._connection is None:
-            if self._is_in_turn:
-                raise ServiceUnavailable("the log in PostgreSQL cannot be used: the connection was lost in a turn")
-            self._connection = await self._connected()
-        try:
-            return await work(self._connection)
-        except BaseException:
-            connection, self._connection = self._connection, None
-            connection.terminate()
-            raise
-
-    async def _connected(self) -> Any:
-        """A connection; that of a process which writes holds the lock of use."""
-        connection = await self._asyncpg.connect(
-            self._address, timeout=TIMEOUT_S, command_timeout=TIMEOUT_S, server_settings=SETTINGS
-        )
-        if self._is_reader:
-            return connection
-        take = "SELECT pg_try_advisory_lock($1)" if self._is_alone else "SELECT pg_try_advisory_lock_shared($1)"
-        end = time.monotonic() + LOCK_WAIT_S
-        while not await connection.fetchval(take, USE_LOCK):
-            if time.monotonic() < end:  # the database may not have noticed yet that an earlier process is gone
-                await asyncio.sleep(LOCK_POLL_S)
-                continue
-            connection.terminate()
-            why = "this needs the log for itself" if self._is_alone else "that one needs the log for itself"
-            raise ServiceUnavailable(f"the log in PostgreSQL is in use by another process; {why}")
-        if not (self._is_alone or await connection.fetchval(EXISTS)):  # an index that exists is locked, too
-            await connection.execute(f"{BEGIN}; {CREATE_TABLE}; COMMIT")
-        return connection
+    def close(self) -> None:
+        """Close the connection, which releases its locks."""
+        self._database.close()
