@@ -3,6 +3,8 @@
 import os
 import re
 import signal
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -152,6 +154,13 @@ def test_a_number_of_workers_is_checked(kind):
     with pytest.raises(st.InvalidInput, match="n is 0; it must be a whole number of 1 or more"):
         kind(0)
     assert kind(3).n_workers == 3
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "nonsense"])
+def test_an_address_without_a_cluster_is_refused_in_a_sentence(address):
+    program = f"import stumpery as st; st.jobs.RayCluster({address!r})"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert f"ConnectionError: there is no Ray cluster at '{address}': " in answer.stderr
 
 
 def test_one_file_names_ray():

@@ -29,9 +29,9 @@ from stumpery.policies import RewardForest
 from stumpery.summaries.exact_sums import ExactSums
 from stumpery.system.writing import whole_file
 
-MARKETS, N_COLUMNS, N_MARKET_ACTIONS = "market", 6, 4
+MARKET_COLUMN, N_NUMBERS, N_MARKET_ACTIONS = "market", 6, 4
 BEST_MEAN, OTHER_MEAN = 0.8, 0.3
-CHUNK = 2**16
+KEYED_CHUNK = 2**16
 SAVES = 16  # of an actor, about
 LATER_SHARE = 20  # the next hours have this part of the day's rows
 STEPS = ("generate", "inspect", "learn", "evaluate")
@@ -41,18 +41,18 @@ def generate(path: Path, n_rows: int, markets: list[int], seed: int, advance: Ad
     """Write a file of events of some markets, whose best actions depend on two columns each; actions are uniform."""
     rng = np.random.default_rng(seed)
     tables = [np.random.default_rng(market) for market in markets]
-    columns = np.array([table.choice(N_COLUMNS, 2, replace=False) for table in tables])
+    columns = np.array([table.choice(N_NUMBERS, 2, replace=False) for table in tables])
     best = np.array([table.permutation(N_MARKET_ACTIONS) for table in tables])
     with whole_file(path) as part, ParquetLogWriter(part, tuple(range(N_MARKET_ACTIONS)), (0.0, 1.0)) as writer:
-        for start in range(0, n_rows, CHUNK):
-            n = min(CHUNK, n_rows - start)
-            place, x = rng.integers(0, len(markets), n), rng.random((n, N_COLUMNS)).round(3)
+        for start in range(0, n_rows, KEYED_CHUNK):
+            n = min(KEYED_CHUNK, n_rows - start)
+            place, x = rng.integers(0, len(markets), n), rng.random((n, N_NUMBERS)).round(3)
             sides = x[np.arange(n)[:, None], columns[place]] > 0.5
             right = best[place, 2 * sides[:, 0] + sides[:, 1]]
             actions = rng.integers(0, N_MARKET_ACTIONS, n)
             means = np.where(actions == right, BEST_MEAN, OTHER_MEAN)
-            contexts: dict[str, Any] = {f"x{column}": x[:, column] for column in range(N_COLUMNS)}
-            contexts[MARKETS] = np.array(markets, dtype=np.float64)[place]
+            contexts: dict[str, Any] = {f"x{column}": x[:, column] for column in range(N_NUMBERS)}
+            contexts[MARKET_COLUMN] = np.array(markets, dtype=np.float64)[place]
             rewards = (rng.random(n) < means).astype(np.float64)
             lines, nothing = np.arange(start, start + n), np.full(n, np.nan)
             shares = np.full(n, 1.0 / N_MARKET_ACTIONS)
@@ -145,10 +145,10 @@ def quarters(points: list[list[tuple[int, float]]]) -> list[float]:
 
 def learn(folder: Path, save_rows: int, max_bytes: int, executor: TimedExecutor) -> dict[str, Any]:
     """Learn a forest for each market; processor microseconds of an event by quarter."""
-    schema = Schema.of({f"x{column}": "numerical" for column in range(N_COLUMNS)})
+    schema = Schema.of({f"x{column}": "numerical" for column in range(N_NUMBERS)})
     forest = RewardForest(actions=range(N_MARKET_ACTIONS), schema=schema, max_bytes=max_bytes)
     day, out = logs.read(folder / "day"), folder / "policies"
-    learned = logs.learn_by_key(day, forest, out, key=MARKETS, executor=executor, save_rows=save_rows)
+    learned = logs.learn_by_key(day, forest, out, key=MARKET_COLUMN, executor=executor, save_rows=save_rows)
     return {"policies": len(learned), "rows": learned.n_rows, "us/event by quarter": quarters(executor.points)}
 
 
@@ -166,11 +166,11 @@ def evaluated(policies: Path, part: logs.Log, advance: Advance) -> ExactSums:
     """Sums over a file: rows, rewards, and rewards by inverse propensity of the policies' best actions."""
     known, sums = logs.KeyedPolicies(policies), ExactSums(3)
     held: dict[Any, Any] = {}
-    for chunk in part.chunks(CHUNK):
-        for key, rows in rows_by_key(chunk, MARKETS).items():
+    for chunk in part.chunks(KEYED_CHUNK):
+        for key, rows in rows_by_key(chunk, MARKET_COLUMN).items():
             if key not in held:
                 held[key] = known[key]
-            names = [name for name in chunk.contexts.names if name != MARKETS]
+            names = [name for name in chunk.contexts.names if name != MARKET_COLUMN]
             contexts = Columns({name: chunk.contexts[name][rows] for name in names}, len(rows))
             best = held[key].predict_rewards_many(contexts).argmax(axis=1)
             rewards, matches = chunk.rewards[rows], best == chunk.actions[rows]

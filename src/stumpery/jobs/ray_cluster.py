@@ -5,15 +5,17 @@ started it begins another. Ray's dashboard and its usage statistics stay off.
 """
 
 import os
+import socket
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Self, TypeVar
 
 from stumpery.jobs.executor import N_STARTS, REPORT_S, Advance, ProgressCounts, Result, Shared, Task, WorkerLost
 from stumpery.jobs.worker_process import Reporter
-from stumpery.options import check_whole
+from stumpery.options import check_whole, shown
 from stumpery.system.extras import need
 
 Placed = TypeVar("Placed")
+CONNECT_S = 10.0  # for an answer of a cluster
 LOCAL = "local"  # an address: a cluster of its own on this machine, which ends with the process
 
 
@@ -21,7 +23,8 @@ class RayCluster:
     """A Ray cluster: the executor for several machines; needs the extra `cluster`.
 
     Every machine has Stumpery of the same version, and sees the same files under the same paths where work reads or
-    writes files. A cluster is started with `ray start`; without an address one is started on this machine.
+    writes files. A cluster is started with `ray start`; without an address one is started on this machine. A process
+    that is connected to Ray already stays so, whatever the address.
 
     Args:
         address: "local" starts a cluster on this machine, "auto" takes the one that runs here, HOST:PORT another.
@@ -42,7 +45,12 @@ class RayCluster:
         self._is_ours = not ray.is_initialized()
         if self._is_ours:
             started_here = {"include_dashboard": False, "num_cpus": n} if address == LOCAL else {}
-            ray.init(address, log_to_driver=False, logging_level="error", **started_here)
+            check_answers(address)
+            try:
+                ray.init(address, log_to_driver=False, logging_level="error", **started_here)
+            except (ConnectionError, RuntimeError, ValueError) as error:
+                reason = " ".join(str(error).split())
+                raise ConnectionError(f"there is no Ray cluster at {shown(address)}: {reason}") from None
         self._address = address
         self._n = n or max(int(ray.cluster_resources().get("CPU", 1)), 1)
 
@@ -118,6 +126,17 @@ class RayCluster:
 
     def __repr__(self) -> str:
         return f"RayCluster({self._address!r})"
+
+
+def check_answers(address: str) -> None:
+    """Refuse HOST:PORT where nothing answers: Ray itself tries for minutes."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit() or "/" in host:
+        return
+    try:
+        socket.create_connection((host, int(port)), CONNECT_S).close()
+    except (OSError, OverflowError) as error:
+        raise ConnectionError(f"there is no Ray cluster at {shown(address)}: {error}") from None
 
 
 class RayActor:
