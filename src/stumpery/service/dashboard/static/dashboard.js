@@ -2,17 +2,16 @@
 
 import { clock, lines, number, shares } from "/charts.js";
 import { askToRollBack, showComparison } from "/comparison.js";
-import { at, element, fill, row } from "/dom.js";
+import { showRecent } from "/decisions.js";
+import { at, bar, element } from "/dom.js";
 import { watchLatencies } from "/latency.js";
+import { alarms as serviceAlarms, showModel } from "/model.js";
 import { watchReplicas } from "/replicas.js";
-import { drawTree } from "/tree.js";
 
 const COLORS = ["#1b6e53", "#d98e04", "#3a6ea5", "#a44a6c", "#7a8b2f", "#6b5ca5", "#c4552d", "#4b8f8c"];
 const REST = "#9aa3a8";
 const [ACCENT, OTHER] = ["#1b8a66", "#b9780a"];
-const MODEL_MS = 5000;
-const DAY_MS = 86400000;
-let [key, policy, listening, modelAt] = [sessionStorage.getItem("key") ?? "", null, null, 0];
+let [key, policy, listening] = [sessionStorage.getItem("key") ?? "", null, null];
 
 async function ask(path, options = {}) {
   const headers = key ? { Authorization: `Bearer ${key}` } : {};
@@ -61,7 +60,6 @@ async function follow(name) {
   listening = new AbortController();
   const own = listening;
   policy = name;
-  modelAt = 0;
   history.replaceState(null, "", `#${encodeURIComponent(name)}`);
   while (!own.signal.aborted) {
     try {
@@ -105,8 +103,8 @@ function show(data) {
   showRewards(data);
   showActions(data);
   showLags(data);
-  showRecent(data);
-  if (Date.now() - modelAt > MODEL_MS) showModel();
+  showRecent(site, data);
+  showModel(site);
 }
 
 function showFigures(data) {
@@ -136,7 +134,7 @@ function perSecond({ times, width_ms }) {
 }
 
 function showAlarms(data) {
-  const alarms = [];
+  const alarms = [...serviceAlarms];
   const { earned, uniform, times } = data;
   if (earned[2] !== null && uniform[1] !== null && earned[2] < uniform[1]) alarms.push("It earns less than uniform choices would.");
   const late = times.slice(-10);
@@ -181,61 +179,6 @@ function showLags({ lags }) {
   const most = Math.max(1, ...lags.map(([, n]) => n));
   const words = { 1: "1 s", 5: "5 s", 30: "30 s", 60: "1 min", 300: "5 min", 600: "10 min", 3600: "1 h", 86400: "1 day" };
   at("lags").replaceChildren(...lags.map(([bound, n]) => bar(bound ? `within ${words[bound]}` : "later", n / most, number(n))));
-}
-
-function bar(name, share, value) {
-  const row = element("div", "", "bar");
-  const meter = document.createElement("meter");
-  meter.value = share;
-  meter.setAttribute("aria-label", name);
-  row.append(Object.assign(element("span", name), { title: name }), meter, element("span", value));
-  return row;
-}
-
-function showRecent({ recent, time }) {
-  const rows = recent.slice(0, 15).map((each) => {
-    const words = Object.entries(each.context).map(([name, value]) => `${name} ${value ?? "–"}`);
-    const when = time - each.time > DAY_MS ? new Date(each.time).toLocaleString("en-GB") : clock(each.time);
-    const why = element("button", "Why?");
-    why.setAttribute("aria-label", `Why ${each.action} at ${when}?`);
-    why.addEventListener("click", () => explain(each.event_id));
-    const reward = each.reward === null ? "awaited" : number(each.reward);
-    return row("td", [when, each.action, [number(each.probability), "number"], [reward, "number"], [words.join(", "), "context"], why]);
-  });
-  fill(at("recent"), [["time"], ["action"], ["probability", "number"], ["reward", "number"], ["context"], ["explanation"]], rows);
-}
-
-async function explain(event) {
-  at("why-text").replaceChildren(element("p", "asking"));
-  at("why").showModal();
-  try {
-    const { now, history } = await (await ask(api(`/explain/${encodeURIComponent(event)}`))).json();
-    const table = document.createElement("table");
-    const names = Object.keys(now?.rows[0] ?? {});
-    const text = (value) => (typeof value === "number" ? number(value) : String(value ?? "–"));
-    table.append(row("th", names), ...(now?.rows ?? []).map((each) => row("td", names.map((name) => text(each[name])))));
-    const told = history.map((each) => element("li", `${clock(each.time)} ${each.type}${each.value === undefined ? "" : ` ${number(each.value)}`}`));
-    const list = element("ul", "");
-    list.append(...told);
-    at("why-text").replaceChildren(element("p", now?.summary ?? "Its action is not offered any more."), table, element("h3", "What was logged"), list);
-  } catch (error) {
-    at("why-text").replaceChildren(element("p", error.message));
-  }
-}
-
-async function showModel() {
-  modelAt = Date.now();
-  try {
-    const { importances, tree } = await (await ask(api("/model"))).json();
-    const columns = Object.entries(importances).sort(([, a], [, b]) => b - a).slice(0, 12);
-    const most = Math.max(1e-9, ...columns.map(([, share]) => share));
-    at("columns").replaceChildren(...columns.map(([name, share]) => bar(name, share / most, `${number(100 * share)} %`)));
-    if (!columns.length) at("columns").textContent = "This kind of policy has none, or nothing was learned yet.";
-    if (tree.length) drawTree(at("tree"), tree);
-    else at("tree").textContent = "This kind of policy has no trees, or nothing was learned yet.";
-  } catch (error) {
-    at("columns").textContent = error.message;
-  }
 }
 
 at("policy").addEventListener("change", () => follow(at("policy").value));

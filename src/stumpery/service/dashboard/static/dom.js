@@ -25,3 +25,13 @@ export function row(kind, cells) {
 export function fill(table, headings, rows) {
   if (!table.matches(":focus-within, :hover")) table.replaceChildren(row("th", headings), ...rows);
 }
+
+// A bar of a share from 0 to 1, with its name and value.
+export function bar(name, share, value) {
+  const row = element("div", "", "bar");
+  const meter = document.createElement("meter");
+  meter.value = share;
+  meter.setAttribute("aria-label", name);
+  row.append(Object.assign(element("span", name), { title: name }), meter, element("span", value));
+  return row;
+}
