@@ -5,53 +5,12 @@ import copy
 import numpy as np
 import pandas as pd
 import pytest
-from tests.reference.shared_model import SharedModel
 
 import stumpery as st
-from stumpery.jit import INTERPRETED, kernel
-from stumpery.policies.reward_forest.action_features import MAX_SLOT_WEIGHT, MAX_TERMS, ActionFeatures
+from stumpery.policies.reward_forest.action_features import MAX_TERMS, ActionFeatures
 from stumpery.policies.reward_forest.scorers import scorers_kernels as scorers
-from stumpery.policies.reward_forest.scorers import shared_model_kernels as shared
 
-N_CODES, N_EVENTS = 24, 150 if INTERPRETED else 1500
 TOPICS = ("art", "law", "war", "tea")
-
-
-@kernel
-def one_event(model, codes, means, sums, statistics, action, reward):
-    """Shrink the scores of the action statistics, then learn, in place."""
-    shared.shrink_scores(model, model.features, codes, codes.shape[0], means, sums, statistics)
-    shared.learn(model, model.features, codes, codes.shape[0], action, reward)
-
-
-@pytest.mark.kernels
-def test_scores_uncertainties_and_weights_equal_the_slow_twin():
-    rng = np.random.default_rng(3)
-    features = np.round(rng.normal(size=(6, 5)), 2) * (rng.random((6, 5)) < 0.7)
-    features[:, 0] = 1.0
-    features[4] = 0.0  # an action without features
-    twin = SharedModel([{place: value for place, value in enumerate(row.tolist()) if value} for row in features], 3.0)
-    model = shared.SharedModel(features, scorers.new_linear(N_CODES, 5), 3.0)
-    sums = shared.FeatureSums(np.zeros(5), np.zeros(5))
-    for event in range(N_EVENTS):
-        codes = np.unique(rng.integers(0, N_CODES, 4)).astype(np.int32)
-        means = rng.random(6)
-        statistics = np.zeros((4, 6))
-        statistics[0], statistics[1] = (
-            rng.random(6),
-            np.sqrt((means * (1.0 - means) + 0.1) / (1.0 + rng.integers(0, 9, 6))),
-        )
-        before = statistics.copy()
-        expected = twin.shrink(codes.tolist(), statistics[0].tolist(), statistics[1].tolist(), means.tolist())
-        action = int(rng.integers(6))
-        reward = float(rng.random() < 1 / (1 + np.exp(-features[action] @ [0, 2, -2, 1, 0])))
-        one_event(model, codes, means, sums, statistics, action, reward)
-        twin.learn(codes.tolist(), action, reward)
-        assert statistics[:2] == pytest.approx(np.array(expected), abs=2e-3), event
-        assert (statistics[:, 4] == before[:, 4]).all()
-    kept = [[twin.weights[code, name] for name in range(5)] for code in range(N_CODES)]
-    assert model.linear[:, scorers.SLOT_WEIGHT] == pytest.approx(np.array(kept), abs=2e-3)
-    assert not np.array_equal(model.linear[:, scorers.SLOT_WEIGHT], np.zeros((N_CODES, 5)))
 
 
 def problem(n, n_actions, seed=0):
@@ -107,8 +66,9 @@ def test_an_action_that_is_new_starts_with_what_its_like_have_earned():
         policy.add_action("unknown")
         said = policy.explain(policy.decide({"reader": "r3", "hour": 12}))
         scores.append({row["action"]: row["score"] for row in said.rows})
-    assert np.mean([each["liked"] for each in scores]) > 0.7
-    assert np.mean([each["disliked"] for each in scores]) < 0.3
+    liked, disliked = (np.mean([each[action] for each in scores]) for action in ("liked", "disliked"))
+    assert liked > 0.8
+    assert liked - disliked > 0.5  # readers of tea have seen five articles on war, at most
     assert said.rows[0].keys() == {"action", "score", "own", "similar actions", "uncertainty", "probability"}
     for row in said.rows:
         assert (
@@ -320,15 +280,3 @@ def test_numbers_far_apart_come_and_go(sizes, tmp_path):
         policy.remove_action("a2")
     st.save(policy, tmp_path / "policy.safetensors")
     assert st.load(tmp_path / "policy.safetensors").features == policy.features
-
-
-def test_weights_stay_finite_where_small_features_meet_large_weights():
-    features = np.array([[1.0, 1e-5, 1e-5, 1e-5], [1.0, 1.0, 1e-5, 1e-5], [1.0, 1.0, 1.0, 1e-5], [1.0, 1.0, 1.0, 1.0]])
-    model = shared.SharedModel(features, scorers.new_linear(2, 4), 4.0)
-    model.linear[:, scorers.SLOT_WEIGHT] = MAX_SLOT_WEIGHT
-    sums = shared.FeatureSums(np.zeros(4), np.zeros(4))
-    for event in range(200):
-        statistics = np.full((4, 4), 0.5)
-        one_event(model, np.arange(2, dtype=np.int32), statistics[0], sums, statistics, event * 7 % 4, float(event % 2))
-        assert np.isfinite(statistics).all()
-        assert (abs(model.linear[:, scorers.SLOT_WEIGHT]) <= MAX_SLOT_WEIGHT).all()

@@ -63,7 +63,7 @@ class ActionFeatures:
         described = {action: _checked(given[action], action) for action in names if given.get(action) is not None}
         terms: dict[Term, float] = {}
         for features_of_action in described.values():
-            for term, number in _numbers(features_of_action):
+            for term, number in numbers_of(features_of_action):
                 terms[term] = max(terms.get(term, 0.0), abs(number))
         if len(terms) > MAX_TERMS:
             raise InvalidInput(f"features have {len(terms)} different numbers and names; {MAX_TERMS} is the most")
@@ -81,7 +81,7 @@ class ActionFeatures:
         reserve(8 * len(self.actions) * (1 + len(self.terms)))
         vectors = np.zeros((len(self.actions), 1 + len(self.terms)))
         for row, action in enumerate(self.actions):
-            for term, number in _numbers(self.described.get(action, {})):
+            for term, number in numbers_of(self.described.get(action, {})):
                 value = number / self.terms[term] if self.terms[term] else 0.0
                 vectors[row, index_of[term]] = value if abs(value) > MIN_RELATIVE_VALUE else 0.0
                 vectors[row, 0] = 1.0
@@ -159,7 +159,7 @@ def _refusal(name: str, value: Any) -> str:
     )
 
 
-def _numbers(features: Mapping[str, Any]) -> Iterator[tuple[Term, float]]:
+def numbers_of(features: Mapping[str, Any]) -> Iterator[tuple[Term, float]]:
     """The terms of one action and its number of each."""
     for name, value in features.items():
         if isinstance(value, str):

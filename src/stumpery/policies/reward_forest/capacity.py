@@ -10,6 +10,7 @@ from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.forest_kernels import GAPS_PER_BLOCK
 from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.policies.reward_forest.scorers.context_memory import BUCKET_BYTES
+from stumpery.policies.reward_forest.scorers.crossed import crossed_bytes, n_places_within
 from stumpery.policies.reward_forest.scorers.frequent_categories import entry_bytes_of
 from stumpery.policies.reward_forest.scorers.frequent_categories_kernels import ENTRIES_PER_BUCKET
 from stumpery.policies.reward_forest.scorers.ridge import ridge_bytes, ridge_size
@@ -115,6 +116,8 @@ def capacity_within(
     n_categories = present.n_categories if present else 0
     fixed += n_categories * entry_bytes_of(n_actions)
     fixed += ridge_bytes(n_ridge_features, n_columns, n_actions)
+    n_places = n_places_within(max_bytes, n_columns, n_features)
+    fixed += crossed_bytes(n_places, n_columns, n_features, n_actions, n_features)
     rest = 0.97 * max_bytes - fixed - OVERHEAD_BYTES
     n_buckets, min_slots = (present.n_buckets, present.n_buckets) if present else (MAX_BUCKETS, MIN_BUCKETS)
     while n_buckets > min_slots and n_buckets * BUCKET_BYTES > max_bytes // 8:

@@ -31,6 +31,7 @@ from stumpery.policies.reward_forest.policy_kernels import (
     RewardForestWorkspace,
 )
 from stumpery.policies.reward_forest.saving import arrays_of
+from stumpery.policies.reward_forest.scorers.crossed_kernels import CrossedScorer
 from stumpery.policies.reward_forest.scorers.frequent_categories import n_entries_within, new_category_table
 from stumpery.policies.reward_forest.scorers.frequent_categories_kernels import OTHER_CODE
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import SharedModel
@@ -86,8 +87,8 @@ class RewardForestArena(Arena[RewardForestState, RewardForestWorkspace]):
         is_wider = (widths > before.ring.widths).any()
         if is_wider and before.forest.counters[COUNTER_TIME] == 0:
             is_categorical = before.forest.kinds == CATEGORICAL
-            n_actions, shared_model = before.forest.stats.shape[2], before.shared_model
-            self.state = initial_state(self.n_trees, n_actions, is_categorical, widths, shared_model, self._max_bytes)
+            n_actions, models = before.forest.stats.shape[2], (before.shared_model, before.crossed)
+            self.state = initial_state(self.n_trees, n_actions, is_categorical, widths, *models, self._max_bytes)
         elif is_wider:
             self.state = widened(before, widths, self.n_trees, self._max_bytes)
         elif is_uncoded.any() and not len(before.categories.hashes):
@@ -119,12 +120,13 @@ def initial_state(
     is_categorical: NDArray[np.bool_],
     widths: Widths,
     shared_model: SharedModel,
+    crossed: CrossedScorer,
     max_bytes: int,
 ) -> RewardForestState:
     """The state of a forest that has learned nothing, for events whose columns take so many bytes."""
     n_features = shared_model.linear.shape[2]
     capacity = capacity_within(max_bytes, n_trees, n_actions, n_features, widths).initial(n_trees)
-    return new_state(n_trees, n_actions, is_categorical, widths, capacity, shared_model)
+    return new_state(n_trees, n_actions, is_categorical, widths, capacity, shared_model, crossed)
 
 
 def max_capacity(state: RewardForestState, n_trees: int, max_bytes: int) -> RewardForestCapacity:

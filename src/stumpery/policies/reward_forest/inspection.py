@@ -15,14 +15,21 @@ from stumpery.policies.reward_forest.capacity import default_n_trees
 from stumpery.policies.reward_forest.explanation import RewardForestExplainer
 from stumpery.policies.reward_forest.growth import RewardForestArena
 from stumpery.policies.reward_forest.importances import column_gains
-from stumpery.policies.reward_forest.policy_kernels import INITIAL_WEIGHTS
 from stumpery.policies.reward_forest.scorers.context_memory_kernels import SHRINKAGE_FACTOR
 from stumpery.types import Decision, Explanation, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SCORERS = ("forest", "linear", "quadratic", "fast linear", "residual", "ridge")
+SCORERS = (
+    "forest",
+    "linear",
+    "quadratic",
+    "fast linear",
+    "residual",
+    "ridge",
+    "crossed",
+)  # the last where actions have features
 
 
 @dataclass(kw_only=True, eq=False)
@@ -39,11 +46,15 @@ class RewardForestInspection(RewardPredictor[OnlineEncoder]):
     def _statistics_of(self, row: Floats) -> Floats:
         """Action statistics of a row."""
 
+    @abstractmethod
+    def _initial_weights(self) -> tuple[float, ...]:
+        """The stacking weights before any reward."""
+
     @property
     def weights(self) -> dict[str, float]:
         """The stacking weight of each scorer."""
-        weights = INITIAL_WEIGHTS if self._arena is None else self._arena.state.weights.tolist()
-        return dict(zip(SCORERS, weights, strict=True))
+        weights = self._initial_weights() if self._arena is None else self._arena.state.weights.tolist()
+        return dict(zip(SCORERS[: len(weights)], weights, strict=True))
 
     @property
     def context_shrinkage(self) -> float:

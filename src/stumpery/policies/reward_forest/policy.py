@@ -27,7 +27,16 @@ from stumpery.policies.reward_forest.action_features import ActionFeatures, chec
 from stumpery.policies.reward_forest.capacity import default_n_trees, slots_within
 from stumpery.policies.reward_forest.growth import RewardForestArena, initial_state
 from stumpery.policies.reward_forest.inspection import RewardForestInspection
-from stumpery.policies.reward_forest.saving import add_missing, arrays_of, check_arrays, state_for, with_ridge
+from stumpery.policies.reward_forest.saving import (
+    add_missing,
+    arrays_of,
+    check_arrays,
+    state_for,
+    with_crossed,
+    with_ridge,
+)
+from stumpery.policies.reward_forest.scorers.crossed import crossed_with_actions, new_crossed
+from stumpery.policies.reward_forest.scorers.crossed_kernels import CrossedScorer
 from stumpery.policies.reward_forest.scorers.ridge import narrowed
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import SharedModel
 from stumpery.policies.reward_forest.state import folded, new_shared_model, with_actions
@@ -147,13 +156,23 @@ class RewardForest(RewardForestInspection):
     def _allocate(self, width: int) -> None:
         n_trees, widths = self.n_trees or default_n_trees(width), np.full(width, BYTE, np.uint8)
         is_categorical, n_actions = self._known_encoder.is_categorical, len(self.actions)
-        shared_model = self._new_shared()
-        state = initial_state(n_trees, n_actions, is_categorical, widths, shared_model, self.max_bytes)
+        models = self._new_models()
+        state = initial_state(n_trees, n_actions, is_categorical, widths, *models, self.max_bytes)
         self._arena = RewardForestArena(state, n_trees, self.max_bytes)
         self._arena.plan()
 
-    def _new_shared(self) -> SharedModel:
-        return new_shared_model(self._known_encoder.width, self._action_features.vectors(), self.shrinkage)
+    def _new_models(self) -> tuple[SharedModel, CrossedScorer]:
+        """The models of actions' features; empty where these are to be ignored."""
+        width, features = self._known_encoder.width, self._used_features(self._action_features)
+        shared_model = new_shared_model(width, features.vectors(), self.shrinkage)
+        return shared_model, new_crossed(features, width, self.max_bytes)
+
+    def _initial_weights(self) -> tuple[float, ...]:
+        has_features = self._used_features(self._action_features).terms
+        return kernels.INITIAL_WEIGHTS_WITH_FEATURES if has_features else kernels.INITIAL_WEIGHTS
+
+    def _used_features(self, features: ActionFeatures) -> ActionFeatures:
+        return features if self.shrinkage > 0.0 else ActionFeatures.of(None, features.actions)
 
     def _run(self, rows: Any, rewards: Floats, chosen: ChosenActions, available: NDArray[np.bool_], mode: int) -> None:
         if len(rows) == 1:
@@ -274,10 +293,13 @@ class RewardForest(RewardForestInspection):
             n_slots = slots_within(self.max_bytes, len(self.actions), len(state.quadratic))
             ridge = narrowed(state.ridge, self.max_bytes, len(self.actions))
             state = state._replace(quadratic=folded(state.quadratic, n_slots), ridge=ridge)
-            linear = self._action_features.transferred(state.shared_model.linear, features)
-            shared_model = SharedModel(features.vectors(), linear, self.shrinkage)
+            before, after = self._used_features(self._action_features), self._used_features(features)
+            linear = before.transferred(state.shared_model.linear, after)
+            shared_model = SharedModel(after.vectors(), linear, self.shrinkage)
             with capacity_errors():
-                self._arena.replace(with_actions(state, keep, shared_model))
+                width = self._known_encoder.width
+                crossed = crossed_with_actions(state.crossed, before, after, keep, width, self.max_bytes)
+                self._arena.replace(with_actions(state, keep, shared_model, crossed))
         self._action_features = features
         self._set_option("features", deepcopy(features.described))
         self._statistics = new_action_statistics(len(self.actions))
@@ -319,10 +341,12 @@ class RewardForest(RewardForestInspection):
         add_missing(arrays)
         if not any(name.startswith("ridge.") for name in arrays):  # as in files of former versions
             arrays |= with_ridge(self._arena.state, arrays)
+        if self._action_features.terms and not any(name.startswith("crossed.") for name in arrays):
+            arrays |= with_crossed(self._arena.state, arrays)
         check_arrays(self._arena.state, arrays, is_categorical)
         self._arena = None  # frees its memory before the next is taken
         saved = {name: array for name, array in arrays.items() if name not in ("rng", "seen")}
-        state = state_for(saved, n_trees, len(self.actions), is_categorical, self._new_shared(), self.max_bytes)
+        state = state_for(saved, n_trees, len(self.actions), is_categorical, *self._new_models(), self.max_bytes)
         restore({"rng": self._rng, "seen": self._known_encoder.seen, **arrays_of(state)}, arrays)
         self._encoder = replace(self._known_encoder)  # which columns it has seen is known only now
         self._arena = RewardForestArena(state, n_trees, self.max_bytes)
@@ -330,5 +354,5 @@ class RewardForest(RewardForestInspection):
     def _validate_state(self) -> None:
         super()._validate_state()
         if self._arena is not None:
-            features, encoder = self._action_features.vectors(), self._known_encoder
+            features, encoder = self._used_features(self._action_features), self._known_encoder
             validate(self._arena.state, self._arena.n_trees, features, encoder.is_categorical, encoder.seen)

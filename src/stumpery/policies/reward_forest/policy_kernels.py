@@ -36,8 +36,9 @@ from stumpery.policies.reward_forest.scorers import context_memory_kernels as co
 from stumpery.policies.reward_forest.scorers import frequent_categories_kernels as categories
 from stumpery.policies.reward_forest.scorers import ridge_kernels as ridges
 from stumpery.policies.reward_forest.scorers import scorers_kernels as scorers
-from stumpery.policies.reward_forest.scorers import shared_model_kernels as shared_models
+from stumpery.policies.reward_forest.scorers import similar_actions_kernels as similar_actions
 from stumpery.policies.reward_forest.scorers.context_memory_kernels import ContextMemory
+from stumpery.policies.reward_forest.scorers.crossed_kernels import CrossedRow, CrossedScorer
 from stumpery.policies.reward_forest.scorers.frequent_categories_kernels import CategoryTable
 from stumpery.policies.reward_forest.scorers.ridge_kernels import RidgeRow, RidgeScorer
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import FeatureSums, SharedModel
@@ -57,6 +58,8 @@ INITIAL_WEIGHTS = (
     0.05,
     0.8,
 )  # the fast linear scorer is needed only where the stream drifts
+SCORER_CROSSED = 6  # where actions have features
+INITIAL_WEIGHTS_WITH_FEATURES = (0.02, 0.02, 0.02, 0.0, 0.02, 0.12, 0.8)
 LINEAR_RATE, QUADRATIC_RATE, FAST_LINEAR_RATE = 1.0, 2.0, 2.0  # learning-rate multipliers
 # Of the clock: CLOCK_EVENTS counts all events, while the forest renumbers its own at times; CLOCK_FIRST_STORED is the
 # number of events before the first that the ring may hold.
@@ -77,10 +80,11 @@ class RewardForestState(NamedTuple):
     residual: Float32s
     ridge: RidgeScorer
     edges: Floats  # (columns, N_BINS - 1), of the bins of numerical columns
-    moments: Floats  # (N_SCORERS - 1, N_SCORERS), of the stacking
-    weights: Floats  # (N_SCORERS,), of the stacking
+    moments: Floats  # (scorers - 1, scorers), of the stacking
+    weights: Floats  # (scorers,), of the stacking
     clock: Floats  # (N_CLOCK_FIELDS,)
     shared_model: SharedModel
+    crossed: CrossedScorer
     context_memory: ContextMemory
     drift: Floats  # (N_DROP_FIELDS,)
     categories: CategoryTable
@@ -99,10 +103,11 @@ class RewardForestWorkspace(NamedTuple):
     pair_codes: Int32s  # (the same,)
     slots: Int32s  # (codes and their pairs,)
     rates: Floats  # (the same, or trees and codes,)
-    predictions: Floats  # (N_SCORERS, actions)
-    system: Floats  # (N_SCORERS - 1, N_SCORERS)
+    predictions: Floats  # (scorers, actions)
+    system: Floats  # (scorers - 1, scorers)
     sample: Floats  # (BINNING_SAMPLE + N_BINS - 1,)
     sums: FeatureSums
+    crossed: CrossedRow
     ridge: RidgeRow
     scratch: Scratch
 
@@ -153,13 +158,27 @@ def score_row(
     scorers.add_scores(state.residual, work.codes, n, predictions[SCORER_RESIDUAL])
     n_features = ridges.fill_features(state.ridge, row, state.forest.kinds, work.ridge)
     ridges.add_scores(state.ridge, work.ridge, n_features, predictions[SCORER_RIDGE])
+    shared = state.shared_model
+    if shared.features.ndim == 2:  # the compiler leaves it out where no action has features
+        similar_actions.fill_scores(
+            state.crossed,
+            shared,
+            state.ridge,
+            row,
+            state.forest.kinds,
+            work.codes,
+            n_plain,
+            work.sums,
+            work.crossed,
+            predictions[SCORER_FOREST],
+            predictions[SCORER_CROSSED],
+        )
     scorers.fill_stacked_scores(predictions, state.weights, statistics[ACTION_SCORE])
     context_memory.add_residuals(state.context_memory, context, statistics[ACTION_SCORE])
-    shared = state.shared_model
-    shared_models.shrink_scores(
-        shared, shared.features, work.codes, n_plain, predictions[SCORER_FOREST], work.sums, statistics
-    )
-    if shared.features.ndim == 1 or shared.strength == 0.0:  # similar actions would tell more
+    if shared.features.ndim == 2:
+        means, scores = predictions[SCORER_FOREST], predictions[SCORER_CROSSED]
+        similar_actions.shrink_scores(state.crossed, shared.strength, work.crossed, means, scores, statistics)
+    else:  # similar actions tell more
         weight = state.weights[SCORER_RIDGE]
         ridges.mix_uncertainties(state.ridge, work.ridge, n_features, weight, statistics[ACTION_UNCERTAINTY])
     for action in range(statistics.shape[1]):  # an action far below 0 would hardly be tried again after a drift
@@ -236,12 +255,28 @@ def learn_event(
     concept_start = max(int(state.drift[reward_drop.DROP_CONCEPT_START]), first_stored)
     scorers.update_moments(state.moments, predictions, action, reward, decay)
     if time % scorers.STACKING_INTERVAL == 0.0:
-        scorers.solve_weights(state.moments, work.system, INITIAL_WEIGHTS, state.weights)
+        if state.shared_model.features.ndim == 1:
+            scorers.solve_weights(state.moments, work.system, INITIAL_WEIGHTS, state.weights)
+        else:
+            scorers.solve_weights(state.moments, work.system, INITIAL_WEIGHTS_WITH_FEATURES, state.weights)
     learn_linear(state, work, row_codes, action, reward, key)
     kinds, n_features = state.forest.kinds, row_codes.n_features
     ridges.learn(state.ridge, row, kinds, work.ridge, n_features, action, reward, key)
-    shared = state.shared_model
-    shared_models.learn(shared, shared.features, work.codes, row_codes.n_plain, action, reward)
+    if state.shared_model.features.ndim == 2:
+        n_plain = row_codes.n_plain
+        similar_actions.learn(
+            state.crossed,
+            state.shared_model,
+            state.ridge,
+            row,
+            kinds,
+            work.codes,
+            n_plain,
+            work.crossed,
+            action,
+            reward,
+            key,
+        )
     if row_codes.n_uncoded > 0:
         linear, fast_linear, residual = state.linear, state.fast_linear, state.residual
         categories.learn(state.categories, work.hashes, linear, fast_linear, residual, n_coded(row), key)

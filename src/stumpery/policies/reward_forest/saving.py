@@ -10,10 +10,11 @@ from stumpery.array_forest.forest_kernels import NODE_VIEWS
 from stumpery.errors import CorruptFile
 from stumpery.policies.reward_forest.capacity import RewardForestCapacity
 from stumpery.policies.reward_forest.policy_kernels import RewardForestState
+from stumpery.policies.reward_forest.scorers.crossed_kernels import CrossedScorer
 from stumpery.policies.reward_forest.scorers.frequent_categories import new_category_table
 from stumpery.policies.reward_forest.scorers.ridge import MAX_FEATURES, MIN_FEATURES, new_ridge
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import SharedModel
-from stumpery.policies.reward_forest.state import capacity_of, new_state
+from stumpery.policies.reward_forest.state import capacity_of, new_state, stacking_of
 from stumpery.policies.reward_forest.trees.ring import check_widths, new_ring
 from stumpery.saving.validation import check_within
 
@@ -24,15 +25,14 @@ DERIVED = {
     "shared_model.strength",
 }
 
-UNTRAINED_SQUARES = 50.0  # of the ridge scorer of an older file, in the stacking: its weight is low until these decay
-
 
 def arrays_of(state: RewardForestState) -> dict[str, NDArray[Any]]:
     """All arrays by name, live, and the capacity."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, part in state._asdict().items():
         fields = {name: part} if isinstance(part, np.ndarray) else {f"{name}.{k}": v for k, v in part._asdict().items()}
-        arrays |= {key: array for key, array in fields.items() if key not in DERIVED}
+        if name != "crossed" or len(state.crossed.centres):  # only where actions have features
+            arrays |= {key: array for key, array in fields.items() if key not in DERIVED}
     return {**arrays, "sizes": _sizes(capacity_of(state))}
 
 
@@ -56,14 +56,25 @@ def with_ridge(state: RewardForestState, saved: Mapping[str, NDArray[Any]]) -> d
     """What an older file lacks: the ridge scorer of a new state, which the stacking hardly weighs at first."""
     ridge = {f"ridge.{name}": array for name, array in state.ridge._asdict().items()}
     try:
-        moments = np.pad(saved["moments"], ((0, 1), (0, 0)))
-        moments = np.insert(moments, -1, 0.0, axis=1)
-        moments[-1, -2] = UNTRAINED_SQUARES
-        weights = np.append(saved["weights"], 0.0)
+        moments, weights = stacking_of(saved["moments"], saved["weights"], len(saved["weights"]) + 1)
         sizes = np.append(saved["sizes"], len(state.ridge.weights))
     except (KeyError, ValueError, IndexError) as error:
         raise CorruptFile("its stacking does not match its other arrays") from error
     return {**ridge, "moments": moments, "weights": weights, "sizes": sizes}
+
+
+def with_crossed(state: RewardForestState, saved: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """What an older file of a forest with features lacks: the crossed scorer, or nothing where features are ignored."""
+    new = arrays_of(state)
+    shared = {name: array for name, array in new.items() if name.startswith("shared_model.")}
+    if not len(state.crossed.centres):
+        return shared
+    crossed = {name: array for name, array in new.items() if name.startswith("crossed.")}
+    try:
+        moments, weights = stacking_of(saved["moments"], saved["weights"], len(state.weights))
+    except (KeyError, ValueError, IndexError) as error:
+        raise CorruptFile("its stacking does not match its other arrays") from error
+    return {**crossed, "moments": moments, "weights": weights}
 
 
 def check_arrays(
@@ -89,10 +100,11 @@ def state_for(
     n_actions: int,
     is_categorical: NDArray[np.bool_],
     shared_model: SharedModel,
+    crossed: CrossedScorer,
     max_bytes: int,
 ) -> RewardForestState:
     """A new state with the capacity of saved arrays."""
     capacity = RewardForestCapacity.of_arrays(saved, max_bytes)
     if saved.get("sizes", np.zeros(0)).tolist() != _sizes(capacity).tolist():
         raise CorruptFile(f"its arrays have the capacity {tuple(capacity)}, which does not match the saved one")
-    return new_state(n_trees, n_actions, is_categorical, saved["ring.widths"].copy(), capacity, shared_model)
+    return new_state(n_trees, n_actions, is_categorical, saved["ring.widths"].copy(), capacity, shared_model, crossed)

@@ -16,8 +16,8 @@ from stumpery.policies.reward_forest.policy_kernels import (
     CLOCK_FIRST_STORED,
     CLOCK_NEXT_BINNING,
     INITIAL_WEIGHTS,
+    INITIAL_WEIGHTS_WITH_FEATURES,
     N_CLOCK_FIELDS,
-    N_SCORERS,
     RewardForestState,
     RewardForestWorkspace,
 )
@@ -26,6 +26,8 @@ from stumpery.policies.reward_forest.scorers.context_memory import (
     memory_with_actions,
     new_context_memory,
 )
+from stumpery.policies.reward_forest.scorers.crossed import new_crossed_row
+from stumpery.policies.reward_forest.scorers.crossed_kernels import CrossedScorer
 from stumpery.policies.reward_forest.scorers.frequent_categories import entry_bytes_of, new_category_table
 from stumpery.policies.reward_forest.scorers.frequent_categories_kernels import ENTRIES_PER_BUCKET
 from stumpery.policies.reward_forest.scorers.ridge import new_ridge, new_ridge_row, ridge_bytes, ridge_with_actions
@@ -44,11 +46,18 @@ from stumpery.policies.reward_forest.trees.ring_kernels import BINNING_SAMPLE, E
 from stumpery.system.allocation import reserve
 from stumpery.types import Floats, Integers
 
+UNTRAINED_SQUARES = 50.0  # of a scorer that is new in the stacking: its weight is low until these decay
+
 
 def new_shared_model(n_columns: int, features: Floats, strength: float) -> SharedModel:
     """The linear model that actions share; `features` has a row for each action, or is empty."""
     reserve(2 * 4 * (n_columns + 1) * CODES_PER_COLUMN * features.shape[-1])
     return SharedModel(features, new_linear((n_columns + 1) * CODES_PER_COLUMN, features.shape[-1]), strength)
+
+
+def initial_weights_of(shared_model: SharedModel) -> tuple[float, ...]:
+    """The weights of the scorers before any reward."""
+    return INITIAL_WEIGHTS if shared_model.features.ndim == 1 else INITIAL_WEIGHTS_WITH_FEATURES
 
 
 def new_state(
@@ -58,6 +67,7 @@ def new_state(
     widths: Widths,
     capacity: RewardForestCapacity,
     shared_model: SharedModel,
+    crossed: CrossedScorer,
 ) -> RewardForestState:
     """The state of a forest that has learned nothing."""
     n_columns = len(is_categorical)
@@ -75,6 +85,8 @@ def new_state(
     n_codes += capacity.n_categories
     clock = np.zeros(N_CLOCK_FIELDS)
     clock[CLOCK_NEXT_BINNING] = FIRST_BINNING
+    initial_weights = initial_weights_of(shared_model)
+    n_scorers = len(initial_weights)
     return RewardForestState(
         forest=trees.new_forest(n_trees, n_actions, is_categorical, capacity.n_nodes, capacity.n_blocks),
         ring=ring.new_ring(capacity.n_events, widths),
@@ -84,10 +96,11 @@ def new_state(
         residual=new_linear(n_codes, n_actions),
         ridge=new_ridge(capacity.n_ridge_features, n_columns, n_actions),
         edges=np.full((n_columns, N_BINS - 1), np.inf),
-        moments=np.zeros((N_SCORERS - 1, N_SCORERS)),
-        weights=np.array(INITIAL_WEIGHTS),
+        moments=np.zeros((n_scorers - 1, n_scorers)),
+        weights=np.array(initial_weights),
         clock=clock,
         shared_model=shared_model,
+        crossed=crossed,
         context_memory=new_context_memory(capacity.n_buckets),
         drift=new_detector(),
         categories=new_category_table(capacity.n_categories),
@@ -111,10 +124,11 @@ def new_workspace(state: RewardForestState, n_trees: int) -> RewardForestWorkspa
         pair_codes=aligned_zeros((n_codes,), np.int32),
         slots=aligned_zeros((n_slots,), np.int32),
         rates=aligned_zeros((max(n_slots, n_trees + n_codes),), np.float64),
-        predictions=aligned_zeros((N_SCORERS, n_actions), np.float64),
-        system=aligned_zeros((N_SCORERS - 1, N_SCORERS), np.float64),
+        predictions=aligned_zeros((len(state.weights), n_actions), np.float64),
+        system=aligned_zeros(state.moments.shape, np.float64),
         sample=aligned_zeros((BINNING_SAMPLE + N_BINS - 1,), np.float64),
         ridge=new_ridge_row(state.ridge),
+        crossed=new_crossed_row(state.crossed, n_columns, n_actions),
         sums=FeatureSums(np.zeros(n_features), np.zeros(n_features)),
         scratch=new_scratch(n_actions, n_columns, ring.new_event_copies(state.ring), len(state.ring.bytes)),
     )
@@ -136,7 +150,9 @@ def stored_events(state: RewardForestState) -> Integers:
     return np.arange(time - max(n, 0), time) % n_kept
 
 
-def with_actions(state: RewardForestState, keep: Sequence[int | None], shared_model: SharedModel) -> RewardForestState:
+def with_actions(
+    state: RewardForestState, keep: Sequence[int | None], shared_model: SharedModel, crossed: CrossedScorer
+) -> RewardForestState:
     """A state for other actions: those of `keep`, given by their old index, or None for a new one.
 
     Events of a removed action stay in the leaves, as events of no action.
@@ -151,6 +167,7 @@ def with_actions(state: RewardForestState, keep: Sequence[int | None], shared_mo
     events = ring.ring_over(trees.resized(state.ring.bytes, len(state.ring.bytes)), state.ring.widths)
     actions = events.floats[:, EVENT_ACTION]
     actions[:] = new_index[actions.astype(np.int64)]
+    moments, weights = stacking_of(state.moments, state.weights, len(initial_weights_of(shared_model)))
     return state._replace(
         forest=state.forest._replace(stats=stats),
         ring=events,
@@ -159,9 +176,24 @@ def with_actions(state: RewardForestState, keep: Sequence[int | None], shared_mo
         fast_linear=_columns_of(state.fast_linear, keep),
         residual=_columns_of(state.residual, keep),
         ridge=ridge_with_actions(state.ridge, keep),
+        moments=moments,
+        weights=weights,
         shared_model=shared_model,
+        crossed=crossed,
         context_memory=memory_with_actions(state.context_memory, keep),
     )
+
+
+def stacking_of(moments: Floats, weights: Floats, n: int) -> tuple[Floats, Floats]:
+    """The stacking for so many scorers: the last one may be new, with little weight at first, or have gone."""
+    if n > len(weights):
+        moments = np.insert(np.pad(moments, ((0, 1), (0, 0))), -1, 0.0, axis=1)
+        moments[-1, -2] = UNTRAINED_SQUARES
+        return moments, np.append(weights, 0.0)
+    if n < len(weights):
+        weights = weights[:n] + weights[n] / n
+        return np.delete(moments[:-1], -2, axis=1), weights
+    return moments, weights
 
 
 def folded(linear: Float32s, n_slots: int) -> Float32s:

@@ -7,14 +7,14 @@ from stumpery.array_forest import forest_kernels as trees
 from stumpery.array_forest.validation import validate_blocks, validate_nodes
 from stumpery.drift import reward_drop_kernels as reward_drop
 from stumpery.errors import CorruptFile
+from stumpery.policies.reward_forest.action_features import ActionFeatures
 from stumpery.policies.reward_forest.policy_kernels import CLOCK_EVENTS, RewardForestState
-from stumpery.policies.reward_forest.scorers import context_memory, frequent_categories, ridge
+from stumpery.policies.reward_forest.scorers import context_memory, crossed, frequent_categories, ridge
 from stumpery.policies.reward_forest.scorers.scorers_kernels import SLOT_HISTORY
 from stumpery.policies.reward_forest.state import stored_events
 from stumpery.policies.reward_forest.trees import ring
 from stumpery.policies.reward_forest.trees.ring_kernels import BYTE
 from stumpery.saving.validation import MAX_MAGNITUDE, check, check_learned, check_within
-from stumpery.types import Floats
 
 MIN_UNCERTAINTY = int(trees.STAT_UNIT / np.sqrt(trees.MAX_PLAYS + 1.0))
 
@@ -22,13 +22,14 @@ MIN_UNCERTAINTY = int(trees.STAT_UNIT / np.sqrt(trees.MAX_PLAYS + 1.0))
 def validate(
     state: RewardForestState,
     n_trees: int,
-    features: Floats,
+    features: ActionFeatures,
     is_categorical: NDArray[np.bool_],
     seen: NDArray[np.bool_],
 ) -> None:
     """Validate a state against itself, the actions' features and the columns."""
-    if not np.array_equal(state.shared_model.features, features):
+    if not np.array_equal(state.shared_model.features, features.vectors()):
         raise CorruptFile("its features do not match its actions")
+    crossed.validate(state.crossed, features)
     forest, events = state.forest, state.ring
     time, n_free, collected = (
         int(forest.counters[at]) for at in (trees.COUNTER_TIME, trees.COUNTER_FREE_BLOCKS, trees.COUNTER_LAST_COLLECTED)

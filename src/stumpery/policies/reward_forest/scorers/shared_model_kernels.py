@@ -1,14 +1,12 @@
-"""Shrinkage towards similar actions: one linear model over the context's codes and the actions' features.
+"""The shared model: one linear model over the context's codes and the actions' features.
 
 An action's features are a vector z whose first number is 1 (see `action_features.py`). Every code of a context (see
 `scorers_kernels.py`) has a weight for each feature; an action's score is the sum of weights times features. Whichever
 action is played, all actions with its features learn, so that an action that was never played has a score, too. Weights
 move as in `scorers_kernels.averaging_step`, with sums of z^2, at least 1, in place of counts.
 
-After n plays in the leaves that the context reaches, the score and the uncertainty of an action are shrunk towards this
-model by c / (n + c), c being the strength. The model's uncertainty is the mean of 1 / sqrt(1 + sum z^2) over codes and
-features, weighted by z^2, times the standard deviation of rewards around its score; n follows from the forest's
-uncertainty, which is reward_sd / sqrt(n + 1). An action without features, a vector of zeros, takes no part.
+The model's uncertainty is the mean of 1 / sqrt(1 + sum z^2) over codes and features, weighted by z^2, times the
+standard deviation of rewards around its score. An action without features, a vector of zeros, takes no part.
 """
 
 import math
@@ -18,7 +16,7 @@ import numpy as np
 
 from stumpery.array_forest.forest_kernels import Float32s, Int32s
 from stumpery.jit import internal
-from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, ACTION_UNCERTAINTY
+from stumpery.policies.reward_forest.scorers.crossed_kernels import CrossedRow
 from stumpery.policies.reward_forest.scorers.scorers_kernels import MAX_STEP_COUNT, SLOT_HISTORY, SLOT_WEIGHT, step_size
 from stumpery.policies.reward_forest.trees.criterion_kernels import reward_sd
 from stumpery.types import Floats
@@ -57,48 +55,37 @@ def sum_codes(shared_model: SharedModel, codes: Int32s, n: int, sums: FeatureSum
 
 
 @internal
-def shrink_scores(
-    shared_model: SharedModel,
-    features: Floats,
-    codes: Int32s,
-    n: int,
-    means: Floats,
-    sums: FeatureSums,
-    statistics: Floats,
+def fill_scores(
+    shared_model: SharedModel, features: Floats, codes: Int32s, n: int, sums: FeatureSums, work: CrossedRow
 ) -> None:
-    """Shrink scores and uncertainties of the action statistics towards the shared model, in place.
+    """Write every action's score and uncertainty into `work`, in place.
 
-    `means` are the forest's. `features` are those of the model: only the dimensions of an argument are known at compile
-    time.
+    `features` are those of the model: only the dimensions of an argument are known at compile time.
     """
     if features.ndim == 1:  # the compiler leaves out the rest
         return
     sum_codes(shared_model, codes, n, sums)
-    for action in range(statistics.shape[1]):
+    for action in range(features.shape[0]):
         score, uncertainty, squares = 0.0, 0.0, 0.0
         for feature in range(features.shape[1]):
             value = features[action, feature]
             score += sums.weights[feature] * value
             uncertainty += sums.uncertainties[feature] * value * value
             squares += value * value
-        if squares > 0.0 and shared_model.strength > 0.0:
-            score = min(max(score, 0.0), 1.0)
-            uncertainty = uncertainty / (n * squares) * reward_sd(score)
-            ratio = reward_sd(means[action]) / statistics[ACTION_UNCERTAINTY, action]
-            plays = max(ratio * ratio - 1.0, 0.0)
-            factor = shared_model.strength / (plays + shared_model.strength)
-            statistics[ACTION_SCORE, action] += factor * (score - statistics[ACTION_SCORE, action])
-            statistics[ACTION_UNCERTAINTY, action] += factor * (uncertainty - statistics[ACTION_UNCERTAINTY, action])
+        if squares > 0.0:
+            work.similar[action] = score
+            work.errors[action] = uncertainty / (n * squares) * reward_sd(min(max(score, 0.0), 1.0))
 
 
 @internal
-def learn(shared_model: SharedModel, features: Floats, codes: Int32s, n: int, action: int, reward: float) -> None:
-    """Learn the reward of one event, in place; `features` as in `shrink_scores`."""
+def learn(shared_model: SharedModel, features: Floats, codes: Int32s, n: int, action: int, reward: float) -> float:
+    """Learn the reward of one event of an action with features, in place, and return the error before.
+
+    `features` as in `fill_scores`.
+    """
     if features.ndim == 1:
-        return
+        return 0.0
     action_features = features[action]
-    if action_features[0] == 0.0:
-        return
     score, total = 0.0, 0.0
     for index in range(n):
         slot = shared_model.linear[codes[index]]
@@ -116,3 +103,4 @@ def learn(shared_model: SharedModel, features: Floats, codes: Int32s, n: int, ac
             if action_features[feature] != 0.0:
                 rate = 1.0 / max(np.float64(slot[SLOT_HISTORY, feature]), 1.0)
                 slot[SLOT_WEIGHT, feature] += np.float32(step * action_features[feature] * rate)
+    return reward - score
