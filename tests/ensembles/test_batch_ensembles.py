@@ -48,6 +48,53 @@ def test_batch_bagging_knows_its_error_before_new_rows_come():
     assert error < 1.0 - alone.score(later, true)
 
 
+def test_the_vote_of_the_members_errs_less_out_of_bag_than_a_member():
+    rows, labels, _, _ = digits()
+    tree = DecisionTreeClassifier()
+    model = st.ensembles.Bagging(model=tree, n_models=15, seed=4).fit(rows, labels)
+    errors, rng = [], np.random.default_rng(4)
+    for member in model.members:
+        left_out = np.setdiff1d(np.arange(len(labels)), rng.integers(0, len(labels), len(labels)))
+        errors.append(np.mean(member.predict(rows[left_out]) != labels[left_out]))
+    assert model.member_out_of_bag_error == pytest.approx(np.mean(errors))
+    assert model.out_of_bag_error < model.member_out_of_bag_error - 0.05, (
+        model.out_of_bag_error,
+        model.member_out_of_bag_error,
+    )
+
+
+def test_the_member_error_is_saved_and_unknown_in_files_of_former_versions(tmp_path):
+    rows, labels = table()
+    model = st.ensembles.Bagging(model=TREE, n_models=2).fit(rows, labels)
+    st.save(model, tmp_path / "bagging.safetensors")
+    assert st.load(tmp_path / "bagging.safetensors").member_out_of_bag_error == model.member_out_of_bag_error
+    assert math.isnan(st.ensembles.Bagging().member_out_of_bag_error)
+
+
+def test_the_final_model_of_stacking_is_one_of_choice(tmp_path):
+    rows, labels, later, true = digits()
+    members = [DecisionTreeClassifier(max_depth=6), KNeighborsClassifier(3)]
+    default = st.ensembles.Stacking(models=members, n_folds=3).fit(rows, labels)
+    neighbours = st.ensembles.Stacking(models=members, n_folds=3, final_model=KNeighborsClassifier(15)).fit(
+        rows, labels
+    )
+    outputs = np.hstack([member.predict_proba(later) for member in neighbours.members])
+    assert (neighbours.predict_proba(later) == neighbours._final[0].predict_proba(outputs)).all()
+    assert np.mean(neighbours.predict(later) == true) > np.mean(default.predict(later) == true) - 0.05
+    assert not np.array_equal(neighbours.predict_proba(later), default.predict_proba(later))
+
+
+def test_a_final_model_of_ours_is_saved_with_the_ensemble(tmp_path):
+    rows, labels = table()
+    model = st.ensembles.Stacking(models=[TREE], n_folds=2, final_model=TREE, seed=3)
+    st.save(model.fit(rows, labels), tmp_path / "stacking.safetensors")
+    loaded = st.load(tmp_path / "stacking.safetensors")
+    assert (loaded.predict_proba(rows) == model.predict_proba(rows)).all()
+    assert loaded.fit(rows, labels).predict(rows).tolist() == model.predict(rows).tolist()
+    with pytest.raises(st.InvalidInput, match="must have fit or learn_many, and predict probabilities"):
+        st.ensembles.Stacking(models=[TREE], final_model=LinearSVC())
+
+
 def test_adaboost_follows_the_printed_formula():
     rows, labels, _, _ = digits()
     labels = labels % 2

@@ -280,3 +280,31 @@ def test_river_evaluates_pipelines_and_combines_our_models(name):
         multiclass.OneVsRestClassifier(model),
     ):
         assert score(datasets.Phishing().take(200), outer, metrics.Accuracy()).get() > 0.6
+
+
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+def test_votes_count_by_the_weights_of_the_members(voting, tmp_path):
+    rows = [{"hour": float(event % 24)} for event in range(400)]
+    labels = ["work" if 8 < row["hour"] < 18 else "home" for row in rows]
+    members = [TREE, st.HoeffdingTreeClassifier(max_depth=0, leaf_prediction="mc")]  # the second always says "home"
+    votes = {}
+    for weights in (None, [1, 1], [9.0, 1.0], (1.0, 9.0)):
+        model = st.ensembles.Voting(models=members, voting=voting, weights=weights)
+        model.learn_many(rows, labels)
+        votes[str(weights)] = model.predict_proba_one({"hour": 12.0})["work"]
+    tree, stump = (
+        (1.0, 0.0)
+        if voting == "hard"
+        else (member.predict_proba_one({"hour": 12.0})["work"] for member in model.members)
+    )
+    assert votes["None"] == votes["[1, 1]"] == pytest.approx((tree + stump) / 2)
+    assert votes["[9.0, 1.0]"] == pytest.approx(0.9 * tree + 0.1 * stump)
+    assert votes["(1.0, 9.0)"] == pytest.approx(0.1 * tree + 0.9 * stump)
+    st.save(model, tmp_path / "voting.safetensors")
+    assert st.load(tmp_path / "voting.safetensors").weights == [1.0, 9.0]
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, 0.0], [1.0, -2.0], [1.0, float("nan")], "ab", 3, [1.0, "x"]], ids=str)
+def test_weights_of_votes_are_a_positive_number_for_each_member(weights):
+    with pytest.raises(st.InvalidInput, match="weight"):
+        st.ensembles.Voting(models=[TREE, TREE], weights=weights)

@@ -61,13 +61,20 @@ class Bagging(CopiedModelEnsemble):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._estimate = np.zeros(2)  # rows out of some bag, and errors among them
+        # Rows out of some bag, errors of the vote among them; members with such rows, the sum of their error rates.
+        self._estimate = np.zeros(4)
 
     @property
     def out_of_bag_error(self) -> float:
-        """Out-of-bag error: on rows that the members did not learn; NaN if there are none."""
-        n, wrong = self._estimate.tolist()
+        """Out-of-bag error of the ensemble: each row's vote of the members that did not learn it; NaN without any."""
+        n, wrong = self._estimate[:2].tolist()
         return wrong / n if n else math.nan
+
+    @property
+    def member_out_of_bag_error(self) -> float:
+        """Out-of-bag error of a member, on average: larger than the ensemble's by what the vote gains."""
+        n, total = self._estimate[2:].tolist()
+        return total / n if n else math.nan
 
     def _fit(self, rows: Any, codes: Integers, labels: NDArray[Any]) -> None:
         """Train each member on a bootstrap sample, and predict the rows left out."""
@@ -79,9 +86,11 @@ class Bagging(CopiedModelEnsemble):
             member = fit_copy(recipe, frames.rows_at(rows, drawn), labels[drawn], self.classes, self.seed + index)
             self.members.append(member)
             if len(left_out):
-                votes[left_out] += self._outputs(member, frames.rows_at(rows, left_out))
+                outputs = self._outputs(member, frames.rows_at(rows, left_out))
+                self._estimate[2:] += 1.0, (outputs.argmax(axis=1) != codes[left_out]).mean()
+                votes[left_out] += outputs
         is_predicted = votes.sum(axis=1) > 0
-        self._estimate[:] = is_predicted.sum(), (votes.argmax(axis=1) != codes)[is_predicted].sum()
+        self._estimate[:2] = is_predicted.sum(), (votes.argmax(axis=1) != codes)[is_predicted].sum()
 
     def _combined(self, rows: Any) -> Floats:
         mean: Floats = np.mean([self._outputs(member, rows) for member in self.members], axis=0)
@@ -89,3 +98,9 @@ class Bagging(CopiedModelEnsemble):
 
     def _arrays(self) -> Arrays:
         return {"estimate": self._estimate}
+
+    def _restore_combination(self, arrays: Arrays) -> None:
+        estimate = arrays.get("estimate")
+        if estimate is not None and estimate.shape == (2,):  # as former versions saved it
+            arrays["estimate"] = np.append(estimate, np.zeros(2))
+        super()._restore_combination(arrays)

@@ -44,13 +44,7 @@ class BatchEnsemble(Model):
 
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, 2**63 - 1)
-        for model in self._recipes():
-            learns = hasattr(model, "fit") or (hasattr(model, "learn_many") and isinstance(model, Model))
-            probabilities = hasattr(model, "predict_proba") or hasattr(model, "predict_proba_many")
-            if isinstance(model, type) or not (learns and probabilities):
-                raise InvalidInput(
-                    f"a model is {shown(model)}; it must have fit or learn_many, and predict probabilities"
-                )
+        check_classifier(*self._recipes())
         self.members: list[Any] = []
         self.classes: list[Any] = []
 
@@ -137,6 +131,15 @@ class BatchEnsemble(Model):
         own_classes = member.classes_.tolist() if hasattr(member, "classes_") else list(member.classes)
         probabilities[:, [self.classes.index(label) for label in own_classes]] = predict(rows)
         return probabilities
+
+
+def check_classifier(*models: Any) -> None:
+    """Refuse models that cannot be fitted or predict no probabilities."""
+    for model in models:
+        learns = hasattr(model, "fit") or (hasattr(model, "learn_many") and isinstance(model, Model))
+        probabilities = hasattr(model, "predict_proba") or hasattr(model, "predict_proba_many")
+        if isinstance(model, type) or not (learns and probabilities):
+            raise InvalidInput(f"a model is {shown(model)}; it must have fit or learn_many, and predict probabilities")
 
 
 def fit_copy(

@@ -1,6 +1,6 @@
 """Stacking of classifiers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stumpery import frames
-from stumpery.ensembles.batch_ensemble import BatchEnsemble, FittedClassifier, fit_copy
+from stumpery.ensembles.batch_ensemble import BatchEnsemble, FittedClassifier, check_classifier, fit_copy
+from stumpery.ensembles.one_versus_rest import ungrouped
 from stumpery.ensembles.softmax_regression import SoftmaxRegression
 from stumpery.errors import InvalidInput
 from stumpery.models import Model
 from stumpery.options import check_whole
-from stumpery.saving.saveable import Arrays
+from stumpery.saving.saveable import Arrays, Options
+from stumpery.saving.validation import check
 from stumpery.streaming import HoeffdingTreeClassifier
 from stumpery.types import Floats, Integers
 
@@ -22,11 +24,13 @@ N_EPOCHS = 20  # of the regression over the members' outputs
 
 @dataclass(kw_only=True, eq=False)
 class Stacking(BatchEnsemble):
-    """Stacking: a logistic regression over classifiers' cross-validated probabilities (Wolpert 1992).
+    """Stacking: a model of classifiers' cross-validated probabilities (Wolpert 1992), by default a logistic regression.
 
     Args:
         models: A list of classifiers, ours or scikit-learn's; they are copied. Empty is a `HoeffdingTreeClassifier`.
         n_folds: The number of folds of the cross-validation, 2 to 100. 5 trains the members six times.
+        final_model: The classifier that combines the members' probabilities, ours or scikit-learn's; it is copied. None
+            is a logistic regression.
         seed: Seed of the folds and of the members.
 
     >>> rng = np.random.default_rng(0)
@@ -38,13 +42,19 @@ class Stacking(BatchEnsemble):
 
     models: Sequence[Model | FittedClassifier] = ()
     n_folds: int = 5
+    final_model: Model | FittedClassifier | None = None
 
     def __post_init__(self) -> None:
         check_whole("n_folds", self.n_folds, 2, 100)
         if not isinstance(self.models, list | tuple):
             raise InvalidInput("models must be a list of models")
         super().__post_init__()
+        check_classifier(*self._final_recipes())
         self._meta = SoftmaxRegression()
+        self._final: list[Any] = []  # the trained copy of `final_model`, if there is one
+
+    def _final_recipes(self) -> list[Any]:
+        return [] if self.final_model is None else [self.final_model]
 
     def _recipes(self) -> list[Any]:
         return self._given() or [HoeffdingTreeClassifier()]
@@ -69,13 +79,16 @@ class Stacking(BatchEnsemble):
                 outputs[test] = np.hstack([self._outputs(member, test_rows) for member in members])
         self.members = [fit_copy(each, rows, labels, self.classes, self.seed) for each in recipes]
         self._meta = self._new_meta()
-        for _ in range(N_EPOCHS):
+        self._final = [fit_copy(each, outputs, labels, self.classes, self.seed) for each in self._final_recipes()]
+        for _ in range(0 if self._final else N_EPOCHS):
             for row, code in zip(outputs, codes.tolist(), strict=True):
                 self._meta.learn(np.append(row, 1.0), code)
 
     def _combined(self, rows: Any) -> Floats:
-        """The regression's probabilities, given the members'."""
+        """The final model's probabilities, given the members'."""
         outputs = np.hstack([self._outputs(member, rows) for member in self.members])
+        if self._final:
+            return self._outputs(self._final[0], outputs)
         return np.array([self._meta.probabilities(np.append(row, 1.0)) for row in outputs]).reshape(
             -1, len(self.classes)
         )
@@ -86,10 +99,30 @@ class Stacking(BatchEnsemble):
         meta.probabilities(np.zeros(1 + len(self.members) * len(self.classes)))
         return meta
 
+    # Files: the final model is the last of the models.
+
+    def _options(self) -> Options:
+        options = {**super()._options(), "_has_final_model": self.final_model is not None}
+        return {name: option for name, option in options.items() if name != "final_model"}
+
+    def _members(self) -> Mapping[str, Any]:
+        recipes = [*self._given(), *self._final_recipes()]
+        return {"_recipes": recipes, "_members": ungrouped([*self.members, *self._final])}
+
+    @classmethod
+    def _arguments(cls, options: Options, arrays: Arrays, learned: Options) -> Options:
+        arguments = super()._arguments(options, arrays, learned)
+        if not learned.pop("_has_final_model", False):  # not in files of former versions
+            return arguments
+        *models, final_model = arguments["models"]
+        return {**arguments, "models": models, "final_model": final_model}
+
     def _arrays(self) -> Arrays:
         return self._meta.arrays()
 
     def _restore_combination(self, arrays: Arrays) -> None:
         if self.members:
+            self._final = [self.members.pop() for _ in self._final_recipes()]
+            check(len(self.members) == len(self._recipes()), "its classes do not match those of its models")
             self._meta = self._new_meta()
         super()._restore_combination(arrays)

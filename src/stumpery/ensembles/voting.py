@@ -6,7 +6,10 @@ from typing import Any
 
 from stumpery.ensembles.averaging import likeliest
 from stumpery.ensembles.online_ensemble import OnlineEnsemble
-from stumpery.options import check_one_of
+from stumpery.errors import InvalidInput
+from stumpery.options import check_number, check_one_of, shown
+
+MAX_WEIGHT = 1e9
 
 
 @dataclass(kw_only=True, eq=False)
@@ -19,6 +22,7 @@ class Voting(OnlineEnsemble):
         seed: Seed of the members, which get `seed`, `seed + 1`, and so on.
         voting: "soft" averages probabilities, "hard" counts a vote of each member for its likeliest class; numbers are
             averaged either way. "soft" is the default because it uses how sure the members are.
+        weights: How much each member counts, above 0; None counts all alike. `ExponentialWeights` learns the weights.
 
     >>> import stumpery as st
     >>> model = Voting(models=[st.HoeffdingTreeClassifier(), st.ForestClassifier(n_models=3)])
@@ -29,10 +33,13 @@ class Voting(OnlineEnsemble):
     """
 
     voting: str = "soft"
+    weights: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         check_one_of("voting", self.voting, ("soft", "hard"))
         super().__post_init__()
+        if self.weights is not None:
+            self._set_option("weights", checked_weights(self.weights, len(self.members)))
 
     def _learn_one(self, x: Any, label: Any) -> None:
         for member in self.members:
@@ -48,5 +55,15 @@ class Voting(OnlineEnsemble):
 
     def _combined(self, outputs: Sequence[Any]) -> Any:
         if self.voting == "soft" or not self.is_classifier:
-            return self._mean(outputs)
-        return self._mean([{likeliest(output): 1.0} for output in outputs if output])
+            return self._mean(outputs, self.weights)
+        votes: list[Any] = [{likeliest(output): 1.0} if output else {} for output in outputs]
+        return self._mean(votes, self.weights)
+
+
+def checked_weights(weights: Any, n_members: int) -> list[float]:
+    """The weights of members as numbers above 0, one for each."""
+    if isinstance(weights, str | dict) or not hasattr(weights, "__len__") or len(weights) != n_members:
+        raise InvalidInput(f"weights is {shown(weights)}; it must have a number for each of the {n_members} members")
+    for weight in weights:
+        check_number("a weight", weight, 0, MAX_WEIGHT, above=True)
+    return [float(weight) for weight in weights]
