@@ -1,6 +1,7 @@
 """Delayed rewards are learned after the same wait, whatever they are."""
 
 import math
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ def test_rewards_and_silence_are_learned_when_the_wait_ends():
     policy, waiting, clock = opened()
     for event in range(3):
         clock.now = float(event)
-        waiting.add(policy.decide(), event_id=event)
+        waiting.open(policy.decide(), event_id=event)
     assert waiting.reward(0, 1.0)
     clock.now = 9.5
     assert (waiting.learn_due(), len(waiting), learned(policy)) == (0, 3, (0, 0.0))
@@ -46,7 +47,7 @@ def test_rewards_and_silence_are_learned_when_the_wait_ends():
 
 def test_a_reward_after_the_wait_is_late_however_seldom_due_decisions_are_learned():
     policy, waiting, clock = opened()
-    waiting.add(policy.decide(), event_id="e")
+    waiting.open(policy.decide(), event_id="e")
     clock.now = 10.0
     assert not waiting.reward("e", 1.0)
     assert not waiting.reward("unknown", 1.0)
@@ -65,7 +66,7 @@ def test_a_reward_after_the_wait_is_late_however_seldom_due_decisions_are_learne
 )
 def test_several_rewards_are_combined(rule, rewards, expected):
     policy, waiting, clock = opened(rewards=rule)
-    waiting.add(policy.decide(), event_id="e")
+    waiting.open(policy.decide(), event_id="e")
     assert all(waiting.reward("e", value) for value in rewards)
     clock.now = 10.0
     waiting.learn_due()
@@ -76,7 +77,7 @@ def test_several_rewards_are_combined(rule, rewards, expected):
 def test_a_sum_is_cut_only_in_the_end():
     policy, clock = st.UCB(actions=["a"], reward_range=(-1.0, 1.0)), Clock()
     waiting = st.DelayedRewards(policy=policy, wait=1.0, rewards="sum", clock=clock)
-    waiting.add(policy.decide(), event_id="e")
+    waiting.open(policy.decide(), event_id="e")
     for value in (1.0, 1.0, -1.0, -0.5):
         waiting.reward("e", value)
     clock.now = 1.0
@@ -87,7 +88,7 @@ def test_a_sum_is_cut_only_in_the_end():
 def test_without_a_default_silence_is_not_learned():
     policy, waiting, clock = opened(default_reward=None)
     for event in range(2):
-        waiting.add(policy.decide(), event_id=event)
+        waiting.open(policy.decide(), event_id=event)
     waiting.reward(1, 0.5)
     clock.now = 10.0
     assert (waiting.learn_due(), len(waiting), learned(policy)) == (1, 0, (1, 0.5))
@@ -96,7 +97,7 @@ def test_without_a_default_silence_is_not_learned():
 def test_the_oldest_are_dropped_where_too_many_are_open(caplog):
     policy, waiting, clock = opened(max_open=2)
     for event in range(5):
-        waiting.add(policy.decide(), event_id=event)
+        waiting.open(policy.decide(), event_id=event)
     assert (len(waiting), waiting.n_dropped) == (2, 3)
     assert [waiting.reward(event, 1.0) for event in range(5)] == [False, False, False, True, True]
     assert [record.message for record in caplog.records] == [
@@ -110,7 +111,7 @@ def test_a_decision_of_a_removed_action_is_left_out_and_counted(caplog):
     policy, waiting, clock = opened()
     decisions = [policy.decide(available=[name]) for name in "ab"]
     for decision in decisions:
-        waiting.add(decision, event_id=decision.action)
+        waiting.open(decision, event_id=decision.action)
     policy.remove_action("a")
     clock.now = 10.0
     assert (waiting.learn_due(), waiting.n_refused, len(waiting)) == (1, 1, 0)
@@ -120,10 +121,10 @@ def test_a_decision_of_a_removed_action_is_left_out_and_counted(caplog):
 def test_time_stands_still_where_the_clock_goes_backwards_or_fails():
     policy, waiting, clock = opened()
     clock.now = 100.0
-    waiting.add(policy.decide(), event_id=1)
+    waiting.open(policy.decide(), event_id=1)
     for now in (50.0, math.nan):
         clock.now = now
-        waiting.add(policy.decide(), event_id=now)
+        waiting.open(policy.decide(), event_id=now)
     clock.now = 110.0
     assert waiting.learn_due() == 3
 
@@ -149,15 +150,36 @@ def test_invalid_options_are_refused(change, said):
 def test_invalid_decisions_and_rewards_are_refused_and_change_nothing():
     policy, waiting, _ = opened()
     decision = policy.decide()
-    waiting.add(decision, event_id="e")
+    waiting.open(decision, event_id="e")
     with pytest.raises(st.InvalidInput, match="event_id is 'e', which is open already"):
-        waiting.add(decision, event_id="e")
+        waiting.open(decision, event_id="e")
     with pytest.raises(st.InvalidInput, match="it must be a Decision"):
-        waiting.add(policy.decide(k=2), event_id="f")
+        waiting.open(policy.decide(k=2), event_id="f")
     for reward in (2.0, math.nan, None, "1"):
         with pytest.raises(st.InvalidInput, match="it must be a number from 0 to 1"):
             waiting.reward("e", reward)
     assert (len(waiting), waiting.n_dropped, learned(policy)) == (1, 0, (0, 0.0))
+
+
+def test_threads_may_share_it():
+    policy, waiting, clock = opened(max_open=10_000)
+    decisions = [policy.decide() for _ in range(600)]
+
+    def serve(first):
+        for event in range(first, 600, 3):
+            waiting.open(decisions[event], event_id=event)
+            waiting.reward(event, 1.0)
+            clock.now += 0.01
+            waiting.learn_due()
+
+    threads = [Thread(target=serve, args=(first,)) for first in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    clock.now += 10.0
+    waiting.learn_due()
+    assert (len(waiting), learned(policy)) == (0, (600, 600.0))
 
 
 @pytest.mark.skipif(INTERPRETED, reason="it takes many events")
@@ -175,7 +197,7 @@ def test_held_back_clicks_earn_more_than_clicks_learned_as_they_come():
             clicks = float(rng.random() < (0.6 if decision.action == int(4 * context["x"]) else 0.2))
             rewards.append(clicks)
             if held or not clicks:
-                waiting.add(decision, event_id=event)
+                waiting.open(decision, event_id=event)
             if clicks and held:
                 waiting.reward(event, 1.0)
             elif clicks:

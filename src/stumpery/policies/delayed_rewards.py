@@ -57,7 +57,7 @@ class DelayedRewards(Locked):
     >>> policy, minutes = st.RewardForest(actions=["tent", "jacket"], seed=7), iter(range(100))
     >>> waiting = st.DelayedRewards(policy=policy, wait=10, clock=lambda: next(minutes))
     >>> for visitor in ("ann", "bob"):
-    ...     waiting.add(policy.decide({"device": "phone"}), event_id=visitor)
+    ...     waiting.open(policy.decide({"device": "phone"}), event_id=visitor)
     >>> waiting.reward("ann", 1.0)
     True
     >>> waiting.learn_due()
@@ -92,7 +92,7 @@ class DelayedRewards(Locked):
     def __len__(self) -> int:
         return len(self._open)
 
-    def add(self, decision: Decision, *, event_id: Hashable) -> None:
+    def open(self, decision: Decision, *, event_id: Hashable) -> None:
         """Open a decision, under an id by which its reward will come; where there are too many, drop the oldest."""
         if not isinstance(decision, Decision):
             raise InvalidInput(f"decision is {shown(decision)}; it must be a Decision, as `decide` returns it")
