@@ -10,6 +10,7 @@ from tests.service.test_several import asleep, leader, rows_of_kind, server, sta
 from tests.support import refused
 
 from stumpery.service.engine import replication
+from stumpery.service.engine.administering import RollBackRequest, roll_back
 from stumpery.service.engine.deciding import decide
 from stumpery.service.engine.messages import DecideRequest
 from stumpery.service.errors import ServiceUnavailable
@@ -218,3 +219,30 @@ def test_a_clock_that_jumps_neither_ends_a_lease_nor_prolongs_it(start, monkeypa
     assert leader(b).name == "a"
     with asleep(a):
         wait_for(lambda: leader(b).name == "b")
+
+
+def test_a_roll_back_may_take_longer_than_other_turns(start, monkeypatch):  # noqa: F811
+    monkeypatch.setitem(postgresql_connection.SETTINGS, "idle_in_transaction_session_timeout", "500ms")
+    a, b = start("a"), start("b", role="decider")
+    a.create(**FOREST, wait_s=20.0)
+    drive(a, 30, seed=1)
+    number = a.engine.log.last()[0]
+    drive(a, 30, seed=2)
+    recalled = []
+
+    def slowly(site):
+        recall = site.engine.journal.replica.recall
+
+        def recalled_slowly(number):
+            recalled.append(number)
+            time.sleep(1.0)
+            return recall(number)
+
+        site.engine.journal.replica.recall = recalled_slowly
+
+    for site in (a, b):
+        slowly(site)
+    a.do(roll_back, "default", RollBackRequest(number))
+    assert a.digest() == b.digest() == a.rebuilt_digest()
+    assert recalled == [number] * 2
+    assert a.engine.journal.replica._earlier is None

@@ -6,8 +6,10 @@ import pytest
 from tests.service.postgresql import BINARIES, postgresql_server
 from tests.service.sites import FOREST, Clock, open_site
 from tests.service.test_replicas import drive
+from tests.service.test_several import wait_for
 
 from stumpery.service.engine import shared_snapshots
+from stumpery.service.engine.administering import RollBackRequest, roll_back
 from stumpery.service.log.postgresql_log import PostgresqlLog
 from stumpery.service.upkeep.copying import erase
 
@@ -111,3 +113,26 @@ def test_an_erasure_takes_them_away(tmp_path, address):
     assert shared(address) == []
     with open_site(tmp_path / "two", database=address, name="two") as two:
         assert two.digest() == two.rebuilt_digest()
+
+
+def test_a_roll_back_beyond_what_a_machine_has_is_made_up_for_by_a_snapshot_of_the_leader(
+    tmp_path, address, monkeypatch
+):
+    monkeypatch.setattr("stumpery.service.engine.engine.RETRY_S", 0.1)
+    clock = Clock()
+    settings = {"database": address, "retention_s": 30.0}
+    with open_site(tmp_path / "one", clock, name="one", snapshot_events=30, **settings) as one:
+        one.create(**FOREST, wait_s=20.0)
+        drive_until_shared(one, address, 3)
+        seed = 300
+        while one.engine.call(lambda journal: journal.log.first()) == 1:
+            drive(one, 20, seed)
+            clock.forward(50)
+            seed += 1
+        with open_site(tmp_path / "two", clock, name="two", role="decider", **settings) as two:
+            earliest = min(one.engine.snapshots.numbers())
+            first = one.engine.call(lambda journal: journal.log.first())
+            assert min(two.engine.snapshots.numbers()) > max(earliest, first)
+            one.do(roll_back, "default", RollBackRequest(max(earliest, first)))
+            drive(one, 60, seed=seed)
+            wait_for(lambda: two.engine.is_ready and one.digest() == two.digest(), seconds=30)

@@ -132,7 +132,8 @@ def roll_back(journal: Journal, name: str, request: RollBackRequest) -> dict[str
     first, (last, _) = journal.log.first(), journal.log.last()
     if not first <= request.number <= last:
         raise RefusedRequest(f"number is {request.number}; it must be from {first} to {last}")
-    if journal.replica.recall is None or name not in journal.replica.recall(request.number).policies:
+    journal.log.take_time()
+    if name not in journal.replica.earlier(request.number).policies:
         raise UnknownName(f"there was no policy {name!r} after event {request.number}")
     journal.add(name, None, PolicyRolledBack(request.number))
     return status(journal, name)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
-from stumpery.service.events import DecisionMade, decoded, encoded
+from stumpery.service.events import DecisionMade, PolicyRolledBack, decoded, encoded
 from stumpery.service.log.event_log import EventLog, LogRow
 from stumpery.service.replica.site_replica import SiteReplica
 
@@ -48,6 +48,8 @@ class Journal:
         """Apply rows that other processes have committed."""
         for row in rows:
             event = decoded(row.content)
+            if isinstance(event, PolicyRolledBack):
+                self.log.take_time()
             self.replica.apply(row, event)
             self._show(row.policy, event)
 

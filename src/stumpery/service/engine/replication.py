@@ -54,15 +54,26 @@ class Replication:
 
     def restore(self) -> None:
         """Take the state of the log: from a snapshot, and the rows after it, to the log's end."""
-        if isinstance(self._log, PostgresqlLog) and self._settings.database is not None:
-            SharedSnapshots(self._settings.database, self._snapshots).fetch(self._log, last_erasure(self._log))
+        self._fetch_snapshot(is_needed=False)
         with uncollected():  # it would look at hundreds of thousands of open decisions again and again
-            replica = self._snapshots.restore(self._log)
+            try:
+                replica = self._snapshots.restore(self._log)
+            except CorruptFile:  # what is here does not reach back far enough
+                if not self._fetch_snapshot(is_needed=True):
+                    raise
+                replica = self._snapshots.restore(self._log)
         replica.hashes = True
         self.journal = Journal(self._log, replica, self._clock, self._on_decision)
         while self._read(MAX_FOLLOWED) == MAX_FOLLOWED:  # what came meanwhile
             replica.learn()
         self._is_current()
+
+    def _fetch_snapshot(self, *, is_needed: bool) -> bool:
+        """Take the latest snapshot of the database, if there is one; whether it was taken."""
+        if not isinstance(self._log, PostgresqlLog) or self._settings.database is None:
+            return False
+        shared = SharedSnapshots(self._settings.database, self._snapshots)
+        return shared.fetch(self._log, last_erasure(self._log), is_needed=is_needed)
 
     def warm_up(self) -> None:
         """Compile what new policies need, or load it: outside of a turn, since it may take seconds."""

@@ -39,12 +39,16 @@ class SharedSnapshots:
         self._address, self._snapshots = address, snapshots
         self._thread: threading.Thread | None = None
 
-    def fetch(self, log: PostgresqlLog, erased: int) -> None:
-        """Copy the latest to the folder, where that spares a replay; `erased` is the last event of an erasure."""
+    def fetch(self, log: PostgresqlLog, erased: int, *, is_needed: bool = False) -> bool:
+        """Copy the latest to the folder, where it is needed or spares a replay; whether it was copied.
+
+        `erased` is the last event of an erasure.
+        """
         own = max(self._snapshots.numbers(), default=0)
         numbers = [number for number in self.numbers(log) if number >= erased]
-        if not numbers or not (numbers[0] > own + MIN_GAIN or own < log.first() - 1):
-            return
+        gain = (numbers[0] if numbers else 0) - own
+        if gain <= 0 or not (is_needed or gain > MIN_GAIN or own < log.first() - 1):
+            return False
         folder = self._snapshots.folder
         part = folder / f".{numbers[0]}.{os.getpid()}.part"
         try:
@@ -52,8 +56,10 @@ class SharedSnapshots:
             shutil.rmtree(folder / str(numbers[0]), ignore_errors=True)
             part.rename(folder / str(numbers[0]))
             logger.info("the snapshot at %d comes from the database", numbers[0])
+            return True
         except OSError as error:
             logger.warning("the snapshot at %d was not fetched: %s", numbers[0], error)
+            return False
         finally:
             shutil.rmtree(part, ignore_errors=True)
 

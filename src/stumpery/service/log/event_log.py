@@ -24,6 +24,9 @@ class EventLog(Protocol):
         What was appended is durable when it ends, all or none; after an error in it, none.
         """
 
+    def take_time(self) -> None:
+        """Say that this turn may take long, in which nothing is asked of the log; others wait for it."""
+
     def append(self, rows: Sequence[LogRow]) -> None:
         """Append rows, whose numbers follow the last one, in the turn that is open or in one of their own."""
 

@@ -25,6 +25,7 @@ INSERT = (
 COLUMNS = "number, time, policy, event, content"
 PAGE_ROWS = 1_000
 MAINTENANCE_S = 86_400.0
+LONG_TURN = "10min"
 
 
 class PostgresqlLog:
@@ -49,6 +50,10 @@ class PostgresqlLog:
     def turn(self) -> AbstractContextManager[None]:
         """One transaction to write, after those of other processes; a ServiceUnavailable says why there was none."""
         return self._database.turn()
+
+    def take_time(self) -> None:
+        """Let the database wait longer for this turn before it ends it."""
+        self.query(f"SET LOCAL idle_in_transaction_session_timeout = '{LONG_TURN}'")
 
     def append(self, rows: Sequence[LogRow]) -> None:
         """Append rows in one transaction; a ServiceUnavailable says why that was not possible."""

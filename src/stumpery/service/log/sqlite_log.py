@@ -112,6 +112,9 @@ class SqliteLog:
             if self._turns is not None:
                 self._turns.release()
 
+    def take_time(self) -> None:
+        """Nothing: a turn takes what it takes."""
+
     def append(self, rows: Sequence[LogRow]) -> None:
         """Append rows in one transaction; a ServiceUnavailable says why that was not possible."""
         if not self._connection.in_transaction:

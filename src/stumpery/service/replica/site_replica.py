@@ -25,6 +25,7 @@ class SiteReplica:
     def __init__(self, recall: Recall | None = None) -> None:
         self.policies: dict[str, PolicyReplica] = {}
         self.recall = recall
+        self._earlier: SiteReplica | None = None
         self.number = 0
         self.time = 0
         self.last: LogRow | None = None  # None before the first row that it applied itself
@@ -60,6 +61,14 @@ class SiteReplica:
         self.number, self.time, self.last = row.number, row.time, row
         if self.hashes and type(event) is events.ReplicasHashed:
             self.hashed = self.number, self.digest()
+
+    def earlier(self, number: int) -> "SiteReplica":
+        """The replica after an earlier row, which is kept for the roll-back that follows."""
+        if self.recall is None:
+            raise CorruptFile(f"the log is needed to go back to row {number}")
+        if self._earlier is None or self._earlier.number != number:
+            self._earlier = self.recall(number)
+        return self._earlier
 
     def replay(self, rows: Iterable[LogRow]) -> None:
         """Apply rows of the log, and learn all of them."""
@@ -109,9 +118,8 @@ class SiteReplica:
         champion.take_model(*theirs)
 
     def _roll_back(self, row: LogRow, event: events.PolicyRolledBack) -> None:
-        if self.recall is None:
-            raise CorruptFile(f"the log is needed to go back to row {event.number}")
-        policy, earlier = self.policies[row.policy], self.recall(event.number).policy(row.policy)
+        policy, earlier = self.policies[row.policy], self.earlier(event.number).policy(row.policy)
+        self._earlier = None  # its model is the policy's now
         policy.learn()
         policy.take_model(earlier.model, earlier.settings, earlier.version)
 
