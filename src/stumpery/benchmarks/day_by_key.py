@@ -29,7 +29,7 @@ from stumpery.policies import RewardForest
 from stumpery.summaries.exact_sums import ExactSums
 from stumpery.system.writing import whole_file
 
-MARKET_COLUMN, N_NUMBERS, N_MARKET_ACTIONS = "market", 6, 4
+MARKET_COLUMN, N_DAY_COLUMNS, N_MARKET_ACTIONS = "market", 6, 4
 BEST_MEAN, OTHER_MEAN = 0.8, 0.3
 KEYED_CHUNK = 2**16
 SAVES = 16  # of an actor, about
@@ -41,17 +41,17 @@ def generate(path: Path, n_rows: int, markets: list[int], seed: int, advance: Ad
     """Write a file of events of some markets, whose best actions depend on two columns each; actions are uniform."""
     rng = np.random.default_rng(seed)
     tables = [np.random.default_rng(market) for market in markets]
-    columns = np.array([table.choice(N_NUMBERS, 2, replace=False) for table in tables])
+    columns = np.array([table.choice(N_DAY_COLUMNS, 2, replace=False) for table in tables])
     best = np.array([table.permutation(N_MARKET_ACTIONS) for table in tables])
     with whole_file(path) as part, ParquetLogWriter(part, tuple(range(N_MARKET_ACTIONS)), (0.0, 1.0)) as writer:
         for start in range(0, n_rows, KEYED_CHUNK):
             n = min(KEYED_CHUNK, n_rows - start)
-            place, x = rng.integers(0, len(markets), n), rng.random((n, N_NUMBERS)).round(3)
+            place, x = rng.integers(0, len(markets), n), rng.random((n, N_DAY_COLUMNS)).round(3)
             sides = x[np.arange(n)[:, None], columns[place]] > 0.5
             right = best[place, 2 * sides[:, 0] + sides[:, 1]]
             actions = rng.integers(0, N_MARKET_ACTIONS, n)
             means = np.where(actions == right, BEST_MEAN, OTHER_MEAN)
-            contexts: dict[str, Any] = {f"x{column}": x[:, column] for column in range(N_NUMBERS)}
+            contexts: dict[str, Any] = {f"x{column}": x[:, column] for column in range(N_DAY_COLUMNS)}
             contexts[MARKET_COLUMN] = np.array(markets, dtype=np.float64)[place]
             rewards = (rng.random(n) < means).astype(np.float64)
             lines, nothing = np.arange(start, start + n), np.full(n, np.nan)
@@ -145,7 +145,7 @@ def quarters(points: list[list[tuple[int, float]]]) -> list[float]:
 
 def learn(folder: Path, save_rows: int, max_bytes: int, executor: TimedExecutor) -> dict[str, Any]:
     """Learn a forest for each market; processor microseconds of an event by quarter."""
-    schema = Schema.of({f"x{column}": "numerical" for column in range(N_NUMBERS)})
+    schema = Schema.of({f"x{column}": "numerical" for column in range(N_DAY_COLUMNS)})
     forest = RewardForest(actions=range(N_MARKET_ACTIONS), schema=schema, max_bytes=max_bytes)
     day, out = logs.read(folder / "day"), folder / "policies"
     learned = logs.learn_by_key(day, forest, out, key=MARKET_COLUMN, executor=executor, save_rows=save_rows)
