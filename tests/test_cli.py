@@ -113,6 +113,9 @@ def test_the_plan_prints_what_the_formulas_give(run):
     answer = run("plan", "--depth", 14, "--variable-gap", 0.4, "--action-gap", 0.1)
     assert answer.exit_code == 0, answer.output
     assert re.search(r"drop a variable of a forest's node \(3\)\W+1,647\b", answer.output)
+    assert re.search(r"best action\W+\d[\d,]+ \(Lemma 3\)\W+2,097 \(Lemma 4\)", answer.output)
+    within = run("plan", "--action-gap", 0.1, "--epsilon", 0.2)
+    assert re.search(r"\W524 \(Lemma 4\)", within.output)
 
 
 def test_the_table_of_datasets_says_where_each_would_come_from(run):

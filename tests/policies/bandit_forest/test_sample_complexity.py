@@ -31,6 +31,28 @@ def test_lemmas_and_theorems_are_the_papers():
     assert forest == pytest.approx(2**5 * (variable + action))
 
 
+def test_lower_bounds_are_the_papers():
+    given = {"n_actions": 3, "delta": 0.1}
+    lemma_4, lemma_2 = 3 / 0.2**2 * math.log(1 / 0.1), 3 / 0.05**2 * math.log(1 / 0.1)
+    assert needs.lower_bound(**given, action_gap=0.2) == pytest.approx(lemma_4)
+    assert needs.lower_bound(**given, variable_gap=0.05) == pytest.approx(lemma_2)
+    both = {**given, "action_gap": 0.2, "variable_gap": 0.05}
+    assert needs.lower_bound(**both) == pytest.approx(lemma_2 + lemma_4)
+    assert needs.lower_bound(**both, depth=4) == pytest.approx(2**4 * (lemma_2 + lemma_4))
+
+
+def test_to_within_epsilon_smaller_gaps_do_not_count():
+    assert needs.gap_to_within(0.1, 0.3) == 0.3
+    assert needs.gap_to_within(0.1, 0.05) == 0.1
+
+
+@given(gap=st.floats(0.01, 1.0), n_actions=st.integers(2, 100), depth=st.integers(0, 20), delta=st.floats(1e-6, 0.5))
+def test_no_upper_bound_is_below_the_lower_one(gap, n_actions, depth, delta):
+    gaps = {"n_actions": n_actions, "variable_gap": gap, "action_gap": gap, "delta": delta}
+    lower = needs.lower_bound(**gaps, depth=depth)
+    assert lower <= needs.bandit_forest(**gaps, n_variables=2, depth=max(depth, 1))
+
+
 def test_a_forest_of_one_tree_of_depth_1_needs_a_stump_for_each_value():
     options = {"n_actions": 2, "n_variables": 4, "variable_gap": 0.3, "action_gap": 0.5}
     assert needs.bandit_forest(**options) == pytest.approx(2 * needs.decision_stump(**options))

@@ -1,8 +1,9 @@
 """Sample complexity of the elimination algorithms of Feraud et al. 2016: how many events they need.
 
-The lemmas' and theorems' bounds are worst cases with a constant of 64; `plays_until_elimination` solves the test itself
-and says what a run will need. Gaps are differences of mean reward: `variable_gap` between the best variable and the
-next (Delta_1 of the paper), `action_gap` between the best action and the next (Delta_2).
+The lemmas' and theorems' upper bounds are worst cases with a constant of 64; `lower_bound` is what no algorithm beats,
+up to a constant; `plays_until_elimination` solves the test itself and says what a run will need. Gaps are differences
+of mean reward: `variable_gap` between the best variable and the next (Delta_1 of the paper), `action_gap` between the
+best action and the next (Delta_2). For a choice within epsilon of the best, `gap_to_within` gives the gap (Remark 2).
 """
 
 import math
@@ -53,6 +54,39 @@ def bandit_forest(
     check_whole("n_trees", n_trees, 1)
     variable = _bound("variable_gap", variable_gap, n_actions, delta, n_variables * depth * n_trees)
     return 2.0**depth * (variable + _bound("action_gap", action_gap, n_actions, delta, n_trees))
+
+
+def lower_bound(
+    *,
+    n_actions: int,
+    action_gap: float | None = None,
+    variable_gap: float | None = None,
+    depth: int = 0,
+    delta: float = 0.05,
+) -> float:
+    """Lemmas 2 and 4, Theorems 2 and 4: some problem needs as many events, times a constant that the paper leaves open.
+
+    With the gap of variables alone it is Lemma 2, with that of actions alone Lemma 4, with both Theorem 2, and with the
+    depth of a forest's trees Theorem 4.
+
+    >>> round(lower_bound(n_actions=2, action_gap=0.1, delta=0.05))
+    599
+    """
+    check_whole("n_actions", n_actions, 2)
+    check_whole("depth", depth, 0, MAX_DEPTH)
+    check_number("delta", delta, MIN_DELTA, 1.0)
+    inverse_squares = 0.0
+    for name, gap in (("variable_gap", variable_gap), ("action_gap", action_gap)):
+        if gap is not None:
+            check_number(name, gap, MIN_GAP, 1.0)
+            inverse_squares += 1.0 / gap**2
+    return 2.0**depth * inverse_squares * n_actions * math.log(1.0 / delta)
+
+
+def gap_to_within(epsilon: float, gap: float) -> float:
+    """The gap that counts where a choice within `epsilon` of the best will do (Remark 2)."""
+    check_number("epsilon", epsilon, 0.0, 1.0)
+    return max(epsilon, gap)
 
 
 def plays_until_elimination(
