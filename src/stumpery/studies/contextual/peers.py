@@ -23,6 +23,7 @@ from stumpery.types import Action, Floats, Integers
 
 MAX_DEVIATION = 10.0  # spreads from the mean
 N_BINS = 16  # of a number, where a peer has bins
+N_ACTION_BINS = 8  # the same, where actions have features
 VW_BITS = 20  # of the table of weights, each 4 floats
 ALPHA = 0.25  # of every LinUCB, as of ours
 
@@ -100,28 +101,27 @@ class Peer(ABC):
 
 
 class VowpalWabbitActions:
-    """Vowpal Wabbit's `--cb_explore_adf --squarecb` with pairs of columns and features of actions."""
+    """Vowpal Wabbit's `--cb_explore_adf --squarecb` with pairs of columns and features of actions.
+
+    Numbers come in bins, and gamma is 100: in shops that earned more than numbers as they are, than gammas of 10, 30,
+    300, 1,000 and 10,000, other learning rates, names of items, more pairs, and epsilon-greedy or bags.
+    """
 
     def __init__(self, *, features: Mapping[Any, Mapping[str, Any]], seed: int, options: str = "") -> None:
-        fixed = (
-            f"--cb_explore_adf --squarecb --gamma_scale 1000 -q UI --quiet -b {VW_BITS} --random_seed {seed % 2**31}"
-        )
+        fixed = f"--cb_explore_adf --squarecb --gamma_scale 100 -q UI --quiet -b {VW_BITS} --random_seed {seed % 2**31}"
         self._model = import_module("vowpalwabbit").Workspace(f"{fixed} {options}")
         self._draws = Random(seed)  # noqa: S311 - nothing secret
-        largest: dict[str, float] = {}
-        for each in features.values():
-            for name, value in each.items():
-                if not isinstance(value, str):
-                    largest[name] = max(largest.get(name, 0.0), abs(value))
-        self._items = [_namespace("I", each, largest) for each in features.values()]
+        rows = list(features.values())
+        edges = _edges(rows)
+        self._items = [_namespace("I", each, edges) for each in rows]
 
     def play(self, contexts: Any, rewards: Floats) -> Integers:
         """The chosen actions; decides and learns row by row."""
         rows = list(frame_rows(contexts))
-        largest = {name: max(abs(row[name]) for row in rows) for name, value in rows[0].items() if is_number(value)}
+        edges = _edges(rows[:N_FIRST_ROWS])
         chosen = np.empty(len(rewards), dtype=np.int64)
         for index, row in enumerate(rows):
-            lines = [f"shared {_namespace('U', row, largest)}", *self._items]
+            lines = [f"shared {_namespace('U', row, edges)}", *self._items]
             probabilities = self._model.predict(lines)
             (action,) = self._draws.choices(range(len(probabilities)), probabilities)
             label = f"0:{-rewards[index, action]:g}:{probabilities[action]:.6g} "
@@ -131,10 +131,21 @@ class VowpalWabbitActions:
         return chosen
 
 
-def _namespace(name: str, values: Mapping[str, Any], largest: Mapping[str, float]) -> str:
-    """A namespace of its text format, after a bar; numbers are scaled to -1..1."""
+def _edges(rows: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:
+    """The edges of the bins of each number: quantiles over rows."""
+    numbers: dict[str, list[float]] = {}
+    for row in rows:
+        for name, value in row.items():
+            if is_number(value):
+                numbers.setdefault(name, []).append(value)
+    levels = np.arange(1, N_ACTION_BINS) / N_ACTION_BINS
+    return {name: np.unique(np.quantile(values, levels)) for name, values in numbers.items()}
+
+
+def _namespace(name: str, values: Mapping[str, Any], edges: Mapping[str, Floats]) -> str:
+    """A namespace of its text format, after a bar: names, and the bins of numbers."""
     words = [
-        f"{key}:{value / (largest[key] or 1.0):.6g}" if key in largest else f"{key}={str(value).replace(' ', '_')}"
+        f"{key}={np.searchsorted(edges[key], value) if key in edges else str(value).replace(' ', '_')}"
         for key, value in values.items()
     ]
     return f"|{name} {' '.join(words)}"
