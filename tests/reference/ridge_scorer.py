@@ -90,12 +90,28 @@ class RidgeScorer:
             x = self.vector(row)
             self.a[action] += np.outer(x, x)
             self.b[action] += reward * x
+        self.observe(row)
+
+    def observe(self, row):
+        """Know the numbers of one more row; scales follow every sixteenth of many."""
         for column, value in enumerate(row):
             if self.kinds[column] == "number" and value > -math.inf:
                 self.values[column].append(value)
                 if len(self.values[column]) <= 64 or len(self.values[column]) % 16 == 0:
                     deviation = np.std(self.values[column])
                     self.scales[column] = 1 / deviation if deviation > 0 else 0.0
+
+    def relearn(self, events):
+        """Learn rows, actions and rewards anew, with the means and scales that are known by now."""
+        self.a = [RIDGE * np.eye(self.size) for _ in self.a]
+        self.b = [np.zeros(self.size) for _ in self.b]
+        self.values = [[] for _ in self.kinds]
+        for row, _, _ in events:
+            self.observe(row)
+        for row, action, reward in events:
+            x = self.vector(row)
+            self.a[action] += np.outer(x, x)
+            self.b[action] += reward * x
 
     def place(self, name):
         """The next index, or one to share."""

@@ -47,12 +47,13 @@ def test_features_that_tell_nothing_cost_little():
     rows, rewards, expected, features = problem(6000, 8)
     rng = np.random.default_rng(4)
     nonsense = {action: {"topic": str(rng.choice(TOPICS)), "price": float(rng.random())} for action in features}
-    earned = []
-    for known in (nonsense, None):
-        policy = new(features, features=known)
-        actions = policy.play(rows, rewards).actions
-        earned.append(expected[np.arange(3000, 6000), actions[3000:]].mean())
-    assert earned[0] > earned[1] - 0.02
+    earned = np.zeros((8, 2))
+    for seed in range(8):  # one seed alone says little: it may settle on the second best action for long
+        for place, known in enumerate((nonsense, None)):
+            actions = new(features, features=known, seed=seed).play(rows, rewards).actions
+            earned[seed, place] = expected[np.arange(3000, 6000), actions[3000:]].mean()
+    with_nonsense, without = earned.mean(axis=0)
+    assert with_nonsense > without - 0.05
 
 
 def test_an_action_that_is_new_starts_with_what_its_like_have_earned():

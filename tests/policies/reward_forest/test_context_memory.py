@@ -249,7 +249,7 @@ def earned(rows, rewards):
 
 @pytest.mark.skipif(INTERPRETED, reason="it takes many events")
 def test_a_forest_remembers_contexts_that_are_repeated():
-    rows, rewards = returning(1000, 6000, seed=1)
+    rows, rewards = returning(2000, 6000, seed=1)
     again, shrinkage = earned(rows, rewards)
     nearly_same = rows + 1e-5 * np.random.default_rng(1).random(rows.shape)
     never, shrinkage_of_never = earned(nearly_same, rewards)

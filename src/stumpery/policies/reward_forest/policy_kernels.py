@@ -34,6 +34,7 @@ from stumpery.policies.exploration.rule_kernels import ACTION_SCORE, ACTION_UNCE
 from stumpery.policies.mode_kernels import DECIDES, FILLS, LEARNS, reward_of, write_probabilities_and_scores
 from stumpery.policies.reward_forest.scorers import context_memory_kernels as context_memory
 from stumpery.policies.reward_forest.scorers import frequent_categories_kernels as categories
+from stumpery.policies.reward_forest.scorers import relearning_kernels as relearning
 from stumpery.policies.reward_forest.scorers import ridge_kernels as ridges
 from stumpery.policies.reward_forest.scorers import scorers_kernels as scorers
 from stumpery.policies.reward_forest.scorers import similar_actions_kernels as similar_actions
@@ -41,6 +42,7 @@ from stumpery.policies.reward_forest.scorers.context_memory_kernels import Conte
 from stumpery.policies.reward_forest.scorers.crossed_kernels import CrossedRow, CrossedScorer
 from stumpery.policies.reward_forest.scorers.frequent_categories_kernels import CategoryTable
 from stumpery.policies.reward_forest.scorers.ridge_kernels import RidgeRow, RidgeScorer
+from stumpery.policies.reward_forest.scorers.scorers_kernels import FAST_LINEAR_RATE, LINEAR_RATE, QUADRATIC_RATE
 from stumpery.policies.reward_forest.scorers.shared_model_kernels import FeatureSums, SharedModel
 from stumpery.policies.reward_forest.trees import learning_kernels as learning
 from stumpery.policies.reward_forest.trees import ring_kernels as rings
@@ -60,7 +62,6 @@ INITIAL_WEIGHTS = (
 )  # the fast linear scorer is needed only where the stream drifts
 SCORER_CROSSED = 6  # where actions have features
 INITIAL_WEIGHTS_WITH_FEATURES = (0.02, 0.02, 0.02, 0.0, 0.02, 0.12, 0.8)
-LINEAR_RATE, QUADRATIC_RATE, FAST_LINEAR_RATE = 1.0, 2.0, 2.0  # learning-rate multipliers
 # Of the clock: CLOCK_EVENTS counts all events, while the forest renumbers its own at times; CLOCK_FIRST_STORED is the
 # number of events before the first that the ring may hold.
 CLOCK_EVENTS, CLOCK_MEAN_CODES, CLOCK_NEXT_BINNING, CLOCK_NEXT_REBALANCING, CLOCK_FIRST_STORED = range(5)
@@ -230,6 +231,23 @@ def learn_linear(
 
 
 @internal
+def update_bins(
+    state: RewardForestState, work: RewardForestWorkspace, time: float, first_stored: int, n_pairs: int
+) -> None:
+    """Check the bins of numbers, in place; at the start the events so far are learned anew."""
+    forest, ring, clock = state.forest, state.ring, state.clock
+    end = int(forest.counters[COUNTER_TIME])
+    first = max(end - ring.bytes.shape[0], first_stored, 0)
+    is_relearned = relearning.is_relearned(state, time, first, end, n_pairs)
+    if is_relearned:
+        relearning.reset_linear(state, work, end)
+    rings.update_bin_edges(state.edges, ring, forest.kinds, first, end, work.sample)
+    if is_relearned:
+        relearning.relearn(state, work, end, clock[CLOCK_MEAN_CODES])
+    clock[CLOCK_NEXT_BINNING] = 2.0 * time
+
+
+@internal
 def learn_event(
     state: RewardForestState,
     work: RewardForestWorkspace,
@@ -284,10 +302,7 @@ def learn_event(
     forest, ring = state.forest, state.ring
     learning.learn(forest, ring, work.scratch, work.reached, row, action, reward, concept_start, seed, key, stored)
     if time == clock[CLOCK_NEXT_BINNING]:
-        end = forest.counters[COUNTER_TIME]
-        first = max(end - ring.bytes.shape[0], first_stored, 0)
-        rings.update_bin_edges(state.edges, ring, forest.kinds, first, end, work.sample)
-        clock[CLOCK_NEXT_BINNING] = 2.0 * time
+        update_bins(state, work, time, first_stored, row_codes.n_pairs)
 
 
 @internal

@@ -178,6 +178,18 @@ def update(ridge: RidgeScorer, work: RidgeRow, n: int, action: int, reward: floa
 
 
 @internal
+def observe(ridge: RidgeScorer, row: Floats, kinds: NDArray[np.uint8]) -> None:
+    """Add a row's numbers to the moments of their columns, in place."""
+    for column in range(row.shape[0]):
+        if kinds[column] != CATEGORICAL and kinds[column] != BINARY and abs(row[column]) <= MAX_OBSERVED:
+            moments.add(ridge.columns, column, row[column], 1.0)
+            count = ridge.columns[column, moments.COUNT]
+            if count <= EXACT_SCALES or count % SCALE_INTERVAL == 0.0:
+                variance = ridge.columns[column, moments.SQUARES] / count
+                ridge.scales[column] = 1.0 / math.sqrt(variance) if variance > 0.0 else 0.0
+
+
+@internal
 def learn(
     ridge: RidgeScorer,
     row: Floats,
@@ -195,10 +207,4 @@ def learn(
         if add_features(ridge, row, kinds):
             n = fill_features(ridge, row, kinds, work)
         update(ridge, work, n, action, reward)
-    for column in range(row.shape[0]):
-        if kinds[column] != CATEGORICAL and kinds[column] != BINARY and abs(row[column]) <= MAX_OBSERVED:
-            moments.add(ridge.columns, column, row[column], 1.0)
-            count = ridge.columns[column, moments.COUNT]
-            if count <= EXACT_SCALES or count % SCALE_INTERVAL == 0.0:
-                variance = ridge.columns[column, moments.SQUARES] / count
-                ridge.scales[column] = 1.0 / math.sqrt(variance) if variance > 0.0 else 0.0
+    observe(ridge, row, kinds)

@@ -47,6 +47,7 @@ from stumpery.jit import internal, prefetch
 from stumpery.policies.reward_forest.trees import criterion_kernels as leaf_statistics
 from stumpery.types import Floats
 
+LINEAR_RATE, QUADRATIC_RATE, FAST_LINEAR_RATE = 1.0, 2.0, 2.0  # learning-rate multipliers
 CODES_PER_COLUMN = 64
 MAX_PAIRS_PER_CODE = 128  # the first pairs a code with itself; a row of thousands of codes has no square of pairs
 MAX_STEP_COUNT = np.float32(4096.0)  # of n_i: any weight can still follow a change

@@ -22,7 +22,7 @@ MAX_BYTE, MAX_SHORT = 2**7 - 1, 2**15 - 1  # magnitudes
 MISSING_BYTE, MISSING_SHORT = np.int8(-(2**7)), np.int16(-(2**15))  # missing values
 EVENT_ACTION, EVENT_REWARD = range(2)  # the first floats of an event
 N_BINS = 16
-FIRST_BINNING = 50  # events after which numbers get their first bins; checked again whenever the events have doubled
+FIRST_BINNING = 12  # events after which numbers get their first bins; checked again whenever the events have doubled
 BINNING_SAMPLE = 1024
 REBINNING_FACTOR = 1.25  # bins are replaced when the largest holds so many times what it would hold then
 
@@ -177,8 +177,8 @@ def fill_quantiles(sample: Floats, n_values: int, quantiles: Floats) -> int:
 def update_bin_edges(edges: Floats, ring: Ring, kinds: NDArray[np.uint8], first: int, end: int, sample: Floats) -> None:
     """Set bin edges to quantiles of the events from `first` to `end`, in place, for columns where that helps.
 
-    Weights belong to bins, so new bins start untrained: a column keeps its bins unless there would be more of
-    them, or its largest bin holds `REBINNING_FACTOR` times what it would.
+    Weights belong to bins, and after the start events are not learned anew: a column keeps its bins unless there would
+    be more of them, or its largest bin holds `REBINNING_FACTOR` times what it would.
     """
     quantiles = sample[BINNING_SAMPLE:]  # the end of the buffer is for new edges
     for column in range(edges.shape[0]):
