@@ -15,7 +15,7 @@ from stumpery.service.engine.deciding import decide
 from stumpery.service.engine.messages import DecideRequest
 from stumpery.service.errors import ServiceUnavailable
 from stumpery.service.log import postgresql_connection
-from stumpery.service.members.hearing import Hearing
+from stumpery.service.members.heartbeats import Heartbeats
 from stumpery.service.members.member import Member, Seen
 
 MEMBER = Member(
@@ -36,16 +36,16 @@ MEMBER = Member(
 @pytest.mark.parametrize("ages", [[0, 0, 0], [0, 5_000, 90_000], [0, 7, 0]])
 def test_a_silent_process_grows_older_by_the_clock_of_the_one_that_looks(ages):
     now = 100.0
-    hearing = Hearing(lambda: now)
+    heartbeats = Heartbeats(lambda: now)
     found = []
     for age in ages:
-        found += [each.age_ms for each in hearing.aged([Seen(MEMBER, age)])]
+        found += [each.age_ms for each in heartbeats.aged([Seen(MEMBER, age)])]
         now += 2.0
     assert found == [0, 2_000, 4_000]
 
 
 def test_a_process_that_was_silent_before_it_was_seen_is_as_old_as_its_entry():
-    assert Hearing().aged([Seen(MEMBER, 4_000)])[0].age_ms == 4_000
+    assert Heartbeats().aged([Seen(MEMBER, 4_000)])[0].age_ms == 4_000
 
 
 def test_of_two_processes_with_one_name_the_later_one_goes_on(start):  # noqa: F811

@@ -1,4 +1,4 @@
-"""Leading: one process at a time writes default rewards, snapshots and alarms, and each knows by the log which one.
+"""Leader election: one process at a time writes default rewards, snapshots and alarms; the log says which one.
 
 Who leads is an event of the log, with an epoch. A process reads the log to its end in the turn in which it writes, so
 one that was thought dead finds the higher epoch before it could write anything of the old one.
@@ -9,13 +9,13 @@ import secrets
 import time
 
 from stumpery.service.events import LeaderChosen
-from stumpery.service.members.hearing import Hearing
+from stumpery.service.members.heartbeats import Heartbeats
 from stumpery.service.members.member import Member, Members, Seen, name_of
 from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import SiteSettings
 
 logger = logging.getLogger(__name__)
-TELL_S = 0.5
+TELL_S = 0.5  # between two heartbeats
 
 
 class Leading:
@@ -30,7 +30,7 @@ class Leading:
         self.name, self.run = name_of(settings), secrets.token_hex(8)
         self.seen: list[Seen] = []
         self.is_replaced = False  # whether a later process runs under the same name
-        self._hearing, self._n_told = Hearing(), 0
+        self._heartbeats, self._n_told = Heartbeats(), 0
         self._settings, self._members = settings, members
         self.address = f"{settings.host}:{settings.port}"
         self._told_at, self._told_number = 0.0, 0
@@ -70,7 +70,7 @@ class Leading:
         self._look()
 
     def _look(self) -> None:
-        self.seen = self._hearing.aged(self._members.seen())
+        self.seen = self._heartbeats.aged(self._members.seen())
         own = next((each.member for each in self.seen if each.member.name == self.name), None)
         self.is_replaced = self.is_replaced or (self._n_told > 0 and own is not None and own.run != self.run)
 

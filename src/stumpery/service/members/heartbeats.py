@@ -1,4 +1,4 @@
-"""Hearing: how long each process has been silent, by this process's own clock.
+"""Heartbeats: how long each process has been silent, by this process's own clock.
 
 Clocks of machines go backwards and jump. So the age of an entry by the clock that wrote it counts only when it is seen
 first; from then on an entry is as old as the time in which it has not changed.
@@ -10,8 +10,8 @@ from collections.abc import Callable
 from stumpery.service.members.member import Seen
 
 
-class Hearing:
-    """What was heard of each process, and when.
+class Heartbeats:
+    """The last heartbeat of each process, and when it came.
 
     Args:
         clock: Seconds that never go backwards.
