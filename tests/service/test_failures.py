@@ -113,6 +113,19 @@ def test_a_bug_in_a_request_harms_no_other(tmp_path, caplog):
     assert "a request failed" in caplog.text
 
 
+def test_a_turn_that_cannot_be_rolled_back_does_not_keep_other_processes_waiting(tmp_path, monkeypatch):
+    log, other = SqliteLog(tmp_path / "log.sqlite"), SqliteLog(tmp_path / "log.sqlite")
+
+    def fail():
+        raise apsw.IOError("the disk is gone")
+
+    with monkeypatch.context() as patch, pytest.raises(apsw.IOError), log.turn():
+        patch.setattr(log, "_roll_back", fail)
+    assert other._turns.take()
+    other.close()
+    log.close()
+
+
 def test_a_damaged_row_is_named(tmp_path):
     with open_site(tmp_path / "site") as site:
         site.create()

@@ -108,9 +108,11 @@ class SqliteLog:
         except self._apsw.Error as error:
             raise _error(self._path, error) from None
         finally:
-            self._roll_back()
-            if self._turns is not None:
-                self._turns.release()
+            try:
+                self._roll_back()
+            finally:
+                if self._turns is not None:
+                    self._turns.release()
 
     def take_time(self) -> None:
         """Nothing: a turn takes what it takes."""
