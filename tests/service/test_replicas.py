@@ -1,5 +1,8 @@
 """Replicas: equal logs give equal bits, from the whole log or from a snapshot and its tail."""
 
+import os
+import time
+
 import numpy as np
 import pytest
 from tests.service.sites import ACTIONS, FOREST, Clock, open_site
@@ -13,6 +16,7 @@ from stumpery.service.engine.administering import (
     remove_action,
 )
 from stumpery.service.engine.snapshots import Snapshots
+from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import SiteSettings
 
 
@@ -105,6 +109,17 @@ def test_snapshots_are_saved_while_requests_are_answered_and_old_ones_deleted(tm
     assert len(restored.numbers()) == 3
     with open_site(tmp_path / "site") as site:
         assert site.digest() == before
+
+
+def test_what_killed_processes_left_of_a_snapshot_is_deleted_after_an_hour(tmp_path):
+    snapshots = Snapshots(tmp_path / "snapshots")
+    for name, hours in ((".7.1.part", 2.0), (".9.2.part", 0.0)):
+        part = snapshots.folder / name
+        part.mkdir(parents=True)
+        (part / "0.safetensors").write_bytes(b"begun")
+        os.utime(part, (time.time() - 3600 * hours,) * 2)
+    snapshots.save(SiteReplica())
+    assert sorted(path.name for path in snapshots.folder.iterdir()) == [".9.2.part", "0"]
 
 
 def test_settings_have_stable_defaults():

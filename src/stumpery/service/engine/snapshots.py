@@ -9,7 +9,9 @@ import hashlib
 import logging
 import os
 import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 
@@ -27,6 +29,7 @@ logger = logging.getLogger(__name__)
 SNAPSHOT_FOLDER = "snapshots"
 MANIFEST, TABLES = "manifest.json", "tables.msgpack"
 KEPT_SNAPSHOTS = 3
+UNFINISHED_S = 3_600.0  # after this a snapshot that was never completed is deleted
 
 
 class SnapshotManifest(msgspec.Struct):
@@ -74,7 +77,15 @@ class Snapshots:
         _sync(self.folder)
         for number in self.numbers()[KEPT_SNAPSHOTS:]:
             shutil.rmtree(self.folder / str(number), ignore_errors=True)
+        self._delete_unfinished()
         return target
+
+    def _delete_unfinished(self) -> None:
+        """Delete what processes left that were killed while they wrote a snapshot; another one may be writing now."""
+        for part in self.folder.glob(".*.part"):
+            with suppress(OSError):
+                if time.time() - part.stat().st_mtime > UNFINISHED_S:
+                    shutil.rmtree(part, ignore_errors=True)
 
     def _write(self, part: Path, replica: SiteReplica) -> None:
         names = list(replica.policies)
