@@ -15,6 +15,7 @@ from tests.jobs import tasks
 import stumpery as st
 from stumpery import jobs
 from stumpery.jobs.executor import ProgressCounts, check_executor, in_order
+from stumpery.jobs.worker_process import WorkerProcess
 
 SOURCE = Path(st.__file__).parent
 
@@ -167,3 +168,10 @@ def test_one_file_names_ray():
     names = re.compile(r"""import ray\b|["']ray["']|from ray\b""")
     found = [path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if names.search(path.read_text())]
     assert found == ["jobs/ray_cluster.py"]
+
+
+def test_a_worker_that_another_thread_has_ended_is_lost():
+    worker = WorkerProcess()
+    worker.end(at_once=True)
+    with pytest.raises(jobs.WorkerLost, match=f"the process {worker.pid} is gone"):
+        worker.receive()

@@ -29,13 +29,9 @@ class WorkerProcess:
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=serve, args=(theirs,), daemon=True)
         self._process.start()
+        self.pid = self._process.pid  # also when it was ended, which another thread may do
         theirs.close()
         self._known: set[int] = set()
-
-    @property
-    def pid(self) -> int | None:
-        """The number of its process."""
-        return self._process.pid
 
     def send(self, *request: Any) -> None:
         """Send a request."""
