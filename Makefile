@@ -46,7 +46,9 @@ pictures: .venv/.study  ## draw the pictures of the guides anew
 	$(BIN)/stumpery study demo --out out/docs/demo
 	$(BIN)/stumpery study bandits-101 --out out/docs/bandits-101
 	$(BIN)/stumpery study click-challenge --trials 1 --out out/docs/click-challenge
+	$(BIN)/stumpery study off-policy --trials 200 --out out/docs/off-policy
 	cp out/docs/demo/demo.png docs/demo.png
+	cp out/docs/off-policy/off-policy.png docs/off-policy.png
 	cp out/docs/bandits-101/bandits-101.png docs/bandits-101.png
 	cp out/docs/click-challenge/click-challenge.png docs/click-challenge.png
 
