@@ -193,3 +193,33 @@ def test_rows_without_a_key_are_left_out(recipe, tmp_path):
     assert set(st.logs.learn_by_key(log, recipe, tmp_path / "out", key="shop")) == {7, 9}
     with pytest.raises(FileNotFoundError, match="there are no policies by key in"):
         st.logs.KeyedPolicies(tmp_path / "log")
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [
+        (np.array([2**53, 2**53 + 1]), "has numbers of 2\\^53 or more, of which several look alike; use strings"),
+        (np.array([-(2**63), 1]), "has numbers of 2\\^53 or more, of which several look alike; use strings"),
+        (["rome", b"rome"], "has the value b'rome'; keys are strings or whole numbers"),
+        (["rome", ["rome"]], r"has the value \['rome'\]; keys are strings or whole numbers"),
+    ],
+)
+def test_keys_that_cannot_be_told_apart_are_refused(recipe, tmp_path, keys, sentence):
+    frame = {"shop": keys, "action": ["film", "news"], "reward": [1.0, 0.0], "hour": [1.0, 2.0]}
+    log = st.logs.from_frame(frame, action="action", reward="reward")
+    with pytest.raises(st.InvalidInput, match=sentence):
+        st.logs.learn_by_key(log, recipe, tmp_path / "out", key="shop")
+    with pytest.raises(st.InvalidInput, match=sentence):
+        st.logs.write_by_key(log, tmp_path / "log", key="shop")
+
+
+def test_a_nan_among_strings_is_no_key_and_any_string_is_one(recipe, tmp_path):
+    frame = {
+        "shop": ["rome", np.nan, "", "a\ud800", 3.0, 2**53 - 1],
+        "action": ["film", "news"] * 3,
+        "reward": [1.0] * 6,
+    }
+    log = st.logs.from_frame(frame, action="action", reward="reward")
+    found = st.logs.learn_by_key(log, st.UCB(actions=["film", "news"]), tmp_path / "out", key="shop")
+    assert set(found) == {"rome", "", "a\ud800", "3", str(2**53 - 1)}
+    assert sum(row["n"] for row in found["a\ud800"].explain().rows) == 1

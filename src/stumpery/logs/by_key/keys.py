@@ -1,11 +1,13 @@
 """Keys of rows: the values of a column as strings and whole numbers, and the rows of each."""
 
+import math
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
 from stumpery.columns import Values
-from stumpery.encoding.columns.values import text_of
+from stumpery.encoding.columns.values import text_of, value_kind
 from stumpery.errors import InvalidInput
 from stumpery.logs.chunk import LogChunk
 from stumpery.logs.log import Log
@@ -13,6 +15,7 @@ from stumpery.options import check_known, shown
 from stumpery.types import Integers
 
 Key = str | int
+FIRST_INEXACT = 2.0**53  # contexts are floats, from here on of even numbers only
 
 
 def check_key(log: Log, key: str) -> None:
@@ -33,13 +36,26 @@ def rows_by_key(chunk: LogChunk, key: str) -> dict[Key, Integers]:
 
 def _plain(key: str, values: Values) -> list[Key | None]:
     if not isinstance(values, np.ndarray):
-        return [None if value is None else text_of(value) for value in values]
+        return [value if type(value) is str else _text(key, value) for value in values]
     numbers = values.astype(np.float64)
     if np.any(numbers % 1.0 != 0.0, where=~np.isnan(numbers)):
         raise InvalidInput(f"the column {key!r} has numbers that are not whole; keys are strings or whole numbers")
+    if np.any(np.abs(numbers) >= FIRST_INEXACT, where=~np.isnan(numbers)):
+        raise InvalidInput(f"the column {key!r} has numbers of 2^53 or more, of which several look alike; use strings")
     return [None if np.isnan(number) else int(number) for number in numbers.tolist()]
+
+
+def _text(key: str, value: Any) -> str | None:
+    """A value of a column of strings and others as a key; None where it is missing."""
+    kind = value_kind(type(value))
+    if kind == "other":
+        raise InvalidInput(f"the column {key!r} has the value {shown(value)}; keys are strings or whole numbers")
+    is_missing = kind == "missing" or (kind == "number" and math.isnan(value))
+    return None if is_missing else text_of(value)
 
 
 def hash_of(key: Key, seed: int = 0) -> int:
     """A hash of 63 bits, the same on every machine."""
-    return int.from_bytes(blake2b(f"{seed} {key}".encode(), digest_size=8).digest(), "little") >> 1
+    return (
+        int.from_bytes(blake2b(f"{seed} {key}".encode(errors="surrogatepass"), digest_size=8).digest(), "little") >> 1
+    )
