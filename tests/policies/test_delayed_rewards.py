@@ -122,11 +122,11 @@ def test_time_stands_still_where_the_clock_goes_backwards_or_fails():
     policy, waiting, clock = opened()
     clock.now = 100.0
     waiting.open(policy.decide(), event_id=1)
-    for now in (50.0, math.nan):
+    for now in (50.0, math.nan, math.inf):
         clock.now = now
         waiting.open(policy.decide(), event_id=now)
     clock.now = 110.0
-    assert waiting.learn_due() == 3
+    assert waiting.learn_due() == 4
 
 
 @pytest.mark.parametrize(
@@ -139,6 +139,7 @@ def test_time_stands_still_where_the_clock_goes_backwards_or_fails():
         ({"rewards": "mean"}, "rewards is 'mean'"),
         ({"max_open": 0}, "max_open is 0"),
         ({"clock": 3.0}, "clock is 3.0"),
+        ({"clock": None}, "clock is None; it must be a function that gives the time"),
     ],
 )
 def test_invalid_options_are_refused(change, said):
@@ -159,6 +160,22 @@ def test_invalid_decisions_and_rewards_are_refused_and_change_nothing():
         with pytest.raises(st.InvalidInput, match="it must be a number from 0 to 1"):
             waiting.reward("e", reward)
     assert (len(waiting), waiting.n_dropped, learned(policy)) == (1, 0, (0, 0.0))
+
+
+def test_ids_that_cannot_be_looked_up_and_clocks_without_a_time_change_nothing():
+    policy, waiting, clock = opened(max_open=1)
+    decision = policy.decide()
+    waiting.open(decision, event_id="e")
+    for event_id in (["f"], ("f", ["g"]), {}):
+        for call in (lambda e=event_id: waiting.open(decision, event_id=e), lambda e=event_id: waiting.reward(e, 1.0)):
+            with pytest.raises(st.InvalidInput, match="it must be a string, a number or another hashable value"):
+                call()
+    for now in ("noon", None):
+        clock.now = now
+        with pytest.raises(st.InvalidInput, match=r"clock gives .*; it must give the time as a number"):
+            waiting.open(decision, event_id="f")
+    clock.now = 1.0
+    assert (len(waiting), waiting.n_dropped, waiting.reward("e", 1.0)) == (1, 0, True)
 
 
 def test_threads_may_share_it():

@@ -5,10 +5,12 @@ import math
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
 
 from stumpery.errors import InvalidInput
 from stumpery.locks import Locked
-from stumpery.options import check_callable, check_number, check_one_of, check_whole, shown
+from stumpery.options import check_number, check_one_of, check_whole, shown
 from stumpery.policies.arguments import as_number
 from stumpery.policies.policy import Policy
 from stumpery.types import Decision
@@ -51,7 +53,8 @@ class DelayedRewards(Locked):
         rewards: Which of several rewards is learned: the "first", the "last", their "sum", cut to the policy's
             `reward_range`, or the "max".
         max_open: The most open decisions, 1 to 10^9; where another one comes, the oldest is dropped and not learned.
-        clock: A function that gives the time, by default `time.monotonic`; where it goes backwards, time stands still.
+        clock: A function that gives the time, by default `time.monotonic`; where it goes backwards, or is not finite,
+            time stands still.
 
     >>> import stumpery as st
     >>> policy, minutes = st.RewardForest(actions=["tent", "jacket"], seed=7), iter(range(100))
@@ -85,7 +88,8 @@ class DelayedRewards(Locked):
             check_number("default_reward", self.default_reward, *self.policy.reward_range)
         check_one_of("rewards", self.rewards, REWARD_RULES)
         check_whole("max_open", self.max_open, 1, 10**9)
-        check_callable("clock", self.clock)
+        if not callable(self.clock):
+            raise InvalidInput(f"clock is {shown(self.clock)}; it must be a function that gives the time")
         self._open: dict[Hashable, OpenReward] = {}  # in the order in which their waits end
         self._now = -math.inf
 
@@ -96,20 +100,23 @@ class DelayedRewards(Locked):
         """Open a decision, under an id by which its reward will come; where there are too many, drop the oldest."""
         if not isinstance(decision, Decision):
             raise InvalidInput(f"decision is {shown(decision)}; it must be a Decision, as `decide` returns it")
+        _check_event_id(event_id)
         if event_id in self._open:
             raise InvalidInput(f"event_id is {shown(event_id)}, which is open already; each decision needs its own")
+        now = self._time()
         if len(self._open) == self.max_open:
             del self._open[next(iter(self._open))]
             if not self.n_dropped:
                 logger.warning("%d decisions are open; the oldest are dropped without being learned", self.max_open)
             self.n_dropped += 1
-        self._open[event_id] = OpenReward(decision, self._time() + self.wait)
+        self._open[event_id] = OpenReward(decision, now + self.wait)
 
     def reward(self, event_id: Hashable, reward: float) -> bool:
         """Keep a reward until the wait of its decision ends; False if the decision is not open, or not any more."""
         value, (low, high) = as_number(reward), self.policy.reward_range
         if not low <= value <= high:
             raise InvalidInput(f"reward is {shown(reward)}; it must be a number from {low:g} to {high:g}")
+        _check_event_id(event_id)
         waiting = self._open.get(event_id)
         if waiting is None or waiting.until <= self._time():
             return False
@@ -147,6 +154,17 @@ class DelayedRewards(Locked):
         return True
 
     def _time(self) -> float:
-        now = float(self.clock())
-        self._now = max(self._now, now)
+        now: Any = self.clock()
+        if not isinstance(now, Real):
+            raise InvalidInput(f"clock gives {shown(now)}; it must give the time as a number")
+        if math.isfinite(now):
+            self._now = max(self._now, float(now))
         return self._now
+
+
+def _check_event_id(event_id: Any) -> None:
+    try:
+        hash(event_id)
+    except TypeError:
+        allowed = "a string, a number or another hashable value"
+        raise InvalidInput(f"event_id is {shown(event_id)}; it must be {allowed}") from None
