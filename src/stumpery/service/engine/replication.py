@@ -20,7 +20,7 @@ from stumpery.service.replica.models import warm_up
 from stumpery.service.settings import SiteSettings
 from stumpery.system.collection import uncollected
 
-CURRENT_S = 0.1
+READ_LATELY_S = 0.1
 MAX_FOLLOWED = 1_000  # events that are read at once
 MAX_IN_TURN = 5_000  # events that are read in a turn, while others wait
 Result = TypeVar("Result")
@@ -95,7 +95,7 @@ class Replication:
 
     def was_current(self) -> bool:
         """Whether this process had read the log to its end a moment ago; the rest it reads in its turn."""
-        return time.monotonic() - self._current_at < CURRENT_S
+        return time.monotonic() - self._current_at < READ_LATELY_S
 
     def follow(self) -> bool:
         """Apply some of what other processes have written; whether this one is not far behind."""

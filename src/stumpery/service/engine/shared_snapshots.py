@@ -16,12 +16,12 @@ from stumpery.service.log.event_log import EventLog
 from stumpery.service.log.postgresql_log import PostgresqlLog
 
 logger = logging.getLogger(__name__)
-CREATE = """
+CREATE_SNAPSHOTS = """
 CREATE TABLE IF NOT EXISTS stumpery_snapshots (
     number bigint, name text, part int, content bytea NOT NULL, PRIMARY KEY (number, name, part))
 """
-EXISTS = "SELECT to_regclass('stumpery_snapshots') IS NOT NULL AS is_there"
-INSERT = "INSERT INTO stumpery_snapshots VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
+SNAPSHOTS_EXIST = "SELECT to_regclass('stumpery_snapshots') IS NOT NULL AS is_there"
+INSERT_SNAPSHOT = "INSERT INTO stumpery_snapshots VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
 COMPLETE = f"SELECT number FROM stumpery_snapshots WHERE name = '{MANIFEST}' ORDER BY number DESC"  # noqa: S608
 PART_BYTES = 1_000_000
 MIN_GAIN = 20_000  # events; fewer are replayed sooner than a snapshot is fetched
@@ -66,7 +66,7 @@ class SharedSnapshots:
     def numbers(self, log: EventLog) -> list[int]:
         """The events after which there are complete snapshots, the latest first."""
         assert isinstance(log, PostgresqlLog)  # noqa: S101
-        if not log.query(EXISTS)[0]["is_there"]:
+        if not log.query(SNAPSHOTS_EXIST)[0]["is_there"]:
             return []
         return [row["number"] for row in log.query(COMPLETE)]
 
@@ -85,7 +85,7 @@ class SharedSnapshots:
         log = None
         try:
             log = PostgresqlLog(self._address, is_reader=True)
-            log.query(CREATE)
+            log.query(CREATE_SNAPSHOTS)
             numbers = self.numbers(log)
             number = max(self._snapshots.numbers(), default=0)
             if number > max(numbers, default=0):
@@ -103,7 +103,7 @@ class SharedSnapshots:
 
 def clear(log: PostgresqlLog) -> None:
     """Delete all snapshots of a database."""
-    if log.query(EXISTS)[0]["is_there"]:
+    if log.query(SNAPSHOTS_EXIST)[0]["is_there"]:
         log.query("TRUNCATE stumpery_snapshots")
 
 
@@ -113,7 +113,7 @@ def _copy(log: PostgresqlLog, number: int, folder: Path) -> None:
         with path.open("rb") as file:
             part = 0
             while content := file.read(PART_BYTES):
-                log.query(INSERT, number, path.name, part, content)
+                log.query(INSERT_SNAPSHOT, number, path.name, part, content)
                 part += 1
 
 

@@ -18,11 +18,11 @@ CREATE TABLE IF NOT EXISTS stumpery_log (
     number bigint PRIMARY KEY, time bigint NOT NULL, policy text NOT NULL, event text, content bytea NOT NULL);
 CREATE INDEX IF NOT EXISTS stumpery_events ON stumpery_log (event) WHERE event IS NOT NULL;
 """
-EXISTS = "SELECT to_regclass('stumpery_log') IS NOT NULL"
-INSERT = (
+LOG_EXISTS = "SELECT to_regclass('stumpery_log') IS NOT NULL"
+INSERT_ENTRIES = (
     "INSERT INTO stumpery_log SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bytea[])"
 )
-COLUMNS = "number, time, policy, event, content"
+LOG_COLUMNS = "number, time, policy, event, content"
 PAGE_ROWS = 1_000
 MAINTENANCE_S = 86_400.0
 LONG_TURN = "10min"
@@ -39,7 +39,7 @@ class PostgresqlLog:
 
     def __init__(self, address: str, *, is_reader: bool = False, is_alone: bool = False) -> None:
         self._database = PostgresqlConnection(
-            address, is_reader=is_reader, is_alone=is_alone, exists=EXISTS, create=CREATE_TABLE
+            address, is_reader=is_reader, is_alone=is_alone, exists=LOG_EXISTS, create=CREATE_TABLE
         )
         try:
             self.last()
@@ -62,7 +62,7 @@ class PostgresqlLog:
                 self.append(rows)
             return
         columns = [list(column) for column in zip(*rows, strict=True)]
-        self._database.run(lambda connection: connection.execute(INSERT, *columns))
+        self._database.run(lambda connection: connection.execute(INSERT_ENTRIES, *columns))
 
     def last(self) -> tuple[int, int]:
         """The number and the time of the last row; zeros if there is none."""
@@ -85,22 +85,22 @@ class PostgresqlLog:
 
     def next_rows(self, after: int, limit: int) -> list[LogRow]:
         """The first rows after a number, in order."""
-        query = f"SELECT {COLUMNS} FROM stumpery_log WHERE number > $1 ORDER BY number LIMIT $2"  # noqa: S608
+        query = f"SELECT {LOG_COLUMNS} FROM stumpery_log WHERE number > $1 ORDER BY number LIMIT $2"  # noqa: S608
         return [LogRow(*row) for row in self.query(query, after, limit)]
 
     def rows_of(self, policy: str, event: str) -> list[LogRow]:
         """The rows of one decision, in order."""
-        query = f"SELECT {COLUMNS} FROM stumpery_log WHERE event = $1 AND policy = $2 ORDER BY number"  # noqa: S608
+        query = f"SELECT {LOG_COLUMNS} FROM stumpery_log WHERE event = $1 AND policy = $2 ORDER BY number"  # noqa: S608
         return [LogRow(*row) for row in self.query(query, event, policy)]
 
     def rows_of_all(self, events: Sequence[str]) -> list[LogRow]:
         """The rows of several decisions by their ids, in order, of all policies."""
-        query = f"SELECT {COLUMNS} FROM stumpery_log WHERE event = ANY($1) ORDER BY number"  # noqa: S608
+        query = f"SELECT {LOG_COLUMNS} FROM stumpery_log WHERE event = ANY($1) ORDER BY number"  # noqa: S608
         return [LogRow(*row) for row in self.query(query, list(events))]
 
     def row(self, number: int) -> LogRow | None:
         """One row; None if there is none."""
-        found = self.query(f"SELECT {COLUMNS} FROM stumpery_log WHERE number = $1", number)  # noqa: S608
+        found = self.query(f"SELECT {LOG_COLUMNS} FROM stumpery_log WHERE number = $1", number)  # noqa: S608
         return LogRow(*found[0]) if found else None
 
     def trim(self, before: int, limit: int) -> int:

@@ -19,7 +19,7 @@ from stumpery.system.extras import need
 
 LOG_FORMAT = 1
 SAFE_SQLITE = 3_051_003  # earlier ones may corrupt a log that several processes write
-CREATE = """
+CREATE_LOG = """
 CREATE TABLE IF NOT EXISTS log (
     number INTEGER PRIMARY KEY, time INTEGER NOT NULL, policy TEXT NOT NULL, event TEXT, content BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS events ON log (event) WHERE event IS NOT NULL;
@@ -94,7 +94,7 @@ class SqliteLog:
         if format_ not in (0, LOG_FORMAT):
             raise CorruptFile(f"the log has format {format_}: this version reads format {LOG_FORMAT}, please upgrade")
         if format_ == 0:
-            self._connection.execute(f"BEGIN; {CREATE} PRAGMA user_version={LOG_FORMAT}; COMMIT")
+            self._connection.execute(f"BEGIN; {CREATE_LOG} PRAGMA user_version={LOG_FORMAT}; COMMIT")
 
     @contextmanager
     def turn(self) -> Iterator[None]:

@@ -13,7 +13,7 @@ CREATE_MEMBERS = """
 CREATE TABLE IF NOT EXISTS stumpery_members (
     name text PRIMARY KEY, content text NOT NULL, heard timestamptz NOT NULL)
 """
-EXISTS = "SELECT to_regclass('stumpery_members') IS NOT NULL AS is_there"
+MEMBERS_EXIST = "SELECT to_regclass('stumpery_members') IS NOT NULL AS is_there"
 FORGET = "DELETE FROM stumpery_members WHERE heard < clock_timestamp() - interval '1 hour'"
 TELL = """
 INSERT INTO stumpery_members VALUES ($1, $2, clock_timestamp())
@@ -34,7 +34,7 @@ class MemberTable:
 
     def __init__(self, log: PostgresqlLog) -> None:
         self._log = log
-        if not log.query(EXISTS)[0]["is_there"]:
+        if not log.query(MEMBERS_EXIST)[0]["is_there"]:
             with log.turn():
                 log.query(CREATE_MEMBERS)
         log.query(FORGET)

@@ -19,7 +19,7 @@ from stumpery.service.log.sqlite_log import SqliteLog
 from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import site_of
 
-CHUNK_ROWS = 1_000
+COPIED_ROWS = 1_000
 
 
 def back_up(folder: Path, target: Path, database: str | None = None) -> int:
@@ -49,7 +49,7 @@ def _copy(source: EventLog, path: Path, last: int) -> None:
     """Copy the rows of a log up to one of them to a new file; rows do not change, so others may write it."""
     copy, number = SqliteLog(path), 0
     try:
-        while rows := [row for row in source.next_rows(number, CHUNK_ROWS) if row.number <= last]:
+        while rows := [row for row in source.next_rows(number, COPIED_ROWS) if row.number <= last]:
             copy.append(rows)
             number = rows[-1].number
     finally:

@@ -28,9 +28,9 @@ from stumpery.service.settings import PolicySettings, SiteSettings
 from stumpery.service.upkeep.load import LoadConnection, contexts, request, run
 
 DAY_S, N_WINDOWS = 86_400, 30
-ACTIONS = ("news", "sport", "film")
-N_CONTEXTS, N_COLUMNS = 2_000, 12
-WAIT_S, RETENTION_S = 600.0, 3_600.0  # by the server's clock
+SOAK_ACTIONS = ("news", "sport", "film")
+N_SOAK_CONTEXTS, N_SOAK_COLUMNS = 2_000, 12
+SOAK_WAIT_S, SOAK_RETENTION_S = 600.0, 3_600.0  # by the server's clock
 SNAPSHOT_S, MIN_SNAPSHOTS = 20.0, 10  # by ours; so many at least
 MODEL_BYTES = 20_000_000
 REWARD_SHARE, REWARD_LAG = 0.3, 200  # of decisions; decisions until the reward of one comes
@@ -98,10 +98,15 @@ def _server(folder: str, minutes: float) -> Iterator[tuple[int, int]]:
 
 def _serve(folder: str, minutes: float, pipe: Connection) -> None:
     speed, snapshot_s = DAY_S / (60.0 * minutes), min(SNAPSHOT_S, 60.0 * minutes / MIN_SNAPSHOTS)
-    policy = PolicySettings(actions=ACTIONS, wait_s=WAIT_S, options={"max_bytes": MODEL_BYTES})
+    policy = PolicySettings(actions=SOAK_ACTIONS, wait_s=SOAK_WAIT_S, options={"max_bytes": MODEL_BYTES})
     policies = {"default": policy}
     settings = SiteSettings(
-        folder=folder, port=0, policies=policies, retention_s=RETENTION_S, snapshot_s=snapshot_s, snapshot_events=10**9
+        folder=folder,
+        port=0,
+        policies=policies,
+        retention_s=SOAK_RETENTION_S,
+        snapshot_s=snapshot_s,
+        snapshot_events=10**9,
     )
     start = wall_clock()
     serve(settings, pipe.send, clock=lambda: start + round(speed * (wall_clock() - start)))
@@ -109,7 +114,7 @@ def _serve(folder: str, minutes: float, pipe: Connection) -> None:
 
 async def _load(port: int, connections: int, seconds: float, seed: int) -> tuple[list[float], int]:
     """Decisions, and rewards of some of them, from connections that wait for each answer; latencies of decisions."""
-    rows, rng = contexts(N_CONTEXTS, N_COLUMNS, seed), random.Random(seed)  # noqa: S311 - load, not a secret
+    rows, rng = contexts(N_SOAK_CONTEXTS, N_SOAK_COLUMNS, seed), random.Random(seed)  # noqa: S311 - load, not a secret
     decisions = [request("/v1/policies/default/decide", {"context": row}) for row in rows]
     latencies: list[float] = []
     made: deque[str] = deque()
@@ -121,7 +126,7 @@ async def _load(port: int, connections: int, seconds: float, seed: int) -> tuple
         loop = asyncio.get_running_loop()
         _, connection = await loop.create_connection(LoadConnection, "127.0.0.1", port)
         while (sent := time.perf_counter()) < end:
-            status, body = await connection.send(decisions[index % N_CONTEXTS])
+            status, body = await connection.send(decisions[index % N_SOAK_CONTEXTS])
             latencies.append(time.perf_counter() - sent)
             n_failed += status != 200
             if status == 200 and rng.random() < REWARD_SHARE:

@@ -25,14 +25,14 @@ from stumpery.types import Floats
 MAX_PRODUCTS = 384  # of context features and terms: an event takes time proportional to their square
 MIN_PLACES = 4  # of context features, without which crossing them is of no use
 MIN_DEVIATION = 1e-6  # of a number among actions, relative to its mean: a smaller one is none
-MEMORY_SHARE = 64  # one so many-th of `max_bytes`, at most, is for the inverse
+INVERSE_SHARE = 64  # one so many-th of `max_bytes`, at most, is for the inverse
 
 
 def n_places_within(max_bytes: int, n_columns: int, n_terms: int) -> int:
     """The number of context features that are crossed with so many terms; 0 where these are none or too many."""
     if not n_terms:
         return 0
-    n_products = min(MAX_PRODUCTS, int(math.sqrt(max_bytes / MEMORY_SHARE / 8)))
+    n_products = min(MAX_PRODUCTS, int(math.sqrt(max_bytes / INVERSE_SHARE / 8)))
     n_places = min(n_products // n_terms, 1 + n_columns * CODES_PER_COLUMN)
     return n_places if n_places >= MIN_PLACES else 0
 
