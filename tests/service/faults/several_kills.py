@@ -67,7 +67,7 @@ class Site:
         return time.monotonic() - killed
 
     def visit(self, name):
-        """A process joins while requests come, is compared, and leaves; the clients do not know before."""
+        """A process joins while requests come, and leaves; the clients do not know before."""
         self.start(name, "decider")
         time.sleep(0.5)
         self.processes[name].stop()
