@@ -64,6 +64,13 @@ def test_rows_that_are_gone_and_verdicts_that_changed_are_shown():
     ]
 
 
+def test_figures_and_claims_that_are_gone_are_shown():
+    rows = compare_results(CONTENT, changed([{"policy": "forest", "regret": "1,200 ± 30"}, CONTENT["table"][1]]))
+    assert [(row["row"], row["figure"], row["kept"], row["now"]) for row in rows] == [("forest", "share", 0.5, None)]
+    rows = compare_results(CONTENT, CONTENT | {"findings": []})
+    assert [(row["figure"], row["kept"], row["now"]) for row in rows] == [("forests win", "reproduced", None)]
+
+
 def test_times_are_left_out():
     fast, slow = ([{"policy": "forest", "events_per_s": n, "seconds": n, "us_per_event": n}] for n in (1.0, 2.0))
     assert compare_results(changed(fast), changed(slow)) == []

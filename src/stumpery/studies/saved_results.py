@@ -60,18 +60,18 @@ def compare_results(then: dict[str, Any], now: dict[str, Any]) -> list[Row]:
     rows = []
     for old, new in zip(then["table"], now["table"], strict=False):
         label = ", ".join(str(value) for value in new.values() if isinstance(value, str) and not _number(value))
-        for column, value in new.items():
-            verdict, change = compare_cells(old.get(column), value)
+        for column in {**new, **old}:
+            verdict, change = compare_cells(old.get(column), new.get(column))
             if verdict != EQUAL and not OF_TIME.search(column):
-                row = {"row": label, "figure": column, "kept": old.get(column), "now": value}
+                row = {"row": label, "figure": column, "kept": old.get(column), "now": new.get(column)}
                 rows.append({**row, "difference": change, "verdict": verdict})
     if len(then["table"]) != len(now["table"]):
         row = {"row": "all", "figure": "number of rows", "kept": len(then["table"]), "now": len(now["table"])}
         rows.append({**row, "difference": len(now["table"]) - len(then["table"]), "verdict": DIFFERS})
-    before = {entry["claim"]: entry["verdict"] for entry in then["findings"]}
-    for entry in now["findings"]:
-        if (old_verdict := before.get(entry["claim"])) != entry["verdict"]:
-            row = {"row": "claim", "figure": entry["claim"], "kept": old_verdict, "now": entry["verdict"]}
+    before, after = ({entry["claim"]: entry["verdict"] for entry in each["findings"]} for each in (then, now))
+    for claim in {**after, **before}:
+        if before.get(claim) != after.get(claim):
+            row = {"row": "claim", "figure": claim, "kept": before.get(claim), "now": after.get(claim)}
             rows.append({**row, "difference": None, "verdict": DIFFERS})
     return rows
 
