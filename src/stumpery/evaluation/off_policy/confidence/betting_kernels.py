@@ -20,45 +20,45 @@ def add_terms(log_wealth: Floats, stakes: Floats, means: Floats, terms: Floats, 
     n_means = len(means)
     for start in range(0, len(terms), LOG_EVERY):
         stop = min(start + LOG_EVERY, len(terms))
-        for place in range(len(stakes)):
-            stake = stakes[place]
+        for bet in range(len(stakes)):
+            stake = stakes[bet]
             products[:] = 1.0
             for event in range(start, stop):
                 gain = 1.0 + stake * terms[event]
                 for mean in range(n_means):
                     products[mean] *= gain - stake * means[mean]
             for mean in range(n_means):
-                log_wealth[place, mean] += math.log(products[mean])
+                log_wealth[bet, mean] += math.log(products[mean])
 
 
 @kernel
-def mixed(log_wealth: Floats, left: int, share: float) -> float:
+def log_mixture(log_wealth: Floats, left: int, share: float) -> float:
     """The log of the stakes' mean wealth at a share of the way from one mean to the next, by chords."""
     n_stakes = len(log_wealth)
     top = -math.inf
-    for place in range(n_stakes):
-        top = max(top, (1.0 - share) * log_wealth[place, left] + share * log_wealth[place, left + 1])
+    for bet in range(n_stakes):
+        top = max(top, (1.0 - share) * log_wealth[bet, left] + share * log_wealth[bet, left + 1])
     total = 0.0
-    for place in range(n_stakes):
-        total += math.exp((1.0 - share) * log_wealth[place, left] + share * log_wealth[place, left + 1] - top)
+    for bet in range(n_stakes):
+        total += math.exp((1.0 - share) * log_wealth[bet, left] + share * log_wealth[bet, left + 1] - top)
     return top + math.log(total / n_stakes)
 
 
 @kernel
 def rejected_mean(log_wealth: Floats, means: Floats, log_threshold: float) -> float:
-    """The greatest mean at which the mixed wealth is above its threshold; the least mean if it is nowhere."""
-    if mixed(log_wealth, 0, 0.0) <= log_threshold:
+    """The greatest mean at which the mixture of wealth is above its threshold; the least mean if it is nowhere."""
+    if log_mixture(log_wealth, 0, 0.0) <= log_threshold:
         return float(means[0])
     last = len(means) - 2
     left = 0
-    while left < last and mixed(log_wealth, left, 1.0) > log_threshold:
+    while left < last and log_mixture(log_wealth, left, 1.0) > log_threshold:
         left += 1
     low, high = 0.0, 1.0
-    if mixed(log_wealth, left, 1.0) > log_threshold:
+    if log_mixture(log_wealth, left, 1.0) > log_threshold:
         return float(means[left + 1])
     for _ in range(CROSSING_HALVINGS):
         middle = 0.5 * (low + high)
-        if mixed(log_wealth, left, middle) > log_threshold:
+        if log_mixture(log_wealth, left, middle) > log_threshold:
             low = middle
         else:
             high = middle
