@@ -15,7 +15,7 @@ from typing import Any
 from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.evaluation.result import json_text
 from stumpery.system.folders import cache_root
-from stumpery.system.machine import machine_words
+from stumpery.system.machine import machine_description
 from stumpery.system.writing import write_whole
 
 MIN_RUNS = 4  # fewer tell nothing about noise
@@ -25,7 +25,7 @@ Figures = dict[str, Line]
 
 def path_of_machine(folder: Path | None = None) -> Path:
     """The file with this machine's figures, in `folder` or in the user's cache folder."""
-    name = re.sub(r"[^a-z0-9]+", "-", machine_words().lower()).strip("-")
+    name = re.sub(r"[^a-z0-9]+", "-", machine_description().lower()).strip("-")
     return (folder or cache_root() / "benchmarks") / f"{name}.json"
 
 
@@ -49,7 +49,7 @@ def save_figures(path: Path, lines: Iterable[Line]) -> None:
     kept = load_figures(path) if path.is_file() else {}
     measured = datetime.now(UTC).strftime("%Y-%m-%d")
     kept |= {line["name"]: {**line, "measured": measured} for line in lines}
-    content = {"machine": machine_words(), "figures": list(kept.values())}
+    content = {"machine": machine_description(), "figures": list(kept.values())}
     write_whole(path, json_text(content).encode())
 
 

@@ -1,4 +1,4 @@
-"""The machine in words: what figures of speed depend on."""
+"""Description of the machine: what figures of speed depend on."""
 
 import os
 import platform
@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def machine_words() -> str:
+def machine_description() -> str:
     """System, architecture, number of cores and model of the processor; no name of a host."""
     return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {_processor()}"
 
