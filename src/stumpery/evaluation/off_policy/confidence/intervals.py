@@ -66,7 +66,7 @@ def bootstrap_interval(influences: Floats, estimate: float, level: float = 0.95,
         seed: Seed of the resamples.
 
     >>> [round(end, 2) for end in bootstrap_interval(np.array([-0.5, 0.5] * 50), 0.5)]
-    [0.41, 0.6]
+    [0.41, 0.61]
     """
     n = len(influences)
     if n < 2 or not influences.any():

@@ -22,6 +22,7 @@ class LikelihoodSums(NamedTuple):
         wwrr: Sum of weight^2 * reward^2.
         r: Sum of rewards.
 
+    >>> import numpy as np
     >>> LikelihoodSums.of(np.array([1.0, 2.0]), np.array([1.0, 0.5])).wr
     2.0
     """
@@ -50,6 +51,7 @@ def cressie_read(sums: LikelihoodSums) -> float:
     Args:
         sums: Sums over the log.
 
+    >>> import numpy as np
     >>> round(cressie_read(LikelihoodSums.of(np.array([2.0, 0.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.0, 1.0]))), 6)
     0.785714
     """
@@ -74,6 +76,7 @@ def cressie_read_interval(sums: LikelihoodSums, level: float = 0.95, *, largest:
         level: Coverage, between 0 and 1.
         largest: The largest weight that any event can have, above 1, which narrows the interval.
 
+    >>> import numpy as np
     >>> sums = LikelihoodSums.of(np.array([2.0, 0.0, 1.0, 1.0] * 50), np.array([1.0, 1.0, 0.0, 1.0] * 50))
     >>> [round(end, 3) for end in cressie_read_interval(sums)]
     [0.651, 0.811]
