@@ -10,6 +10,7 @@ from tests.service.test_several import wait_for
 
 from stumpery.service.engine import shared_snapshots
 from stumpery.service.engine.administering import RollBackRequest, roll_back
+from stumpery.service.engine.snapshots import Snapshots
 from stumpery.service.log.postgresql_log import PostgresqlLog
 from stumpery.service.upkeep.copying import erase
 
@@ -42,7 +43,7 @@ def shared(address):
     """The numbers of complete snapshots in the database."""
     log = PostgresqlLog(address, is_reader=True)
     try:
-        there = log.query(shared_snapshots.EXISTS)[0]["is_there"]
+        there = log.query(shared_snapshots.SNAPSHOTS_EXIST)[0]["is_there"]
         return [row["number"] for row in log.query(shared_snapshots.COMPLETE)] if there else []
     finally:
         log.close()
@@ -87,6 +88,26 @@ def test_old_ones_are_deleted_and_incomplete_ones_passed_over(tmp_path, address)
     log.close()
     with open_site(tmp_path / "two", clock, database=address, name="two") as two:
         assert two.digest() == before
+
+
+def test_one_that_is_deleted_while_it_is_fetched_is_done_without(tmp_path, address, caplog):
+    log = PostgresqlLog(address)
+    log.query(shared_snapshots.CREATE_SNAPSHOTS)
+    for name in ("tables.msgpack", "manifest.json"):
+        log.query(shared_snapshots.INSERT_SNAPSHOT, 90, name, 0, b"x")
+    query = log.query
+
+    def deleting(statement, *values):
+        if statement.startswith("SELECT content"):
+            query("TRUNCATE stumpery_snapshots")
+        return query(statement, *values)
+
+    log.query = deleting
+    folder = tmp_path / "snapshots"
+    assert not shared_snapshots.SharedSnapshots(address, Snapshots(folder)).fetch(log, 0)
+    assert list(folder.iterdir()) == []
+    assert "the snapshot at 90 was not fetched" in caplog.text
+    log.close()
 
 
 def test_where_the_beginning_of_the_log_is_gone_a_new_machine_can_start(tmp_path, address):

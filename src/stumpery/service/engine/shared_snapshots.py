@@ -123,5 +123,8 @@ def _write(log: PostgresqlLog, number: int, folder: Path) -> None:
     parts = log.query("SELECT name, part FROM stumpery_snapshots WHERE number = $1 ORDER BY name, part", number)
     for name, part in parts:
         query = "SELECT content FROM stumpery_snapshots WHERE number = $1 AND name = $2 AND part = $3"
+        found = log.query(query, number, name, part)
+        if not found:
+            raise FileNotFoundError(f"{name} was deleted meanwhile")
         with (folder / Path(name).name).open("ab") as file:
-            file.write(log.query(query, number, name, part)[0]["content"])
+            file.write(found[0]["content"])
