@@ -190,3 +190,17 @@ def test_intervals_of_nothing_are_everything_or_a_point():
     assert op.clopper_pearson(0.0, 10, 0.0) == (0.0, 1.0)
     assert op.clopper_pearson(0.0, 10, 1.0).low == 0.0
     assert op.clopper_pearson(10.0, 10, 1.0).high == 1.0
+
+
+@pytest.mark.parametrize("largest", [1.0, 2.0, np.inf])
+@pytest.mark.parametrize("n", [1, 5, 200])
+def test_likelihood_intervals_of_equal_rewards_are_no_point_where_all_weights_are_1(n, largest):
+    """They are about as wide as Clopper-Pearson's exact ones, as the Cressie-Read divergence is."""
+    ones = np.ones(n)
+    low, high = op.cressie_read_interval(op.LikelihoodSums.of(ones, ones), largest=largest)
+    exact = op.clopper_pearson(float(n), float(n), 1.0).low
+    assert high == 1.0
+    assert 0.5 * (1.0 - exact) < 1.0 - low < 2.5 * (1.0 - exact)
+    low, high = op.cressie_read_interval(op.LikelihoodSums.of(ones, 0.0 * ones), largest=largest)
+    assert low == 0.0
+    assert 0.5 * (1.0 - exact) < high < 2.5 * (1.0 - exact)

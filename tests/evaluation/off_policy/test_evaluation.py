@@ -402,12 +402,32 @@ def test_missing_probabilities_and_unknown_actions_are_counted():
     assert report.n_events == 99
 
 
+def _few_rows(probability, rewards):
+    rows = {"action": ["a", "b"] * (len(rewards) // 2), "p": [probability] * len(rewards), "reward": rewards}
+    return st.logs.from_frame(rows, action="action", reward="reward", probability="p")
+
+
+def test_no_interval_is_inverted_where_logged_probabilities_are_false():
+    report = st.evaluate(_few_rows(1e-12, [1.0, 0.0] * 25), {"always a": "a"})
+    for policy in report.policies:
+        assert all(row["from"] <= row["to"] for row in report.intervals(policy))
+    assert report.interval("always a", "sequence") == (1.0, 1.0)
+
+
+def test_rewards_whose_squares_are_too_small_for_a_float_have_intervals():
+    report = st.evaluate(_few_rows(0.5, [1e-310, 0.0] * 25), {"always a": "a"})
+    for policy in report.policies:
+        low, high = report.interval(policy, "bootstrap", "IPS")
+        assert 0.0 <= low <= report.value(policy, "IPS") <= high < 1e-300
+
+
 @pytest.mark.parametrize(
     ("policies", "words"),
     [
         ({}, "policies is"),
         (["a"], "policies is"),
         ({"logged": "a"}, "name 'logged'"),
+        ({3: "a"}, "policies has the name 3; names must be strings"),
         ({"it": "z"}, "policy 'it' is 'z'"),
         ({"it": st.UCB(actions=["x", "y"])}, "has no action of the log"),
         ({"it": op.Progressive(st.UCB(actions=["a", "b"]))}, "has no action 'c'"),

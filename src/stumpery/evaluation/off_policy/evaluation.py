@@ -134,6 +134,9 @@ def _attribute(log: Any, name: str) -> Any:
 def _candidates(log: EvaluationLog, policies: Any, actions: tuple[Action, ...]) -> dict[str, Candidate | None]:
     if not isinstance(policies, Mapping) or not policies:
         raise InvalidInput(f"policies is {shown(policies)}; it must be a dict from names to policies")
+    for name in policies:
+        if not isinstance(name, str):
+            raise InvalidInput(f"policies has the name {shown(name)}; names must be strings")
     if LOGGED in policies:
         raise InvalidInput(f"policies has the name {LOGGED!r}, which is that of the log's own policy; take another")
     return {LOGGED: None, **{name: _candidate(log, name, given, actions) for name, given in policies.items()}}

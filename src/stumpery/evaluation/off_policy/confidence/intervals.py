@@ -78,7 +78,10 @@ def bootstrap_interval(influences: Floats, estimate: float, level: float = 0.95,
     moved.sort()
     below = (np.sum(moved < 0.0) + 0.5 * np.sum(moved == 0.0)) / N_RESAMPLES
     bias = normal_quantile(float(np.clip(below, 0.5 / N_RESAMPLES, 1.0 - 0.5 / N_RESAMPLES)))
-    acceleration = float((influences**3).sum() / (6.0 * (influences**2).sum() ** 1.5))
+    spread = 6.0 * float((influences**2).sum()) ** 1.5
+    acceleration = (
+        float((influences**3).sum()) / spread if spread > 0.0 else 0.0
+    )  # squares may be too small for a float
     ends = []
     for z in (normal_quantile(0.5 - level / 2.0), normal_quantile(0.5 + level / 2.0)):
         shifted = bias + (bias + z) / max(1.0 - acceleration * (bias + z), 1e-6)

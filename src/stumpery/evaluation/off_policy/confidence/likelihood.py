@@ -96,9 +96,14 @@ def cressie_read_interval(sums: LikelihoodSums, level: float = 0.95, *, largest:
 
 
 def _bounds(sums: LikelihoodSums, phi: float, r: float, sign: float, largest: float) -> list[float]:
-    """Lower bounds of sign * value, with an unseen event of reward r, whose weight is 0 or the largest."""
+    """Lower bounds of sign * value, with an unseen event of reward r, whose weight is 0 or the largest.
+
+    Where all weights are 1, such as those of the policy that logged, it may be 1, too: without it, rewards that are all
+    the same would be sure to stay so.
+    """
     n, found = sums.n, []
-    for unseen in (0.0, largest) if math.isfinite(largest) else (0.0,):
+    weights = {0.0, largest, 1.0} if sums.w == sums.n == sums.ww else {0.0, largest}
+    for unseen in sorted(weights - {math.inf}):
         mean, square = (unseen + sums.w) / (1.0 + n), (unseen * unseen + sums.ww) / (1.0 + n)
         reward = sign * (unseen * r + sums.wr) / (1.0 + n)
         both = sign * (unseen * unseen * r + sums.wwr) / (1.0 + n)
@@ -108,6 +113,8 @@ def _bounds(sums: LikelihoodSums, phi: float, r: float, sign: float, largest: fl
             x = reward + (1.0 - mean) * covariance / spread
             y = covariance**2 / spread - (squares - reward**2)
             found += _bound(x, y, phi + 0.5 * (1.0 - mean) ** 2 / spread)
+        elif mean == 1.0:  # that the weights' mean is 1 says nothing of rewards
+            found += _bound(reward, reward**2 - squares, phi)
     if math.isinf(largest):
         x = sign * (r + (sums.wr - sums.w * r) / n)
         y = (r * sums.w - sums.wr) ** 2 / (n * (1.0 + n))

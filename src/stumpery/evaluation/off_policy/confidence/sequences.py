@@ -80,7 +80,8 @@ class ValueSequence:
     def interval(self, level: float = 0.95, *, scale: float = 1.0) -> Interval:
         """The interval now; it holds at all times with probability `level`. Terms are divided by the scale."""
         alpha = (1.0 - level) / 2.0
-        return Interval(self._lower.lower(alpha) / scale, 1.0 - self._upper.lower(alpha) / scale)
+        low, high = self._lower.lower(alpha) / scale, 1.0 - self._upper.lower(alpha) / scale
+        return Interval(min(low, 1.0), max(high, 0.0))  # weights of false probabilities lead beyond
 
 
 class DifferenceSequence:
