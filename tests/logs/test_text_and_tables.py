@@ -161,6 +161,12 @@ def test_a_line_of_a_csv_with_a_problem_is_named_or_counted(line, problem, tmp_p
     assert log.report.lines[problem] == [1002]
 
 
+def test_an_empty_parquet_file_is_refused(tmp_path):
+    (tmp_path / "part.parquet").write_bytes(b"")
+    with pytest.raises(st.InvalidInput, match=r"part\.parquet is empty; a Parquet file without rows has at least"):
+        st.logs.read(tmp_path, action="action", reward="reward")
+
+
 def test_a_damaged_parquet_file_is_refused(tmp_path):
     path = tmp_path / "log.parquet"
     path.write_bytes(b"PAR1 and nothing more")

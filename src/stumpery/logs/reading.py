@@ -191,6 +191,8 @@ def recognised(path: Path, options: _Options) -> str:
         return "cb_adf" if blank and n_labels < first.count(b"\n") + 1 else "cb"
     if re.search(r"[,]", line):
         return _table_kind([name.strip('"') for name in line.split(",")], options)
+    if not start.strip() and path.suffix == ".parquet":
+        raise InvalidInput(f"{path} is empty; a Parquet file without rows has at least its columns")
     if not start.strip():
         return {".cb": "cb", ".adf": "cb_adf", ".jsonl": "stumpery"}.get(path.suffix, "dsjson")
     raise InvalidInput(f"the format of {path.name} is not recognised; format= must name one of {', '.join(FORMATS)}")
