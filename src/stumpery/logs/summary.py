@@ -49,7 +49,7 @@ class LogSummary:
     curve: Mapping[str, Floats]
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot the mean reward along the log, in blocks of equally many rows, with 95 % normal intervals."""
+        """Plot the mean reward along the log, in blocks of rows, with 95 % normal intervals."""
         pyplot = need("matplotlib.pyplot", "study")
         ax = pyplot.subplots()[1] if ax is None else ax
         ends, mean, half = self.curve["rows"], self.curve["mean reward"], self.curve["half width"]
