@@ -51,7 +51,6 @@ from stumpery.policies.reward_forest.trees.ring_kernels import Ring, fits_widths
 from stumpery.types import Floats, Integers, RandomState
 
 SCORER_FOREST, SCORER_LINEAR, SCORER_QUADRATIC, SCORER_FAST_LINEAR, SCORER_RESIDUAL, SCORER_RIDGE = range(6)
-N_SCORERS = 6
 INITIAL_WEIGHTS = (
     0.05,
     0.05,
