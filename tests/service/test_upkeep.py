@@ -9,7 +9,10 @@ from tests.support import refused
 
 from stumpery.errors import CorruptFile, InvalidInput
 from stumpery.service.engine.engine import Engine
+from stumpery.service.errors import ServiceUnavailable
+from stumpery.service.log.sqlite_log import SqliteLog
 from stumpery.service.settings import SiteSettings
+from stumpery.service.upkeep import copying
 from stumpery.service.upkeep.checking import check, rebuild
 from stumpery.service.upkeep.copying import back_up, erase
 from stumpery.service.upkeep.exporting import export
@@ -84,6 +87,23 @@ def test_a_back_up_of_a_running_site_continues_it(tmp_path, clock):
             back_up(tmp_path / "site", tmp_path / "copy")
     with open_site(tmp_path / "copy", clock) as copy:
         assert copy.digest() == before
+
+
+def test_a_copy_that_the_retention_overtakes_is_refused_and_deleted(tmp_path, folder, monkeypatch):
+    monkeypatch.setattr(copying, "COPIED_ROWS", 10)
+    log = SqliteLog(folder / "log.sqlite")
+    next_rows = log.next_rows
+
+    def trimming(after, limit):
+        if after:
+            log.trim(30, 1_000)
+        return next_rows(after, limit)
+
+    monkeypatch.setattr(log, "next_rows", trimming)
+    with refused(naming="deleted while they were copied", error=ServiceUnavailable):
+        copying._copy(log, tmp_path / "copy.sqlite", log.last()[0])
+    assert list(tmp_path.glob("copy.sqlite*")) == []
+    log.close()
 
 
 def test_erased_contexts_leave_the_file_and_the_model(tmp_path, clock):

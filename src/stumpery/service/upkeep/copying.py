@@ -11,6 +11,7 @@ from stumpery.errors import InvalidInput
 from stumpery.service import events
 from stumpery.service.engine.shared_snapshots import clear
 from stumpery.service.engine.snapshots import SNAPSHOT_FOLDER, Snapshots
+from stumpery.service.errors import ServiceUnavailable
 from stumpery.service.events import ERASURE, ContextsErased, DecisionMade, encoded
 from stumpery.service.log.event_log import EventLog, LogRow
 from stumpery.service.log.opening import LOG_FILE, open_log
@@ -33,27 +34,43 @@ def back_up(folder: Path, target: Path, database: str | None = None) -> int:
     try:
         last, _ = source.last()  # also says whether there is a log
         target.mkdir(parents=True, exist_ok=True)
+        if source.first() > 1 and (folder / SNAPSHOT_FOLDER).exists():  # first, so that the log reaches beyond them
+            shutil.copytree(folder / SNAPSHOT_FOLDER, target / SNAPSHOT_FOLDER, dirs_exist_ok=True)
         if isinstance(source, SqliteLog):
             source.copy_to(target / LOG_FILE)
-            last, _ = source.last()
-        else:
-            _copy(source, target / LOG_FILE, last)
-        if source.first() > 1 and (folder / SNAPSHOT_FOLDER).exists():
-            shutil.copytree(folder / SNAPSHOT_FOLDER, target / SNAPSHOT_FOLDER, dirs_exist_ok=True)
+            return _last_of(target / LOG_FILE)
+        _copy(source, target / LOG_FILE, last)
         return last
     finally:
         source.close()
 
 
+def _last_of(path: Path) -> int:
+    copy = SqliteLog(path, is_reader=True)
+    try:
+        return copy.last()[0]
+    finally:
+        copy.close()
+
+
 def _copy(source: EventLog, path: Path, last: int) -> None:
-    """Copy the rows of a log up to one of them to a new file; rows do not change, so others may write it."""
+    """Copy the rows of a log up to one of them to a new file; rows do not change, so others may write it.
+
+    Where the retention deletes rows faster than they are copied, the copy would lack some: it is deleted.
+    """
     copy, number = SqliteLog(path), 0
     try:
         while rows := [row for row in source.next_rows(number, COPIED_ROWS) if row.number <= last]:
+            if number and rows[0].number != number + 1:
+                raise ServiceUnavailable("events were deleted while they were copied, by the retention; try again")
             copy.append(rows)
             number = rows[-1].number
-    finally:
+    except BaseException:
         copy.close()
+        for part in path.parent.glob(f"{path.name}*"):
+            part.unlink()
+        raise
+    copy.close()
 
 
 def erase(folder: Path, column: str, value: str, database: str | None = None) -> int:
