@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from stumpery.cli.errors import user_errors
-from stumpery.system.collection import uncollected
+from stumpery.system.garbage_collection import paused_collection
 
 
 def serve(
@@ -20,7 +20,7 @@ def serve(
     name: Annotated[str | None, typer.Option(help="Name of this process; its machine and port by default.")] = None,
 ) -> None:
     """Serve decisions over HTTP: decide, reward, explain; every answer is on the disk before it leaves."""
-    with user_errors(), uncollected():  # until it serves
+    with user_errors(), paused_collection():  # until it serves
         from stumpery.system.extras import need
 
         for module in ("msgspec", "apsw", "starlette", "uvicorn"):

@@ -15,7 +15,7 @@ NUMBERS = count()  # of values, one series for all executors of a process
 
 
 @dataclass
-class Work:
+class RunningTask:
     """A piece of work: its position, argument, worker, and how often it was begun."""
 
     position: int
@@ -57,11 +57,11 @@ class Processes:
     ) -> Iterator[tuple[int, Result]]:
         """Call a function with each argument; see `Executor.map`."""
         waiting, counts = enumerate(arguments), ProgressCounts(progress)
-        running: dict[Any, Work] = {}
+        running: dict[Any, RunningTask] = {}
         try:
             while True:
                 while len(running) < self._n and (next_one := next(waiting, None)) is not None:
-                    work = Work(*next_one, self._idle.pop() if self._idle else WorkerProcess())
+                    work = RunningTask(*next_one, self._idle.pop() if self._idle else WorkerProcess())
                     running[work.worker.connection] = work
                     self._begin(function, work, running)
                 if not running:
@@ -85,14 +85,14 @@ class Processes:
             for work in running.values():
                 work.worker.end(at_once=True)
 
-    def _begin(self, function: Task[Result], work: Work, running: dict[Any, Work]) -> None:
+    def _begin(self, function: Task[Result], work: RunningTask, running: dict[Any, RunningTask]) -> None:
         try:
             work.worker.send_values(self._values)
             work.worker.send(CALL, function, work.argument)
         except WorkerLost:
             self._begin_again(function, work, running)
 
-    def _begin_again(self, function: Task[Result], work: Work, running: dict[Any, Work]) -> None:
+    def _begin_again(self, function: Task[Result], work: RunningTask, running: dict[Any, RunningTask]) -> None:
         """Give work to a new process, in place of one that is gone."""
         del running[work.worker.connection]
         work.worker.end(at_once=True)

@@ -18,7 +18,7 @@ from stumpery.service.log.event_log import EventLog, LogRow
 from stumpery.service.log.postgresql_log import PostgresqlLog
 from stumpery.service.replica.models import warm_up
 from stumpery.service.settings import SiteSettings
-from stumpery.system.collection import uncollected
+from stumpery.system.garbage_collection import paused_collection
 
 READ_LATELY_S = 0.1
 MAX_FOLLOWED = 1_000  # events that are read at once
@@ -55,7 +55,7 @@ class Replication:
     def restore(self) -> None:
         """Take the state of the log: from a snapshot, and the rows after it, to the log's end."""
         self._fetch_snapshot(is_needed=False)
-        with uncollected():  # it would look at hundreds of thousands of open decisions again and again
+        with paused_collection():  # it would look at hundreds of thousands of open decisions again and again
             try:
                 replica = self._snapshots.restore(self._log)
             except CorruptFile:  # what is here does not reach back far enough

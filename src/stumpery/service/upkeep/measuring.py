@@ -22,7 +22,7 @@ from stumpery.service.log.sqlite_log import SqliteLog
 from stumpery.service.replica.site_replica import SiteReplica
 from stumpery.service.settings import PolicySettings
 from stumpery.service.upkeep.load import closed_loop, contexts, open_loop, request, run
-from stumpery.system.collection import uncollected
+from stumpery.system.garbage_collection import paused_collection
 
 ACTIONS = ("news", "sport", "film")
 N_COLUMNS, N_CONTEXTS = 12, 5_000
@@ -76,7 +76,7 @@ def restarts(folder: Path, n_events: int) -> Iterator[Line]:
     write_log(folder, n_events)
     log, replica = SqliteLog(folder / LOG_FILE), SiteReplica()
     start, cpu = time.perf_counter(), time.process_time()
-    with uncollected():
+    with paused_collection():
         replica.replay(log.rows())
     elapsed = time.perf_counter() - start
     log.close()

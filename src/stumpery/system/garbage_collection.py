@@ -1,4 +1,4 @@
-"""The garbage collector of Python, kept from looking at much that stays."""
+"""Pausing the garbage collector of Python, which would look at much that stays."""
 
 import gc
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
-    """Do without garbage collection for as long as many objects are made that stay, and none of them in cycles."""
+def paused_collection() -> Iterator[None]:
+    """Pause garbage collection for as long as many objects are made that stay, and none of them in cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
