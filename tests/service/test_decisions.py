@@ -6,6 +6,7 @@ from tests.service.sites import ACTIONS, FOREST, open_site
 from tests.support import refused
 
 from stumpery.errors import InvalidInput
+from stumpery.service.engine import administering
 from stumpery.service.engine.deciding import decide
 from stumpery.service.engine.drawing import chosen, uniform
 from stumpery.service.engine.messages import CandidateAction, DecideRequest
@@ -78,6 +79,28 @@ def test_a_repeated_request_gets_its_first_answer_after_its_wait(site):
     site.clock.forward(11)
     site.decide()
     assert site.decide(event_id="one").action == first.action
+
+
+def test_a_new_policy_knows_nothing_of_a_deleted_one_of_its_name(tmp_path):
+    with open_site(tmp_path / "site") as site:
+        site.create()
+        first = site.decide(event_id="one")
+        site.decide(event_id="two")
+        site.do(administering.delete, "default")
+        site.create(actions=("golf", "chess"))
+        again = site.decide(event_id="one")
+        assert (first.action in ACTIONS, again.action in ("golf", "chess"), again.repeated) == (True, True, False)
+        assert site.decide(event_id="one").repeated
+        with refused(naming="has made no decision 'two'", error=UnknownName):
+            site.reward("two", 1.0)
+        digest = site.digest()
+        assert site.rebuilt_digest() == digest
+        site.clock.forward(10_000)
+        site.decide()
+    with open_site(tmp_path / "site", site.clock) as site:  # from its last snapshot
+        assert site.decide(event_id="one").action == again.action
+        with refused(naming="has made no decision 'two'", error=UnknownName):
+            site.reward("two", 1.0)
 
 
 def test_an_id_with_another_request_is_a_conflict(site):

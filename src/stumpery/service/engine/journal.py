@@ -96,9 +96,11 @@ class Journal:
             self._looked_up[row.event or ""].append(row)
 
     def find(self, policy: str, event: str) -> list[LogRow]:
-        """All rows of a decision, also those that wait."""
+        """All rows of a decision, also those that wait; none of a deleted policy of the same name."""
+        created = self.replica.policies[policy].created if policy in self.replica.policies else 0
         waiting = [row for row in self._rows if row.event == event and row.policy == policy]
         looked_up = self._looked_up.get(event)
         if looked_up is None:
-            return self.log.rows_of(policy, event) + waiting
-        return [row for row in looked_up if row.policy == policy] + waiting
+            looked_up = self.log.rows_of(policy, event)
+        found = [row for row in looked_up if row.policy == policy] + waiting
+        return [row for row in found if row.number >= created]

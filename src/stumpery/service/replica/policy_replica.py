@@ -29,6 +29,7 @@ class ReplicaTables(msgspec.Struct, forbid_unknown_fields=True):
     decisions: dict[str, OpenDecision]
     early: dict[str, EarlyRewards]
     estimates: Estimates = msgspec.field(default_factory=Estimates)
+    created: int | msgspec.UnsetType = msgspec.UNSET  # not in digests, as snapshots of older versions lack it
 
 
 class PolicyReplica:
@@ -39,6 +40,7 @@ class PolicyReplica:
         self.model = new_model(settings) if model is None else model
         self.open = OpenDecisions({}, {})
         self.version = 0
+        self.created = 0  # the number of its creation in the log: earlier rows are of a deleted policy of its name
         self.counts = dict.fromkeys(COUNTED, 0)
         self.estimates = Estimates()
         self.followers: dict[str, PolicyReplica] = {}  # shadow policies
@@ -50,6 +52,7 @@ class PolicyReplica:
         replica = cls(tables.settings, model)
         replica.open = OpenDecisions(tables.decisions, tables.early)
         replica.estimates = tables.estimates
+        replica.created = 0 if tables.created is msgspec.UNSET else tables.created
         replica.version, replica.counts = tables.version, dict.fromkeys(COUNTED, 0) | tables.counts
         return replica
 
@@ -57,12 +60,18 @@ class PolicyReplica:
         """What a snapshot holds beside the model; all events are learned first."""
         self.learn()
         return ReplicaTables(
-            self.settings, self.version, self.counts, self.open.decisions, self.open.early, self.estimates
+            self.settings,
+            self.version,
+            self.counts,
+            self.open.decisions,
+            self.open.early,
+            self.estimates,
+            self.created,
         )
 
     def digest(self) -> str:
         """The SHA-256 of the model and the tables, in hexadecimal: equal digests mean equal bits."""
-        tables = msgspec.json.encode(self.tables(), order="sorted")
+        tables = msgspec.json.encode(msgspec.structs.replace(self.tables(), created=msgspec.UNSET), order="sorted")
         return hashlib.sha256(digest_of(self.model).encode() + tables).hexdigest()
 
     # Events.

@@ -96,11 +96,12 @@ class SiteReplica:
     def _create(self, row: LogRow, event: events.PolicyCreated) -> None:
         if event.copy_of is None:
             self.policies[row.policy] = PolicyReplica(event.settings)
+            self.policies[row.policy].created = row.number
             return
         source = self.policies[event.copy_of]
         source.learn()
         copy = PolicyReplica(event.settings, source.model.clone(include_attributes=True))
-        copy.version, copy.counts = source.version, dict(source.counts)
+        copy.version, copy.counts, copy.created = source.version, dict(source.counts), row.number
         self.policies[row.policy] = copy
 
     def _delete(self, row: LogRow, event: events.PolicyDeleted) -> None:
