@@ -161,6 +161,22 @@ def test_nothing_is_read_for_nobody(tmp_path, monkeypatch):
         follower.stop()
 
 
+def test_where_what_was_read_is_gone_from_the_log_it_is_read_anew(tmp_path):
+    with open_site(tmp_path / "site") as site:
+        site.create()
+        for _ in range(5):
+            site.decide()
+    log = SqliteLog(site.engine.folder / LOG_FILE)
+    follower = LogFollower(lambda: log)
+    follower._catch_up(log)
+    n_read = follower.number
+    log._all("DELETE FROM log WHERE number > ?", n_read - 3)
+    follower._catch_up(log)
+    assert follower.number == n_read - 3
+    assert follower._policies["default"].summary()["decisions"] == 2
+    log.close()
+
+
 def test_the_page_and_its_files_are_served_and_need_no_other_host(tmp_path):
     with open_site(tmp_path / "site") as site:
         web = Web(site)

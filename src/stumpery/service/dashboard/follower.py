@@ -82,10 +82,10 @@ class LogFollower:
 
     def _catch_up(self, log: EventLog) -> None:
         last = log.last()[0]
-        if last - self.number > MAX_BEHIND:
+        if not 0 <= last - self.number <= MAX_BEHIND:  # too far behind, or what it has read is gone from the log
             with self._lock:
                 self._policies.clear()
-                self.number = last - MAX_BEHIND
+                self.number = max(last - MAX_BEHIND, 0)
         for row in log.rows(self.number):
             event = events.decoded(row.content)
             with self._lock:
