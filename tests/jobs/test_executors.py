@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -175,3 +176,16 @@ def test_a_worker_that_another_thread_has_ended_is_lost():
     worker.end(at_once=True)
     with pytest.raises(jobs.WorkerLost, match=f"the process {worker.pid} is gone"):
         worker.receive()
+
+
+def test_several_threads_may_stop_an_actor():
+    """As when a key interrupts the thread that waits for others, which stop their actors themselves."""
+    with jobs.Processes(1) as processes:
+        for _ in range(3):
+            actor = processes.actor(list, [3])
+            with ThreadPoolExecutor(4) as pool:
+                for stopped in [pool.submit(actor.stop) for _ in range(4)]:
+                    assert stopped.result() is None
+        worker = WorkerProcess()
+        worker.end(at_once=True)
+        worker.end(at_once=True)

@@ -172,14 +172,15 @@ class ProcessActor:
         return self._ask(METHOD, method, arguments)
 
     def _ask(self, *request: Any) -> Any:
-        if self._worker is None:
+        worker = self._worker
+        if worker is None:
             raise WorkerLost("this actor was stopped")
-        self._worker.send_values(self._values)
-        self._worker.send(*request)
-        return self._worker.result()
+        worker.send_values(self._values)
+        worker.send(*request)
+        return worker.result()
 
     def stop(self) -> None:
         """End the actor's process, whatever it is doing."""
-        if self._worker is not None:
-            self._worker.end(at_once=True)
-            self._worker = None
+        worker, self._worker = self._worker, None  # another thread may stop it, too
+        if worker is not None:
+            worker.end(at_once=True)

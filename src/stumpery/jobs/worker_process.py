@@ -7,6 +7,7 @@ import signal
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from threading import Lock
 from time import monotonic
 from typing import Any
 
@@ -32,6 +33,7 @@ class WorkerProcess:
         self.pid = self._process.pid  # also when it was ended, which another thread may do
         theirs.close()
         self._known: set[int] = set()
+        self._ending, self._is_ended = Lock(), False
 
     def send(self, *request: Any) -> None:
         """Send a request."""
@@ -68,15 +70,19 @@ class WorkerProcess:
                 return content
 
     def end(self, *, at_once: bool = False) -> None:
-        """End the process: an idle one by itself, or at once."""
-        self.connection.close()
-        if at_once:
-            self._process.kill()
-        self._process.join(END_S)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
-        self._process.close()
+        """End the process: an idle one by itself, or at once; several threads may do it."""
+        with self._ending:
+            if self._is_ended:
+                return
+            self._is_ended = True
+            self.connection.close()
+            if at_once:
+                self._process.kill()
+            self._process.join(END_S)
+            if self._process.is_alive():
+                self._process.kill()
+                self._process.join()
+            self._process.close()
 
 
 def serve(connection: Connection) -> None:

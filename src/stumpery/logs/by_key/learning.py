@@ -154,7 +154,7 @@ class _Groups:
             try:
                 actor = self._actors[number] = self._executor.actor(GroupLearner, *arguments)
                 is_done = False
-                while not is_done:
+                while not is_done and not self._stopped.is_set():
                     reached, new_keys, is_done = actor.call("learn")
                     self._note(number, new_keys)
                     self._advance(reached - position)
