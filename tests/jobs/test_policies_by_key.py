@@ -223,3 +223,11 @@ def test_a_nan_among_strings_is_no_key_and_any_string_is_one(recipe, tmp_path):
     found = st.logs.learn_by_key(log, st.UCB(actions=["film", "news"]), tmp_path / "out", key="shop")
     assert set(found) == {"rome", "", "a\ud800", "3", str(2**53 - 1)}
     assert sum(row["n"] for row in found["a\ud800"].explain().rows) == 1
+
+
+def test_a_log_without_probabilities_is_cut_by_key_and_learned(recipe, tmp_path):
+    frame = {"shop": ["rome", "oslo"] * 20, "action": ["film"] * 40, "reward": [1.0] * 40, "hour": [1.0] * 40}
+    log = st.logs.from_frame(frame, action="action", reward="reward")
+    st.logs.write_by_key(log, tmp_path / "log", key="shop", n_files=3)
+    found = st.logs.learn_by_key(st.logs.read(tmp_path / "log"), recipe, tmp_path / "out", key="shop")
+    assert (set(found), found.n_rows) == ({"rome", "oslo"}, 40)

@@ -34,7 +34,6 @@ class OwnParquetSource:
 
     format = "stumpery"
     unit = "row"
-    has_probabilities = True
 
     def __init__(self, table: ParquetTable) -> None:
         self.name = table.path.name
@@ -46,6 +45,7 @@ class OwnParquetSource:
         self.actions: tuple[Action, ...] | None = declared.actions
         self.reward_range = declared.reward_range
         self.n_rows = table.n_rows
+        self.has_probabilities = table.has_values("probability")
         self._table = table
         self._by_text = declared.by_text
         columns = tuple(name for name in table.names if name.startswith(PREFIX))

@@ -43,6 +43,17 @@ class ParquetTable:
         except (ValueError, OSError) as error:  # pyarrow's ArrowInvalid is a ValueError
             raise InvalidInput(f"{self.path} is damaged, or no Parquet file: {error}") from None
 
+    def has_values(self, name: str) -> bool:
+        """Whether a column is more than missing values, by the statistics of the file; where it has none, it is."""
+        with self._opened() as file:
+            groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+        for group in groups:
+            columns = [group.column(place) for place in range(group.num_columns)]
+            found = next((column.statistics for column in columns if column.path_in_schema == name), None)
+            if found is None or not found.has_null_count or found.null_count < group.num_rows:
+                return True
+        return False
+
     def batches(
         self, columns: Sequence[str], size: int, report: LogReport
     ) -> Iterator[tuple[Any, np.ndarray[Any, Any], float]]:
