@@ -308,3 +308,9 @@ def test_votes_count_by_the_weights_of_the_members(voting, tmp_path):
 def test_weights_of_votes_are_a_positive_number_for_each_member(weights):
     with pytest.raises(st.InvalidInput, match="weight"):
         st.ensembles.Voting(models=[TREE, TREE], weights=weights)
+
+
+def test_weights_without_an_order_are_refused():
+    models = [st.HoeffdingTreeClassifier(), st.HoeffdingTreeClassifier()]
+    with pytest.raises(st.InvalidInput, match="it must have a number for each of the 2 members"):
+        st.ensembles.Voting(models=models, weights={1.0, 2.0})

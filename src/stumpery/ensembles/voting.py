@@ -62,7 +62,8 @@ class Voting(OnlineEnsemble):
 
 def checked_weights(weights: Any, n_members: int) -> list[float]:
     """The weights of members as numbers above 0, one for each."""
-    if isinstance(weights, str | dict) or not hasattr(weights, "__len__") or len(weights) != n_members:
+    is_list = hasattr(weights, "__len__") and hasattr(weights, "__getitem__")  # a set has no order
+    if isinstance(weights, str | dict) or not is_list or len(weights) != n_members:
         raise InvalidInput(f"weights is {shown(weights)}; it must have a number for each of the {n_members} members")
     for weight in weights:
         check_number("a weight", weight, 0, MAX_WEIGHT, above=True)
