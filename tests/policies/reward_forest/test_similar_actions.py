@@ -175,10 +175,10 @@ def earned(batch, **options):
 
 
 def test_features_help_where_items_are_few_and_where_they_are_many():
-    for n_actions, at_least in ((60, 0.005), (1000, 0.015)):
+    for n_actions, n_events, at_least in ((100, 10_000, 0.01), (1000, 3000, 0.015)):
         gains = []
         for seed in range(4):
-            stream, batch = shop_of(n_actions, 3000, seed)
+            stream, batch = shop_of(n_actions, n_events, seed)
             plain = earned(batch, actions=stream.actions)
             gains.append(earned(batch, actions=stream.actions, features=stream.features) - plain)
         assert np.mean(gains) > at_least

@@ -36,6 +36,7 @@ SHARE = 0.05  # of what is known
 EVERY, BY_SHARE = "every so many events", f"at {SHARE:.0%} of what is known"
 MAX_LOSS = 0.01  # of the average reward, where deciders are 1,000 events behind at most
 ENOUGH_EVENTS = 100_000
+TELL_EVENTS = 1_000  # from one advance of the progress bar to the next
 
 
 class Refresh(NamedTuple):
@@ -86,7 +87,7 @@ def play_stale(
     policy = RewardForest(actions=stream.actions, seed=policy_seed)
     events = next(first_events(stream.batches(seed=events_seed, size=steps), steps))
     earned, index = np.zeros(steps), {action: place for place, action in enumerate(policy.actions)}
-    start = 0
+    start = told = 0
     while start < steps:
         size = refresh.batch if refresh.rule == EVERY else max(min(refresh.batch, int(SHARE * start)), 1)
         block = slice(start, min(start + size, steps))
@@ -95,8 +96,10 @@ def play_stale(
         chosen = [index[action] for action in decided.actions]
         earned[block] = rewards[np.arange(len(rewards)), chosen]
         policy.learn_many(Decisions(decided.actions, decided.probabilities, contexts), earned[block])
-        progress(len(rewards))
         start = block.stop
+        if start - told >= TELL_EVENTS or start == steps:
+            progress(start - told)
+            told = start
     return {"average_reward": float(earned.mean()), "last_tenth": float(earned[-max(steps // 10, 1) :].mean())}
 
 
