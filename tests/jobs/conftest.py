@@ -3,7 +3,6 @@
 import os
 import shutil
 import tempfile
-import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,9 +34,8 @@ class LocalCluster:
 
     @contextmanager
     def _environment(self):
-        """The variables that the processes of a node inherit; jax, where another test has loaded it, warns of forks."""
-        with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
+        """The variables that the processes of a node inherit."""
+        with pytest.MonkeyPatch.context() as patch:
             for name, value in self._variables.items():
                 patch.setenv(name, value)
             yield

@@ -97,7 +97,6 @@ def test_a_damaged_snapshot_is_passed_over_for_an_older_one_and_the_log(tmp_path
     assert "is damaged and passed over" in caplog.text
 
 
-@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # of jax, where another test has loaded it
 def test_snapshots_are_saved_while_requests_are_answered_and_old_ones_deleted(tmp_path):
     with open_site(tmp_path / "site", snapshot_events=50) as site:
         site.create()
