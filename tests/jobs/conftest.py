@@ -25,7 +25,7 @@ class LocalCluster:
             "RAY_USAGE_STATS_ENABLED": "0",
             "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),  # workers import the functions of tests
         }
-        quick = {"health_check_period_ms": 500, "health_check_timeout_ms": 2000, "health_check_failure_threshold": 2}
+        quick = {"health_check_period_ms": 500, "health_check_timeout_ms": 15_000, "health_check_failure_threshold": 3}
         head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": MEMORY, "_system_config": quick}
         with self._environment():
             self.cluster = Cluster(initialize_head=True, head_node_args=head)
